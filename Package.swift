@@ -1,0 +1,83 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Targets stand in the order in which a change travels; README.md tells the road.
+// The lists of dependencies are the import rules: what is not named here does not compile.
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableExperimentalFeature("Lifetimes"),
+  .treatAllWarnings(as: .error),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = [])
+  -> Target
+{
+  .testTarget(
+    name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+func library(_ name: String, pkgConfig: String, package: String) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/SystemLibraries/\(name)", pkgConfig: pkgConfig,
+    providers: [.apt([package])])
+}
+
+let package = Package(
+  name: "lockstep",
+  products: [.executable(name: "lockstep", targets: ["lockstep"])],
+  targets: [
+    // The shared words, and the rules of the apps.
+    room("Changes"),
+    room("Apps", ["Changes", "Digest"]),
+    // A device, the wire, the loop.
+    room("Devices", ["Changes", "Digest", "Link", "Storage"]),
+    room("Link", ["Changes", "Digest"]),
+    room("Loop", ["Changes", "Link", "CLinux"]),
+    // The middle, and what survives a crash.
+    room("Relay", ["Changes", "Digest", "Link", "Storage"]),
+    room("Storage", ["Changes"]),
+    room("StorageSQLite", ["Changes", "Digest", "Storage", "CSQLite"]),
+    room("Digest", ["COpenSSL"]),
+    // Instruments, and the command line that joins the parts.
+    room("Tools", ["Changes", "Devices", "Link", "Storage"]),
+    .executableTarget(
+      name: "lockstep",
+      dependencies: [
+        "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
+        "StorageSQLite", "Tools", "CLinux",
+      ],
+      swiftSettings: strict),
+    // C libraries.
+    .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
+    library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
+    library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+    // Tests, with a simulator of the whole.
+    tests("ChangesTests", ["Changes"]),
+    tests("AppsTests", ["Apps", "Changes"], resources: [.embedInCode("Vectors")]),
+    tests("DevicesTests", ["Devices", "Changes", "Link", "Storage", "Digest"]),
+    tests("DigestTests", ["Digest"]),
+    tests("LinkTests", ["Link", "Changes", "Digest"]),
+    tests("LoopTests", ["Loop", "Link", "Changes", "CLinux"]),
+    tests("RelayTests", ["Relay", "Link", "Changes", "Storage", "Digest"]),
+    tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
+    tests(
+      "StorageSQLiteTests", ["StorageSQLite", "Storage", "StorageContract", "Changes", "CSQLite"]),
+    tests("ToolsTests", ["Tools", "Changes", "Link"]),
+    .target(
+      name: "StorageContract", dependencies: ["Storage", "Changes"], path: "Tests/StorageContract",
+      swiftSettings: strict),
+    .target(
+      name: "Simulator",
+      dependencies: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage"],
+      path: "Tests/Simulator", swiftSettings: strict),
+    tests("SimulationTests", ["Simulator", "Apps", "Changes"]),
+    tests("EndToEndTests", ["Changes"]),
+    tests("TidyTests", []),
+  ]
+)

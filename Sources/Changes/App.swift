@@ -1,0 +1,30 @@
+/// What an app brings to an agent: its record types with their rules, and what it does by itself
+/// when time passes. The agent takes apps as values and knows none by name.
+public protocol App: Sendable {
+  /// One lowercase word, as on the command line.
+  var name: String { get }
+  var zone: Name { get }
+  /// The rule for a record type of this app; nil for a type it does not know.
+  func resolver(for type: Name) -> (any Resolver)?
+  /// An edit that the app makes by itself when relay time reaches `dueAt` (a countdown that ends);
+  /// nil where the record waits for nothing. Must follow from the record alone, so that every
+  /// device makes the same one.
+  func dueEdit(for record: Record) -> DueEdit?
+}
+
+/// An edit that time makes.
+public struct DueEdit: Hashable, Sendable {
+  /// Relay time, milliseconds since the Unix epoch.
+  public var dueAt: Int64
+  /// The device that makes it first; the others wait `graceMilliseconds` while they are connected.
+  public var owner: String
+  public var graceMilliseconds: Int64
+  public var fields: JSONValue
+
+  public init(dueAt: Int64, owner: String, graceMilliseconds: Int64, fields: JSONValue) {
+    self.dueAt = dueAt
+    self.owner = owner
+    self.graceMilliseconds = graceMilliseconds
+    self.fields = fields
+  }
+}

@@ -1,0 +1,94 @@
+/// The owner of zones and records. Nothing crosses accounts.
+public struct AccountID: Hashable, Comparable, Sendable {
+  public let rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  public init?(text: String) {
+    guard let value = HexText.parse(text) else { return nil }
+    rawValue = value
+  }
+  /// Sixteen lowercase hexadecimal digits, as on the wire.
+  public var text: String { HexText.text(rawValue) }
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// One installation that is signed in to an account.
+public struct DeviceID: Hashable, Comparable, Sendable {
+  public let rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  public init?(text: String) {
+    guard let value = HexText.parse(text) else { return nil }
+    rawValue = value
+  }
+  /// Sixteen lowercase hexadecimal digits: their order as bytes is the order of the numbers.
+  public var text: String { HexText.text(rawValue) }
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A random UUID (RFC 9562) that names a batch of saves, so that a retry is recognised.
+public struct BatchID: Hashable, Sendable {
+  public let high: UInt64
+  public let low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// A version 4 UUID of 122 random bits.
+  public init(random: inout some RandomNumberGenerator) {
+    high = (random.next() & ~0xF000) | 0x4000
+    low = (random.next() & ~(0b11 << 62)) | (0b10 << 62)
+  }
+
+  /// nil where `text` is not of the form 8-4-4-4-12 hexadecimal digits.
+  public init?(text: String) {
+    let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard parts.map(\.count) == [8, 4, 4, 4, 12] else { return nil }
+    let digits = parts.joined()
+    guard let high = HexText.parse(digits.prefix(16)), let low = HexText.parse(digits.dropFirst(16))
+    else { return nil }
+    self.high = high
+    self.low = low
+  }
+
+  public var text: String {
+    let digits = Array((HexText.text(high) + HexText.text(low)).utf8)
+    let cuts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+    return cuts.map { String(decoding: digits[$0], as: UTF8.self) }.joined(separator: "-")
+  }
+}
+
+/// Sixty-four bits as sixteen lowercase hexadecimal digits.
+package enum HexText {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  package static func text(_ value: UInt64) -> String {
+    String(unsafeUninitializedCapacity: 16) { buffer in
+      for index in 0..<16 {
+        buffer[index] = digits[Int((value >> UInt64(60 - 4 * index)) & 0xF)]
+      }
+      return 16
+    }
+  }
+
+  package static func parse(_ text: String) -> UInt64? { parse(text.utf8) }
+
+  package static func parse(_ text: some Collection<UInt8>) -> UInt64? {
+    guard text.count == 16 else { return nil }
+    var value: UInt64 = 0
+    for byte in text {
+      guard let digit = digit(byte) else { return nil }
+      value = value << 4 | UInt64(digit)
+    }
+    return value
+  }
+
+  package static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

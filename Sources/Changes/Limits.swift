@@ -1,0 +1,88 @@
+/// Every ceiling of the program, once, with its unit and its reason.
+public enum Limits {
+  // Names and records (docs/protocol.md).
+  /// Zone, record and type names, in bytes of UTF-8.
+  public static let nameBytes = 255
+  /// One record's `fields`, in bytes: as large as CloudKit's records.
+  public static let recordBytes = 1 << 20
+  /// Records in one batch.
+  public static let batchRecords = 400
+  /// One batch as JSON; a body or socket message may not be longer.
+  public static let batchBytes = 2 << 20
+  /// How far in the future a record's stamp may lie, in milliseconds.
+  public static let clockAheadMilliseconds: Int64 = 5_000
+  /// Tags and sequences stay exact in a JSON number (2⁵³).
+  public static let sequenceLimit: Int64 = 1 << 53
+  public static let changeTokenBytes = 96
+  /// Device names, platforms and versions, in bytes of UTF-8.
+  public static let descriptionBytes = 255
+  /// Ids that a socket client chooses for its own requests, in bytes.
+  public static let requestIDBytes = 128
+  /// Nesting of JSON: deeper input is refused before it can exhaust a stack.
+  public static let jsonDepth = 64
+
+  // Fetching and pushing.
+  /// Records a page when the client names no limit, and at most.
+  public static let pageRecords = 1_000
+  /// Bytes of fields and names a page: about 2 MiB of JSON.
+  public static let pageBytes = 2 << 20
+  /// A push larger than this is told as a hint.
+  public static let pushBytes = 64 << 10
+  /// Longest wait of a long-poll, in milliseconds.
+  public static let longPollMilliseconds: Int64 = 60_000
+
+  // HTTP (RFC 9112 leaves these to the server).
+  public static let requestLineBytes = 8 << 10
+  public static let headerBytes = 16 << 10
+  public static let headerCount = 100
+  /// Bodies of calls that carry no records.
+  public static let smallBodyBytes = 16 << 10
+  /// Bytes of pipelined requests that may wait behind the one being answered.
+  public static let pipelineBytes = 64 << 10
+  /// From the first byte of a request's head to its last, and of its body likewise.
+  public static let requestMilliseconds: Int64 = 30_000
+  /// A connection that asks nothing is closed after this long.
+  public static let idleMilliseconds: Int64 = 75_000
+
+  // WebSocket.
+  public static let messageBytes = batchBytes
+  public static let helloMilliseconds: Int64 = 5_000
+  public static let keepAliveMilliseconds: Int64 = 25_000
+  /// Requests of one socket that wait for their answer; beyond it the socket is not read.
+  public static let socketRequests = 64
+  /// Bytes that wait to leave one connection; beyond it changes fold into one hint.
+  public static let sendQueueBytes = 256 << 10
+  /// A connection that takes no byte for this long is closed.
+  public static let stalledMilliseconds: Int64 = 30_000
+
+  // Pairing.
+  public static let pairingMilliseconds: Int64 = 10 * 60_000
+  /// Wrong codes from one address, and from all, a minute.
+  public static let pairingGuessesPerAddress = 5
+  public static let pairingGuessesInAll = 100
+  public static let pairingWindowMilliseconds: Int64 = 60_000
+  public static let pairingCodesPerAccount = 10
+  public static let devicesPerAccount = 100
+
+  // The relay as a whole.
+  /// Store requests of one node that have not been answered.
+  public static let storeRequests = 20_000
+  /// Bodies and messages in memory over all connections of one node.
+  public static let bodyBudgetBytes = 256 << 20
+  /// How long batch ids and tombstones are kept, in milliseconds: 30 days.
+  public static let historyMilliseconds: Int64 = 30 * 24 * 3_600_000
+  /// From SIGTERM to the end.
+  public static let drainMilliseconds: Int64 = 10_000
+
+  // Devices.
+  public static let pollMilliseconds: Int64 = 30_000
+  public static let agentLongPollMilliseconds: Int64 = 50_000
+  /// First and greatest ceiling of the backoff with full jitter.
+  public static let backoffFirstMilliseconds: Int64 = 500
+  public static let backoffMilliseconds: Int64 = 30_000
+  public static let connectMilliseconds: Int64 = 10_000
+  /// Waiting for the answer to a save or a fetch.
+  public static let answerMilliseconds: Int64 = 15_000
+  /// Records that wait in an outbox; beyond it an edit is refused with a clear word.
+  public static let outboxRecords = 100_000
+}

@@ -1,0 +1,86 @@
+/// What a device asks for one record: to save it, or to delete it.
+public struct Mutation: Hashable, Sendable {
+  public var name: Name
+  /// The record's type; nil in a delete, which keeps the type that the record had.
+  public var type: Name?
+  /// The bytes of a JSON object; nil in a delete.
+  public var fields: [UInt8]?
+  /// Relay time by the device's reckoning, milliseconds since the Unix epoch.
+  public var modifiedAt: Int64
+  /// The version that this change was made on. 0: the record must not exist (a tombstone does not
+  /// count); n: it must still be n; nil: overwrite whatever is there.
+  public var baseTag: ChangeTag?
+  /// A fault of this record alone, found before the store was asked: it becomes the record's
+  /// `error` in the results, and the others go on.
+  public var refusal: Refusal?
+
+  public var isDelete: Bool { fields == nil }
+
+  public init(
+    name: Name, type: Name?, fields: [UInt8]?, modifiedAt: Int64, baseTag: ChangeTag?,
+    refusal: Refusal? = nil
+  ) {
+    self.name = name
+    self.type = type
+    self.fields = fields
+    self.modifiedAt = modifiedAt
+    self.baseTag = baseTag
+    self.refusal = refusal
+  }
+}
+
+/// A batch of mutations in one zone, as a device sends it.
+public struct SaveRequest: Hashable, Sendable {
+  public var id: BatchID
+  public var zone: Name
+  /// All or none.
+  public var atomic: Bool
+  public var mutations: [Mutation]
+
+  public init(id: BatchID, zone: Name, atomic: Bool, mutations: [Mutation]) {
+    self.id = id
+    self.zone = zone
+    self.atomic = atomic
+    self.mutations = mutations
+  }
+}
+
+/// What became of one mutation of a batch.
+public enum MutationResult: Hashable, Sendable {
+  case saved(name: Name, tag: ChangeTag)
+  /// The record has moved on; `record` is what stands now. Where not even a tombstone is kept any
+  /// more it is a deleted record with tag 0 and modifiedAt 0.
+  case conflict(name: Name, record: Record)
+  case refused(name: Name, Refusal)
+}
+
+/// The answer to a batch: a link in the chain of cursors, and a result a mutation, in order.
+public struct SaveAnswer: Hashable, Sendable {
+  /// The account's newest token before this batch.
+  public var since: ChangeToken
+  /// The account's newest token after it.
+  public var token: ChangeToken
+  public var results: [MutationResult]
+
+  public init(since: ChangeToken, token: ChangeToken, results: [MutationResult]) {
+    self.since = since
+    self.token = token
+    self.results = results
+  }
+}
+
+/// Changes that follow one cursor and lead to the next: a page of a fetch, or a push.
+public struct ChangePage: Hashable, Sendable {
+  /// nil for the first page of a snapshot.
+  public var since: ChangeToken?
+  public var token: ChangeToken
+  public var more: Bool
+  public var changes: [Record]
+
+  public init(since: ChangeToken?, token: ChangeToken, more: Bool, changes: [Record]) {
+    self.since = since
+    self.token = token
+    self.more = more
+    self.changes = changes
+  }
+}

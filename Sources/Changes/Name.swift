@@ -1,0 +1,46 @@
+/// The name of a zone, a record or a record type: 1 to 255 bytes of UTF-8 without control
+/// characters (docs/protocol.md, "Terms").
+///
+/// Two names are equal when their bytes are equal. `String` compares by canonical equivalence,
+/// which would take two different records for one.
+public struct Name: Sendable {
+  public let text: String
+
+  /// nil where `text` is empty, longer than `Limits.nameBytes` or holds a control character.
+  public init?(_ text: String) {
+    guard Name.isValid(text) else { return nil }
+    self.text = text
+  }
+
+  /// For names that the program itself makes, and that are known to be good.
+  public init(trusted text: String) {
+    precondition(Name.isValid(text), "a name of our own is not a valid name")
+    self.text = text
+  }
+
+  public static func isValid(_ text: String) -> Bool {
+    let count = text.utf8.count
+    guard count >= 1, count <= Limits.nameBytes else { return false }
+    for scalar in text.unicodeScalars where scalar.properties.generalCategory == .control {
+      return false
+    }
+    return true
+  }
+}
+
+extension Name: Hashable, Comparable, CustomStringConvertible {
+  public static func == (left: Name, right: Name) -> Bool {
+    left.text.utf8.elementsEqual(right.text.utf8)
+  }
+
+  public static func < (left: Name, right: Name) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+    hasher.combine(UInt8(0xFF))
+  }
+
+  public var description: String { text }
+}

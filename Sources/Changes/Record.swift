@@ -1,0 +1,47 @@
+/// The smallest thing that is saved, as the relay holds it and tells it.
+public struct Record: Hashable, Sendable {
+  public var zone: Name
+  public var name: Name
+  public var type: Name
+  /// The bytes of a JSON object, never looked into by the relay; nil in a tombstone.
+  public var fields: [UInt8]?
+  /// The saving device's stamp: relay time, milliseconds since the Unix epoch.
+  public var modifiedAt: Int64
+  public var device: DeviceID
+  public var tag: ChangeTag
+
+  /// A tombstone says that the record of this name was deleted.
+  public var isDeleted: Bool { fields == nil }
+
+  public init(
+    zone: Name, name: Name, type: Name, fields: [UInt8]?, modifiedAt: Int64, device: DeviceID,
+    tag: ChangeTag
+  ) {
+    self.zone = zone
+    self.name = name
+    self.type = type
+    self.fields = fields
+    self.modifiedAt = modifiedAt
+    self.device = device
+    self.tag = tag
+  }
+}
+
+/// A record's name within an account.
+public struct RecordKey: Hashable, Comparable, Sendable {
+  public var zone: Name
+  public var name: Name
+
+  public init(zone: Name, name: Name) {
+    self.zone = zone
+    self.name = name
+  }
+
+  public static func < (left: RecordKey, right: RecordKey) -> Bool {
+    left.zone == right.zone ? left.name < right.name : left.zone < right.zone
+  }
+}
+
+extension Record {
+  public var key: RecordKey { RecordKey(zone: zone, name: name) }
+}

@@ -1,0 +1,146 @@
+/// A request that was understood well enough to be turned down: a value with advice, on the wire a
+/// problem (RFC 9457) over HTTP, an `error` message or a close code on the socket.
+public struct Refusal: Error, Hashable, Sendable {
+  public var code: RefusalCode
+  /// One sentence for a person, with the next step in it.
+  public var detail: String
+  /// Milliseconds to wait before trying again, where that helps.
+  public var retryAfterMilliseconds: Int64?
+  /// Relay time, told with `clockAhead`.
+  public var relayTime: Int64?
+
+  public init(
+    _ code: RefusalCode, _ detail: String, retryAfterMilliseconds: Int64? = nil,
+    relayTime: Int64? = nil
+  ) {
+    self.code = code
+    self.detail = detail
+    self.retryAfterMilliseconds = retryAfterMilliseconds
+    self.relayTime = relayTime
+  }
+}
+
+/// What a device does about a refusal.
+public enum RefusalAdvice: String, Sendable, CaseIterable {
+  /// The same again, later.
+  case retry
+  /// Fetch, resolve, and save the result.
+  case fetchFirst
+  /// Nothing works until a person acts.
+  case askPerson
+  /// This one record waits, shown to the person; the rest goes on.
+  case park
+  /// A fault of the program that sent it.
+  case fixRequest
+}
+
+/// All codes, with status, close code, title and advice: the one source for the answers and for the
+/// table in docs/protocol.md.
+public enum RefusalCode: String, Sendable, CaseIterable {
+  case badRequest, badJSON, badMessage, badChangeToken, badName
+  case badToken, registrationClosed, badPairingCode, planRequired
+  case notFound, methodNotAllowed
+  case batchMismatch, batchAborted, clockAhead, chunksMissing, recordTooLarge
+  case tokenExpired, storeRestored, filterChanged
+  case bodyTooLarge, uriTooLong, headersTooLarge, tooManyRecords, tooManyRequests
+  case unsupportedMediaType, upgradeRequired, expectationFailed, lengthRequired
+  case helloRequired, requestTimeout
+  case storeUnavailable, overloaded, stopping, internalError
+
+  /// The HTTP status.
+  public var status: Int {
+    switch self {
+    case .badRequest, .badJSON, .badMessage, .badChangeToken, .badName, .tooManyRecords: 400
+    case .badToken: 401
+    case .planRequired: 402
+    case .registrationClosed, .badPairingCode: 403
+    case .notFound: 404
+    case .methodNotAllowed: 405
+    case .helloRequired, .requestTimeout: 408
+    case .batchAborted: 409
+    case .tokenExpired, .storeRestored, .filterChanged: 410
+    case .lengthRequired: 411
+    case .bodyTooLarge, .recordTooLarge: 413
+    case .uriTooLong: 414
+    case .unsupportedMediaType: 415
+    case .expectationFailed: 417
+    case .batchMismatch, .clockAhead, .chunksMissing: 422
+    case .upgradeRequired: 426
+    case .tooManyRequests: 429
+    case .headersTooLarge: 431
+    case .internalError: 500
+    case .storeUnavailable, .overloaded, .stopping: 503
+    }
+  }
+
+  /// The WebSocket close code, where this refusal ends a connection.
+  public var closeCode: UInt16? {
+    switch self {
+    case .badMessage, .badJSON, .badRequest: 4400
+    case .helloRequired: 4408
+    case .tooManyRequests: 4429
+    case .badToken: 4501
+    case .planRequired: 4502
+    case .bodyTooLarge: 1009
+    case .stopping: 1012
+    case .storeUnavailable, .overloaded: 1013
+    case .internalError: 1011
+    default: nil
+    }
+  }
+
+  /// A few words that never change, for the problem's `title`.
+  public var title: String {
+    switch self {
+    case .badRequest: "The request is not of the form that this call takes"
+    case .badJSON: "The body is not valid JSON"
+    case .badMessage: "The message is not of the form that the protocol names"
+    case .badChangeToken: "The change token is not one of this account's"
+    case .badName: "A name is empty, too long or has control characters"
+    case .badToken: "The device token is missing or unknown"
+    case .registrationClosed: "This relay takes no new accounts"
+    case .badPairingCode: "The pairing code is unknown, used or too old"
+    case .planRequired: "The account's plan does not include this"
+    case .notFound: "There is nothing here"
+    case .methodNotAllowed: "This path does not take that method"
+    case .batchMismatch: "The batch id was used before with other content"
+    case .batchAborted: "Another record of the atomic batch failed"
+    case .clockAhead: "The record's time is in the future"
+    case .chunksMissing: "The record names pieces that were not uploaded"
+    case .recordTooLarge: "The record is too large"
+    case .tokenExpired: "The change token is older than the history kept"
+    case .storeRestored: "The relay was restored from a backup"
+    case .filterChanged: "The change token was made for another zone"
+    case .bodyTooLarge: "The body or message is too large"
+    case .uriTooLong: "The request target is too long"
+    case .headersTooLarge: "The header fields are too large or too many"
+    case .tooManyRecords: "The batch has too many records"
+    case .tooManyRequests: "Too many requests"
+    case .unsupportedMediaType: "The body is not JSON"
+    case .upgradeRequired: "This path speaks WebSocket"
+    case .expectationFailed: "The expectation cannot be met"
+    case .lengthRequired: "The body's length is not given"
+    case .helloRequired: "No hello came in time"
+    case .requestTimeout: "The request did not arrive in time"
+    case .storeUnavailable: "The store cannot be reached"
+    case .overloaded: "The relay has too much to do"
+    case .stopping: "The relay is stopping"
+    case .internalError: "The relay made a mistake"
+    }
+  }
+
+  public var advice: RefusalAdvice {
+    switch self {
+    case .tooManyRequests, .storeUnavailable, .overloaded, .stopping, .internalError,
+      .helloRequired, .requestTimeout:
+      .retry
+    case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken: .fetchFirst
+    case .badToken, .registrationClosed, .badPairingCode, .planRequired: .askPerson
+    case .clockAhead, .chunksMissing, .recordTooLarge, .badName, .batchAborted: .park
+    case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,
+      .bodyTooLarge, .uriTooLong, .headersTooLarge, .tooManyRecords, .unsupportedMediaType,
+      .upgradeRequired, .expectationFailed, .lengthRequired:
+      .fixRequest
+    }
+  }
+}

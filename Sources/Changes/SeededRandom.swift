@@ -1,0 +1,52 @@
+/// A small random generator (xoshiro256**, Blackman and Vigna 2018) whose whole sequence follows
+/// from its seed, so that a simulation can be run again.
+///
+/// A node is given one. The real program seeds it from the kernel; see `Loop/Entropy`.
+/// Secrets (tokens, pairing codes) are never drawn from it in the real program: they come in
+/// through `SecretSource`.
+public struct SeededRandom: RandomNumberGenerator, Sendable {
+  private var state: (UInt64, UInt64, UInt64, UInt64)
+
+  public init(seed: UInt64) {
+    // SplitMix64 spreads one word over the four, as the authors advise.
+    var word = seed
+    func next() -> UInt64 {
+      word &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = word
+      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ (mixed >> 31)
+    }
+    state = (next(), next(), next(), next())
+  }
+
+  public mutating func next() -> UInt64 {
+    func rotated(_ value: UInt64, _ count: UInt64) -> UInt64 {
+      (value << count) | (value >> (64 - count))
+    }
+    let result = rotated(state.1 &* 5, 7) &* 9
+    let shifted = state.1 << 17
+    state.2 ^= state.0
+    state.3 ^= state.1
+    state.1 ^= state.2
+    state.0 ^= state.3
+    state.2 ^= shifted
+    state.3 = rotated(state.3, 45)
+    return result
+  }
+
+  /// A generator of its own for a part, so that what one part draws does not move the others.
+  public mutating func branch() -> SeededRandom { SeededRandom(seed: next()) }
+}
+
+/// Where a node gets bits that nobody may guess. The real program asks the kernel; a simulation
+/// draws them from its seed.
+public struct SecretSource: Sendable {
+  private let draw: @Sendable (_ count: Int) -> [UInt8]
+
+  public init(_ draw: @escaping @Sendable (_ count: Int) -> [UInt8]) { self.draw = draw }
+
+  public func bytes(_ count: Int) -> [UInt8] { draw(count) }
+
+  public func word() -> UInt64 { draw(8).reduce(0) { $0 << 8 | UInt64($1) } }
+}

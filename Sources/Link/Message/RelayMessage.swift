@@ -1,0 +1,15 @@
+import Changes
+
+/// What the relay says on the socket (docs/protocol.md, "WebSocket").
+public enum RelayMessage: Hashable, Sendable {
+  case welcome(
+    account: AccountID, device: DeviceID, token: ChangeToken, time: Int64,
+    keepAliveMilliseconds: Int64)
+  case saved(id: BatchID, SaveAnswer)
+  /// With `id`, the answer to a fetch; without, a push or what was missed.
+  case changes(id: String?, ChangePage)
+  /// A hint: there is something newer.
+  case changed(token: ChangeToken)
+  case time(id: String, t0: JSONNumber, t1: Int64, t2: Int64)
+  case error(id: String?, Refusal)
+}

@@ -1,0 +1,130 @@
+public import Changes
+
+/// Something that takes part in Lockstep: the relay, an agent, a bench. A plain value that is told
+/// what happened and when, and answers with what should be done. It opens no socket, reads no
+/// clock, starts no thread; a driver does that: `Loop/NodeRunner` for real, `Tests/Simulator/World`
+/// in virtual time.
+///
+/// A driver calls `received` or `handle`, then takes actions until there are none left, then asks
+/// for the next deadline. It never calls back into a node from within an action.
+public protocol Node: ~Copyable {
+  /// Blocking work that the node wants done elsewhere, and what came of it.
+  associatedtype Job: Sendable
+  associatedtype Outcome: Sendable
+  /// What the person or program at this end asks, and what it is told.
+  associatedtype Order: Sendable
+  associatedtype Report: Sendable
+  /// What another node's work means for this one.
+  associatedtype News: Sendable
+
+  /// Bytes came in. A call of its own, so that they are not copied: `bytes` is good until it
+  /// returns.
+  mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment)
+
+  mutating func handle(_ event: NodeEvent<Outcome, Order, News>, at moment: Moment)
+
+  /// What to do next, in order; nil when there is nothing more for now.
+  mutating func nextAction() -> NodeAction<Job, Report, News>?
+
+  /// When the node wants `deadlineReached`, if nothing happens before. The node keeps all its
+  /// timers itself and owns their order.
+  var nextDeadline: Instant? { get }
+}
+
+/// Names a job until its outcome is back. Chosen by the node; a driver only carries it.
+public struct JobID: Hashable, Sendable {
+  public let rawValue: UInt64
+  @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Jobs of one lane are done in order; lanes never wait for one another.
+public enum Lane: UInt8, Sendable, CaseIterable {
+  /// What must be durable before it is answered.
+  case commits
+  case reads
+}
+
+/// What a driver tells a node.
+public enum NodeEvent<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
+  /// A connection stands: one that came in, or one that the node asked for.
+  case opened(ConnectionID, Opening)
+  /// The peer took bytes; `unsent` of them still wait. Told when a connection that had bytes
+  /// waiting has taken some, and at the latest when all are gone.
+  case drained(ConnectionID, unsent: Int)
+  /// The connection is gone, by whoever's doing. Nothing more is heard of it. Not told for a
+  /// connection that the node closed itself, once it has asked for that.
+  case closed(ConnectionID, CloseCause)
+  case finished(JobID, Outcome)
+  case ordered(Order)
+  case news(News)
+  case deadlineReached
+  /// The process is asked to end: finish what is begun, refuse what is new, then report it.
+  case stopping
+}
+
+/// What a node asks of a driver.
+public enum NodeAction<Job: Sendable, Report: Sendable, News: Sendable>: Sendable {
+  /// Connect to `address`, under the name that the node chose (`ConnectionID.outgoing`).
+  /// `opened` or `closed` follows.
+  case open(ConnectionID, PeerAddress)
+  /// Bytes for one connection, after those asked for before. Kept, without copying, until they
+  /// are gone.
+  case send(ConnectionID, [UInt8])
+  /// The same bytes for many connections. A connection that is gone is passed over.
+  case multicast([UInt8], [ConnectionID])
+  /// Send what waits, then close. With `.now` what waits is thrown away.
+  case close(ConnectionID, CloseManner)
+  /// Take no more bytes from this connection until told otherwise: back-pressure.
+  case pauseReading(ConnectionID)
+  case resumeReading(ConnectionID)
+  case run(JobID, Lane, Job)
+  case report(Report)
+  /// For all other nodes of this process.
+  case tell(News)
+}
+
+public enum CloseManner: Sendable, Hashable {
+  case afterSending
+  case now
+}
+
+/// Why a connection is gone, for the node that had it.
+public enum CloseCause: Sendable, Hashable {
+  /// The peer ended the stream in order.
+  case endOfStream
+  /// The connection could not be made; the system's own words.
+  case connectFailed(String)
+  /// Reset, timed out or broken on the way; the system's own words.
+  case failed(String)
+}
+
+/// How a connection came to be.
+public struct Opening: Sendable, Hashable {
+  public var door: Door
+  /// Who is at the other end, as far as is known: for limits and logs.
+  public var peer: PeerAddress
+
+  @inlinable public init(door: Door, peer: PeerAddress) {
+    self.door = door
+    self.peer = peer
+  }
+
+  /// Which listener a connection came in by.
+  public enum Door: UInt8, Sendable, Hashable {
+    /// The node asked for it.
+    case outgoing
+    case front
+    /// Metrics and health, over TCP.
+    case admin
+    /// A Unix socket that only the owner of the process can reach.
+    case control
+  }
+}
+
+/// The far end of a connection.
+public enum PeerAddress: Sendable, Hashable {
+  /// A host name or literal address, and a port.
+  case host(String, port: UInt16)
+  /// The path of a Unix socket.
+  case local(path: String)
+}

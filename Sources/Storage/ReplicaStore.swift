@@ -1,0 +1,91 @@
+import Changes
+
+/// A device's durable side: its records, its cursor, its outbox. One process holds it at a time.
+///
+/// All writes of a call are one transaction, durable when it returns.
+public protocol ReplicaStore: AnyObject {
+  /// Who this home belongs to and where it stands; nil in a home that has not joined.
+  func identity() throws(StorageError) -> HomeIdentity?
+  func record(_ key: RecordKey) throws(StorageError) -> Record?
+  /// Records of one type in one zone, by name, tombstones left out.
+  func records(zone: Name, type: Name) throws(StorageError) -> [Record]
+  /// All records that are held, tombstones too, by zone and name.
+  func allRecords() throws(StorageError) -> [Record]
+  func cursor() throws(StorageError) -> ChangeToken?
+  /// Entries of the outbox, oldest first.
+  func outbox() throws(StorageError) -> [OutboxEntry]
+  func value(_ key: String) throws(StorageError) -> String?
+  func write(_ changes: [ReplicaChange]) throws(StorageError)
+}
+
+/// Which account and device a home is.
+public struct HomeIdentity: Hashable, Sendable {
+  public var relay: String
+  public var credentials: Credentials
+  public var deviceName: String
+
+  public init(relay: String, credentials: Credentials, deviceName: String) {
+    self.relay = relay
+    self.credentials = credentials
+    self.deviceName = deviceName
+  }
+}
+
+/// One write; several make a transaction.
+public enum ReplicaChange: Hashable, Sendable {
+  case setIdentity(HomeIdentity?)
+  /// The record as the screen shows it: with a local edit not yet acknowledged, the edited one,
+  /// whose `tag` stays that of the version it was made on (0: none).
+  case putRecord(Record)
+  case removeRecord(RecordKey)
+  case setCursor(ChangeToken?)
+  /// Inserts, or replaces the entry of the same number.
+  case putEntry(OutboxEntry)
+  case removeEntry(number: Int64)
+  case setValue(key: String, String?)
+}
+
+/// A local change that is not yet acknowledged.
+public struct OutboxEntry: Hashable, Sendable {
+  /// Rises from entry to entry; names it in the store.
+  public var number: Int64
+  public var key: RecordKey
+  public var type: Name
+  /// The record as this change makes it; nil: deleted.
+  public var fields: [UInt8]?
+  /// Stamp in relay time, as far as it was known.
+  public var modifiedAt: Int64
+  /// The stamp was made with the relay's offset known.
+  public var isStampTrusted: Bool
+  /// The version that the change was made on, as the relay told it; nil where there was none.
+  public var base: Record?
+  public var state: State
+  /// A group number where several records must be saved together (a merged record and its copies).
+  public var group: Int64?
+
+  public enum State: Hashable, Sendable {
+    /// Later edits may still be folded into it.
+    case waiting
+    /// Sent, or about to be, under this id, and frozen until answered.
+    case sent(BatchID)
+    /// Refused for good; shown to the person.
+    case parked(Refusal)
+    /// A conflict that a person decides; the server's version.
+    case asking(Record)
+  }
+
+  public init(
+    number: Int64, key: RecordKey, type: Name, fields: [UInt8]?, modifiedAt: Int64,
+    isStampTrusted: Bool, base: Record?, state: State, group: Int64? = nil
+  ) {
+    self.number = number
+    self.key = key
+    self.type = type
+    self.fields = fields
+    self.modifiedAt = modifiedAt
+    self.isStampTrusted = isStampTrusted
+    self.base = base
+    self.state = state
+    self.group = group
+  }
+}

@@ -1,0 +1,32 @@
+/// Why a store could not do what was asked. A case carries what a person needs to act.
+public enum StorageError: Error, Hashable, Sendable {
+  /// Another process holds the store.
+  case inUse(path: String, by: String)
+  /// The file is not a store, or is damaged.
+  case corrupt(path: String, detail: String)
+  /// Written by a newer version of this program.
+  case tooNew(path: String, found: Int, known: Int)
+  case readOnly(path: String)
+  case diskFull(path: String)
+  case failed(path: String, operation: String, detail: String)
+}
+
+extension StorageError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .inUse(let path, let holder):
+      "the store \(path) is in use by \(holder); stop that one first, or name another store"
+    case .corrupt(let path, let detail):
+      "the store \(path) is damaged (\(detail)); restore it from a backup, or name another store"
+    case .tooNew(let path, let found, let known):
+      "the store \(path) has schema \(found), and this program knows up to \(known); "
+        + "run the newer lockstep that wrote it"
+    case .readOnly(let path):
+      "the store \(path) cannot be written; check its owner and permissions"
+    case .diskFull(let path):
+      "no space is left for the store \(path); free some, then try again"
+    case .failed(let path, let operation, let detail):
+      "the store \(path) failed to \(operation): \(detail)"
+    }
+  }
+}
