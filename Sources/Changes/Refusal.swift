@@ -28,6 +28,8 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
   case fetchFirst
   /// Nothing works until a person acts.
   case askPerson
+  /// Ask for the relay's time, stamp the record anew, and save it under a new batch id.
+  case stampAnew
   /// This one record waits, shown to the person; the rest goes on.
   case park
   /// A fault of the program that sent it.
@@ -134,9 +136,10 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .tooManyRequests, .storeUnavailable, .overloaded, .stopping, .internalError,
       .helloRequired, .requestTimeout:
       .retry
-    case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken: .fetchFirst
+    case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken, .batchAborted: .fetchFirst
+    case .clockAhead: .stampAnew
     case .badToken, .registrationClosed, .badPairingCode, .planRequired: .askPerson
-    case .clockAhead, .chunksMissing, .recordTooLarge, .badName, .batchAborted: .park
+    case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,
       .bodyTooLarge, .uriTooLong, .headersTooLarge, .tooManyRecords, .unsupportedMediaType,
       .upgradeRequired, .expectationFailed, .lengthRequired:

@@ -11,8 +11,9 @@ import Testing
     let parts = document.split(separator: "<!-- refusal codes -->\n", maxSplits: 1)
     let table = try #require(
       parts.last?.split(separator: "<!-- end of refusal codes -->", maxSplits: 1).first)
+    let isCurrent = table == Self.table
     #expect(
-      table == Self.table,
+      isCurrent,
       "docs/protocol.md is behind the code; between its two marks must stand:\n\(Self.table)")
   }
 
@@ -24,7 +25,8 @@ import Testing
     for code in RefusalCode.allCases {
       let close = code.closeCode.map(String.init) ?? ""
       lines.append(
-        "| `\(code.rawValue)` | \(code.status) | \(close) | \(code.title) | \(code.advice.rawValue) |")
+        "| `\(code.rawValue)` | \(code.status) | \(close) | \(code.title) | \(code.advice.rawValue) |"
+      )
     }
     return (lines.joined(separator: "\n") + "\n\n")[...]
   }

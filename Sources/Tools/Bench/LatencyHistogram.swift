@@ -1,0 +1,84 @@
+/// Counts of latencies in buckets whose width grows with the value, so that a microsecond and a
+/// minute fit into a few kilobytes and every figure read from it is within 1/32 of the truth.
+///
+///     value in nanoseconds   1xxxxx yyyyyyyyy   bucket = exponent × 32 + the five bits x
+public struct LatencyHistogram: Sendable {
+  private static let mantissaBits = 5
+  private static let bucketsPerDoubling = 1 << mantissaBits
+
+  private var counts: [UInt64]
+  public private(set) var count: UInt64 = 0
+  public private(set) var greatestNanoseconds: Int64 = 0
+  public private(set) var leastNanoseconds: Int64 = .max
+
+  public init() {
+    counts = Array(repeating: 0, count: Self.bucket(of: .max) + 1)
+  }
+
+  /// A negative latency (two clocks that disagree) counts as 0.
+  public mutating func record(nanoseconds: Int64) {
+    let value = max(0, nanoseconds)
+    counts[Self.bucket(of: value)] += 1
+    count += 1
+    greatestNanoseconds = max(greatestNanoseconds, value)
+    leastNanoseconds = min(leastNanoseconds, value)
+  }
+
+  public mutating func merge(_ other: LatencyHistogram) {
+    for index in counts.indices { counts[index] += other.counts[index] }
+    count += other.count
+    greatestNanoseconds = max(greatestNanoseconds, other.greatestNanoseconds)
+    leastNanoseconds = min(leastNanoseconds, other.leastNanoseconds)
+  }
+
+  /// The latency that `share` (0…1) of all stayed at or below, in nanoseconds; nil where nothing
+  /// was recorded. Rounded up to the end of its bucket, never beyond the greatest recorded.
+  public func quantile(_ share: Double) -> Int64? {
+    guard count > 0 else { return nil }
+    let exact = share * Double(count)
+    let rank = max(1, UInt64(exact) + (Double(UInt64(exact)) < exact ? 1 : 0))
+    var seen: UInt64 = 0
+    for index in counts.indices {
+      seen += counts[index]
+      if seen >= rank { return min(Self.upperEnd(ofBucket: index), greatestNanoseconds) }
+    }
+    return greatestNanoseconds
+  }
+
+  /// How many lie in each doubling from `first` nanoseconds on: what a small chart shows. Empty
+  /// rows at both ends are left out.
+  public func doublings(from first: Int64 = 1 << 16) -> [(upTo: Int64, count: UInt64)] {
+    var rows: [(upTo: Int64, count: UInt64)] = []
+    var upTo = first
+    var index = 0
+    while index < counts.count {
+      var inside: UInt64 = 0
+      while index < counts.count, Self.upperEnd(ofBucket: index) <= upTo {
+        inside += counts[index]
+        index += 1
+      }
+      rows.append((upTo, inside))
+      guard upTo < .max / 2 else { break }
+      upTo *= 2
+    }
+    guard let lowest = rows.firstIndex(where: { $0.count > 0 }),
+      let highest = rows.lastIndex(where: { $0.count > 0 })
+    else { return [] }
+    return Array(rows[lowest...highest])
+  }
+
+  private static func bucket(of value: Int64) -> Int {
+    guard value >= Int64(bucketsPerDoubling) else { return Int(value) }
+    let exponent = 63 - value.leadingZeroBitCount - mantissaBits
+    return (exponent + 1) * bucketsPerDoubling + Int(value >> Int64(exponent))
+      - bucketsPerDoubling
+  }
+
+  private static func upperEnd(ofBucket index: Int) -> Int64 {
+    guard index >= bucketsPerDoubling else { return Int64(index) }
+    let exponent = index / bucketsPerDoubling - 1
+    let mantissa = Int64(index % bucketsPerDoubling + bucketsPerDoubling)
+    let (end, overflow) = (mantissa + 1).multipliedReportingOverflow(by: Int64(1) << exponent)
+    return overflow ? .max : end - 1
+  }
+}
