@@ -1,5 +1,5 @@
-/// A JSON value as a tree (RFC 8259), for what must be looked into: an app's fields, a reply, a file.
-/// The wire's hot path uses `JSONScanner` and leaves `fields` as bytes.
+/// A JSON value as a tree (RFC 8259), for what must be looked into: an app's fields, a reply, a
+/// file. The wire's hot path uses `JSONScanner` and leaves `fields` as bytes.
 ///
 /// Numbers keep their text, so that nothing is lost on the way; they are equal when they are the
 /// same number. Objects are equal whatever the order of their members.

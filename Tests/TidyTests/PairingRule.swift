@@ -1,0 +1,37 @@
+/// Every source file is tested by name: `X.swift` in `XTests.swift`, or its types in another test
+/// file of the same room.
+enum PairingRule {
+  /// Files without a test of their own, with the reason.
+  static let exceptions: [String: String] = [
+    "Sources/lockstep/main.swift": "starts the program; tested as a process in EndToEndTests",
+    "Sources/Changes/Limits.swift": "numbers alone; each is tested where it is reached",
+  ]
+
+  /// Rooms whose files are exercised from elsewhere.
+  static let roomsTestedElsewhere: [String: String] = [
+    "lockstep": "joins the parts; tested as a process in EndToEndTests"
+  ]
+
+  static func faults(in tree: SourceTree) -> [Fault] {
+    tree.sources.filter { !$0.isPlaceholder }.compactMap { file in
+      if exceptions[file.path] != nil || roomsTestedElsewhere[file.room] != nil { return nil }
+      let tests = tree.files.filter { $0.path.hasPrefix("Tests/\(file.room)Tests/") }
+      return isTested(file, by: tests)
+        ? nil
+        : Fault(
+          path: file.path, line: 1,
+          reason: "no test file of Tests/\(file.room)Tests names it or its types")
+    }
+  }
+
+  static func isTested(_ file: SourceFile, by tests: [SourceFile]) -> Bool {
+    let subject = String(file.stem.split(separator: "+").first ?? "")
+    if tests.contains(where: { $0.stem == file.stem + "Tests" || $0.stem == subject + "Tests" }) {
+      return true
+    }
+    let types = Set(file.declaredTypes.map(\.name))
+    return tests.contains { test in
+      test.text.tokens.contains { $0.kind == .word && types.contains($0.text) }
+    }
+  }
+}

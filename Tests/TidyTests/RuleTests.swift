@@ -1,0 +1,125 @@
+import Testing
+
+/// Every rule must be able to fail: each is shown a file that breaks it and one that does not.
+struct RuleTests {
+  private func file(_ path: String, _ content: String) -> SourceFile {
+    SourceFile(path: path, content: content)
+  }
+
+  private func relay(_ content: String) -> SourceFile { file("Sources/Relay/X.swift", content) }
+
+  @Test func importsOutsideTheTableAreFound() {
+    #expect(ImportRule.faults(in: relay("import Changes\npublic import Link")).isEmpty)
+    #expect(ImportRule.faults(in: relay("\nimport Apps")).map(\.line) == [2])
+    #expect(ImportRule.faults(in: relay("import struct Foundation.Date")).count == 1)
+    #expect(ImportRule.faults(in: file("Sources/Attic/X.swift", "")).count == 1)
+  }
+
+  @Test func aManifestThatWidensTheRulesIsFound() {
+    let good = SwiftText(#"room("Relay", ["Changes", "Link"]), room("Changes")"#)
+    #expect(ImportRule.faults(inManifest: good).isEmpty)
+    let bad = SwiftText(#".target(name: "Relay", dependencies: ["Apps"], path: "x")"#)
+    #expect(ImportRule.faults(inManifest: bad).count == 1)
+  }
+
+  @Test func forbiddenWordsAreFoundInCodeAlone() {
+    #expect(WordRule.faults(in: relay("func f() async {}")).count == 1)
+    #expect(WordRule.faults(in: relay("let m = Mutex(0)")).count == 1)
+    #expect(WordRule.faults(in: relay("let now = Date()")).count == 1)
+    #expect(WordRule.faults(in: relay("// async\nlet a = \"await\"")).isEmpty)
+    #expect(WordRule.faults(in: relay("case time(id: String)\nself.time(1)")).isEmpty)
+    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "let m = Mutex(0)")).isEmpty)
+    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "fatalError()")).count == 1)
+  }
+
+  @Test func unseededRandomnessIsFound() {
+    #expect(WordRule.faults(in: relay("Int.random(in: 0..<3)")).count == 1)
+    #expect(WordRule.faults(in: relay("Int.random(in: 0..<3, using: &random)")).isEmpty)
+  }
+
+  @Test func theLoopKnowsNoWordOfTheProduct() {
+    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "var openSessions = 0")).count == 1)
+    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "f(\"a zone fell\")")).count == 1)
+    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "var recorder = 0")).isEmpty)
+    #expect(WordRule.faults(in: relay("var openSessions = 0")).isEmpty)
+  }
+
+  @Test func walksOverDictionariesAreFound() {
+    let declared = "var sessions: [ID: Session] = [:]\n"
+    #expect(OrderRule.faults(in: relay(declared + "for (a, b) in sessions { f(a) }")).count == 1)
+    #expect(OrderRule.faults(in: relay(declared + "sessions.map { $0 }")).count == 1)
+    #expect(OrderRule.faults(in: relay(declared + "for a in sessions.keys.sorted() {}")).isEmpty)
+    #expect(OrderRule.faults(in: relay(declared + "for a in sessions.values {}")).count == 1)
+    #expect(OrderRule.faults(in: relay(declared + "sessions[a]?.close()")).isEmpty)
+    #expect(OrderRule.faults(in: relay("let a = Set<Int>()\nfor b in a {}")).count == 1)
+    #expect(OrderRule.faults(in: relay("let a: [(x: Int, y: Int)] = []\nfor b in a {}")).isEmpty)
+  }
+
+  @Test func whatDoesNotFitOnAScreenIsFound() {
+    let long = "func f() {\n" + String(repeating: "  g()\n", count: 60) + "}\n"
+    #expect(SizeRule.faults(in: relay(long)).map(\.line) == [1])
+    let short = "func f() {\n" + String(repeating: "  g()\n", count: 58) + "}\n"
+    #expect(SizeRule.faults(in: relay(short)).isEmpty)
+    #expect(SizeRule.faults(in: relay(String(repeating: "a\n", count: 401))).count == 1)
+    #expect(
+      SizeRule.faults(in: file("Tests/RelayTests/X.swift", String(repeating: "a\n", count: 401)))
+        .isEmpty)
+    #expect(SizeRule.faults(in: relay(String(repeating: "a", count: 101))).count == 1)
+  }
+
+  @Test func requirementsOfProtocolsHaveNoBody() {
+    let source = "protocol P {\n  func a() -> Int\n  init(b: Int)\n}\nfunc c() { d() }"
+    #expect(
+      SizeRule.functions(in: SwiftText(source)) == [
+        SizeRule.Function(name: "c", line: 5, lines: 1)
+      ])
+  }
+
+  @Test func droppedErrorsAreFound() {
+    for source in [
+      "try! f()", "try? f()", "a as! B", "a!", "a!.b", "f()![0]", "a[0]!", "var a: B!",
+    ] {
+      #expect(DropRule.faults(in: relay(source)).count == 1, "\(source)")
+    }
+    for source in ["!a", "a != b", "f(!a)", "try f()", "a as? B", "a ? !b : c", "\"a!\"", "a?.b"] {
+      #expect(DropRule.faults(in: relay(source)).isEmpty, "\(source)")
+    }
+  }
+
+  @Test func emptyNamesAreFound() {
+    #expect(NameRule.faults(in: relay("struct SendManager {}")).count == 1)
+    #expect(NameRule.faults(in: relay("enum Relay {}")).count == 1)
+    #expect(NameRule.faults(in: file("Sources/Relay/TextUtil.swift", "")).count == 1)
+    #expect(NameRule.faults(in: relay("struct DatabaseReader {}\nenum Base64 {}")).isEmpty)
+  }
+
+  @Test func notesToSelfAreFound() {
+    #expect(NameRule.faults(in: relay("// " + "TO" + "DO: later")).count == 1)
+    #expect(NameRule.faults(in: relay("// nothing left to do")).isEmpty)
+  }
+
+  @Test func foldersOfOneMachineAreFound() {
+    let path = "/wo" + "rk/x"
+    #expect(NameRule.workplacePaths(in: .init(path: "a.md", content: "a\n\(path)")).count == 1)
+    #expect(NameRule.workplacePaths(in: .init(path: "a.md", content: "framework/x")).isEmpty)
+  }
+
+  @Test func untestedFilesAreFound() {
+    let source = file("Sources/Relay/Hub.swift", "struct Hub {}\nstruct Watcher {}")
+    #expect(!PairingRule.isTested(source, by: [file("Tests/RelayTests/ATests.swift", "let a = 1")]))
+    #expect(PairingRule.isTested(source, by: [file("Tests/RelayTests/HubTests.swift", "")]))
+    #expect(PairingRule.isTested(source, by: [file("Tests/RelayTests/A.swift", "Watcher()")]))
+    let topic = file("Sources/Relay/Hub+Watch.swift", "extension Hub {}")
+    #expect(PairingRule.isTested(topic, by: [file("Tests/RelayTests/HubTests.swift", "")]))
+  }
+
+  @Test func foldersThatTheMapLacksAreFound() {
+    let readme = "# A\n## Code map\n- `Relay/`: x\n### More\n- HTTP\n## Next\nLoop\n"
+    let paths = ["Sources/Relay/A.swift", "Sources/Link/HTTP/B.swift", "Sources/Loop/C.swift"]
+    #expect(
+      MapRule.faults(readme: readme, paths: paths).map(\.reason) == [
+        "the code map does not name Sources/Loop"
+      ])
+    #expect(MapRule.faults(readme: "# A\n", paths: paths).count == 1)
+  }
+}

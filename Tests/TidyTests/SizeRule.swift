@@ -1,0 +1,105 @@
+/// What fits on a screen can be read at once.
+enum SizeRule {
+  static let sourceLines = 400
+  static let testLines = 500
+  static let functionLines = 60
+  static let columns = 100
+
+  static func faults(in file: SourceFile) -> [Fault] {
+    let limit = file.path.hasPrefix("Tests/") ? testLines : sourceLines
+    let lines = file.content.split(separator: "\n", omittingEmptySubsequences: false)
+    var faults: [Fault] = []
+    if lines.count - 1 > limit {
+      faults.append(
+        Fault(
+          path: file.path, line: limit,
+          reason: "\(lines.count - 1) lines; the wall is \(limit): split it by what it is about"))
+    }
+    for (index, line) in lines.enumerated() where line.count > columns {
+      faults.append(
+        Fault(
+          path: file.path, line: index + 1,
+          reason: "\(line.count) columns; lines end at column \(columns)"))
+    }
+    for function in functions(in: file.text) where function.lines > functionLines {
+      faults.append(
+        Fault(
+          path: file.path, line: function.line,
+          reason: "`\(function.name)` has \(function.lines) lines; "
+            + "a function fits on a screen of \(functionLines)"))
+    }
+    return faults
+  }
+
+  struct Function: Hashable {
+    var name: String
+    var line: Int
+    var lines: Int
+  }
+
+  /// Functions, initializers, subscripts and computed variables that have a body.
+  static func functions(in text: SwiftText) -> [Function] {
+    text.tokens.indices.compactMap { index in
+      let token = text.tokens[index]
+      guard token.kind == .word, !text.has(".", at: index - 1) else { return nil }
+      switch token.text {
+      case "func", "init", "subscript", "deinit":
+        guard let open = body(text, after: index) else { return nil }
+        return function(text, from: index, open: open)
+      case "var":
+        guard let open = computedBody(text, after: index) else { return nil }
+        return function(text, from: index, open: open)
+      default: return nil
+      }
+    }
+  }
+
+  private static func function(_ text: SwiftText, from index: Int, open: Int) -> Function {
+    let token = text.tokens[index]
+    let name = ["init", "deinit", "subscript"].contains(token.text) ? index : index + 1
+    let end = text.tokens[text.closing(open)].line
+    return Function(name: text.tokens[name].text, line: token.line, lines: end - token.line + 1)
+  }
+
+  /// The brace that opens the body; nil for a requirement of a protocol.
+  private static func body(_ text: SwiftText, after index: Int) -> Int? {
+    var next = index + 1
+    if text.has("deinit", at: index) { return text.has("{", at: next) ? next : nil }
+    // On to the parameters: over the name, a `?` and generic arguments.
+    while next < text.tokens.count, !text.has("(", at: next) {
+      if text.has("{", at: next) || text.has("}", at: next) { return nil }
+      next += 1
+    }
+    guard next < text.tokens.count else { return nil }
+    next = text.closing(next) + 1
+    let declarations = [
+      "func", "var", "let", "init", "case", "static", "mutating", "associatedtype", "public",
+      "package", "private", "internal", "subscript", "struct", "extension", "enum", "class",
+    ]
+    while next < text.tokens.count {
+      if text.has("{", at: next) { return next }
+      if text.has("(", at: next) || text.has("[", at: next) {
+        next = text.closing(next) + 1
+        continue
+      }
+      if text.has("}", at: next) || text.has("@", at: next)
+        || declarations.contains(text.tokens[next].text)
+      {
+        return nil
+      }
+      next += 1
+    }
+    return nil
+  }
+
+  /// `var name: Type {` with the brace before the line's end and no value given.
+  private static func computedBody(_ text: SwiftText, after index: Int) -> Int? {
+    var next = index + 1
+    while next < text.tokens.count, text.tokens[next].line == text.tokens[index].line {
+      if text.has("=", at: next) { return nil }
+      if text.has("{", at: next) { return next }
+      next += 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+
+/// The package as it lies on disk: what the rules read.
+struct SourceTree {
+  /// Swift files below Sources and Tests, by path.
+  let files: [SourceFile]
+  /// All text files of the package: scripts and documents too.
+  let texts: [TextFile]
+  let readme: String?
+
+  struct TextFile {
+    /// From the package's folder on.
+    var path: String
+    var content: String
+  }
+
+  /// Read once for all tests.
+  static let current = SourceTree(root: packageRoot)
+
+  static var packageRoot: String {
+    #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+      .joined(separator: "/")
+  }
+
+  init(root: String) {
+    let endings = ["swift", "md", "sh", "py", "c", "h", "modulemap", "json", "yml", ""]
+    let skipped = ["Vectors", "__pycache__"]
+    var texts: [TextFile] = []
+    func visit(_ folder: String) {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: root + "/" + folder)) ?? []
+      for name in names.sorted() where !skipped.contains(name) {
+        if name.hasPrefix(".") && name != ".ci" { continue }
+        let path = folder.isEmpty ? name : folder + "/" + name
+        var isFolder: ObjCBool = false
+        _ = FileManager.default.fileExists(
+          atPath: root + "/" + path, isDirectory: &isFolder)
+        if isFolder.boolValue {
+          visit(path)
+        } else if endings.contains((name as NSString).pathExtension),
+          let content = try? String(contentsOfFile: root + "/" + path, encoding: .utf8)
+        {
+          texts.append(TextFile(path: path, content: content))
+        }
+      }
+    }
+    visit("")
+    self.texts = texts
+    files = texts.filter {
+      $0.path.hasSuffix(".swift") && ($0.path.hasPrefix("Sources/") || $0.path.hasPrefix("Tests/"))
+    }.map { SourceFile(path: $0.path, content: $0.content) }
+    readme = texts.first { $0.path == "README.md" }?.content
+  }
+
+  var sources: [SourceFile] { files.filter { $0.path.hasPrefix("Sources/") } }
+
+  /// What ships, and the libraries that tests stand on: held to the same rules.
+  var libraries: [SourceFile] {
+    files.filter { file in
+      ["Sources/", "Tests/Simulator/", "Tests/StorageContract/"].contains {
+        file.path.hasPrefix($0)
+      }
+    }
+  }
+}
+
+/// One Swift file with its words.
+struct SourceFile {
+  let path: String
+  let content: String
+  let text: SwiftText
+
+  init(path: String, content: String) {
+    self.path = path
+    self.content = content
+    text = SwiftText(content)
+  }
+
+  /// The target it belongs to: `Link` of `Sources/Link/HTTP/X.swift`.
+  var room: String { String(path.split(separator: "/")[1]) }
+
+  /// `X` of `Sources/Link/HTTP/X.swift`.
+  var stem: String { String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "") }
+
+  /// The folder it lies in: `HTTP` of `Sources/Link/HTTP/X.swift`.
+  var folder: String { String(path.split(separator: "/").dropLast().last ?? "") }
+
+  var isPlaceholder: Bool { stem == "Placeholder" }
+
+  var imports: [(module: String, line: Int)] {
+    text.tokens.indices.compactMap { index in
+      guard text.has("import", at: index), index + 1 < text.tokens.count else { return nil }
+      // `import struct X.Y` names the kind first.
+      let kinds = ["struct", "class", "enum", "protocol", "func", "let", "var", "typealias"]
+      let name = kinds.contains(text.tokens[index + 1].text) ? index + 2 : index + 1
+      guard name < text.tokens.count else { return nil }
+      return (text.tokens[name].text, text.tokens[index].line)
+    }
+  }
+
+  /// Names of the types that the file declares.
+  var declaredTypes: [(name: String, line: Int)] {
+    let words = ["struct", "class", "enum", "protocol", "actor", "typealias"]
+    return text.tokens.indices.compactMap { index in
+      guard words.contains(text.tokens[index].text), text.tokens[index].kind == .word,
+        !text.has(".", at: index - 1), !text.has("import", at: index - 1),
+        index + 1 < text.tokens.count, text.tokens[index + 1].kind == .word,
+        let first = text.tokens[index + 1].text.first, first.isUppercase
+      else { return nil }
+      return (text.tokens[index + 1].text, text.tokens[index].line)
+    }
+  }
+}
+
+/// What a rule found.
+struct Fault: Hashable, CustomStringConvertible {
+  var path: String
+  var line: Int
+  var reason: String
+
+  var description: String { "\(path):\(line): \(reason)" }
+}
+
+/// The words that a camel-case name is made of: `sendQueueBytes` gives send, Queue, Bytes.
+func camelWords(_ name: String) -> [String] {
+  var words: [String] = []
+  for character in name {
+    if character.isUppercase || words.isEmpty || character == "_" {
+      // A run of capitals is one word: `HTTP`, `JSON`.
+      let continuesCapitals =
+        character.isUppercase && (words.last?.allSatisfy { $0.isUppercase } ?? false)
+      if continuesCapitals {
+        words[words.count - 1].append(character)
+      } else {
+        words.append(character == "_" ? "" : String(character))
+      }
+    } else {
+      words[words.count - 1].append(character)
+    }
+  }
+  return words.filter { !$0.isEmpty }
+}
