@@ -5,7 +5,9 @@ enum MapRule {
       return [Fault(path: "README.md", line: 1, reason: "no section is headed \"Code map\"")]
     }
     var folders: [String] = []
-    for path in paths where path.hasPrefix("Sources/") {
+    // A C library is a module map and a header: the map names their folder as one.
+    for path in paths
+    where path.hasPrefix("Sources/") && !path.hasPrefix("Sources/SystemLibraries/") {
       let folder = path.split(separator: "/").dropFirst().dropLast().joined(separator: "/")
       if !folder.isEmpty && !folders.contains(folder) { folders.append(folder) }
     }

@@ -51,6 +51,9 @@ struct SourceTree {
     readme = texts.first { $0.path == "README.md" }?.content
   }
 
+  /// A room that is laid out but not built yet holds a file named Placeholder.
+  var hasEmptyRooms: Bool { sources.contains(where: \.isPlaceholder) }
+
   var sources: [SourceFile] { files.filter { $0.path.hasPrefix("Sources/") } }
 
   /// What ships, and the libraries that tests stand on: held to the same rules.
