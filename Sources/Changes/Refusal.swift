@@ -46,6 +46,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   case tokenExpired, storeRestored, filterChanged
   case bodyTooLarge, uriTooLong, headersTooLarge, tooManyRecords, tooManyRequests
   case unsupportedMediaType, upgradeRequired, expectationFailed, lengthRequired
+  case unsupportedTransferCoding, unsupportedVersion
   case helloRequired, requestTimeout
   case storeUnavailable, overloaded, stopping, internalError
 
@@ -71,6 +72,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .tooManyRequests: 429
     case .headersTooLarge: 431
     case .internalError: 500
+    case .unsupportedTransferCoding: 501
+    case .unsupportedVersion: 505
     case .storeUnavailable, .overloaded, .stopping: 503
     }
   }
@@ -122,6 +125,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .upgradeRequired: "This path speaks WebSocket"
     case .expectationFailed: "The expectation cannot be met"
     case .lengthRequired: "The body's length is not given"
+    case .unsupportedTransferCoding: "A transfer coding other than chunked is not understood"
+    case .unsupportedVersion: "This relay speaks HTTP/1.0 and HTTP/1.1"
     case .helloRequired: "No hello came in time"
     case .requestTimeout: "The request did not arrive in time"
     case .storeUnavailable: "The store cannot be reached"
@@ -142,7 +147,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,
       .bodyTooLarge, .uriTooLong, .headersTooLarge, .tooManyRecords, .unsupportedMediaType,
-      .upgradeRequired, .expectationFailed, .lengthRequired:
+      .upgradeRequired, .expectationFailed, .lengthRequired, .unsupportedTransferCoding,
+      .unsupportedVersion:
       .fixRequest
     }
   }
