@@ -65,6 +65,8 @@ public enum Limits {
   public static let devicesPerAccount = 100
 
   // The relay as a whole.
+  /// Connections of one node: what a loop can hold without its idle ones taking all the memory.
+  public static let connectionsPerNode = 50_000
   /// Store requests of one node that have not been answered.
   public static let storeRequests = 20_000
   /// Bodies and messages in memory over all connections of one node.

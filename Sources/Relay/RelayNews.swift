@@ -1,0 +1,29 @@
+public import Changes
+
+/// What one node's work means for the others of the process. News of commits come in the order of
+/// the commits.
+public enum RelayNews: Sendable {
+  /// A commit moved an account on. Comes from `StoreWork`, to the node that asked as well.
+  case changed(AccountChange)
+  /// A device's token died: its connections close. From `StoreWork` likewise.
+  case revoked(AccountID, DeviceID, by: CommitOrigin)
+  /// The first connection of a device on a node came, or its last one went.
+  case presence(node: Int, AccountID, DeviceID, isConnected: Bool)
+  /// Someone at this address tries a pairing code: it counts as wrong until it proves right.
+  case pairingGuess(address: PeerNetwork)
+  /// The guess was right after all.
+  case pairingRight(address: PeerNetwork)
+  /// A node's counters, now and then, so that each can tell the sum.
+  case status(node: Int, RelayStatus)
+}
+
+/// A commit, as those who watch the account are told it.
+public struct AccountChange: Sendable {
+  public let account: AccountID
+  public let zone: Name
+  public let origin: CommitOrigin
+  /// The account's newest token before and after.
+  public let since: ChangeToken
+  public let token: ChangeToken
+  let records: [Record]
+}

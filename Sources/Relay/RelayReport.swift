@@ -1,0 +1,23 @@
+public import Changes
+public import Storage
+
+/// What the person at the relay may ask of a node.
+public enum RelayOrder: Sendable, Hashable {
+  /// Answered with `RelayReport.status`.
+  case reportStatus
+}
+
+/// What a node tells the person at the relay, for the log. Never holds a secret.
+public enum RelayReport: Sendable, Hashable {
+  case accountMade(AccountID)
+  case deviceJoined(AccountID, DeviceID)
+  case deviceRevoked(AccountID, DeviceID)
+  /// The store failed; nothing was done. Told once, until it works again.
+  case storeFailed(StorageError)
+  case storeRecovered
+  /// The counters of this node alone.
+  case status(RelayStatus)
+  /// After `NodeEvent.stopping`: all that was begun is answered. What was sent may still wait in
+  /// the driver.
+  case stopped
+}

@@ -1,0 +1,31 @@
+public import Link
+public import Storage
+
+/// What a relay node asks of the store. A driver runs it elsewhere (`StoreWork`), so that a node
+/// never waits.
+public enum StoreJob: Sendable, Hashable {
+  /// For `Lane.commits`.
+  case commit(CommitRequest, by: CommitOrigin)
+  /// For `Lane.reads`.
+  case read(ReadRequest)
+}
+
+/// Which connection of which node of this process asked for a commit, so that nobody is pushed what
+/// he saved himself.
+public struct CommitOrigin: Sendable, Hashable {
+  /// The node's number in this process.
+  public var node: Int
+  /// nil where the node asked on its own account.
+  public var connection: ConnectionID?
+
+  public init(node: Int, connection: ConnectionID?) {
+    self.node = node
+    self.connection = connection
+  }
+}
+
+/// What came of a `StoreJob`. A failure says that nothing at all was done.
+public enum StoreOutcome: Sendable, Hashable {
+  case committed(Result<CommitResult, StorageError>)
+  case read(Result<ReadResult, StorageError>)
+}

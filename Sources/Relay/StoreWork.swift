@@ -1,0 +1,77 @@
+import Changes
+public import Storage
+
+/// The blocking side of a relay, as pure functions that a driver's worker runs.
+///
+/// For the commits lane a driver merges the waiting jobs of all nodes into one call. Then it tells
+/// every node, in the order of the commits, the news (all nodes, the one that asked too), and right
+/// after it the outcome (only the node that asked).
+public enum StoreWork {
+  /// What came of one commit.
+  public struct Finished: Sendable {
+    public var outcome: StoreOutcome
+    /// For all nodes, before the outcome; nil where nothing changed that others must know.
+    public var news: RelayNews?
+
+    public init(outcome: StoreOutcome, news: RelayNews?) {
+      self.outcome = outcome
+      self.news = news
+    }
+  }
+
+  /// Does all `jobs` in one durable transaction; one result a job, in order.
+  ///
+  /// `wall` is relay time, milliseconds since the Unix epoch. A failure of the store is the outcome
+  /// of every job; nothing was done then.
+  public static func commit(
+    _ jobs: [StoreJob], on store: some ZoneStore, wall: Int64
+  ) -> [Finished] {
+    var requests: [CommitRequest] = []
+    var origins: [CommitOrigin] = []
+    for job in jobs {
+      guard case .commit(let request, let origin) = job else {
+        preconditionFailure("a read was queued among the commits")
+      }
+      requests.append(request)
+      origins.append(origin)
+    }
+    do throws(StorageError) {
+      let results = try store.commit(requests, wall: wall)
+      precondition(results.count == requests.count, "a store left a request unanswered")
+      return results.indices.map { index in
+        Finished(
+          outcome: .committed(.success(results[index])),
+          news: news(of: requests[index], results[index], by: origins[index]))
+      }
+    } catch {
+      return requests.map { _ in Finished(outcome: .committed(.failure(error)), news: nil) }
+    }
+  }
+
+  public static func read(_ job: StoreJob, on store: some ZoneReader) -> StoreOutcome {
+    guard case .read(let request) = job else {
+      preconditionFailure("a commit was queued among the reads")
+    }
+    do throws(StorageError) {
+      return .read(.success(try store.read(request)))
+    } catch {
+      return .read(.failure(error))
+    }
+  }
+
+  private static func news(
+    of request: CommitRequest, _ result: CommitResult, by origin: CommitOrigin
+  ) -> RelayNews? {
+    switch (request, result) {
+    case (.save(let save), .saved(let outcome)) where !outcome.changed.isEmpty:
+      .changed(
+        AccountChange(
+          account: save.account, zone: save.request.zone, origin: origin,
+          since: outcome.answer.since, token: outcome.answer.token, records: outcome.changed))
+    case (.revokeDevice(let account, let device), .done):
+      .revoked(account, device, by: origin)
+    default:
+      nil
+    }
+  }
+}
