@@ -40,7 +40,7 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
 /// table in docs/protocol.md.
 public enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
-  case badToken, registrationClosed, badPairingCode, planRequired
+  case badToken, registrationClosed, badPairingCode, tooManyDevices, planRequired
   case notFound, methodNotAllowed
   case batchMismatch, batchAborted, clockAhead, chunksMissing, recordTooLarge
   case tokenExpired, storeRestored, filterChanged
@@ -56,7 +56,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .badRequest, .badJSON, .badMessage, .badChangeToken, .badName, .tooManyRecords: 400
     case .badToken: 401
     case .planRequired: 402
-    case .registrationClosed, .badPairingCode: 403
+    case .registrationClosed, .badPairingCode, .tooManyDevices: 403
     case .notFound: 404
     case .methodNotAllowed: 405
     case .helloRequired, .requestTimeout: 408
@@ -105,6 +105,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .badToken: "The device token is missing or unknown"
     case .registrationClosed: "This relay takes no new accounts"
     case .badPairingCode: "The pairing code is unknown, used or too old"
+    case .tooManyDevices: "The account has as many devices as it may have"
     case .planRequired: "The account's plan does not include this"
     case .notFound: "There is nothing here"
     case .methodNotAllowed: "This path does not take that method"
@@ -143,7 +144,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
       .retry
     case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken, .batchAborted: .fetchFirst
     case .clockAhead: .stampAnew
-    case .badToken, .registrationClosed, .badPairingCode, .planRequired: .askPerson
+    case .badToken, .registrationClosed, .badPairingCode, .tooManyDevices, .planRequired:
+      .askPerson
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,
       .bodyTooLarge, .uriTooLong, .headersTooLarge, .tooManyRecords, .unsupportedMediaType,

@@ -10,6 +10,15 @@ public protocol ZoneStore: ZoneReader {
   ///
   /// `wall` is the relay's time, in milliseconds since the Unix epoch.
   func commit(_ requests: [CommitRequest], wall: Int64) throws(StorageError) -> [CommitResult]
+
+  /// Does what would be in the way of a commit (moving the write-ahead log into the database). The
+  /// driver calls it on the writer's thread when no request waits; a store that is never let rest
+  /// does it by itself at a ceiling, at the price of one slow commit.
+  func rest() throws(StorageError)
+}
+
+extension ZoneStore {
+  public func rest() throws(StorageError) {}
 }
 
 /// A view of the committed state.

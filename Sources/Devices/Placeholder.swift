@@ -1,0 +1,1 @@
+// Room for what README.md names.

@@ -1,0 +1,99 @@
+import Changes
+
+/// Where an account stands: the generation of its history and its newest tag.
+package struct AccountHead: Hashable {
+  package var generation: UInt32
+  package var newest: ChangeTag
+
+  package init(generation: UInt32, newest: ChangeTag) {
+    self.generation = generation
+    self.newest = newest
+  }
+
+  package var token: ChangeToken { ChangeToken(generation: generation, sequence: newest) }
+}
+
+/// Which records a page of changes holds, and the token it ends with. A pure value that takes the
+/// records one by one, so that every store cuts its pages alike.
+///
+///     changes    after < tag ≤ newest    tombstones too
+///     snapshot   after < tag ≤ pinned    live records only
+///
+/// A record that is saved while a snapshot is read moves beyond `pinned` and out of the snapshot;
+/// the device gets it with the changes that follow the snapshot's last token.
+package struct PagePlan {
+  /// Records with a greater tag than this belong to the page,
+  package let after: ChangeTag
+  /// up to this one,
+  package let through: ChangeTag
+  /// live ones only.
+  package let isSnapshot: Bool
+  package let zone: Name?
+  /// At most this many records.
+  package let limit: Int
+
+  private let since: ChangeToken?
+  private let head: AccountHead
+  private var changes: [Record] = []
+  private var bytes = 0
+  private var more = false
+
+  package init(
+    since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead
+  ) throws(Refusal) {
+    if let since { try PagePlan.check(since, zone: zone, head: head) }
+    self.since = since
+    self.zone = zone
+    self.head = head
+    self.limit = max(1, min(limit, Limits.pageRecords))
+    after = since?.sequence ?? 0
+    isSnapshot = since == nil || since?.pinned != nil
+    through = since?.pinned ?? head.newest
+  }
+
+  /// Takes the page's next record, in the order of tags; false when the page is full. A store
+  /// offers records until it is told so, or has no more.
+  package mutating func take(_ record: Record) -> Bool {
+    let size =
+      record.zone.text.utf8.count + record.name.text.utf8.count + record.type.text.utf8.count
+      + (record.fields?.count ?? 0)
+    guard changes.isEmpty || (changes.count < limit && bytes + size <= Limits.pageBytes) else {
+      more = true
+      return false
+    }
+    changes.append(record)
+    bytes += size
+    return true
+  }
+
+  package consuming func page() -> ChangePage {
+    var token = head.token
+    token.zoneDigest = zone.map(ChangeToken.digest)
+    if more, let last = changes.last {
+      token.sequence = last.tag
+      if isSnapshot { token.pinned = through }
+    } else {
+      token.sequence = through
+    }
+    return ChangePage(since: since, token: token, more: more, changes: changes)
+  }
+
+  private static func check(
+    _ since: ChangeToken, zone: Name?, head: AccountHead
+  ) throws(Refusal) {
+    guard since.generation == head.generation else {
+      throw Refusal(
+        .badChangeToken, "This account has made no such token; fetch without one for a snapshot.")
+    }
+    guard max(since.sequence, since.pinned ?? 0) <= head.newest else {
+      throw Refusal(
+        .storeRestored,
+        "The token is ahead of the relay, which came back from a backup; fetch without a token.")
+    }
+    guard since.zoneDigest == zone.map(ChangeToken.digest) else {
+      throw Refusal(
+        .filterChanged,
+        "The token is good only with the zone it was made for; fetch without a token.")
+    }
+  }
+}

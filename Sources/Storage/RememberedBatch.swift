@@ -1,0 +1,65 @@
+import Changes
+
+/// What a store remembers of a batch, so that a retry under the same id changes nothing and gets
+/// the same tags and codes. Names and fields are not kept: a retry brings them, and its digest
+/// proves that they are the same.
+package struct RememberedBatch: Hashable {
+  /// SHA-256 over the batch's content.
+  package var digest: [UInt8]
+  /// The tag of the first record that was saved; the others follow it one by one.
+  package var firstTag: ChangeTag
+  /// nil where all records were saved; otherwise a word a mutation, separated by commas: `saved`,
+  /// `conflict` or the code of a refusal.
+  package var words: String?
+
+  package init(digest: [UInt8], firstTag: ChangeTag, words: String?) {
+    self.digest = digest
+    self.firstTag = firstTag
+    self.words = words
+  }
+
+  /// `newest` is the account's newest tag before the batch.
+  package init(_ plan: SavePlan, after newest: ChangeTag, digest: [UInt8]) {
+    let isWhole = plan.newest - newest == plan.verdicts.count
+    let words = plan.verdicts.map { verdict in
+      switch verdict {
+      case .save: "saved"
+      case .conflict: "conflict"
+      case .refuse(let refusal): refusal.code.rawValue
+      }
+    }
+    self.init(
+      digest: digest, firstTag: newest + 1, words: isWhole ? nil : words.joined(separator: ","))
+  }
+
+  /// The results as they were, with conflicts as they stand now. `record` tells what stands under
+  /// a name, tombstones too; `wall` is the relay's time now, which a refused stamp is told with.
+  package func results(
+    of request: SaveRequest, wall: Int64, record: (Name) throws(StorageError) -> Record?
+  ) throws(StorageError) -> [MutationResult] {
+    let words = words?.split(separator: ",")
+    var results: [MutationResult] = []
+    results.reserveCapacity(request.mutations.count)
+    var tag = firstTag
+    for (index, mutation) in request.mutations.enumerated() {
+      let name = mutation.name
+      switch words.map({ index < $0.count ? $0[index] : "" }) ?? "saved" {
+      case "saved":
+        results.append(.saved(name: name, tag: tag))
+        tag += 1
+      case "conflict":
+        let current = try record(name) ?? .nothing(at: RecordKey(zone: request.zone, name: name))
+        results.append(.conflict(name: name, record: current))
+      case let word:
+        let code = RefusalCode(rawValue: String(word)) ?? .internalError
+        results.append(
+          .refused(
+            name: name,
+            Refusal(
+              code, "\(code.title), as this batch was told before; mend it under a new batch id.",
+              relayTime: code == .clockAhead ? wall : nil)))
+      }
+    }
+    return results
+  }
+}

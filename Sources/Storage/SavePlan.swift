@@ -1,0 +1,131 @@
+import Changes
+
+/// What becomes of a batch, decided in full before anything is written, so that an atomic batch
+/// needs no undoing and every store decides alike. A pure value: it knows no store.
+///
+/// Every mutation that passes gets the next tag, a delete too, and a delete of something that was
+/// never there as well. As with CloudKit, such a delete succeeds: what the device asked for holds
+/// afterwards. It leaves a tombstone, because a result is a tag, and a tag names a record's save.
+/// Names in a batch are distinct; the decoders see to that.
+package struct SavePlan {
+  package enum Verdict: Hashable {
+    /// The record as it is to be written, with its new tag.
+    case save(Record)
+    case conflict
+    case refuse(Refusal)
+  }
+
+  /// One a mutation, in order.
+  package let verdicts: [Verdict]
+  /// The account's newest tag once the plan is carried out.
+  package let newest: ChangeTag
+
+  /// `standing` tells what the store holds under a mutation's name; it is asked once a mutation
+  /// that is not refused already, in order.
+  package init(
+    _ commit: SaveCommit, after newest: ChangeTag,
+    standing: (Name) throws(StorageError) -> Standing?
+  ) throws(StorageError) {
+    var verdicts: [Verdict] = []
+    verdicts.reserveCapacity(commit.request.mutations.count)
+    var tag = newest
+    for mutation in commit.request.mutations {
+      if let refusal = mutation.refusal {
+        verdicts.append(.refuse(refusal))
+        continue
+      }
+      let current = try standing(mutation.name)
+      guard SavePlan.isFollowed(mutation.baseTag, by: current) else {
+        verdicts.append(.conflict)
+        continue
+      }
+      tag += 1
+      verdicts.append(.save(SavePlan.record(mutation, over: current, in: commit, tag: tag)))
+    }
+    if commit.request.atomic, tag - newest < verdicts.count {
+      self.verdicts = verdicts.map(SavePlan.aborted)
+      self.newest = newest
+    } else {
+      self.verdicts = verdicts
+      self.newest = tag
+    }
+  }
+
+  /// The records to write, in the order of their tags.
+  package var records: [Record] {
+    verdicts.compactMap { if case .save(let record) = $0 { record } else { nil } }
+  }
+
+  /// The batch's results. `record` tells what stands now under the name of a conflict, tombstones
+  /// too.
+  package func results(
+    of request: SaveRequest, record: (Name) throws(StorageError) -> Record?
+  ) throws(StorageError) -> [MutationResult] {
+    var results: [MutationResult] = []
+    results.reserveCapacity(verdicts.count)
+    for (mutation, verdict) in zip(request.mutations, verdicts) {
+      let name = mutation.name
+      switch verdict {
+      case .save(let record): results.append(.saved(name: name, tag: record.tag))
+      case .refuse(let refusal): results.append(.refused(name: name, refusal))
+      case .conflict:
+        let current = try record(name) ?? .nothing(at: RecordKey(zone: request.zone, name: name))
+        results.append(.conflict(name: name, record: current))
+      }
+    }
+    return results
+  }
+
+  /// Whether a change made on `baseTag` still follows what stands (docs/protocol.md, "HTTP").
+  private static func isFollowed(_ baseTag: ChangeTag?, by current: Standing?) -> Bool {
+    switch baseTag {
+    case nil: true
+    case .some(0): current?.isDeleted ?? true
+    case .some(let tag): current?.tag == tag
+    }
+  }
+
+  private static func record(
+    _ mutation: Mutation, over current: Standing?, in commit: SaveCommit, tag: ChangeTag
+  ) -> Record {
+    // A tombstone keeps the type that the record had, so that those who look for a type hear of
+    // its end.
+    let type =
+      mutation.isDelete ? current?.type ?? mutation.type : mutation.type ?? current?.type
+    return Record(
+      zone: commit.request.zone, name: mutation.name, type: type ?? Record.typeOfNothing,
+      fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: commit.device, tag: tag)
+  }
+
+  private static func aborted(_ verdict: Verdict) -> Verdict {
+    guard case .save = verdict else { return verdict }
+    return .refuse(
+      Refusal(
+        .batchAborted, "Another record of this atomic batch failed; mend that one, then save all."))
+  }
+}
+
+/// What a decision must know of the record that stands, its fields left aside.
+package struct Standing: Hashable {
+  package var tag: ChangeTag
+  package var type: Name
+  package var isDeleted: Bool
+
+  package init(tag: ChangeTag, type: Name, isDeleted: Bool) {
+    self.tag = tag
+    self.type = type
+    self.isDeleted = isDeleted
+  }
+}
+
+extension Record {
+  /// The type of a tombstone where no record ever told one.
+  package static let typeOfNothing = Name(trusted: "unknown")
+
+  /// What a conflict shows where not even a tombstone is kept (docs/protocol.md, "HTTP").
+  package static func nothing(at key: RecordKey) -> Record {
+    Record(
+      zone: key.zone, name: key.name, type: typeOfNothing, fields: nil, modifiedAt: 0,
+      device: DeviceID(rawValue: 0), tag: 0)
+  }
+}

@@ -1,0 +1,24 @@
+import Changes
+
+/// What a store says no to, in the same words in every store.
+package enum StoreRefusals {
+  package static let unknownToken = Refusal(
+    .badToken, "No device has this token; pair the device again.")
+  package static let revokedDevice = Refusal(
+    .badToken, "This device is not signed in to the account any more; pair it again.")
+  package static let unknownAccount = Refusal(.notFound, "There is no such account.")
+  package static let unknownDevice = Refusal(
+    .notFound, "The account has no such device; list its devices first.")
+  package static let unknownRecord = Refusal(.notFound, "There is no record of this name.")
+  package static let badPairingCode = Refusal(
+    .badPairingCode,
+    "The pairing code is unknown, used or too old; ask a device of the account for a new one.")
+  package static let tooManyDevices = Refusal(
+    .tooManyDevices,
+    "The account has \(Limits.devicesPerAccount) devices already; revoke one, then try again.")
+  /// Random ids and secrets that meet another: the caller draws anew.
+  package static let taken = Refusal(
+    .internalError, "An id or secret that was drawn at random is taken; try again.")
+  package static let otherBatch = Refusal(
+    .batchMismatch, "This batch id was used with other content; save under a new id.")
+}

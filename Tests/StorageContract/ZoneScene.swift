@@ -1,0 +1,168 @@
+import Changes
+import Storage
+import Testing
+
+/// A store with the words that stories are told in: short ways to ask and to be answered.
+package final class ZoneScene {
+  package private(set) var store: any ZoneStore
+  private let reopening: (any ZoneStore) throws -> any ZoneStore
+  private var batches: UInt64 = 0
+  var wall: Int64 = 1_700_000_000_000
+
+  let account = AccountID(rawValue: 0xA)
+  let phone = DeviceID(rawValue: 1)
+  let tablet = DeviceID(rawValue: 2)
+  let zone = Name(trusted: "Notes")
+  static let generation: UInt32 = 0xF00D
+
+  /// `reopening` closes a store and gives what comes up after it.
+  package init(
+    _ store: any ZoneStore, reopening: @escaping (any ZoneStore) throws -> any ZoneStore
+  ) {
+    self.store = store
+    self.reopening = reopening
+  }
+
+  func reopen() throws { store = try reopening(store) }
+
+  // MARK: Asking
+
+  @discardableResult func commit(_ request: CommitRequest) throws -> CommitResult {
+    try #require(try store.commit([request], wall: wall).first)
+  }
+
+  /// An account with a phone and a tablet.
+  func settle(_ id: AccountID? = nil) throws {
+    let id = id ?? account
+    let create = CommitRequest.createAccount(
+      id, generation: Self.generation, label: "Ada", device: Self.device(phone, of: id),
+      pairing: Self.pairing(UInt8(truncatingIfNeeded: id.rawValue), until: wall + 1_000))
+    #expect(try commit(create) == .done)
+    let redeem = CommitRequest.redeemPairing(
+      codeHash: Self.hash(UInt8(truncatingIfNeeded: id.rawValue)),
+      device: Self.device(tablet, of: id))
+    #expect(try commit(redeem) == .redeemed(id))
+  }
+
+  func batch(
+    _ mutations: [Mutation], by device: DeviceID? = nil, of id: AccountID? = nil,
+    atomic: Bool = false, zone: Name? = nil, id batch: BatchID? = nil, digest: UInt8 = 0
+  ) -> SaveCommit {
+    batches += 1
+    let request = SaveRequest(
+      id: batch ?? BatchID(high: 7, low: batches), zone: zone ?? self.zone, atomic: atomic,
+      mutations: mutations)
+    return SaveCommit(
+      account: id ?? account, device: device ?? phone, request: request,
+      digest: Self.hash(digest))
+  }
+
+  @discardableResult func save(_ commit: SaveCommit) throws -> SaveOutcome {
+    guard case .saved(let outcome) = try self.commit(.save(commit)) else {
+      throw Unexpected(what: "the batch was refused")
+    }
+    return outcome
+  }
+
+  @discardableResult func save(
+    _ mutations: Mutation..., by device: DeviceID? = nil, atomic: Bool = false, zone: Name? = nil
+  ) throws -> SaveOutcome {
+    try save(batch(mutations, by: device, atomic: atomic, zone: zone))
+  }
+
+  func page(
+    since: ChangeToken? = nil, zone: Name? = nil, limit: Int = 1_000, of id: AccountID? = nil
+  ) throws -> ChangePage {
+    let result = try store.read(.changes(id ?? account, since: since, zone: zone, limit: limit))
+    guard case .page(let page) = result else { throw Unexpected(what: "\(result)") }
+    return page
+  }
+
+  func refusal(_ request: ReadRequest) throws -> RefusalCode? {
+    guard case .refused(let refusal) = try store.read(request) else { return nil }
+    return refusal.code
+  }
+
+  func refusal(_ request: CommitRequest) throws -> RefusalCode? {
+    guard case .refused(let refusal) = try commit(request) else { return nil }
+    return refusal.code
+  }
+
+  func devices(_ id: AccountID? = nil) throws -> [Device] {
+    guard case .devices(let devices) = try store.read(.devices(id ?? account)) else {
+      throw Unexpected(what: "no list of devices")
+    }
+    return devices
+  }
+
+  func current(_ name: String) throws -> Record? {
+    let key = RecordKey(zone: zone, name: Name(trusted: name))
+    guard case .record(let record) = try store.read(.record(account, key)) else { return nil }
+    return record
+  }
+
+  // MARK: Words
+
+  static func put(
+    _ name: String, _ fields: String = "{}", over baseTag: ChangeTag? = 0, type: String = "Note",
+    at modifiedAt: Int64 = 50
+  ) -> Mutation {
+    Mutation(
+      name: Name(trusted: name), type: Name(trusted: type), fields: Array(fields.utf8),
+      modifiedAt: modifiedAt, baseTag: baseTag)
+  }
+
+  static func delete(_ name: String, over baseTag: ChangeTag?) -> Mutation {
+    Mutation(
+      name: Name(trusted: name), type: nil, fields: nil, modifiedAt: 60, baseTag: baseTag)
+  }
+
+  static func token(
+    _ sequence: Int64, zone: Name? = nil, pinned: Int64? = nil
+  ) -> ChangeToken {
+    ChangeToken(
+      generation: generation, sequence: sequence, zoneDigest: zone.map(ChangeToken.digest),
+      pinned: pinned)
+  }
+
+  static func hash(_ seed: UInt8) -> [UInt8] { [UInt8](repeating: seed, count: 32) }
+
+  static func device(_ id: DeviceID, of account: AccountID) -> NewDevice {
+    var tokenHash = hash(UInt8(truncatingIfNeeded: account.rawValue))
+    tokenHash[0] = UInt8(truncatingIfNeeded: id.rawValue)
+    return NewDevice(
+      id: id,
+      description: DeviceDescription(
+        deviceName: "device \(id.rawValue)", platform: "linux", appVersion: "1"),
+      tokenHash: tokenHash)
+  }
+
+  static func pairing(_ seed: UInt8, until expiresAt: Int64) -> NewPairing {
+    NewPairing(codeHash: hash(seed), expiresAt: expiresAt)
+  }
+}
+
+/// A story took another turn than it claims.
+struct Unexpected: Error {
+  var what: String
+}
+
+extension SaveOutcome {
+  var tags: [ChangeTag] {
+    answer.results.compactMap { if case .saved(_, let tag) = $0 { tag } else { nil } }
+  }
+
+  var conflicts: [Record] {
+    answer.results.compactMap { if case .conflict(_, let record) = $0 { record } else { nil } }
+  }
+
+  var codes: [RefusalCode] {
+    answer.results.compactMap {
+      if case .refused(_, let refusal) = $0 { refusal.code } else { nil }
+    }
+  }
+}
+
+extension ChangePage {
+  var names: [String] { changes.map(\.name.text) }
+}

@@ -1,0 +1,21 @@
+import Changes
+import Storage
+import Testing
+
+/// A claim about every relay's store, told as a story on an empty one. The same stories are told to
+/// the reference and to every backend.
+package struct ZoneStory: Sendable, CustomTestStringConvertible {
+  package let claim: String
+  package let tell: @Sendable (ZoneScene) throws -> Void
+
+  init(_ claim: String, _ tell: @escaping @Sendable (ZoneScene) throws -> Void) {
+    self.claim = claim
+    self.tell = tell
+  }
+
+  package var testDescription: String { claim }
+
+  package static let all =
+    AccountStories.all + PairingStories.all + SaveStories.all + BatchStories.all
+    + ChangeStories.all + SnapshotStories.all
+}
