@@ -1,0 +1,53 @@
+public import Changes
+
+extension ChangePage {
+  /// The body of `GET /v1/changes`.
+  public func encodedBody() -> [UInt8] {
+    EncodedChanges(changes).body(since: since, token: token, more: more)
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> ChangePage {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    let (_, page) = try reader.changePage()
+    try reader.finish()
+    return page
+  }
+}
+
+extension MessageReader {
+  /// A page, and the id of the request that it answers, where there is one.
+  mutating func changePage() throws(Refusal) -> (id: String?, page: ChangePage) {
+    var id: String?
+    var since: ChangeToken?
+    var token: ChangeToken?
+    var more: Bool?
+    var changes: [Record]?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .id: id = try takeNull() ? nil : try string(.id)
+      case .since: since = try optionalChangeToken(.since)
+      case .token: token = try changeToken(.token)
+      case .more: more = try bool(.more)
+      case .changes: changes = try records()
+      default: try skip()
+      }
+    }
+    let page = ChangePage(
+      since: since, token: try require(token, .token), more: try require(more, .more),
+      changes: try require(changes, .changes))
+    return (id, page)
+  }
+
+  private mutating func records() throws(Refusal) -> [Record] {
+    var records: [Record] = []
+    try enterArray(.changes)
+    while try nextElement() {
+      place = Place(list: .changes, index: records.count)
+      records.append(try record())
+      place = nil
+    }
+    return records
+  }
+}

@@ -1,0 +1,63 @@
+public import Changes
+
+/// Records as the JSON of a `changes` array, encoded once for all who are told of them: the message
+/// on a socket and the body of a poll wrap the same bytes.
+public struct EncodedChanges: Hashable, Sendable {
+  private let array: [UInt8]
+  /// How many records there are.
+  public let count: Int
+
+  public init(_ changes: [Record]) {
+    var writer = JSONWriter(capacity: changes.reduce(2) { $0 + $1.encodedBytes })
+    writer.beginArray()
+    for record in changes { writer.record(record) }
+    writer.endArray()
+    array = writer.finish()
+    count = changes.count
+  }
+
+  /// The size of the records alone, to be compared with `Limits.pushBytes`.
+  public var bytes: Int { array.count }
+
+  /// The `changes` message; with `id`, the answer to that fetch.
+  public func message(id: String?, since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
+    var writer = JSONWriter(capacity: array.count + (id?.utf8.count ?? 0) + 192)
+    writer.beginObject()
+    writer.name("op")
+    writer.string("changes")
+    if let id {
+      writer.name("id")
+      writer.string(id)
+    }
+    return finish(writer, since: since, token: token, more: more)
+  }
+
+  /// The body of `GET /v1/changes`.
+  public func body(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
+    var writer = JSONWriter(capacity: array.count + 160)
+    writer.beginObject()
+    return finish(writer, since: since, token: token, more: more)
+  }
+
+  private func finish(
+    _ writer: consuming JSONWriter, since: ChangeToken?, token: ChangeToken, more: Bool
+  ) -> [UInt8] {
+    writer.name("since")
+    writer.token(since)
+    writer.name("token")
+    writer.token(token)
+    writer.name("more")
+    writer.bool(more)
+    writer.name("changes")
+    writer.raw(array)
+    writer.endObject()
+    return writer.finish()
+  }
+}
+
+extension JSONWriter {
+  /// nil is null: the start of a snapshot.
+  mutating func token(_ token: ChangeToken?) {
+    if let token { string(token.text) } else { null() }
+  }
+}

@@ -1,0 +1,94 @@
+public import Changes
+
+/// The body of `POST /v1/accounts` (without a code) and of `POST /v1/devices` (with one).
+public struct JoinRequest: Hashable, Sendable {
+  /// The pairing code; nil for a new account.
+  public var code: String?
+  public var description: DeviceDescription
+
+  public init(code: String?, description: DeviceDescription) {
+    self.code = code
+    self.description = description
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> JoinRequest {
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    var code: String?
+    var deviceName: String?
+    var platform: String?
+    var appVersion: String?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      switch member {
+      case .code: code = try reader.takeNull() ? nil : try reader.string(.code)
+      case .deviceName: deviceName = try reader.deviceName()
+      case .platform: platform = try reader.label(.platform, bytes: 0...Limits.descriptionBytes)
+      case .appVersion:
+        appVersion = try reader.label(.appVersion, bytes: 0...Limits.descriptionBytes)
+      default: try reader.skip()
+      }
+    }
+    try reader.finish()
+    return JoinRequest(
+      code: code,
+      description: DeviceDescription(
+        deviceName: try reader.require(deviceName, .deviceName),
+        platform: try reader.require(platform, .platform),
+        appVersion: try reader.require(appVersion, .appVersion)))
+  }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 256)
+    writer.beginObject()
+    writer.optional("code", code)
+    writer.description(description)
+    writer.endObject()
+    return writer.finish()
+  }
+}
+
+/// The body of `PATCH /v1/devices/{id}`.
+public struct RenameRequest: Hashable, Sendable {
+  public var deviceName: String
+
+  public init(deviceName: String) { self.deviceName = deviceName }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> RenameRequest {
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    var deviceName: String?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      if member == .deviceName { deviceName = try reader.deviceName() } else { try reader.skip() }
+    }
+    try reader.finish()
+    return RenameRequest(deviceName: try reader.require(deviceName, .deviceName))
+  }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 64)
+    writer.beginObject()
+    writer.name("deviceName")
+    writer.string(deviceName)
+    writer.endObject()
+    return writer.finish()
+  }
+}
+
+extension MessageReader {
+  fileprivate mutating func deviceName() throws(Refusal) -> String {
+    try label(.deviceName, bytes: 1...Limits.descriptionBytes)
+  }
+}
+
+extension JSONWriter {
+  mutating func description(_ description: DeviceDescription) {
+    name("deviceName")
+    string(description.deviceName)
+    name("platform")
+    string(description.platform)
+    name("appVersion")
+    string(description.appVersion)
+  }
+}

@@ -1,0 +1,143 @@
+import Changes
+
+extension MessageReader {
+  /// The `records` of a save. A fault of the batch is thrown; a fault of one record alone becomes
+  /// that mutation's `refusal`.
+  mutating func mutations() throws(Refusal) -> [Mutation] {
+    var mutations: [Mutation] = []
+    try enterArray(.records)
+    while try nextElement() {
+      guard mutations.count < Limits.batchRecords else {
+        throw Refusal(
+          .tooManyRecords,
+          "A batch holds at most \(Limits.batchRecords) records; send the rest in another batch.")
+      }
+      place = Place(list: .records, index: mutations.count)
+      mutations.append(try mutation())
+      place = nil
+    }
+    try refuseRepeatedName(in: mutations)
+    return mutations
+  }
+
+  private func refuseRepeatedName(in mutations: [Mutation]) throws(Refusal) {
+    guard mutations.count > 1 else { return }
+    var names = Set<Name>(minimumCapacity: mutations.count)
+    for mutation in mutations where !names.insert(mutation.name).inserted {
+      throw Refusal(
+        .badRequest,
+        "The record \"\(mutation.name)\" stands twice in the batch; send each record once.")
+    }
+  }
+
+  private mutating func mutation() throws(Refusal) -> Mutation {
+    var name: Name?
+    var type: Name?
+    var fields: [UInt8]?
+    var isFieldsNull = false
+    var isDeleted = false
+    var modifiedAt: Int64?
+    var baseTag: ChangeTag?
+    var namesChunks = false
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .name: name = try self.name(.name)
+      case .type: type = try self.name(.type)
+      case .fields:
+        isFieldsNull = try takeNull()
+        if !isFieldsNull { fields = try objectBytes(.fields) }
+      case .deleted: isDeleted = try bool(.deleted)
+      case .modifiedAt: modifiedAt = try instant(.modifiedAt)
+      case .baseTag: baseTag = try integer(.baseTag)
+      case .chunks: namesChunks = try hasChunks()
+      default: try skip()
+      }
+    }
+    if isDeleted {
+      guard fields == nil else {
+        throw fault("has both `fields` and `deleted`; send one of the two.")
+      }
+      type = nil
+    } else {
+      guard !isFieldsNull else {
+        throw wrong(.fields, "a JSON object; to delete a record send \"deleted\":true")
+      }
+      _ = try require(fields, .fields)
+      _ = try require(type, .type)
+    }
+    return Mutation(
+      name: try require(name, .name), type: type, fields: fields,
+      modifiedAt: try require(modifiedAt, .modifiedAt), baseTag: baseTag,
+      refusal: refusal(fields: fields, namesChunks: namesChunks))
+  }
+
+  /// Whether the record refers to pieces of files.
+  private mutating func hasChunks() throws(Refusal) -> Bool {
+    try enterArray(.chunks)
+    var hasChunks = false
+    while try nextElement() {
+      let hash = try string(.chunks, bytes: 64...64)
+      guard hash.utf8.allSatisfy({ HexText.digit($0) != nil }) else {
+        throw wrong(.chunks, "an array of SHA-256 hashes, 64 hexadecimal digits each")
+      }
+      hasChunks = true
+    }
+    return hasChunks
+  }
+
+  private func refusal(fields: [UInt8]?, namesChunks: Bool) -> Refusal? {
+    if let fields, fields.count > Limits.recordBytes {
+      return Refusal(
+        .recordTooLarge,
+        "`fields` has \(fields.count) bytes, and a record holds \(Limits.recordBytes); "
+          + "split the record.")
+    }
+    if namesChunks {
+      return Refusal(
+        .chunksMissing, "This relay keeps no pieces of files; save the record without `chunks`.")
+    }
+    return nil
+  }
+}
+
+extension JSONWriter {
+  mutating func mutations(_ mutations: [Mutation]) {
+    name("records")
+    beginArray()
+    for mutation in mutations { self.mutation(mutation) }
+    endArray()
+  }
+
+  private mutating func mutation(_ mutation: Mutation) {
+    beginObject()
+    name("name")
+    string(mutation.name.text)
+    if let fields = mutation.fields {
+      if let type = mutation.type {
+        name("type")
+        string(type.text)
+      }
+      name("fields")
+      raw(fields)
+    } else {
+      name("deleted")
+      bool(true)
+    }
+    name("modifiedAt")
+    integer(mutation.modifiedAt)
+    if let baseTag = mutation.baseTag {
+      name("baseTag")
+      integer(baseTag)
+    }
+    endObject()
+  }
+}
+
+extension Mutation {
+  /// About how many bytes it takes as JSON.
+  var encodedBytes: Int {
+    (fields?.count ?? 0) + name.text.utf8.count + (type?.text.utf8.count ?? 0) + 96
+  }
+}

@@ -1,0 +1,82 @@
+public import Changes
+
+extension Record {
+  /// The body of `GET /v1/zones/{zone}/records/{name}`.
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: encodedBytes)
+    writer.record(self)
+    return writer.finish()
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> Record {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    let record = try reader.record()
+    try reader.finish()
+    return record
+  }
+
+  /// About how many bytes it takes as JSON.
+  var encodedBytes: Int {
+    (fields?.count ?? 4) + zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + 144
+  }
+}
+
+extension MessageReader {
+  /// A record as the relay tells it.
+  mutating func record() throws(Refusal) -> Record {
+    var zone: Name?
+    var name: Name?
+    var type: Name?
+    var fields: [UInt8]?
+    var modifiedAt: Int64?
+    var device: DeviceID?
+    var tag: ChangeTag?
+    var isDeleted = false
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .zone: zone = try self.name(.zone)
+      case .name: name = try self.name(.name)
+      case .type: type = try self.name(.type)
+      case .fields: fields = try takeNull() ? nil : try objectBytes(.fields)
+      case .modifiedAt: modifiedAt = try instant(.modifiedAt)
+      case .device: device = try deviceID(.device)
+      case .tag: tag = try integer(.tag)
+      case .deleted: isDeleted = try bool(.deleted)
+      default: try skip()
+      }
+    }
+    guard isDeleted == (fields == nil) else {
+      throw fault("must have `fields`, or `deleted` true with `fields` null.")
+    }
+    return Record(
+      zone: try require(zone, .zone), name: try require(name, .name),
+      type: try require(type, .type), fields: fields,
+      modifiedAt: try require(modifiedAt, .modifiedAt), device: try require(device, .device),
+      tag: try require(tag, .tag))
+  }
+}
+
+extension JSONWriter {
+  mutating func record(_ record: Record) {
+    beginObject()
+    name("zone")
+    string(record.zone.text)
+    name("name")
+    string(record.name.text)
+    name("type")
+    string(record.type.text)
+    name("fields")
+    if let fields = record.fields { raw(fields) } else { null() }
+    name("modifiedAt")
+    integer(record.modifiedAt)
+    name("device")
+    string(record.device.text)
+    name("tag")
+    integer(record.tag)
+    name("deleted")
+    bool(record.isDeleted)
+    endObject()
+  }
+}

@@ -1,0 +1,114 @@
+public import Changes
+
+extension Refusal {
+  /// The refusal as `application/problem+json` (RFC 9457).
+  public func encodedProblem() -> [UInt8] {
+    var writer = JSONWriter(capacity: detail.utf8.count + 224)
+    writer.problem(self)
+    return writer.finish()
+  }
+
+  /// What a response that is no success says. A body that is no problem of ours (a proxy's page, a
+  /// code that this program does not know) gives what its status means.
+  public static func decoded(problem: [UInt8], status: Int) -> Refusal {
+    var reader = MessageReader(problem.span.bytes, formCode: .badMessage)
+    do {
+      let refusal = try reader.problem(status: status)
+      try reader.finish()
+      return refusal
+    } catch {
+      return Refusal(
+        RefusalCode(meaningOf: status), "The answer has status \(status) and no problem of ours.")
+    }
+  }
+
+  /// Whole seconds, as `Retry-After` has them; a part of a second counts as a whole one.
+  package var retryAfterSeconds: Int64? {
+    retryAfterMilliseconds.map { ($0 + 999) / 1000 }
+  }
+}
+
+extension RefusalCode {
+  /// The code of which only the status is known.
+  init(meaningOf status: Int) {
+    switch status {
+    case 401: self = .badToken
+    case 402: self = .planRequired
+    case 404: self = .notFound
+    case 405: self = .methodNotAllowed
+    case 408: self = .requestTimeout
+    case 410: self = .tokenExpired
+    case 411: self = .lengthRequired
+    case 413: self = .bodyTooLarge
+    case 414: self = .uriTooLong
+    case 415: self = .unsupportedMediaType
+    case 426: self = .upgradeRequired
+    case 429: self = .tooManyRequests
+    case 431: self = .headersTooLarge
+    case 502, 503, 504: self = .storeUnavailable
+    case 400..<500: self = .badRequest
+    default: self = .internalError
+    }
+  }
+}
+
+extension MessageReader {
+  /// A problem. `status` is the response's; one record's problem brings its own.
+  mutating func problem(status response: Int?) throws(Refusal) -> Refusal {
+    var code: String?
+    var detail: String?
+    var status = response
+    var time: Int64?
+    var retryAfter: Int64?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .code: code = try string(.code)
+      case .detail: detail = try string(.detail)
+      case .status where response == nil: status = Int(try integer(.status, 0..<1000))
+      case .time: time = try takeNull() ? nil : try instant(.time)
+      case .retryAfter: retryAfter = try retryAfterMilliseconds()
+      default: try skip()
+      }
+    }
+    return Refusal(
+      RefusalCode(rawValue: try require(code, .code)) ?? RefusalCode(meaningOf: status ?? 500),
+      detail ?? "", retryAfterMilliseconds: retryAfter, relayTime: time)
+  }
+
+  private mutating func retryAfterMilliseconds() throws(Refusal) -> Int64? {
+    if try takeNull() { return nil }
+    return try integer(.retryAfter, 0..<Limits.sequenceLimit / 1000, of: "seconds") * 1000
+  }
+}
+
+extension JSONWriter {
+  mutating func problem(_ refusal: Refusal) {
+    beginObject()
+    name("type")
+    string("urn:lockstep:problem:" + refusal.code.rawValue)
+    name("title")
+    string(refusal.code.title)
+    name("status")
+    integer(Int64(refusal.code.status))
+    refusalMembers(refusal)
+    endObject()
+  }
+
+  /// What a problem and an `error` message have in common.
+  mutating func refusalMembers(_ refusal: Refusal) {
+    name("code")
+    string(refusal.code.rawValue)
+    name("detail")
+    string(refusal.detail)
+    if let time = refusal.relayTime {
+      name("time")
+      integer(time)
+    }
+    if let seconds = refusal.retryAfterSeconds {
+      name("retryAfter")
+      integer(seconds)
+    }
+  }
+}

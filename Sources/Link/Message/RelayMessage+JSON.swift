@@ -1,0 +1,166 @@
+public import Changes
+
+extension RelayMessage {
+  /// Reads the JSON text of one message. What a newer relay may say and this program does not know,
+  /// members and messages, is passed over. A refusal means that the message is broken.
+  public static func decode(_ bytes: [UInt8]) throws(Refusal) -> RelayMessage {
+    var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
+    let message: RelayMessage
+    switch try reader.operation() {
+    case "welcome": message = try reader.welcome()
+    case "saved":
+      let (id, answer) = try reader.saveAnswer()
+      message = .saved(id: try reader.require(id, .id), answer)
+    case "changes":
+      let (id, page) = try reader.changePage()
+      message = .changes(id: id, page)
+    case "changed": message = try reader.changed()
+    case "time": message = try reader.timeAnswer()
+    case "error": message = try reader.errorMessage()
+    case let unknown:
+      try reader.skip()
+      message = .unknown(op: unknown)
+    }
+    try reader.finish()
+    return message
+  }
+
+  /// The JSON text of the message.
+  public func encoded() -> [UInt8] {
+    if case .changes(let id, let page) = self {
+      return EncodedChanges(page.changes)
+        .message(id: id, since: page.since, token: page.token, more: page.more)
+    }
+    var writer = JSONWriter(capacity: encodedBytes)
+    writer.beginObject()
+    writer.name("op")
+    writer.string(op)
+    writer.members(of: self)
+    writer.endObject()
+    return writer.finish()
+  }
+
+  private var op: String {
+    switch self {
+    case .welcome: "welcome"
+    case .saved: "saved"
+    case .changes: "changes"
+    case .changed: "changed"
+    case .time: "time"
+    case .error: "error"
+    case .unknown(let op): op
+    }
+  }
+
+  private var encodedBytes: Int {
+    guard case .saved(_, let answer) = self else { return 512 }
+    return answer.encodedBytes + 64
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of message: RelayMessage) {
+    switch message {
+    case .welcome(let account, let device, let token, let time, let keepAlive):
+      name("accountID")
+      string(account.text)
+      name("deviceID")
+      string(device.text)
+      name("token")
+      self.token(token)
+      name("time")
+      integer(time)
+      name("keepAlive")
+      integer(keepAlive)
+    case .saved(let id, let answer):
+      name("id")
+      string(id.text)
+      self.answer(answer)
+    case .changed(let token):
+      name("token")
+      self.token(token)
+    case .time(let id, let t0, let t1, let t2):
+      name("id")
+      string(id)
+      name("t0")
+      raw(Array(t0.text.utf8))
+      name("t1")
+      integer(t1)
+      name("t2")
+      integer(t2)
+    case .error(let id, let refusal):
+      optional("id", id)
+      refusalMembers(refusal)
+    case .changes, .unknown: break
+    }
+  }
+}
+
+extension MessageReader {
+  fileprivate mutating func welcome() throws(Refusal) -> RelayMessage {
+    var account: AccountID?
+    var device: DeviceID?
+    var token: ChangeToken?
+    var time: Int64?
+    var keepAlive: Int64?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .accountID: account = try accountID(.accountID)
+      case .deviceID: device = try deviceID(.deviceID)
+      case .token: token = try changeToken(.token)
+      case .time: time = try instant(.time)
+      case .keepAlive: keepAlive = try integer(.keepAlive, of: "milliseconds")
+      default: try skip()
+      }
+    }
+    return .welcome(
+      account: try require(account, .accountID), device: try require(device, .deviceID),
+      token: try require(token, .token), time: try require(time, .time),
+      keepAliveMilliseconds: try require(keepAlive, .keepAlive))
+  }
+
+  fileprivate mutating func changed() throws(Refusal) -> RelayMessage {
+    var token: ChangeToken?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      if member == .token { token = try changeToken(.token) } else { try skip() }
+    }
+    return .changed(token: try require(token, .token))
+  }
+
+  fileprivate mutating func timeAnswer() throws(Refusal) -> RelayMessage {
+    var id: String?
+    var t0: JSONNumber?
+    var t1: Int64?
+    var t2: Int64?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .id: id = try string(.id)
+      case .t0: t0 = try number(.t0)
+      case .t1: t1 = try instant(.t1)
+      case .t2: t2 = try instant(.t2)
+      default: try skip()
+      }
+    }
+    return .time(
+      id: try require(id, .id), t0: try require(t0, .t0), t1: try require(t1, .t1),
+      t2: try require(t2, .t2))
+  }
+
+  fileprivate mutating func errorMessage() throws(Refusal) -> RelayMessage {
+    let start = scanner
+    var id: String?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      if member == .id, try !takeNull() { id = try string(.id) } else { try skip() }
+    }
+    scanner = start
+    return .error(id: id, try problem(status: nil))
+  }
+}

@@ -1,0 +1,127 @@
+public import Changes
+
+extension SaveAnswer {
+  /// The body that answers `POST /v1/zones/{zone}/records`, with 200 or, for an atomic batch that
+  /// failed, with 409.
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: encodedBytes)
+    writer.beginObject()
+    writer.answer(self)
+    writer.endObject()
+    return writer.finish()
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> SaveAnswer {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    let (_, answer) = try reader.saveAnswer()
+    try reader.finish()
+    return answer
+  }
+
+  /// About how many bytes it takes as JSON.
+  var encodedBytes: Int {
+    results.reduce(192) { bytes, result in
+      switch result {
+      case .saved(let name, _): bytes + name.text.utf8.count + 40
+      case .conflict(let name, let record): bytes + name.text.utf8.count + record.encodedBytes + 32
+      case .refused(let name, let refusal):
+        bytes + name.text.utf8.count + refusal.detail.utf8.count + 224
+      }
+    }
+  }
+}
+
+extension MessageReader {
+  /// The answer to a batch, and the batch's id where the message names it.
+  mutating func saveAnswer() throws(Refusal) -> (id: BatchID?, answer: SaveAnswer) {
+    var id: BatchID?
+    var since: ChangeToken?
+    var token: ChangeToken?
+    var results: [MutationResult]?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .id: id = try batchID(.id)
+      case .since: since = try changeToken(.since)
+      case .token: token = try changeToken(.token)
+      case .results: results = try self.results()
+      default: try skip()
+      }
+    }
+    let answer = SaveAnswer(
+      since: try require(since, .since), token: try require(token, .token),
+      results: try require(results, .results))
+    return (id, answer)
+  }
+
+  private mutating func results() throws(Refusal) -> [MutationResult] {
+    var results: [MutationResult] = []
+    try enterArray(.results)
+    while try nextElement() {
+      place = Place(list: .results, index: results.count)
+      results.append(try result())
+      place = nil
+    }
+    return results
+  }
+
+  private mutating func result() throws(Refusal) -> MutationResult {
+    var name: Name?
+    var tag: ChangeTag?
+    var record: Record?
+    var refusal: Refusal?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .name: name = try self.name(.name)
+      case .tag: tag = try integer(.tag)
+      case .conflict: record = try self.record()
+      case .error: refusal = try problem(status: nil)
+      default: try skip()
+      }
+    }
+    let known = try require(name, .name)
+    switch (tag, record, refusal) {
+    case (let tag?, nil, nil): return .saved(name: known, tag: tag)
+    case (nil, let record?, nil): return .conflict(name: known, record: record)
+    case (nil, nil, let refusal?): return .refused(name: known, refusal)
+    default: throw fault("must have one of `tag`, `conflict` and `error`.")
+    }
+  }
+}
+
+extension JSONWriter {
+  /// An answer's members.
+  mutating func answer(_ answer: SaveAnswer) {
+    name("since")
+    token(answer.since)
+    name("token")
+    token(answer.token)
+    name("results")
+    beginArray()
+    for result in answer.results { self.result(result) }
+    endArray()
+  }
+
+  private mutating func result(_ result: MutationResult) {
+    beginObject()
+    name("name")
+    switch result {
+    case .saved(let name, let tag):
+      string(name.text)
+      self.name("tag")
+      integer(tag)
+    case .conflict(let name, let record):
+      string(name.text)
+      self.name("conflict")
+      self.record(record)
+    case .refused(let name, let refusal):
+      string(name.text)
+      self.name("error")
+      problem(refusal)
+    }
+    endObject()
+  }
+}

@@ -1,0 +1,62 @@
+public import Changes
+
+extension SaveRequest {
+  /// The body of `POST /v1/zones/{zone}/records`. A refusal is the whole batch's; what is wrong
+  /// with one record alone stands in its mutation.
+  public static func decoded(body: [UInt8], zone: Name) throws(Refusal) -> SaveRequest {
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    let request = try reader.saveRequest(zone: zone)
+    try reader.finish()
+    return request
+  }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: encodedBytes)
+    writer.beginObject()
+    writer.batch(self)
+    writer.endObject()
+    return writer.finish()
+  }
+
+  /// About how many bytes it takes as JSON.
+  var encodedBytes: Int {
+    mutations.reduce(zone.text.utf8.count + 128) { $0 + $1.encodedBytes }
+  }
+}
+
+extension MessageReader {
+  /// A batch; its zone is `path` over HTTP, and a member of the message on the socket.
+  mutating func saveRequest(zone path: Name?) throws(Refusal) -> SaveRequest {
+    var id: BatchID?
+    var zone = path
+    var atomic = false
+    var mutations: [Mutation]?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .id: id = try batchID(.id)
+      case .zone where path == nil: zone = try name(.zone)
+      case .atomic: atomic = try takeNull() ? false : try bool(.atomic)
+      case .records: mutations = try self.mutations()
+      default: try skip()
+      }
+    }
+    return SaveRequest(
+      id: try require(id, .id), zone: try require(zone, .zone), atomic: atomic,
+      mutations: try require(mutations, .records))
+  }
+}
+
+extension JSONWriter {
+  /// A batch's members without its zone.
+  mutating func batch(_ request: SaveRequest) {
+    name("id")
+    string(request.id.text)
+    if request.atomic {
+      name("atomic")
+      bool(true)
+    }
+    mutations(request.mutations)
+  }
+}

@@ -1,0 +1,30 @@
+public import Changes
+
+/// The answer to `GET /v1/time`.
+public struct TimeAnswer: Hashable, Sendable {
+  /// Relay time, milliseconds since the Unix epoch.
+  public var time: Int64
+
+  public init(time: Int64) { self.time = time }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 32)
+    writer.beginObject()
+    writer.name("time")
+    writer.integer(time)
+    writer.endObject()
+    return writer.finish()
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> TimeAnswer {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    var time: Int64?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      if member == .time { time = try reader.instant(.time) } else { try reader.skip() }
+    }
+    try reader.finish()
+    return TimeAnswer(time: try reader.require(time, .time))
+  }
+}
