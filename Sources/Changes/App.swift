@@ -10,6 +10,19 @@ public protocol App: Sendable {
   /// nil where the record waits for nothing. Must follow from the record alone, so that every
   /// device makes the same one.
   func dueEdit(for record: Record) -> DueEdit?
+  /// The fields of a local change whose stamp proved wrong (the device's clock was off) and was
+  /// moved from `from` to `to` before it was sent. `base` is the version that the change was made
+  /// on, nil where there was none. An app whose fields hold instants moves those that the change
+  /// brought (they stand in `fields` and not in `base`) by `to - from`; the others stay.
+  func restamped(_ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64)
+    -> JSONValue
+}
+
+extension App {
+  /// Fields that hold no instants need no correction.
+  public func restamped(
+    _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64
+  ) -> JSONValue { fields }
 }
 
 /// An edit that time makes.

@@ -90,4 +90,13 @@ public enum Limits {
   public static let answerMilliseconds: Int64 = 15_000
   /// Records that wait in an outbox; beyond it an edit is refused with a clear word.
   public static let outboxRecords = 100_000
+  /// Bytes of fields that wait in an outbox, its bases included: an agent holds them in memory.
+  public static let outboxBytes = 256 << 20
+  /// How long a manual sync may take.
+  public static let syncMilliseconds: Int64 = 20_000
+  /// Parked and undecided records that a status names; beyond it they are counted.
+  public static let statusRecords = 100
+  /// Pages and answers of an agent that wait to be applied; beyond it pages are dropped and fetched.
+  public static let waitingArrivals = 256
+  public static let waitingArrivalBytes = 8 << 20
 }

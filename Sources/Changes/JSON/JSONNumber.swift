@@ -1,4 +1,53 @@
-/// A JSON number as it was written.
-public struct JSONNumber: Hashable, Sendable {
+/// A JSON number as it was written, of any size and precision.
+///
+/// Two numbers are equal when they are the same number: `1`, `1.0` and `10e-1` are, and so are `0`
+/// and `-0`. No digit is ever rounded away.
+public struct JSONNumber: Sendable {
+  /// As in RFC 8259 section 6.
   public let text: String
+
+  public init(_ value: Int64) { text = String(value) }
+
+  /// nil where `text` is no JSON number, or anything stands beside it.
+  public init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    var scanner = JSONScanner(bytes.span.bytes)
+    do {
+      // White space around the number would be passed over, but is no part of it.
+      guard let first = bytes.first, first == .minus || (.zero ... .nine).contains(first) else {
+        return nil
+      }
+      let token = try scanner.scanNumber()
+      guard token.range == 0..<bytes.count else { return nil }
+    } catch { return nil }
+    self.text = text
+  }
+
+  /// For text that the scanner has checked.
+  init(checked text: String) { self.text = text }
+
+  /// The number where it is whole and fits; nil otherwise.
+  public var int64: Int64? {
+    if let value = Int64(text) { return value }
+    let decimal = JSONDecimal(self)
+    guard case .small(let exponent) = decimal.exponent, (0...18).contains(exponent),
+      decimal.digits.count + exponent <= 19
+    else { return nil }
+    return Int64(decimal.plainText)
+  }
+
+  /// The one text that stands for all equal numbers.
+  package var canonicalText: String {
+    // The usual case, a whole number without exponent, is canonical as it stands.
+    if text.utf8.count <= 18, let value = Int64(text) { return String(value) }
+    return JSONDecimal(self).canonicalText
+  }
+}
+
+extension JSONNumber: Hashable {
+  public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+    left.text == right.text || JSONDecimal(left) == JSONDecimal(right)
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(JSONDecimal(self)) }
 }

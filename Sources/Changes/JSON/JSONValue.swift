@@ -2,8 +2,9 @@
 /// file. The wire's hot path uses `JSONScanner` and leaves `fields` as bytes.
 ///
 /// Numbers keep their text, so that nothing is lost on the way; they are equal when they are the
-/// same number. Objects are equal whatever the order of their members.
-public indirect enum JSONValue: Hashable, Sendable {
+/// same number. Strings are equal when their bytes are. Objects are equal whatever the order of
+/// their members.
+public indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case number(JSONNumber)
@@ -21,5 +22,57 @@ public struct JSONMember: Hashable, Sendable {
   public init(_ name: String, _ value: JSONValue) {
     self.name = name
     self.value = value
+  }
+
+  public static func == (left: JSONMember, right: JSONMember) -> Bool {
+    left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(bytesOf: name)
+    hasher.combine(value)
+  }
+}
+
+extension JSONValue: Hashable {
+  // `String` compares by canonical equivalence; two texts that differ in bytes are two values here,
+  // as they are for every other reader of the same JSON.
+  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.number(let left), .number(let right)): left == right
+    case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.array(let left), .array(let right)): left == right
+    case (.object(let left), .object(let right)):
+      left.count == right.count && left.sortedByName() == right.sortedByName()
+    case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .number(let value): hasher.combine(value)
+    case .string(let value): hasher.combine(bytesOf: value)
+    case .array(let value): hasher.combine(value)
+    case .object(let members): hasher.combine(members.sortedByName())
+    }
+  }
+}
+
+extension [JSONMember] {
+  /// In the order of the names' bytes, which is the canonical one.
+  func sortedByName() -> [JSONMember] {
+    sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
+}
+
+extension Hasher {
+  fileprivate mutating func combine(bytesOf text: String) {
+    for byte in text.utf8 { combine(byte) }
+    // No UTF-8 text holds this byte, so texts that follow one another cannot run together.
+    combine(UInt8(0xFF))
   }
 }

@@ -12,4 +12,6 @@ public enum RelayMessage: Hashable, Sendable {
   case changed(token: ChangeToken)
   case time(id: String, t0: JSONNumber, t1: Int64, t2: Int64)
   case error(id: String?, Refusal)
+  /// Something that a newer relay says and this program does not know: a device passes it over.
+  case unknown(op: String)
 }

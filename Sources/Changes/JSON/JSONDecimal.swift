@@ -1,0 +1,113 @@
+/// The value of a JSON number, exactly: `digits` as a whole number, times ten to the `exponent`.
+/// Zeros at both ends of the digits are taken away, so that each value has one form.
+///
+/// It must not be used on the wire's hot path: it copies the digits.
+struct JSONDecimal: Hashable, Sendable {
+  var isNegative: Bool
+  /// Digits as ASCII; empty for zero.
+  var digits: [UInt8]
+  var exponent: Exponent
+
+  /// An exponent has no limit either: a few bytes can name a number of any size.
+  enum Exponent: Hashable, Sendable {
+    /// Below 10¹⁸ in magnitude.
+    case small(Int)
+    /// All others: digits as ASCII, the first not zero.
+    case large(isNegative: Bool, digits: [UInt8])
+  }
+
+  init(_ number: JSONNumber) {
+    var text = number.text.utf8[...]
+    isNegative = text.first == .minus
+    if isNegative { text = text.dropFirst() }
+    let mantissa = text.prefix { $0 | 0x20 != .letterE }
+    let written = Exponent(text.dropFirst(mantissa.count + 1))
+    let fraction = mantissa.drop { $0 != .dot }.dropFirst()
+    let all = mantissa.filter { $0 != .dot }.drop { $0 == .zero }
+    let zeros = all.reversed().prefix { $0 == .zero }.count
+    digits = Array(all.dropLast(zeros))
+    exponent = written.adding(zeros - fraction.count)
+    if digits.isEmpty {
+      isNegative = false
+      exponent = .small(0)
+    }
+  }
+
+  /// The number without an exponent; for small exponents only, since they become zeros.
+  var plainText: String {
+    guard !digits.isEmpty else { return "0" }
+    guard case .small(let shift) = exponent else { return scientificText }
+    let sign = isNegative ? "-" : ""
+    let point = digits.count + shift
+    if shift >= 0 { return sign + text(digits[...]) + String(repeating: "0", count: shift) }
+    if point > 0 { return sign + text(digits[..<point]) + "." + text(digits[point...]) }
+    return sign + "0." + String(repeating: "0", count: -point) + text(digits[...])
+  }
+
+  /// A plain number where that takes few zeros, otherwise with an exponent: `12`, `0.5`, `1e400`.
+  var canonicalText: String {
+    guard !digits.isEmpty else { return "0" }
+    guard case .small(let shift) = exponent, shift <= 20, digits.count + shift > -6 else {
+      return scientificText
+    }
+    return plainText
+  }
+
+  private var scientificText: String {
+    let fraction = digits.count > 1 ? "." + text(digits[1...]) : ""
+    return (isNegative ? "-" : "") + text(digits[..<1]) + fraction + "e"
+      + exponent.adding(digits.count - 1).text
+  }
+
+  private func text(_ digits: ArraySlice<UInt8>) -> String {
+    String(decoding: digits, as: UTF8.self)
+  }
+}
+
+extension JSONDecimal.Exponent {
+  static let smallDigits = 18
+
+  /// From what stands behind the `e` of a number; nothing is 0.
+  init(_ text: some Collection<UInt8>) {
+    let isNegative = text.first == .minus
+    let digits = text.drop { $0 == .minus || $0 == .plus || $0 == .zero }
+    self.init(isNegative: isNegative, digits: Array(digits))
+  }
+
+  private init(isNegative: Bool, digits: [UInt8]) {
+    if digits.count <= Self.smallDigits {
+      let magnitude = digits.reduce(0) { $0 * 10 + Int($1 - .zero) }
+      self = .small(isNegative ? -magnitude : magnitude)
+    } else {
+      self = .large(isNegative: isNegative, digits: digits)
+    }
+  }
+
+  /// `change` is at most the count of a text's digits, far below 10¹⁸.
+  func adding(_ change: Int) -> Self {
+    switch self {
+    case .small(let value):
+      let sum = value + change
+      return Self(isNegative: sum < 0, digits: Array(String(sum.magnitude).utf8))
+    case .large(let isNegative, var digits):
+      // The magnitude stays positive, so a carry (or a borrow, a negative carry) is all there is.
+      var carry = isNegative ? -change : change
+      for index in digits.indices.reversed() where carry != 0 {
+        let sum = Int(digits[index] - .zero) + carry
+        let digit = ((sum % 10) + 10) % 10
+        digits[index] = .zero + UInt8(digit)
+        carry = (sum - digit) / 10
+      }
+      let prefix = carry == 0 ? [] : Array(String(carry).utf8)
+      return Self(isNegative: isNegative, digits: Array((prefix + digits).drop { $0 == .zero }))
+    }
+  }
+
+  var text: String {
+    switch self {
+    case .small(let value): String(value)
+    case .large(let isNegative, let digits):
+      (isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self)
+    }
+  }
+}

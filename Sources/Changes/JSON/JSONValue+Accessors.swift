@@ -1,0 +1,84 @@
+extension JSONValue {
+  /// The member of that name; nil where there is none, and in everything but an object.
+  public subscript(_ name: String) -> JSONValue? {
+    guard let index = index(of: name), case .object(let members) = self else { return nil }
+    return members[index].value
+  }
+
+  /// The text of a string; nil for anything else.
+  public var string: String? {
+    guard case .string(let value) = self else { return nil }
+    return value
+  }
+
+  /// The number of a number; nil for anything else.
+  public var number: JSONNumber? {
+    guard case .number(let value) = self else { return nil }
+    return value
+  }
+
+  /// The value of a whole number that fits; nil for anything else.
+  public var int64: Int64? { number?.int64 }
+
+  public var bool: Bool? {
+    guard case .bool(let value) = self else { return nil }
+    return value
+  }
+
+  /// The elements of an array; nil for anything else.
+  public var array: [JSONValue]? {
+    guard case .array(let value) = self else { return nil }
+    return value
+  }
+
+  /// The members of an object, in their order; nil for anything else.
+  public var members: [JSONMember]? {
+    guard case .object(let value) = self else { return nil }
+    return value
+  }
+
+  public var isNull: Bool {
+    guard case .null = self else { return false }
+    return true
+  }
+
+  /// This object with the member set: in its old place, or at the end where it is new. With nil the
+  /// member is left out. What is no object counts as an empty one.
+  public func setting(_ name: String, to value: JSONValue?) -> JSONValue {
+    var members = members ?? []
+    switch (index(of: name), value) {
+    case (let index?, let value?): members[index].value = value
+    case (let index?, nil): members.remove(at: index)
+    case (nil, let value?): members.append(JSONMember(name, value))
+    case (nil, nil): break
+    }
+    return .object(members)
+  }
+
+  private func index(of name: String) -> Int? {
+    guard case .object(let members) = self else { return nil }
+    return members.firstIndex { $0.name.utf8.elementsEqual(name.utf8) }
+  }
+}
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral
+{
+  public init(nilLiteral: ()) { self = .null }
+
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+  public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+
+  public init(stringLiteral value: String) { self = .string(value) }
+
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+  /// A name may stand once.
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    let members = elements.map { JSONMember($0.0, $0.1) }
+    precondition(!members.hasDuplicateName, "a name stands twice in an object of our own")
+    self = .object(members)
+  }
+}

@@ -1,0 +1,147 @@
+/// Writes JSON into one array of bytes, without white space, and sets the commas itself: whether
+/// one is due follows from the last byte alone, since only what opens or names ends in `{`, `[` or
+/// `:`.
+///
+///     var writer = JSONWriter(capacity: 128)
+///     writer.beginObject()
+///     writer.name("tag")
+///     writer.integer(7)
+///     writer.endObject()
+///     let bytes = writer.finish()
+package struct JSONWriter: ~Copyable {
+  private var bytes: [UInt8] = []
+
+  package init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
+  package consuming func finish() -> [UInt8] { bytes }
+
+  package mutating func beginObject() {
+    separate()
+    bytes.append(.openBrace)
+  }
+
+  package mutating func endObject() { bytes.append(.closeBrace) }
+
+  package mutating func beginArray() {
+    separate()
+    bytes.append(.openBracket)
+  }
+
+  package mutating func endArray() { bytes.append(.closeBracket) }
+
+  /// A member's name and the colon. `name` is one of the protocol's: plain ASCII, no escapes.
+  package mutating func name(_ name: StaticString) {
+    separate()
+    bytes.append(.quote)
+    append(name)
+    bytes.append(.quote)
+    bytes.append(.colon)
+  }
+
+  package mutating func name(_ name: String) {
+    string(name)
+    bytes.append(.colon)
+  }
+
+  package mutating func string(_ text: String) {
+    separate()
+    bytes.append(.quote)
+    escape(text)
+    bytes.append(.quote)
+  }
+
+  package mutating func integer(_ value: Int64) {
+    separate()
+    appendDigits(value)
+  }
+
+  /// In its canonical form.
+  package mutating func number(_ value: JSONNumber) {
+    separate()
+    bytes.append(contentsOf: value.canonicalText.utf8)
+  }
+
+  package mutating func bool(_ value: Bool) {
+    separate()
+    append(value ? "true" : "false")
+  }
+
+  package mutating func null() {
+    separate()
+    append("null")
+  }
+
+  /// A value that is JSON already.
+  package mutating func raw(_ json: [UInt8]) {
+    separate()
+    bytes.append(contentsOf: json)
+  }
+
+  private mutating func separate() {
+    switch bytes.last {
+    case nil, .openBrace, .openBracket, .colon: break
+    default: bytes.append(.comma)
+    }
+  }
+
+  private mutating func append(_ text: StaticString) {
+    bytes.append(
+      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  // MARK: Strings
+
+  /// The characters of a string as they stand in JSON: only what must be escaped is.
+  private mutating func escape(_ text: String) {
+    let characters = text.utf8Span.span
+    var plainStart = 0
+    for index in characters.indices {
+      let byte = characters[unchecked: index]
+      guard byte < 0x20 || byte == .quote || byte == .backslash else { continue }
+      append(characters.extracting(plainStart..<index))
+      appendEscape(byte)
+      plainStart = index + 1
+    }
+    append(characters.extracting(plainStart..<characters.count))
+  }
+
+  private mutating func append(_ characters: Span<UInt8>) {
+    characters.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+  }
+
+  private mutating func appendEscape(_ byte: UInt8) {
+    switch byte {
+    case .quote: append("\\\"")
+    case .backslash: append("\\\\")
+    case 0x08: append("\\b")
+    case 0x09: append("\\t")
+    case 0x0A: append("\\n")
+    case 0x0C: append("\\f")
+    case 0x0D: append("\\r")
+    default:
+      append("\\u00")
+      bytes.append(byte < 0x10 ? .zero : .zero + 1)
+      let low = byte & 0xF
+      bytes.append(low < 10 ? .zero + low : UInt8(ascii: "a") + low - 10)
+    }
+  }
+
+  // MARK: Integers
+
+  private mutating func appendDigits(_ value: Int64) {
+    if value < 0 { bytes.append(.minus) }
+    var rest = value.magnitude
+    let start = bytes.count
+    repeat {
+      bytes.append(.zero + UInt8(truncatingIfNeeded: rest % 10))
+      rest /= 10
+    } while rest > 0
+    // Swapped one by one: a mutated slice would copy the whole array.
+    var (left, right) = (start, bytes.count - 1)
+    while left < right {
+      bytes.swapAt(left, right)
+      left += 1
+      right -= 1
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import Changes
+
+/// How an agent is to behave. Where it connects to stands in its home (`HomeIdentity`).
+public struct AgentConfiguration: Sendable {
+  /// The rungs of the ladder, best first; one alone pins the transport. At least one.
+  public var transports: [Transport] = [.webSocket, .longPoll, .poll]
+  /// From one poll to the next, in milliseconds. The last rung's delay is at most this much and a
+  /// round trip.
+  public var pollMilliseconds = Limits.pollMilliseconds
+  /// How long the relay may hold a long-poll, in milliseconds: below what proxies cut off (60 s).
+  public var longPollMilliseconds = Limits.agentLongPollMilliseconds
+  /// How long `syncNow` may take before it is reported as not done, in milliseconds.
+  public var syncMilliseconds = Limits.syncMilliseconds
+  /// Connections and jobs are numbered from here, so that many agents can share one driver: give
+  /// each a range of its own (`index << 32`).
+  public var firstNumber: UInt64 = 0
+
+  public init() {}
+}
+
+/// How changes reach a device, from the best to the last resort.
+public enum Transport: String, Sendable, CaseIterable {
+  case webSocket = "websocket"
+  case longPoll = "long-poll"
+  case poll
+}

@@ -1,0 +1,32 @@
+import Changes
+
+/// Chosen by who gives an order; comes back with what is reported about it.
+public struct OrderID: Hashable, Sendable {
+  public let rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// What a person or program asks of an agent. All of it but `syncNow` works with no relay in reach.
+public enum AgentOrder: Sendable {
+  /// Change one record. Reported as `edited`, and then `changed`, once it is durable.
+  case edit(OrderID, EditRequest)
+  /// One record, reported as `read`: none where there is none, or where it is deleted.
+  case readRecord(OrderID, RecordKey)
+  /// Records of one type, by name, reported as `read`.
+  case readRecords(OrderID, zone: Name, type: Name)
+  /// All records that the device holds, tombstones too, by zone and name, reported as `read`.
+  case readAll(OrderID)
+  /// Reported as `statusRead`.
+  case readStatus(OrderID)
+  /// A person's answer to a conflict that no rule decides (`SyncStatus.asking`): the local version
+  /// is saved, or the relay's taken. Reported as `edited`.
+  case decide(OrderID, RecordKey, keepLocal: Bool)
+  /// Sync at once, whatever the backoff says. Reported as `synced` when the device is in sync, has
+  /// failed, or the time for it is up; the status tells which.
+  case syncNow(OrderID)
+  /// Behave as if the network were gone, until `goOnline`.
+  case goOffline
+  case goOnline
+  /// Close the connections, finish what the store has begun, and report `stopped`.
+  case stop
+}

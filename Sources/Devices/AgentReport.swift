@@ -1,0 +1,21 @@
+import Changes
+import Storage
+
+/// What an agent tells the person or program at its end.
+public enum AgentReport: Sendable {
+  /// The home was read; the status says what stands in it. Told once, first.
+  case ready(SyncStatus)
+  /// The edit is durable, and the record is this now; or it was not made.
+  case edited(OrderID, Result<Record, EditFailure>)
+  /// What the screen shows has changed, by this device or another: the records as they now stand,
+  /// deleted ones without fields. All that is told is durable. Each change is told once.
+  case changed([Record])
+  case read(OrderID, Result<[Record], StorageError>)
+  case statusRead(OrderID, SyncStatus)
+  /// The status has changed (its counters alone do not count).
+  case status(SyncStatus)
+  case synced(OrderID, SyncStatus)
+  /// The device's own store failed. Nothing was lost that was told; the agent has stopped syncing.
+  case storeFailed(StorageError)
+  case stopped
+}

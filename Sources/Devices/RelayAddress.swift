@@ -1,0 +1,64 @@
+import Changes
+import Link
+
+/// Where a relay is: what an `http://` URL says, as far as an agent needs it.
+public struct RelayAddress: Hashable, Sendable {
+  public var host: String
+  public var port: UInt16
+
+  /// The relay's usual port.
+  public static let usualPort: UInt16 = 5625
+
+  public init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// `http://HOST[:PORT][/]`, with a literal IPv6 address in brackets; nil for all else.
+  public init?(url: String) {
+    let scheme = "http://"
+    guard url.lowercased().hasPrefix(scheme) else { return nil }
+    var authority = url.dropFirst(scheme.count)
+    if authority.hasSuffix("/") { authority = authority.dropLast() }
+    guard !authority.isEmpty, !authority.contains(where: { "/?#@ ".contains($0) }) else {
+      return nil
+    }
+    var host = authority
+    var port = RelayAddress.usualPort
+    if authority.first == "[" {
+      guard let end = authority.firstIndex(of: "]") else { return nil }
+      host = authority[authority.index(after: authority.startIndex)..<end]
+      let rest = authority[authority.index(after: end)...]
+      if !rest.isEmpty {
+        guard rest.first == ":", let value = RelayAddress.port(rest.dropFirst()) else {
+          return nil
+        }
+        port = value
+      }
+    } else if let colon = authority.firstIndex(of: ":") {
+      host = authority[..<colon]
+      guard let value = RelayAddress.port(authority[authority.index(after: colon)...]) else {
+        return nil
+      }
+      port = value
+    }
+    guard !host.isEmpty else { return nil }
+    self.init(host: String(host), port: port)
+  }
+
+  /// As the `Host` field names it (RFC 9110 section 7.2).
+  public var authority: String {
+    let name = host.contains(":") ? "[\(host)]" : host
+    return "\(name):\(port)"
+  }
+
+  public var url: String { "http://" + authority }
+
+  package var peer: PeerAddress { .host(host, port: port) }
+
+  private static func port(_ text: Substring) -> UInt16? {
+    guard let value = UInt16(text), value > 0, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 })
+    else { return nil }
+    return value
+  }
+}

@@ -1,0 +1,140 @@
+import Changes
+import Storage
+
+/// Work on a device's store, done by a driver's worker with `Replica.perform`, in the order in
+/// which it was asked for.
+public struct ReplicaJob: Sendable {
+  var task: ReplicaTask
+  /// What time it was when the job was asked for.
+  var clock: ClockReading
+}
+
+/// What came of a job. All of it is durable.
+public struct ReplicaOutcome: Sendable {
+  var result: Result<ReplicaResult, StorageError>
+  /// Records that the screen shows differently now, as they stand, deleted ones without fields.
+  var changed: [Record]
+  var outbox: OutboxSummary
+  var due: DueTimes
+}
+
+enum ReplicaTask: Sendable {
+  case load
+  case edit(OrderID, EditRequest)
+  case decide(OrderID, RecordKey, keepLocal: Bool)
+  /// Make the edits whose time has come. Others' are left to them for a while when connected.
+  case makeDueEdits(isConnected: Bool)
+  case readRecord(OrderID, RecordKey)
+  case readRecords(OrderID, zone: Name, type: Name)
+  case readAll(OrderID)
+  /// The batch that is frozen, or else a new one under this id.
+  case takeBatch(BatchID, BatchBounds)
+  case apply([Arrival])
+  /// The whole batch was turned down.
+  case refuseBatch(BatchID, Refusal)
+  /// The cursor leads nowhere any more: a snapshot follows.
+  case forgetCursor
+  /// The device is in sync as of this relay time.
+  case noteSync(Int64)
+}
+
+/// What may go into the next batch.
+struct BatchBounds: Hashable, Sendable {
+  /// At most `Limits.batchRecords`; fewer while a record that the relay cannot take is searched for.
+  var records = Limits.batchRecords
+  var blockedZones: [Name] = []
+}
+
+/// Something of the relay's that must be applied, in the order in which it came.
+enum Arrival: Hashable, Sendable {
+  case page(ChangePage)
+  /// `isLink`: the answer is a link in the chain of cursors where its `since` is the cursor.
+  case answer(BatchID, SaveAnswer, isLink: Bool)
+}
+
+enum ReplicaResult: Sendable {
+  case loaded(LoadedHome)
+  case edited(OrderID, Result<Record, EditFailure>)
+  case read(OrderID, [Record])
+  /// nil: nothing waits that may be sent.
+  case batch(SaveRequest?)
+  case applied(Applied)
+  case done
+}
+
+/// What stands in a home.
+struct LoadedHome: Hashable, Sendable {
+  var identity: HomeIdentity?
+  var cursor: ChangeToken?
+  /// Relay time less wall clock, as last measured by any process of this home.
+  var clockOffset: Int64?
+  var lastSync: Int64?
+}
+
+/// What came of a list of arrivals.
+struct Applied: Hashable, Sendable {
+  /// Where the device stands now; in the middle of a snapshot, where that stands.
+  var position: ChangePosition
+  /// A page did not follow the cursor: what lies between must be fetched.
+  var foundGap: Bool
+  /// Records turned down because their stamp is in the relay's future.
+  var clockAhead: Bool
+  /// Records turned down for now.
+  var retryLater: Refusal?
+  var conflicts: Int
+}
+
+/// How far a device has read.
+enum ChangePosition: Hashable, Sendable {
+  /// Nothing is known, or the cursor was lost: a snapshot comes next.
+  case nothing
+  /// In the middle of a snapshot, up to this page's token.
+  case snapshot(ChangeToken)
+  case cursor(ChangeToken)
+
+  /// What to name as `since`.
+  var token: ChangeToken? {
+    switch self {
+    case .nothing: nil
+    case .snapshot(let token), .cursor(let token): token
+    }
+  }
+}
+
+/// The outbox in numbers, for the agent, which does not hold it.
+struct OutboxSummary: Hashable, Sendable {
+  /// Waiting and sent, in zones that are not of interest here.
+  var unsent = 0
+  /// The batch that is frozen.
+  var frozen: BatchID?
+  /// Zones that have waiting entries, and how many, by name.
+  var waiting: [ZoneCount] = []
+  var parked: [SyncStatus.Parked] = []
+  var parkedCount = 0
+  var asking: [RecordKey] = []
+  var askingCount = 0
+
+  struct ZoneCount: Hashable, Sendable {
+    var zone: Name
+    var count: Int
+  }
+}
+
+/// When the next edit that time makes falls due, in relay time.
+struct DueTimes: Hashable, Sendable {
+  /// Where others are given time to make theirs.
+  var whileConnected: Int64?
+  var whileOffline: Int64?
+}
+
+/// What time it is, by the best that the device knows.
+struct ClockReading: Hashable, Sendable {
+  /// The wall clock, milliseconds since the Unix epoch.
+  var wall: Int64
+  /// Relay time less wall clock.
+  var offset: Int64
+  /// The offset was measured, not long ago, and no clock has jumped since.
+  var isTrusted: Bool
+
+  var relayTime: Int64 { wall + offset }
+}

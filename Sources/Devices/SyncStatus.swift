@@ -1,0 +1,77 @@
+import Changes
+
+/// Where a device stands, for a person to see. Never says "in sync" when it is not.
+public struct SyncStatus: Hashable, Sendable {
+  public var state: State
+  /// Relay time when the device was last in sync, milliseconds; nil: not since the agent started
+  /// and not in the home's memory either.
+  public var lastSync: Int64?
+  /// The transport in use; nil while there is no connection.
+  public var transport: Transport?
+  /// Local changes that the relay has not acknowledged and that will be sent.
+  public var waiting: Int
+  /// Changes that the relay refused for good: how many, and the first of them.
+  public var parkedCount: Int
+  public var parked: [Parked]
+  /// Conflicts that a person must decide: how many, and the first of them.
+  public var askingCount: Int
+  public var asking: [RecordKey]
+  /// Zones that the account's plan does not include: their changes wait.
+  public var blockedZones: [Name]
+  /// Relay time less this machine's wall clock, milliseconds; nil while it is not known.
+  public var clockOffset: Int64?
+  public var traffic: Traffic
+
+  public enum State: Hashable, Sendable {
+    /// The home is being read.
+    case starting
+    /// Something is on its way, up or down.
+    case syncing
+    /// All that the relay has is here, and all that was made here is there.
+    case inSync
+    /// As `inSync`, but for parked or undecided records, or a blocked zone.
+    case needsPerson
+    /// No connection since this relay time (milliseconds), for this reason; the agent tries again.
+    case offline(since: Int64, reason: String)
+    /// Nothing works until a person acts; the sentence says how.
+    case failed(reason: String)
+    case stopped
+  }
+
+  public struct Parked: Hashable, Sendable {
+    public var key: RecordKey
+    public var refusal: Refusal
+
+    public init(key: RecordKey, refusal: Refusal) {
+      self.key = key
+      self.refusal = refusal
+    }
+  }
+
+  public init() {
+    state = .starting
+    waiting = 0
+    parkedCount = 0
+    parked = []
+    askingCount = 0
+    asking = []
+    blockedZones = []
+    traffic = Traffic()
+  }
+}
+
+/// What an agent has asked of the network since it started.
+public struct Traffic: Hashable, Sendable {
+  public var connections = 0
+  /// HTTP requests; a WebSocket handshake is one.
+  public var requests = 0
+  /// Messages sent on the socket.
+  public var messages = 0
+  /// Bytes as given to and taken from the connections, heads and frames included.
+  public var bytesSent = 0
+  public var bytesReceived = 0
+  public var edits = 0
+  public var conflicts = 0
+
+  public init() {}
+}
