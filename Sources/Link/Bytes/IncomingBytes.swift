@@ -1,0 +1,52 @@
+/// Bytes that have come in and are not yet understood: appended at the end, taken from the front.
+/// Owns no memory while it is empty, so that an idle connection costs none.
+package struct IncomingBytes: Sendable {
+  private var storage: [UInt8] = []
+  private var start = 0
+
+  package init() {}
+
+  package var count: Int { storage.count - start }
+  package var isEmpty: Bool { start == storage.count }
+
+  /// The byte at `offset` from the front.
+  package subscript(offset: Int) -> UInt8 { storage[start + offset] }
+
+  /// The bytes at these offsets from the front, where they lie.
+  @_lifetime(borrow self)
+  package func bytes(_ range: Range<Int>) -> Span<UInt8> {
+    storage.span.extracting(start + range.lowerBound..<start + range.upperBound)
+  }
+
+  package mutating func append(_ bytes: RawSpan) {
+    // Moving what is left never costs more than what was taken since the last move.
+    if start > 0, start >= count {
+      storage.removeFirst(start)
+      start = 0
+    }
+    bytes.withUnsafeBytes { storage.append(contentsOf: $0) }
+  }
+
+  package mutating func drop(_ count: Int) {
+    start += count
+    precondition(start <= storage.count, "more bytes dropped than there are")
+    if isEmpty { removeAll() }
+  }
+
+  /// The first `count` bytes, which are dropped.
+  package mutating func take(_ count: Int) -> [UInt8] {
+    if start == 0, count == storage.count {
+      let taken = storage
+      removeAll()
+      return taken
+    }
+    let taken = Array(storage[start..<start + count])
+    drop(count)
+    return taken
+  }
+
+  package mutating func removeAll() {
+    storage = []
+    start = 0
+  }
+}

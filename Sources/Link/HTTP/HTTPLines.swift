@@ -1,0 +1,61 @@
+import Changes
+
+/// What has come in on an HTTP connection, taken a line at a time where lines are due.
+///
+/// A line ends with CR LF. RFC 9112 section 2.2 would let a recipient take a bare LF for an end of
+/// line; it is refused, because two programs that differ in it see two different requests.
+struct HTTPLines: Sendable {
+  private(set) var input = IncomingBytes()
+  /// Bytes from the front that were searched for the end of the line.
+  private var searched = 0
+
+  var count: Int { input.count }
+
+  mutating func append(_ bytes: RawSpan) { input.append(bytes) }
+
+  /// How many bytes the first line has, CR LF not counted; nil while its end has not come.
+  /// `limit`: the most that it may have. `code`: the refusal when it has more.
+  mutating func lineCount(limit: Int, code: RefusalCode) throws(Refusal) -> Int? {
+    // The end of a longer line need not be found.
+    let end = Swift.min(input.count, limit + 2)
+    guard let index = lineFeed(before: end) else {
+      searched = end
+      guard end < limit + 2 else {
+        throw Refusal(code, "A line is longer than \(limit) bytes; send a shorter one.")
+      }
+      return nil
+    }
+    searched = 0
+    guard index > 0, input[index - 1] == UInt8(ascii: "\r") else {
+      throw Refusal(.badRequest, "A line ends with a bare line feed; end lines with CR LF.")
+    }
+    return index - 1
+  }
+
+  private func lineFeed(before end: Int) -> Int? {
+    let bytes = input.bytes(0..<end)
+    var index = searched
+    while index < end, bytes[index] != UInt8(ascii: "\n") { index += 1 }
+    return index < end ? index : nil
+  }
+
+  @_lifetime(borrow self)
+  func line(_ count: Int) -> Span<UInt8> { input.bytes(0..<count) }
+
+  mutating func dropLine(_ count: Int) { input.drop(count + 2) }
+
+  /// At most `limit` bytes that are no line; nil while none are there.
+  mutating func take(atMost limit: Int) -> [UInt8]? {
+    input.isEmpty ? nil : input.take(Swift.min(limit, input.count))
+  }
+
+  mutating func takeAll() -> [UInt8] {
+    searched = 0
+    return input.take(input.count)
+  }
+
+  mutating func removeAll() {
+    searched = 0
+    input.removeAll()
+  }
+}

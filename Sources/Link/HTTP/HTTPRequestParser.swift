@@ -1,0 +1,176 @@
+import Changes
+
+/// Reads the requests of one connection, one after another (RFC 9112, the server's side).
+///
+/// Bytes go in with `receive`, events come out of `next` until it is nil. A head is followed by the
+/// pieces of its body and `end`; only then does the next request begin. What is not asked for
+/// stays: who asks no further lets `bufferedBytes` grow and pauses the connection.
+/// A thrown refusal ends the connection after its answer: nothing more comes out.
+package struct HTTPRequestParser: Sendable {
+  private enum Stage {
+    /// → fields, over
+    case requestLine
+    /// → body, over
+    case fields(HTTPRequestLine, HTTPFields)
+    /// → requestLine, over
+    case body(HTTPBody, keepsAlive: Bool)
+    /// The connection carries no further request.
+    case over
+  }
+
+  private var stage = Stage.requestLine
+  private var lines = HTTPLines()
+  private var skippedEmptyLine = false
+
+  /// The most bytes that the body of the request whose head came last may have. Each head sets it
+  /// to `Limits.smallBodyBytes`; whoever takes more sets it before the next `next`.
+  package var bodyLimit = Limits.smallBodyBytes
+
+  package init() {}
+
+  /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
+  package var bufferedBytes: Int {
+    guard case .fields(_, let fields) = stage else { return lines.count }
+    return lines.count + fields.bufferedBytes
+  }
+
+  /// Whether nothing of a request has come: the connection may be closed without a loss.
+  package var isIdle: Bool {
+    guard case .requestLine = stage else { return false }
+    return lines.count == 0
+  }
+
+  package mutating func receive(_ bytes: RawSpan) {
+    if case .over = stage { return }
+    lines.append(bytes)
+  }
+
+  /// What came next; nil while it is not all there.
+  package mutating func next() throws(Refusal) -> HTTPRequestEvent? {
+    do {
+      return try advance()
+    } catch {
+      end()
+      throw error
+    }
+  }
+
+  /// The bytes behind the request whose head came last: after an upgrade they belong to the other
+  /// protocol. The parser is over.
+  package mutating func takeRest() -> [UInt8] {
+    let rest = lines.takeAll()
+    end()
+    return rest
+  }
+
+  /// The peer ends its stream. Throws where it leaves a request half said.
+  package mutating func endOfStream() throws(Refusal) {
+    let isWhole: Bool
+    switch stage {
+    case .requestLine: isWhole = lines.count == 0
+    case .over: isWhole = true
+    case .fields, .body: isWhole = false
+    }
+    end()
+    guard isWhole else {
+      throw Refusal(.badRequest, "The connection ended in the middle of a request.")
+    }
+  }
+
+  private mutating func advance() throws(Refusal) -> HTTPRequestEvent? {
+    while true {
+      switch stage {
+      case .over: return nil
+      case .requestLine:
+        guard try takeRequestLine() else { return nil }
+      case .fields(let line, var fields):
+        // The stage gives its fields away while a line is added, so that they are not copied.
+        stage = .over
+        let isWhole = try takeField(into: &fields)
+        guard isWhole == true else {
+          stage = .fields(line, fields)
+          if isWhole == nil { return nil }
+          continue
+        }
+        let head = try HTTPRequestHead(line, fields)
+        stage = .body(HTTPBody(head.framing), keepsAlive: head.keepsAlive)
+        bodyLimit = Limits.smallBodyBytes
+        return .head(head)
+      case .body(var body, let keepsAlive):
+        let piece = try body.next(from: &lines, limit: bodyLimit)
+        stage = .body(body, keepsAlive: keepsAlive)
+        switch piece {
+        case nil: return nil
+        case .bytes(let bytes): return .body(bytes)
+        case .end:
+          if keepsAlive { stage = .requestLine } else { end() }
+          skippedEmptyLine = false
+          return .end
+        }
+      }
+    }
+  }
+
+  private mutating func takeRequestLine() throws(Refusal) -> Bool {
+    let count = try lines.lineCount(limit: Limits.requestLineBytes, code: .uriTooLong)
+    guard let count else {
+      // Another protocol, such as TLS, is told so at once: it may never send a line feed.
+      if lines.count > 0, !ByteSet.token.contains(lines.line(1)[0]),
+        lines.line(1)[0] != UInt8(ascii: "\r")
+      {
+        throw Refusal(.badRequest, "This is no HTTP request; this port speaks plain HTTP.")
+      }
+      return false
+    }
+    if count == 0 {
+      // Clients that end a body with one line too many are forgiven once (RFC 9112 section 2.2).
+      guard !skippedEmptyLine else {
+        throw Refusal(.badRequest, "An empty line stands where a request should begin.")
+      }
+      skippedEmptyLine = true
+    } else {
+      stage = .fields(try HTTPRequestLine(parsing: lines.line(count)), HTTPFields())
+    }
+    lines.dropLine(count)
+    return true
+  }
+
+  /// Whether that was the empty line after the last field; nil while no whole line is there.
+  private mutating func takeField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
+    let limit = fields.lineLimit
+    guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
+    if count > 0 { try fields.add(lines.line(count)) }
+    lines.dropLine(count)
+    return count == 0
+  }
+
+  private mutating func end() {
+    stage = .over
+    lines.removeAll()
+  }
+}
+
+extension HTTPRequestHead {
+  /// A head that is whole, once it is known to be one that can be understood in one way only.
+  fileprivate init(_ line: HTTPRequestLine, _ fields: HTTPFields) throws(Refusal) {
+    let hosts = fields.headers.values("Host")
+    guard hosts.count <= 1, line.minorVersion == 0 || hosts.count == 1 else {
+      throw Refusal(.badRequest, "Exactly one Host field is needed.")
+    }
+    guard hosts.allSatisfy({ $0.utf8.allSatisfy(ByteSet.host.contains) }) else {
+      throw Refusal(.badRequest, "The Host field names no host.")
+    }
+    method = line.method
+    target = line.target
+    minorVersion = line.minorVersion
+    headers = fields.headers
+    framing = try fields.framing(minorVersion: line.minorVersion) ?? .none
+    keepsAlive = fields.keepsAlive(minorVersion: line.minorVersion)
+    let expectations = line.minorVersion == 0 ? [] : headers.list("Expect")
+    guard expectations.allSatisfy({ equalIgnoringCase($0.utf8, "100-continue".utf8) }) else {
+      throw Refusal(.expectationFailed, "Only 100-continue can be expected.")
+    }
+    let hasBody = framing != .none && framing != .length(0)
+    expectsContinue = hasBody && !expectations.isEmpty
+  }
+}

@@ -1,0 +1,204 @@
+import Changes
+
+/// Reads the answers of one connection, one after another (RFC 9112, the client's side).
+///
+/// It must be told of every request before its answer comes (`expectAnswer`), since an answer to
+/// HEAD has no body. Interim answers (1xx) are passed over, but for 101. Faults of the answer are
+/// thrown as `internalError`, which advises to try again: they are the peer's, not ours.
+package struct HTTPResponseParser: Sendable {
+  private enum Stage {
+    /// → fields, over
+    case statusLine
+    /// → statusLine after an interim answer, body, over
+    case fields(HTTPStatusLine, HTTPFields)
+    /// → statusLine, over
+    case body(HTTPBody, keepsAlive: Bool)
+    /// The connection carries no further answer.
+    case over
+  }
+
+  private var stage = Stage.statusLine
+  private var lines = HTTPLines()
+  /// For each request without an answer, whether it was HEAD.
+  private var awaited: [Bool] = []
+
+  /// The most bytes that a body may have.
+  package var bodyLimit = Limits.batchBytes
+
+  package init() {}
+
+  /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
+  package var bufferedBytes: Int {
+    guard case .fields(_, let fields) = stage else { return lines.count }
+    return lines.count + fields.bufferedBytes
+  }
+
+  /// A request with this method was sent. To be told once for each, in order.
+  package mutating func expectAnswer(to method: String) { awaited.append(method == "HEAD") }
+
+  package mutating func receive(_ bytes: RawSpan) {
+    if case .over = stage { return }
+    lines.append(bytes)
+  }
+
+  /// What came next; nil while it is not all there.
+  package mutating func next() throws(Refusal) -> HTTPResponseEvent? {
+    do {
+      return try advance()
+    } catch {
+      end()
+      throw HTTPResponseParser.told(error)
+    }
+  }
+
+  /// The bytes behind the head that came last, which belong to the other protocol after a 101.
+  /// The parser is over.
+  package mutating func takeRest() -> [UInt8] {
+    let rest = lines.takeAll()
+    end()
+    return rest
+  }
+
+  /// The peer ends its stream: the end of a body that has no other. Call `next` afterwards.
+  /// Throws where an answer is left half said, or did not come.
+  package mutating func endOfStream() throws(Refusal) {
+    var isWhole: Bool
+    switch stage {
+    case .statusLine: isWhole = lines.count == 0 && awaited.isEmpty
+    case .over: isWhole = true
+    case .fields: isWhole = false
+    case .body(var body, _):
+      isWhole = body.endOfStream()
+      if isWhole {
+        stage = .body(body, keepsAlive: false)
+        return
+      }
+    }
+    end()
+    guard isWhole else {
+      throw Refusal(.internalError, "The connection ended before the relay's answer did.")
+    }
+  }
+
+  private mutating func advance() throws(Refusal) -> HTTPResponseEvent? {
+    while true {
+      switch stage {
+      case .over: return nil
+      case .statusLine:
+        guard try takeStatusLine() else { return nil }
+      case .fields(let line, var fields):
+        // The stage gives its fields away while a line is added, so that they are not copied.
+        stage = .over
+        let isWhole = try takeField(into: &fields)
+        guard isWhole == true else {
+          stage = .fields(line, fields)
+          if isWhole == nil { return nil }
+          continue
+        }
+        if line.isInterim {
+          stage = .statusLine
+          continue
+        }
+        let head = try HTTPResponseHead(line, fields, answersHead: awaited.removeFirst())
+        stage = .body(HTTPBody(head.framing), keepsAlive: head.keepsAlive)
+        return .head(head)
+      case .body(var body, let keepsAlive):
+        let piece = try body.next(from: &lines, limit: bodyLimit)
+        stage = .body(body, keepsAlive: keepsAlive)
+        switch piece {
+        case nil: return nil
+        case .bytes(let bytes): return .body(bytes)
+        case .end:
+          // What follows a 101 waits for `takeRest`.
+          stage = keepsAlive ? .statusLine : .over
+          return .end
+        }
+      }
+    }
+  }
+
+  private mutating func takeStatusLine() throws(Refusal) -> Bool {
+    guard lines.count > 0 else { return false }
+    guard !awaited.isEmpty else {
+      throw Refusal(.badRequest, "It comes without a request.")
+    }
+    let limit = Limits.requestLineBytes
+    guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else {
+      return false
+    }
+    stage = .fields(try HTTPStatusLine(parsing: lines.line(count)), HTTPFields())
+    lines.dropLine(count)
+    return true
+  }
+
+  /// Whether that was the empty line after the last field; nil while no whole line is there.
+  private mutating func takeField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
+    let limit = fields.lineLimit
+    guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
+    if count > 0 { try fields.add(lines.line(count)) }
+    lines.dropLine(count)
+    return count == 0
+  }
+
+  private mutating func end() {
+    stage = .over
+    lines.removeAll()
+    awaited = []
+  }
+
+  /// A fault in what the relay says, in a client's words.
+  private static func told(_ refusal: Refusal) -> Refusal {
+    switch refusal.code {
+    case .badRequest, .unsupportedTransferCoding, .unsupportedVersion:
+      Refusal(.internalError, "The relay's answer is malformed. " + refusal.detail)
+    default: refusal
+    }
+  }
+}
+
+/// The first line of an answer: `HTTP/1.x SP 3 digits [SP reason]` (RFC 9112 section 4).
+private struct HTTPStatusLine: Sendable {
+  var status = 0
+  var minorVersion: Int
+
+  /// Whether another answer follows this one.
+  var isInterim: Bool { status < 200 && status != 101 }
+
+  init(parsing line: Span<UInt8>) throws(Refusal) {
+    let digits = HTTPVersion.count + 1..<HTTPVersion.count + 4
+    guard line.count >= digits.upperBound, line[HTTPVersion.count] == UInt8(ascii: " ") else {
+      throw Refusal(.badRequest, "The status line is too short.")
+    }
+    minorVersion = try HTTPVersion.minor(line.extracting(0..<HTTPVersion.count))
+    for index in digits {
+      guard line[index] >= UInt8(ascii: "0"), line[index] <= UInt8(ascii: "9") else {
+        throw Refusal(.badRequest, "The status is no number of three digits.")
+      }
+      status = status * 10 + Int(line[index] - UInt8(ascii: "0"))
+    }
+    guard status >= 100 else { throw Refusal(.badRequest, "The status is below 100.") }
+    guard line.count == digits.upperBound || line[digits.upperBound] == UInt8(ascii: " ") else {
+      throw Refusal(.badRequest, "The status is not followed by a space.")
+    }
+    for index in digits.upperBound..<line.count where !line[index].isFieldContent {
+      throw Refusal(.badRequest, "The status line has a control character.")
+    }
+  }
+}
+
+extension HTTPResponseHead {
+  fileprivate init(
+    _ line: HTTPStatusLine, _ fields: HTTPFields, answersHead: Bool
+  ) throws(Refusal) {
+    status = line.status
+    minorVersion = line.minorVersion
+    headers = fields.headers
+    // RFC 9112 section 6.3: these have no body, whatever their fields say.
+    let hasNoBody = answersHead || [101, 204, 304].contains(line.status)
+    let framing = hasNoBody ? HTTPFraming.none : try fields.framing(minorVersion: line.minorVersion)
+    self.framing = framing ?? .untilClose
+    keepsAlive =
+      line.status != 101 && self.framing != .untilClose
+      && fields.keepsAlive(minorVersion: line.minorVersion)
+  }
+}

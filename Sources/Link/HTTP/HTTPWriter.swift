@@ -1,0 +1,76 @@
+/// Requests and answers as bytes. Content-Length is set here, always rightly; nothing in a value
+/// can end its line (`HTTPHeaders.append`).
+package enum HTTPWriter {
+  /// An answer. `headers` does not name Content-Length. `omitsBody`: for an answer to HEAD, which
+  /// tells the length of the body and leaves it out. A status that has no body (1xx, 204, 304)
+  /// takes none.
+  package static func response(
+    status: Int, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [], omitsBody: Bool = false
+  ) -> [UInt8] {
+    let hasBody = status >= 200 && status != 204 && status != 304
+    precondition(hasBody || body.isEmpty, "a body where the status allows none")
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(128 + headers.lines.count + (omitsBody ? 0 : body.count))
+    bytes += "HTTP/1.1 \(status) \(reason(status))\r\n".utf8
+    bytes += headers.lines
+    if hasBody { bytes += "Content-Length: \(body.count)\r\n".utf8 }
+    bytes += "\r\n".utf8
+    if !omitsBody { bytes += body }
+    return bytes
+  }
+
+  /// A request. `method` is ours, a token. `headers` names neither Host nor Content-Length.
+  /// `host`: with the port where it is not the scheme's own. `body`: nil where the method has none.
+  package static func request(
+    method: String, target: RequestTarget, host: String, headers: HTTPHeaders = HTTPHeaders(),
+    body: [UInt8]? = nil
+  ) -> [UInt8] {
+    precondition(
+      !method.isEmpty && method.utf8.allSatisfy(ByteSet.token.contains), "not a method")
+    var first = HTTPHeaders()
+    first.append("Host", host)
+    var bytes: [UInt8] = []
+    bytes += "\(method) \(target.text) HTTP/1.1\r\n".utf8
+    bytes += first.lines
+    bytes += headers.lines
+    if let body { bytes += "Content-Length: \(body.count)\r\n".utf8 }
+    bytes += "\r\n".utf8
+    if let body { bytes += body }
+    return bytes
+  }
+
+  /// What stands behind the status; nobody reads it but people.
+  private static func reason(_ status: Int) -> String {
+    switch status {
+    case 100: "Continue"
+    case 101: "Switching Protocols"
+    case 200: "OK"
+    case 201: "Created"
+    case 204: "No Content"
+    case 304: "Not Modified"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 402: "Payment Required"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 409: "Conflict"
+    case 410: "Gone"
+    case 411: "Length Required"
+    case 413: "Content Too Large"
+    case 414: "URI Too Long"
+    case 415: "Unsupported Media Type"
+    case 417: "Expectation Failed"
+    case 422: "Unprocessable Content"
+    case 426: "Upgrade Required"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case 500: "Internal Server Error"
+    case 501: "Not Implemented"
+    case 503: "Service Unavailable"
+    case 505: "HTTP Version Not Supported"
+    default: "Status"
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/// What the peer did wrong, as the close frame tells it (RFC 6455 section 7.4.1).
+package struct WebSocketFault: Error, Hashable, Sendable {
+  package var closeCode: UInt16
+  /// One sentence, short enough for a close frame.
+  package var reason: String
+
+  static func protocolError(_ reason: String) -> WebSocketFault {
+    WebSocketFault(closeCode: 1002, reason: reason)
+  }
+
+  static let notUTF8 = WebSocketFault(closeCode: 1007, reason: "The text is not UTF-8.")
+
+  static func tooBig(_ limit: Int) -> WebSocketFault {
+    WebSocketFault(closeCode: 1009, reason: "A message may have at most \(limit) bytes.")
+  }
+}

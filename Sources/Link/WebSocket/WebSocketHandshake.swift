@@ -1,0 +1,96 @@
+import Changes
+import Digest
+
+/// The HTTP request and answer that open a WebSocket, for both ends (RFC 6455 section 4).
+package enum WebSocketHandshake {
+  /// The subprotocol that both ends speak, whether or not it is offered.
+  package static let subprotocol = "lockstep.v1"
+
+  /// What an answer of 426 must carry, so that the client knows what to ask.
+  package static let upgradeHeaders: HTTPHeaders = [
+    "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+  ]
+
+  // MARK: the server's end
+
+  /// The header fields of the 101 that answers `head` (section 4.2). Throws `upgradeRequired`
+  /// where the request asks for no WebSocket or for another version of it: the answer then takes
+  /// `upgradeHeaders`.
+  package static func answer(to head: HTTPRequestHead) throws(Refusal) -> HTTPHeaders {
+    let headers = head.headers
+    guard head.method == "GET" else {
+      throw Refusal(.methodNotAllowed, "A WebSocket is opened with GET.")
+    }
+    // HTTP/1.0 knows no upgrade (RFC 9110 section 7.8).
+    guard head.minorVersion > 0, headers.listContains("websocket", in: "Upgrade"),
+      headers.listContains("upgrade", in: "Connection")
+    else {
+      throw Refusal(.upgradeRequired, "Ask for an upgrade to websocket.")
+    }
+    let versions = headers.values("Sec-WebSocket-Version")
+    guard versions == ["13"] else {
+      throw Refusal(.upgradeRequired, "Speak version 13 of the WebSocket protocol.")
+    }
+    guard head.framing == .none || head.framing == .length(0) else {
+      throw Refusal(.badRequest, "The request that opens a WebSocket has no body.")
+    }
+    let keys = headers.values("Sec-WebSocket-Key")
+    guard keys.count == 1, Base64.decode(keys[0])?.count == 16 else {
+      throw Refusal(.badRequest, "Sec-WebSocket-Key is not the base64 of 16 bytes.")
+    }
+    var answer: HTTPHeaders = [
+      "Upgrade": "websocket", "Connection": "Upgrade",
+      "Sec-WebSocket-Accept": acceptance(of: keys[0]),
+    ]
+    if headers.list("Sec-WebSocket-Protocol").contains(subprotocol) {
+      answer.append("Sec-WebSocket-Protocol", subprotocol)
+    }
+    return answer
+  }
+
+  // MARK: the client's end
+
+  /// A new key. `nonce`: 16 bytes, drawn anew for each connection.
+  package static func key(nonce: [UInt8]) -> String {
+    precondition(nonce.count == 16, "the key of a WebSocket has 16 bytes")
+    return Base64.encode(nonce)
+  }
+
+  /// The header fields of the request, to which others may be added (section 4.1).
+  package static func offer(key: String) -> HTTPHeaders {
+    [
+      "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": key,
+      "Sec-WebSocket-Version": "13", "Sec-WebSocket-Protocol": subprotocol,
+    ]
+  }
+
+  /// Throws where `head` does not open the WebSocket that was asked for with `key`: the connection
+  /// is then to be closed.
+  package static func check(_ head: HTTPResponseHead, key: String) throws(Refusal) {
+    let headers = head.headers
+    guard head.status == 101 else {
+      throw Refusal(.internalError, "The relay answers \(head.status) and opens no WebSocket.")
+    }
+    guard headers.values("Upgrade").count == 1,
+      equalIgnoringCase((headers["Upgrade"] ?? "").utf8, "websocket".utf8),
+      headers.listContains("upgrade", in: "Connection")
+    else {
+      throw Refusal(.internalError, "The relay changes to something other than a WebSocket.")
+    }
+    guard headers.values("Sec-WebSocket-Accept") == [acceptance(of: key)] else {
+      throw Refusal(.internalError, "The answer to the WebSocket's key is wrong.")
+    }
+    let subprotocols = headers.values("Sec-WebSocket-Protocol")
+    guard subprotocols.isEmpty || subprotocols == [subprotocol] else {
+      throw Refusal(.internalError, "The relay speaks a subprotocol that was not offered.")
+    }
+    guard headers.list("Sec-WebSocket-Extensions").isEmpty else {
+      throw Refusal(.internalError, "The relay uses an extension that was not offered.")
+    }
+  }
+
+  /// Section 4.2.2: proves that the other end understood the request.
+  private static func acceptance(of key: String) -> String {
+    Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+  }
+}

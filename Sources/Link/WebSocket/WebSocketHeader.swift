@@ -1,0 +1,60 @@
+/// What stands before a frame's payload; `WebSocketFrame` draws its bits.
+struct WebSocketHeader: Sendable {
+  var opcode: WebSocketFrame.Opcode
+  /// The last, or only, frame of its message.
+  var isFinal: Bool
+  var payloadCount: Int
+  var mask: UInt32?
+  /// How many bytes the header itself has.
+  var count: Int
+
+  /// nil while the header has not come whole. Each fault is told at the first byte that shows it.
+  /// `masked`: whether frames must be masked, which those of a client must and those of a server
+  /// must not (RFC 6455 section 5.1).
+  init?(reading input: IncomingBytes, masked: Bool) throws(WebSocketFault) {
+    guard input.count > 0 else { return nil }
+    let first = input[0]
+    guard first & 0x70 == 0 else { throw .protocolError("A reserved bit is set.") }
+    guard let opcode = WebSocketFrame.Opcode(rawValue: first & 0x0F) else {
+      throw .protocolError("The opcode is reserved.")
+    }
+    self.opcode = opcode
+    isFinal = first & 0x80 != 0
+    guard isFinal || !opcode.isControl else {
+      throw .protocolError("A control frame is fragmented.")
+    }
+
+    guard input.count > 1 else { return nil }
+    let second = input[1]
+    guard (second & 0x80 != 0) == masked else {
+      throw .protocolError(masked ? "The frame is not masked." : "The frame is masked.")
+    }
+    let short = Int(second & 0x7F)
+    guard short <= WebSocketFrame.controlBytes || !opcode.isControl else {
+      throw .protocolError("A control frame is longer than 125 bytes.")
+    }
+    let lengthCount = short == 127 ? 8 : short == 126 ? 2 : 0
+    guard input.count >= 2 + lengthCount else { return nil }
+    let long = WebSocketHeader.number(input, at: 2, count: lengthCount)
+    guard long <= UInt64(Int64.max) else {
+      throw .protocolError("The topmost bit of a length is set.")
+    }
+    payloadCount = lengthCount == 0 ? short : Int(long)
+    guard lengthCount == 0 || payloadCount > (lengthCount == 2 ? 125 : 0xFFFF) else {
+      throw .protocolError("A length is not in its shortest form.")
+    }
+
+    count = 2 + lengthCount + (masked ? 4 : 0)
+    guard input.count >= count else { return nil }
+    mask =
+      masked
+      ? UInt32(truncatingIfNeeded: WebSocketHeader.number(input, at: 2 + lengthCount, count: 4))
+      : nil
+  }
+
+  private static func number(_ input: IncomingBytes, at start: Int, count: Int) -> UInt64 {
+    var number: UInt64 = 0
+    for index in start..<start + count { number = number << 8 | UInt64(input[index]) }
+    return number
+  }
+}

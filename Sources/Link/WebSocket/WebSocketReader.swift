@@ -1,0 +1,172 @@
+/// Which end of a WebSocket this is: a server's frames are not masked, a client's are.
+package enum WebSocketRole: Hashable, Sendable {
+  case server
+  case client
+}
+
+/// What the peer says. Payloads are unmasked and whole; texts are UTF-8.
+package enum WebSocketEvent: Hashable, Sendable {
+  case text([UInt8])
+  case binary([UInt8])
+  /// To be answered with a pong of the same payload.
+  case ping([UInt8])
+  case pong([UInt8])
+  /// The last event. `code` is nil where the frame has none (1005 to a program's user).
+  case close(code: UInt16?, reason: String)
+}
+
+/// Reads the frames of one WebSocket, from either end (RFC 6455 section 5).
+///
+/// Bytes go in with `receive`, events come out of `next` until it is nil. A thrown fault ends the
+/// connection, with its close code: nothing more comes out. Holds a message while its fragments
+/// come in, never more of it than `maximumMessageBytes`, and no memory between messages.
+package struct WebSocketReader: Sendable {
+  private enum Stage {
+    /// → payload, over
+    case header
+    /// The payload of a data frame; a control frame is read in one go. → header, over
+    case payload(remaining: Int, isFinal: Bool, mask: UInt32)
+    case over
+  }
+
+  private let role: WebSocketRole
+  private var stage = Stage.header
+  private var input = IncomingBytes()
+  /// Text or binary while a message is coming in.
+  private var kind: WebSocketFrame.Opcode?
+  private var message: [UInt8] = []
+  private var text = UTF8Check()
+
+  /// A message that is longer is refused with 1009, before it has come.
+  package var maximumMessageBytes: Int
+
+  /// `role`: which end reads here.
+  package init(role: WebSocketRole, maximumMessageBytes: Int) {
+    self.role = role
+    self.maximumMessageBytes = maximumMessageBytes
+  }
+
+  /// Bytes held: those not yet asked for, and the message that is coming in.
+  package var bufferedBytes: Int { input.count + message.count }
+
+  package mutating func receive(_ bytes: RawSpan) {
+    if case .over = stage { return }
+    input.append(bytes)
+  }
+
+  /// What came next; nil while it is not all there.
+  package mutating func next() throws(WebSocketFault) -> WebSocketEvent? {
+    do {
+      return try advance()
+    } catch {
+      end()
+      throw error
+    }
+  }
+
+  private mutating func advance() throws(WebSocketFault) -> WebSocketEvent? {
+    while true {
+      switch stage {
+      case .over: return nil
+      case .header:
+        guard let header = try WebSocketHeader(reading: input, masked: role == .server) else {
+          return nil
+        }
+        if header.opcode.isControl {
+          guard input.count >= header.count + header.payloadCount else { return nil }
+          return try takeControl(header)
+        }
+        try begin(header)
+      case .payload(let remaining, let isFinal, let mask):
+        let count = min(remaining, input.count)
+        if count > 0 { try take(count, mask: mask) }
+        guard count == remaining else {
+          if count > 0 {
+            stage = .payload(
+              remaining: remaining - count, isFinal: isFinal,
+              mask: WebSocketMask.rotated(mask, by: count))
+          }
+          return nil
+        }
+        stage = .header
+        if isFinal { return try takeMessage() }
+      }
+    }
+  }
+
+  /// A data frame begins.
+  private mutating func begin(_ header: WebSocketHeader) throws(WebSocketFault) {
+    if header.opcode == .continuation {
+      guard kind != nil else { throw .protocolError("A continuation continues nothing.") }
+    } else {
+      guard kind == nil else {
+        throw .protocolError("A message begins before the one before it ended.")
+      }
+      kind = header.opcode
+    }
+    guard header.payloadCount <= maximumMessageBytes - message.count else {
+      throw .tooBig(maximumMessageBytes)
+    }
+    input.drop(header.count)
+    stage = .payload(
+      remaining: header.payloadCount, isFinal: header.isFinal, mask: header.mask ?? 0)
+  }
+
+  /// Adds the next `count` bytes to the message.
+  private mutating func take(_ count: Int, mask: UInt32) throws(WebSocketFault) {
+    let start = message.count
+    if start == 0 { message = input.take(count) } else { message += input.take(count) }
+    let isGood = message.withUnsafeMutableBytes { bytes in
+      let new = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
+      if mask != 0 { WebSocketMask.apply(mask, to: new) }
+      return kind != .text || text.accepts(UnsafeRawBufferPointer(new))
+    }
+    guard isGood else { throw .notUTF8 }
+  }
+
+  private mutating func takeMessage() throws(WebSocketFault) -> WebSocketEvent {
+    guard text.isComplete else { throw .notUTF8 }
+    let isText = kind == .text
+    let payload = message
+    message = []
+    kind = nil
+    return isText ? .text(payload) : .binary(payload)
+  }
+
+  private mutating func takeControl(
+    _ header: WebSocketHeader
+  ) throws(WebSocketFault) -> WebSocketEvent {
+    input.drop(header.count)
+    var payload = header.payloadCount == 0 ? [] : input.take(header.payloadCount)
+    if let mask = header.mask {
+      payload.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0) }
+    }
+    switch header.opcode {
+    case .ping: return .ping(payload)
+    case .pong: return .pong(payload)
+    case .close, .continuation, .text, .binary:
+      let event = try WebSocketReader.close(payload)
+      end()
+      return event
+    }
+  }
+
+  /// Section 5.5.1: nothing, or a code and a reason.
+  private static func close(_ payload: [UInt8]) throws(WebSocketFault) -> WebSocketEvent {
+    guard !payload.isEmpty else { return .close(code: nil, reason: "") }
+    guard payload.count >= 2 else { throw .protocolError("A close code has two bytes.") }
+    let code = UInt16(payload[0]) << 8 | UInt16(payload[1])
+    guard WebSocketFrame.isCloseCode(code) else {
+      throw .protocolError("The close code may not be sent.")
+    }
+    guard let reason = String(validating: payload[2...], as: UTF8.self) else { throw .notUTF8 }
+    return .close(code: code, reason: reason)
+  }
+
+  private mutating func end() {
+    stage = .over
+    input.removeAll()
+    message = []
+    kind = nil
+  }
+}
