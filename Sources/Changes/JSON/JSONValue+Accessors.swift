@@ -61,12 +61,10 @@ extension JSONValue {
   }
 }
 
-extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
-  ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
-  ExpressibleByDictionaryLiteral
+// `nil` is no literal of it on purpose: wherever a JSONValue may be absent, it would mean null.
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-  public init(nilLiteral: ()) { self = .null }
-
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 
   public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }

@@ -7,7 +7,7 @@ import Testing
     let text = #" {"b":[1,-2.5,true,null,"x\u00e9\n"],"a":{"":false}} "#
     let expected: JSONValue = [
       "a": ["": false],
-      "b": [1, .number(try #require(JSONNumber("-2.5"))), true, nil, "xé\n"],
+      "b": [1, .number(try #require(JSONNumber("-2.5"))), true, .null, "xé\n"],
     ]
     #expect(try JSONValue(parsing: text) == expected)
   }
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func kindsAreNeverEqual() {
-    let values: [JSONValue] = [nil, false, 0, "", [], [:], "0", [nil], ["": nil]]
+    let values: [JSONValue] = [.null, false, 0, "", [], [:], "0", [.null], ["": .null]]
     for (index, left) in values.enumerated() {
       for (other, right) in values.enumerated() { #expect((left == right) == (index == other)) }
     }
@@ -61,13 +61,13 @@ import Testing
   }
 
   @Test func accessorsGiveNilForOtherKinds() {
-    let value: JSONValue = ["s": "x", "n": 5, "t": true, "a": [1], "o": ["k": nil]]
+    let value: JSONValue = ["s": "x", "n": 5, "t": true, "a": [1], "o": ["k": .null]]
     #expect(value["s"]?.string == "x")
     #expect(value["n"]?.int64 == 5)
     #expect(value["n"]?.number == JSONNumber(5))
     #expect(value["t"]?.bool == true)
     #expect(value["a"]?.array == [1])
-    #expect(value["o"]?.members == [JSONMember("k", nil)])
+    #expect(value["o"]?.members == [JSONMember("k", .null)])
     #expect(value["o"]?["k"]?.isNull == true)
     #expect(value["missing"] == nil)
     #expect(value["a"]?["k"] == nil)
@@ -84,9 +84,9 @@ import Testing
   @Test func settingReplacesAppendsAndRemoves() {
     let value: JSONValue = ["a": 1, "b": 2]
     #expect(value.setting("a", to: 3).members == [JSONMember("a", 3), JSONMember("b", 2)])
-    #expect(value.setting("c", to: nil as JSONValue?) == value)
+    #expect(value.setting("c", to: nil) == value)
     #expect(value.setting("c", to: JSONValue.null)["c"] == JSONValue.null)
-    #expect(value.setting("a", to: nil as JSONValue?) == ["b": 2])
+    #expect(value.setting("a", to: nil) == ["b": 2])
     #expect(JSONValue.null.setting("a", to: 1) == ["a": 1])
   }
 
