@@ -64,6 +64,10 @@ public enum Limits {
   public static let pairingCodesPerAccount = 10
   public static let devicesPerAccount = 100
 
+  // Apps.
+  /// One phase of a timer, in milliseconds: a day. What is longer is a slip of the finger.
+  public static let timerMilliseconds: Int64 = 24 * 3_600_000
+
   // The relay as a whole.
   /// Connections of one node: what a loop can hold without its idle ones taking all the memory.
   public static let connectionsPerNode = 50_000

@@ -1,0 +1,90 @@
+import Changes
+
+/// Two devices changed the timer, neither having seen the other's change.
+///
+/// The edits of both sides are merged as a set, and the few that are concurrent with one another
+/// are all kept, in order of preference. To keep only the winner of each pair would make the
+/// outcome depend on the order in which the changes reach the relay.
+package struct TimerResolver: Resolver {
+  /// Beyond this many milliseconds an edit is not concurrent with a newer one: the newer wins.
+  package static let concurrencyMilliseconds: Int64 = 5_000
+
+  package init() {}
+
+  package func resolve(_ conflict: Conflict) -> Resolution {
+    if let standing = ChangeOutlivesDelete.resolution(of: conflict) { return standing }
+    let (newerVersion, olderVersion) = conflict.sides
+    let base = TimerState(fields: conflict.base?.fields)
+    let newer = TimerState(fields: newerVersion.fields)
+    let older = TimerState(fields: olderVersion.fields)
+    var kept = SetMerge.merge(
+      base: base.edits, newer: newer.edits, older: older.edits, identity: \.identity)
+    if kept.isEmpty {
+      kept = SetMerge.union(newer: newer.edits, older: older.edits, identity: \.identity)
+    }
+    // Fields that no rule names travel with the newer version.
+    var merged = newer
+    merged.edits = TimerResolver.candidates(among: kept)
+    merged.completedPomodoros = max(newer.completedPomodoros, older.completedPomodoros)
+    return .merged(fields: merged.fields, copies: [])
+  }
+
+  /// The edits that are concurrent with the newest, the one to be shown first.
+  package static func candidates(among edits: [TimerEdit]) -> [TimerEdit] {
+    guard let newest = edits.map(\.timestamp).max() else { return [] }
+    return
+      edits
+      .filter { newest - $0.timestamp <= concurrencyMilliseconds }
+      .map { Candidate(edit: $0, asOf: newest) }
+      .sorted { $0.precedes($1) }
+      .map(\.edit)
+  }
+}
+
+/// An edit with what decides its place: the state's priority, then the least time left, then the
+/// newest timestamp, then the greatest deviceID.
+private struct Candidate {
+  let edit: TimerEdit
+  let rank: Int
+  let timeLeft: Int64
+
+  init(edit: TimerEdit, asOf newest: Int64) {
+    self.edit = edit
+    rank = Candidate.rank(of: edit.phase)
+    timeLeft = edit.remaining(at: newest)
+  }
+
+  /// A state that only a later version knows stands last: this version could not show it.
+  private static func rank(of phase: TimerPhase?) -> Int {
+    switch phase {
+    case .focus: 0
+    case .breakTime: 1
+    case .snooze: 2
+    case .idle: 3
+    case nil: 4
+    }
+  }
+
+  func precedes(_ other: Candidate) -> Bool {
+    if rank != other.rank { return rank < other.rank }
+    if timeLeft != other.timeLeft { return timeLeft < other.timeLeft }
+    if edit.timestamp != other.edit.timestamp { return edit.timestamp > other.edit.timestamp }
+    if other.edit.deviceID.utf8.lexicographicallyPrecedes(edit.deviceID.utf8) { return true }
+    if edit.deviceID.utf8.lexicographicallyPrecedes(other.edit.deviceID.utf8) { return false }
+    // No device makes two edits at one instant; whoever did gets one order everywhere all the same.
+    return other.edit.object.serialized().lexicographicallyPrecedes(edit.object.serialized())
+  }
+}
+
+/// The timer's settings: field by field, a change outliving a delete.
+package struct SettingsResolver: Resolver {
+  package init() {}
+
+  package func resolve(_ conflict: Conflict) -> Resolution {
+    if let standing = ChangeOutlivesDelete.resolution(of: conflict) { return standing }
+    let (newer, older) = conflict.sides
+    let merged = FieldMerge.merge(
+      base: conflict.base?.fields, newer: newer.fields, older: older.fields)
+    return .merged(fields: merged, copies: [])
+  }
+}

@@ -1,0 +1,102 @@
+import Changes
+
+/// What the timer shows a person at one instant. Countdowns that reached zero by then are over,
+/// whether or not a device has written that yet: all screens turn at the same moment.
+package struct TimerScreen: Hashable, Sendable {
+  /// Relay time, milliseconds since the Unix epoch.
+  package let at: Int64
+  package let stateType: String
+  package let isPaused: Bool
+  /// Milliseconds left at `at`.
+  package let remaining: Int64
+  package let completedPomodoros: Int64
+  /// Whose edit is shown; empty where there was none.
+  package let device: String
+
+  package init(_ state: TimerState, at instant: Int64) {
+    var state = state
+    state.advance(to: instant)
+    at = instant
+    stateType = state.shown?.stateType ?? TimerPhase.idle.rawValue
+    isPaused = state.shown?.isPaused ?? false
+    remaining = state.shown?.remaining(at: instant) ?? 0
+    completedPomodoros = state.completedPomodoros
+    device = state.shown?.deviceID ?? ""
+  }
+
+  /// A running countdown; nil where nothing counts down.
+  package var zeroAt: Int64? {
+    isPaused || stateType == TimerPhase.idle.rawValue ? nil : at + remaining
+  }
+
+  /// One JSON object: `{"at","stateType","isPaused","remaining","completedPomodoros","device"}`.
+  package var json: JSONValue {
+    .object([
+      JSONMember("at", .number(JSONNumber(at))),
+      JSONMember("stateType", .string(stateType)),
+      JSONMember("isPaused", .bool(isPaused)),
+      JSONMember("remaining", .number(JSONNumber(remaining))),
+      JSONMember("completedPomodoros", .number(JSONNumber(completedPomodoros))),
+      JSONMember("device", .string(device)),
+    ])
+  }
+
+  /// For a person: `focus 24:59, 3 done`. Seconds are rounded up, so that a countdown shows its
+  /// full length at first and 00:00 only when it is over.
+  package var line: String {
+    let done = completedPomodoros > 0 ? ", \(completedPomodoros) done" : ""
+    guard stateType != TimerPhase.idle.rawValue else { return "idle\(done)" }
+    return "\(title) \(TimerScreen.clock(remaining))\(isPaused ? ", paused" : "")\(done)"
+  }
+
+  /// When `line` reads otherwise next, if nobody acts; nil where it stands still.
+  package var nextLineAt: Int64? {
+    guard zeroAt != nil else { return nil }
+    return at + (remaining == 0 ? 1 : (remaining - 1) % 1_000 + 1)
+  }
+
+  /// What stays the same while a countdown merely runs: two screens of one face differ only in the
+  /// time that has passed between them.
+  package var face: Face {
+    Face(
+      stateType: stateType, isPaused: isPaused, zeroAt: zeroAt,
+      remaining: zeroAt == nil ? remaining : nil, completedPomodoros: completedPomodoros,
+      device: device)
+  }
+
+  package struct Face: Hashable, Sendable {
+    private let stateType: String
+    private let isPaused: Bool
+    private let zeroAt: Int64?
+    private let remaining: Int64?
+    private let completedPomodoros: Int64
+    private let device: String
+
+    fileprivate init(
+      stateType: String, isPaused: Bool, zeroAt: Int64?, remaining: Int64?,
+      completedPomodoros: Int64, device: String
+    ) {
+      self.stateType = stateType
+      self.isPaused = isPaused
+      self.zeroAt = zeroAt
+      self.remaining = remaining
+      self.completedPomodoros = completedPomodoros
+      self.device = device
+    }
+  }
+
+  private var title: String {
+    switch TimerPhase(rawValue: stateType) {
+    case .breakTime: "break"
+    case .idle, .focus, .snooze, nil: stateType
+    }
+  }
+
+  private static func clock(_ milliseconds: Int64) -> String {
+    let seconds = (milliseconds + 999) / 1_000
+    let digits = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { part in
+      part < 10 ? "0\(part)" : "\(part)"
+    }
+    return (seconds >= 3_600 ? digits[...] : digits.dropFirst()).joined(separator: ":")
+  }
+}

@@ -1,0 +1,105 @@
+import Apps
+import Changes
+import Testing
+
+/// What every resolver of the catalog obeys, on versions of which some are poor or odd.
+struct ResolverLawsTests {
+  struct Law: Sendable {
+    let type: String
+    let fields: @Sendable (inout SeededRandom) -> JSONValue
+  }
+
+  static let subjects = [
+    Law(type: "TimerState", fields: { RandomTimer.oddFields(&$0) }),
+    Law(type: "Settings", fields: { RandomTimer.settings(&$0) }),
+  ]
+
+  @Test(arguments: subjects)
+  func theSameEitherWayRoundAndOnASecondRun(law: Law) throws {
+    let resolver = try #require(AppCatalog.resolver(forType: law.type))
+    for seed in UInt64(1)...2_000 {
+      let conflict = conflict(of: law, seed: seed)
+      let outcome = resolver.resolve(conflict)
+      #expect(bytes(outcome) == bytes(resolver.resolve(conflict)), "seed \(seed)")
+      let exchanged = Conflict(
+        base: conflict.base, local: conflict.server, server: conflict.local)
+      #expect(bytes(outcome) == bytes(resolver.resolve(exchanged)), "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: subjects)
+  func whatIsResolvedStaysResolved(law: Law) throws {
+    let resolver = try #require(AppCatalog.resolver(forType: law.type))
+    for seed in UInt64(1)...2_000 {
+      let conflict = conflict(of: law, seed: seed)
+      // A live version against a deleted one stands as it came, in order or not.
+      if conflict.local.isDeleted || conflict.server.isDeleted { continue }
+      guard case .merged(let fields, _) = resolver.resolve(conflict) else { continue }
+      var outcome = conflict.sides.newer
+      outcome.fields = fields
+      outcome.modifiedAt += 1
+      for base in [conflict.base, conflict.server, nil] {
+        let again = resolver.resolve(Conflict(base: base, local: outcome, server: outcome))
+        #expect(bytes(again) == bytes(.merged(fields: fields, copies: [])), "seed \(seed)")
+      }
+      // The agent's next step: the outcome on top of the server's version.
+      let saved = Conflict(base: conflict.server, local: outcome, server: conflict.server)
+      #expect(
+        bytes(resolver.resolve(saved)) == bytes(.merged(fields: fields, copies: [])),
+        "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: subjects)
+  func theSpellingOfTheInputPlaysNoPart(law: Law) throws {
+    let resolver = try #require(AppCatalog.resolver(forType: law.type))
+    for seed in UInt64(1)...500 {
+      let conflict = conflict(of: law, seed: seed)
+      let respelt = Conflict(
+        base: conflict.base.map(reversed), local: reversed(conflict.local),
+        server: reversed(conflict.server))
+      #expect(
+        bytes(resolver.resolve(conflict)) == bytes(resolver.resolve(respelt)), "seed \(seed)")
+    }
+  }
+
+  private func conflict(of law: Law, seed: UInt64) -> Conflict {
+    var random = SeededRandom(seed: seed)
+    func version() -> Version {
+      Version(
+        name: "current",
+        fields: Int.random(in: 0..<8, using: &random) == 0 ? nil : law.fields(&random),
+        modifiedAt: Int64.random(in: 0..<4, using: &random),
+        device: RandomTimer.device(&random))
+    }
+    let base = Int.random(in: 0..<4, using: &random) == 0 ? nil : version()
+    return Conflict(base: base, local: version(), server: version())
+  }
+
+  private func bytes(_ resolution: Resolution) -> [UInt8]? {
+    guard case .merged(let fields, let copies) = resolution else { return nil }
+    let all: JSONValue = [
+      "fields": fields ?? .null,
+      "copies": .array(copies.map { ["name": .string($0.name), "fields": $0.fields] }),
+    ]
+    return all.serialized()
+  }
+
+  private func reversed(_ version: Version) -> Version {
+    var version = version
+    version.fields = version.fields.map(reversed)
+    return version
+  }
+
+  private func reversed(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .null, .bool, .string: value
+    case .number(let number):
+      // 1500 as 1500.0 and 0.5 as 0.50e0: the same numbers, spelt otherwise.
+      .number(JSONNumber(number.text + (number.int64 == nil ? "0e0" : ".0")) ?? number)
+    case .array(let elements): .array(elements.map(reversed))
+    case .object(let members):
+      .object(members.reversed().map { JSONMember($0.name, reversed($0.value)) })
+    }
+  }
+}

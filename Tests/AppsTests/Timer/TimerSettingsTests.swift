@@ -1,0 +1,88 @@
+import Apps
+import Changes
+import Testing
+
+struct TimerSettingsTests {
+  @Test func defaultsStandWhereNothingIsSaid() {
+    let settings = TimerSettings(fields: nil)
+    #expect(settings == TimerSettings())
+    #expect(settings.focusMilliseconds == 1_500_000)
+    #expect(settings.shortBreakMilliseconds == 300_000)
+    #expect(settings.longBreakMilliseconds == 900_000)
+    #expect(settings.snoozeMilliseconds == 300_000)
+    #expect(settings.longBreakEvery == 4 && settings.autoStart)
+  }
+
+  @Test func fieldsAreRead() throws {
+    let settings = TimerSettings(
+      fields: try json(
+        #"""
+        {"focusMinutes": 50, "shortBreakMinutes": 0.5, "longBreakMinutes": 3e1,
+        "snoozeMinutes": 1, "longBreakEvery": 0, "autoStart": false}
+        """#))
+    #expect(settings.focusMilliseconds == 3_000_000)
+    #expect(settings.shortBreakMilliseconds == 30_000)
+    #expect(settings.longBreakMilliseconds == 1_800_000)
+    #expect(settings.snoozeMilliseconds == 60_000)
+    #expect(settings.longBreakEvery == 0 && !settings.autoStart)
+  }
+
+  @Test func nonsenseReadsAsTheDefault() throws {
+    let settings = TimerSettings(
+      fields: try json(
+        #"""
+        {"focusMinutes": 0, "shortBreakMinutes": -1, "longBreakMinutes": 1e400,
+        "snoozeMinutes": "5", "longBreakEvery": -4, "autoStart": 3}
+        """#))
+    #expect(settings == TimerSettings())
+  }
+
+  @Test func lengthsHaveBounds() {
+    #expect(TimerSettings.milliseconds(minutes: 1_440) == Limits.timerMilliseconds)
+    for minutes in [0, -1, 1_440.1, .infinity, .nan, 0.000_001] {
+      #expect(TimerSettings.milliseconds(minutes: minutes) == nil, "\(minutes)")
+    }
+    #expect(TimerSettings.milliseconds(minutes: 0.05) == 3_000)
+  }
+}
+
+struct TimerPlanTests {
+  private func focus(_ plan: JSONValue?) throws -> TimerEdit {
+    try #require(
+      TimerEdit(object: edit("mac", 0, "focus", left: 9).setting("plan", to: plan)))
+  }
+
+  @Test func planComesBackAsItWasWritten() throws {
+    var settings = TimerSettings()
+    settings.shortBreakMilliseconds = 1_000
+    settings.longBreakEvery = 3
+    settings.autoStart = false
+    let plan = TimerPlan(settings)
+    #expect(TimerPlan(of: try focus(plan.object)) == plan)
+    #expect(
+      plan.object
+        == ["autoStart": false, "break": 1_000, "longBreak": 900_000, "longBreakEvery": 3])
+  }
+
+  @Test func postponedBreakIsNeverAnotherOne() throws {
+    let plan = TimerPlan(postponing: 900_000, autoStart: true)
+    #expect(plan.object == ["autoStart": true, "break": 900_000])
+    let snooze = try #require(
+      TimerEdit(object: edit("mac", 0, "snooze", left: 9).setting("plan", to: plan.object)))
+    #expect(TimerPlan(of: snooze).breakMilliseconds(afterPomodoro: 4) == 900_000)
+  }
+
+  @Test func editWithoutPlanHasTheDefaults() throws {
+    for plan: JSONValue? in [
+      nil, .null, [], ["break": 0, "longBreak": -1, "longBreakEvery": "4", "autoStart": 1],
+    ] {
+      #expect(TimerPlan(of: try focus(plan)) == TimerPlan(TimerSettings()))
+    }
+  }
+
+  @Test func everyFourthBreakIsLong() {
+    let plan = TimerPlan(TimerSettings())
+    let lengths = (1...8).map { plan.breakMilliseconds(afterPomodoro: $0) / 60_000 }
+    #expect(lengths == [5, 5, 5, 15, 5, 5, 5, 15])
+  }
+}

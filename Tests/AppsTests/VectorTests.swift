@@ -1,0 +1,54 @@
+import Apps
+import Changes
+import Testing
+
+/// The cases with their answers that any program which resolves Lockstep's conflicts must give.
+struct VectorTests {
+  @Test(arguments: [
+    ("TimerState", PackageResources.TimerState_jsonl),
+    ("Settings", PackageResources.Settings_jsonl),
+  ])
+  func answersAreTheExpectedOnes(type: String, file: [UInt8]) throws {
+    let lines = file.split(separator: UInt8(ascii: "\n"))
+    #expect(lines.count == 60)
+    for (number, line) in lines.enumerated() {
+      let vector = try JSONValue(parsing: Array(line))
+      let conflict = try conflict(vector)
+      let resolver = try #require(AppCatalog.resolver(forType: type))
+      let expected = vector["expect"]
+      #expect(vector["case"]?["type"]?.string == type)
+      #expect(answer(resolver.resolve(conflict)) == expected, "line \(number + 1)")
+      let exchanged = Conflict(
+        base: conflict.base, local: conflict.server, server: conflict.local)
+      #expect(answer(resolver.resolve(exchanged)) == expected, "line \(number + 1) exchanged")
+    }
+  }
+
+  private func conflict(_ vector: JSONValue) throws -> Conflict {
+    Conflict(
+      base: try version(vector["case"]?["base"]),
+      local: try #require(try version(vector["case"]?["local"])),
+      server: try #require(try version(vector["case"]?["server"])))
+  }
+
+  private func version(_ value: JSONValue?) throws -> Version? {
+    let value = try #require(value)
+    if value.isNull { return nil }
+    let fields = try #require(value["fields"])
+    return Version(
+      name: try #require(value["name"]?.string), fields: fields.isNull ? nil : fields,
+      modifiedAt: try #require(value["modifiedAt"]?.int64),
+      device: try #require(value["device"]?.string))
+  }
+
+  private func answer(_ resolution: Resolution) -> JSONValue {
+    switch resolution {
+    case .ask: ["outcome": "ask", "fields": .null, "deleted": false, "copies": []]
+    case .merged(let fields, let copies):
+      [
+        "outcome": "merged", "fields": fields ?? .null, "deleted": .bool(fields == nil),
+        "copies": .array(copies.map { ["name": .string($0.name), "fields": $0.fields] }),
+      ]
+    }
+  }
+}
