@@ -76,7 +76,7 @@ let package = Package(
       name: "Simulator",
       dependencies: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage"],
       path: "Tests/Simulator", swiftSettings: strict),
-    tests("SimulationTests", ["Simulator", "Apps", "Changes"]),
+    tests("SimulationTests", ["Simulator", "Apps", "Changes", "Link", "Storage"]),
     tests("EndToEndTests", ["Changes"]),
     tests("TidyTests", []),
   ]

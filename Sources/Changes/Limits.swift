@@ -100,7 +100,7 @@ public enum Limits {
   public static let syncMilliseconds: Int64 = 20_000
   /// Parked and undecided records that a status names; beyond it they are counted.
   public static let statusRecords = 100
-  /// Pages and answers of an agent that wait to be applied; beyond it pages are dropped and fetched.
+  /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
   public static let waitingArrivals = 256
   public static let waitingArrivalBytes = 8 << 20
 }

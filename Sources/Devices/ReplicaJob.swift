@@ -40,7 +40,7 @@ enum ReplicaTask: Sendable {
 
 /// What may go into the next batch.
 struct BatchBounds: Hashable, Sendable {
-  /// At most `Limits.batchRecords`; fewer while a record that the relay cannot take is searched for.
+  /// At most `Limits.batchRecords`; fewer while a record that the relay cannot take is sought.
   var records = Limits.batchRecords
   var blockedZones: [Name] = []
 }

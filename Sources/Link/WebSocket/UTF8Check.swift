@@ -1,5 +1,5 @@
-/// Whether bytes that come in pieces are UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing
-/// above U+10FFFF. Says no at the first byte that no continuation could make good.
+/// Whether bytes that come in pieces are UTF-8 (RFC 3629): no overlong forms, no surrogates and
+/// nothing above U+10FFFF. Says no at the first byte that no continuation could make good.
 struct UTF8Check: Sendable {
   /// Continuation bytes that the character begun still needs.
   private var missing: UInt8 = 0

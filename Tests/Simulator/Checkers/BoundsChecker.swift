@@ -1,0 +1,40 @@
+import Changes
+
+/// Memory is bounded, and nobody is busy while there is nothing to do.
+package struct BoundsChecker {
+  /// Actions of one node a second in a world at rest: pings and polls, and some air.
+  private static let idleActionsPerSecond = 20
+
+  private let outside: Outside
+  private var counts: [Int] = []
+  private var since: Int64 = 0
+
+  package init(outside: Outside) { self.outside = outside }
+
+  package mutating func beginIdling() {
+    counts = outside.actionCounts
+    since = outside.timeline.now
+  }
+
+  package func endIdling() {
+    let seconds = max(1, Int((outside.timeline.now - since) / 1_000_000_000))
+    for number in counts.indices {
+      let actions = outside.actionCounts[number] - counts[number]
+      if actions > BoundsChecker.idleActionsPerSecond * seconds {
+        outside.fault("node \(number) did \(actions) actions in \(seconds) idle seconds")
+      }
+    }
+  }
+
+  /// `sendQueueBytes`: what the relay was told to hold at most for one connection. One message may
+  /// be under way beyond it.
+  package func checkQueues(sendQueueBytes: Int, storeRequestsWaiting: Int, nodes: Int) {
+    let allowed = sendQueueBytes + Limits.messageBytes + (64 << 10)
+    if outside.network.waitingBytesMax > allowed {
+      outside.fault("\(outside.network.waitingBytesMax) bytes waited for one connection")
+    }
+    if storeRequestsWaiting > Limits.storeRequests * nodes {
+      outside.fault("\(storeRequestsWaiting) store requests waited at once")
+    }
+  }
+}

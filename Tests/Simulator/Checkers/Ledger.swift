@@ -1,0 +1,114 @@
+import Changes
+import Storage
+
+/// All that the relay's store ever committed, written down beside it. Each commit is held against
+/// what was committed before: tags only grow, a base is honoured, nothing is lost.
+package final class Ledger {
+  private unowned let outside: Outside
+  private var accounts: [AccountID: Book] = [:]
+
+  private struct Book {
+    /// By tag: the record with tag n stands at n − first.
+    var records: [Record] = []
+    var newest: [RecordKey: Record] = [:]
+    var order: [RecordKey] = []
+    var answers: [BatchID: SaveAnswer] = [:]
+    var sequence: Int64 = 0
+  }
+
+  package init(outside: Outside) { self.outside = outside }
+
+  /// The record that was saved with this tag; nil where none was.
+  package func record(_ account: AccountID, tag: ChangeTag) -> Record? {
+    guard let book = accounts[account], let first = book.records.first?.tag, tag >= first,
+      tag - first < Int64(book.records.count)
+    else { return nil }
+    return book.records[Int(tag - first)]
+  }
+
+  /// What stands in the account now, by zone and name.
+  package func newest(_ account: AccountID) -> [Record] {
+    guard let book = accounts[account] else { return [] }
+    return book.order.sorted().compactMap { book.newest[$0] }
+  }
+
+  package func current(_ account: AccountID, _ key: RecordKey) -> Record? {
+    accounts[account]?.newest[key]
+  }
+
+  package func committed(_ save: SaveCommit, _ outcome: SaveOutcome) {
+    var book = accounts[save.account] ?? Book()
+    let isRetry = book.answers[save.request.id] != nil
+    if isRetry && !outcome.changed.isEmpty {
+      outside.fault("a retried batch changed the account \(save.account.text) again")
+    }
+    if !isRetry { check(save, outcome, book) }
+    book.answers[save.request.id] = outcome.answer
+    for record in outcome.changed {
+      if !book.records.isEmpty && record.tag != book.sequence + 1 {
+        outside.fault("tag \(record.tag) follows \(book.sequence) in \(save.account.text)")
+      }
+      if record.device != save.device {
+        outside.fault("the record of tag \(record.tag) does not name the device that saved it")
+      }
+      if book.newest[record.key] == nil { book.order.append(record.key) }
+      book.records.append(record)
+      book.newest[record.key] = record
+      book.sequence = record.tag
+    }
+    if outcome.answer.token.sequence < book.sequence {
+      outside.fault("the answer's token \(outcome.answer.token.text) is behind what it saved")
+    }
+    accounts[save.account] = book
+  }
+
+  /// A base that is not what stands must be a conflict, and one that is must not.
+  private func check(_ save: SaveCommit, _ outcome: SaveOutcome, _ book: Book) {
+    for (mutation, result) in zip(save.request.mutations, outcome.answer.results) {
+      let key = RecordKey(zone: save.request.zone, name: mutation.name)
+      let current = book.newest[key]
+      let isLive = current.map { !$0.isDeleted } ?? false
+      let stands =
+        switch mutation.baseTag {
+        case nil: true
+        case 0?: !isLive
+        case let tag?: current?.tag == tag
+        }
+      switch result {
+      case .saved where !stands:
+        outside.fault("\(key.name) was saved over \(current?.tag ?? 0), unseen by its device")
+      case .conflict where stands:
+        outside.fault("\(key.name) was refused though its base stands")
+      case .conflict(_, let record) where record.tag > 0 && record != current:
+        outside.fault("a conflict of \(key.name) names another record than what stands")
+      default: break
+      }
+    }
+  }
+
+  /// After a crash and in the end: the store still holds all that it committed.
+  package func audit(_ store: any ZoneReader) {
+    for account in accounts.keys.sorted() {
+      for record in newest(account) {
+        let held: Record?
+        do throws(StorageError) {
+          guard case .record(let found) = try store.read(.record(account, record.key)) else {
+            held = nil
+            if !record.isDeleted { lost(account, record) }
+            continue
+          }
+          held = found
+        } catch {
+          outside.fault("the store cannot be read: \(error)")
+          return
+        }
+        if held != record { lost(account, record) }
+      }
+    }
+  }
+
+  private func lost(_ account: AccountID, _ record: Record) {
+    outside.fault(
+      "the store lost \(record.key.name) of \(account.text), acknowledged with tag \(record.tag)")
+  }
+}

@@ -1,0 +1,120 @@
+import Changes
+import Storage
+
+/// Watches one device's store: its cursor and tags only grow, what it takes from the relay is what
+/// the relay saved in this device's own account, and what a screen shows is durable.
+package final class ReplicaWatch {
+  private let outside: Outside
+  private let ledger: Ledger
+  private let name: String
+  private let account: AccountID
+  private let device: DeviceID
+  private let history: (RecordKey) -> CausalHistory?
+  /// Every version of a record that the store ever held: what a screen may show.
+  private var held: [RecordKey: Set<[UInt8]>] = [:]
+
+  package init(
+    outside: Outside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
+    history: @escaping (RecordKey) -> CausalHistory?
+  ) {
+    self.outside = outside
+    self.ledger = ledger
+    self.name = name
+    self.account = account
+    self.device = device
+    self.history = history
+  }
+
+  /// What of a store a write may change.
+  package struct View {
+    var records: [Record] = []
+    var outbox: [OutboxEntry]
+    var cursor: ChangeToken?
+
+    init(_ store: MemoryReplicaStore, touchedBy changes: [ReplicaChange]) throws(StorageError) {
+      for key in View.keys(changes) {
+        if let record = try store.record(key) { records.append(record) }
+      }
+      outbox = try store.outbox()
+      cursor = try store.cursor()
+    }
+
+    func record(_ key: RecordKey) -> Record? { records.first { $0.key == key } }
+
+    func entries(_ key: RecordKey) -> [OutboxEntry] { outbox.filter { $0.key == key } }
+
+    static func keys(_ changes: [ReplicaChange]) -> [RecordKey] {
+      var keys: [RecordKey] = []
+      for change in changes {
+        switch change {
+        case .putRecord(let record): keys.append(record.key)
+        case .removeRecord(let key): keys.append(key)
+        case .putEntry(let entry): keys.append(entry.key)
+        case .setIdentity, .setCursor, .removeEntry, .setValue: break
+        }
+      }
+      return keys.sorted().reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+    }
+  }
+
+  package func wrote(_ changes: [ReplicaChange], before: View, after: View) {
+    checkCursor(before.cursor, after.cursor)
+    for record in after.records {
+      held[record.key, default: []].insert(record.fields ?? [])
+      let old = before.record(record.key)
+      if let old, record.tag < old.tag {
+        fault("\(record.key.name) went back from tag \(old.tag) to \(record.tag)")
+      }
+      if after.entries(record.key).isEmpty {
+        checkTaken(record)
+      }
+    }
+    for case .putEntry(let entry) in changes {
+      checkBase(entry)
+      // What stands in the end of the transaction is what was made.
+      if after.outbox.contains(entry) { history(entry.key)?.deviceMade(entry, on: device) }
+    }
+    for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
+      history(record.key)?.deviceTook(tag: record.tag, on: device)
+    }
+  }
+
+  /// The screen shows these records.
+  package func shown(_ records: [Record]) {
+    for record in records where held[record.key]?.contains(record.fields ?? []) != true {
+      if record.isDeleted { continue }
+      fault("the screen shows a version of \(record.key.name) that the store never held")
+    }
+  }
+
+  private func checkCursor(_ old: ChangeToken?, _ new: ChangeToken?) {
+    guard let old else { return }
+    guard let new else {
+      fault("the cursor was thrown away")
+      return
+    }
+    if new.generation != old.generation || new.sequence < old.sequence {
+      fault("the cursor went back from \(old.text) to \(new.text)")
+    }
+  }
+
+  /// A record without a local edit is what the relay saved, to the byte, in this account.
+  private func checkTaken(_ record: Record) {
+    guard record.tag > 0 else {
+      fault("\(record.key.name) has neither an entry in the outbox nor a tag")
+      return
+    }
+    if ledger.record(account, tag: record.tag) != record {
+      fault("\(record.key.name) is not what the relay saved with tag \(record.tag)")
+    }
+  }
+
+  private func checkBase(_ entry: OutboxEntry) {
+    guard let base = entry.base, base.tag > 0 else { return }
+    if ledger.record(account, tag: base.tag) != base {
+      fault("the base of \(entry.key.name) is not what the relay saved with tag \(base.tag)")
+    }
+  }
+
+  private func fault(_ description: String) { outside.fault("\(name): \(description)") }
+}

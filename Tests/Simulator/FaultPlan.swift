@@ -1,0 +1,105 @@
+import Changes
+
+/// What goes wrong in a world, and when: made from the seed alone, before the world begins, so that
+/// it can be printed and read.
+package struct FaultPlan {
+  package enum Fault: Hashable {
+    /// A device's connections break, each in one of several manners.
+    case cut(device: Int)
+    /// A device has no network; `isSilent`: nothing tells it.
+    case unplug(device: Int, milliseconds: Int64, isSilent: Bool)
+    /// The person switches sync off and on again.
+    case switchOff(device: Int, milliseconds: Int64)
+    /// A machine takes no bytes from its connections.
+    case stallDevice(device: Int, milliseconds: Int64)
+    case stallRelay(milliseconds: Int64)
+    /// The relay's process dies; with `isMachineGone` its peers are not told.
+    case crashRelay(milliseconds: Int64, isMachineGone: Bool)
+    /// The relay is asked to end, and starts again.
+    case restartRelay(milliseconds: Int64)
+    /// A device's process dies right before its n-th action from now.
+    case crashDevice(device: Int, milliseconds: Int64, actions: Int)
+    case deviceClock(device: Int, jumpMilliseconds: Int64)
+    case relayClock(jumpMilliseconds: Int64)
+    /// The next so many commits of the relay's store fail.
+    case failStore(calls: Int)
+    /// The device's store fails once, at its n-th write from now, and its process is started anew.
+    case failReplica(device: Int, write: Int, milliseconds: Int64)
+  }
+
+  package struct Planned: Hashable {
+    /// Milliseconds since the world began.
+    package var at: Int64
+    package var fault: Fault
+  }
+
+  package private(set) var faults: [Planned] = []
+
+  package init(faults: [Planned] = []) {
+    self.faults = faults.sorted { $0.at < $1.at }
+  }
+
+  /// `kinds`: what may go wrong; `count`: how often; within `span` milliseconds.
+  package init(
+    random: inout SeededRandom, kinds: [Kind], count: Int, devices: Int, span: Int64
+  ) {
+    guard !kinds.isEmpty else { return }
+    for _ in 0..<count {
+      let at = random.number(in: 500...max(501, span - 1_000))
+      let fault = FaultPlan.fault(random.one(of: kinds), devices, &random)
+      faults.append(Planned(at: at, fault: fault))
+    }
+    faults.sort { $0.at < $1.at }
+  }
+
+  package enum Kind: CaseIterable {
+    case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
+    case deviceClock, relayClock, failStore, failReplica
+  }
+
+  private static func fault(_ kind: Kind, _ devices: Int, _ random: inout SeededRandom) -> Fault {
+    let device = random.count(in: 0...(devices - 1))
+    // Mostly short, sometimes long enough for deadlines and keep-alives to run out.
+    let milliseconds =
+      random.chance(1, of: 8)
+      ? random.number(in: 5_000...70_000) : random.number(in: 10...5_000)
+    switch kind {
+    case .cut: return .cut(device: device)
+    case .unplug:
+      return .unplug(
+        device: device, milliseconds: milliseconds, isSilent: random.chance(1, of: 2))
+    case .switchOff: return .switchOff(device: device, milliseconds: milliseconds)
+    case .stallDevice: return .stallDevice(device: device, milliseconds: milliseconds)
+    case .stallRelay: return .stallRelay(milliseconds: min(milliseconds, 10_000))
+    case .crashRelay:
+      return .crashRelay(
+        milliseconds: min(milliseconds, 20_000), isMachineGone: random.chance(1, of: 4))
+    case .restartRelay: return .restartRelay(milliseconds: min(milliseconds, 5_000))
+    case .crashDevice:
+      return .crashDevice(
+        device: device, milliseconds: milliseconds, actions: random.count(in: 0...12))
+    case .deviceClock:
+      return .deviceClock(device: device, jumpMilliseconds: jump(&random))
+    case .relayClock:
+      return .relayClock(jumpMilliseconds: random.number(in: -3_000...3_000))
+    case .failStore: return .failStore(calls: random.count(in: 1...3))
+    case .failReplica:
+      return .failReplica(
+        device: device, write: random.count(in: 1...3), milliseconds: milliseconds)
+    }
+  }
+
+  private static func jump(_ random: inout SeededRandom) -> Int64 {
+    switch random.count(in: 0...3) {
+    case 0: random.number(in: -500...500)
+    case 1: random.number(in: -20_000...20_000)
+    case 2: random.number(in: -86_400_000...86_400_000)
+    default: random.number(in: -3_600_000...3_600_000)
+    }
+  }
+
+  package var description: String {
+    faults.isEmpty
+      ? "  (no faults)" : faults.map { "  \($0.at) ms: \($0.fault)" }.joined(separator: "\n")
+  }
+}

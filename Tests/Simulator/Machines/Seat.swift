@@ -1,0 +1,183 @@
+import Changes
+import Link
+
+/// What the network and the timeline know of a node, whatever its type.
+package protocol Seated: AnyObject {
+  var name: String { get }
+  /// Never used twice in a world; a node that starts again after a crash has a new one.
+  var number: Int { get }
+  var isAlive: Bool { get }
+  func deliver(_ id: ConnectionID, _ bytes: [UInt8])
+  func tell(_ signal: Signal)
+}
+
+/// The events of a node that do not depend on its type.
+package enum Signal {
+  case opened(ConnectionID, Opening)
+  case drained(ConnectionID, unsent: Int)
+  case closed(ConnectionID, CloseCause)
+  case deadlineReached
+  case stopping
+}
+
+/// Drives one node: tells it what happened, performs what it asks, keeps its deadline. All that is
+/// special to a type of node is what becomes of its jobs, reports and news.
+package final class Seat<Driven: Node & ~Copyable>: Seated {
+  package typealias Action = NodeAction<Driven.Job, Driven.Report, Driven.News>
+  package typealias Event = NodeEvent<Driven.Outcome, Driven.Order, Driven.News>
+
+  package let name: String
+  package let number: Int
+  package private(set) var isAlive = true
+  /// What the node asks that is not the network's affair.
+  package var onJob: (JobID, Lane, Driven.Job) -> Void = { _, _, _ in }
+  package var onReport: (Driven.Report) -> Void = { _ in }
+  package var onNews: (Driven.News) -> Void = { _ in }
+  /// After the node was told something and all its actions are performed.
+  package var onRest: () -> Void = {}
+  /// Bytes came in.
+  package var onBytes: () -> Void = {}
+
+  private let outside: Outside
+  private var node: Driven
+  private var clock: () -> VirtualClock
+  private var wakeAt: Int64?
+  private var wakeNumber = 0
+  /// Actions until the node is cut off in the middle of what it does; nil: not planned.
+  private var actionsLeft: (count: Int, then: () -> Void)?
+  private var spin = Spin()
+
+  /// `clock` is asked anew each time, so that a jump is seen at once.
+  package init(
+    name: String, outside: Outside, clock: @escaping () -> VirtualClock, node: consuming Driven
+  ) {
+    self.name = name
+    self.outside = outside
+    self.clock = clock
+    self.node = node
+    number = outside.nextSeatNumber()
+  }
+
+  /// What the node asked for when it was made.
+  package func begin() { performAll() }
+
+  package var moment: Moment { clock().moment(at: outside.timeline.now) }
+
+  package func deliver(_ id: ConnectionID, _ bytes: [UInt8]) {
+    guard isAlive else { return }
+    onBytes()
+    let moment = moment
+    node.received(id, bytes.span.bytes, at: moment)
+    performAll()
+  }
+
+  package func tell(_ signal: Signal) {
+    switch signal {
+    case .opened(let id, let opening): handle(.opened(id, opening))
+    case .drained(let id, let unsent): handle(.drained(id, unsent: unsent))
+    case .closed(let id, let cause): handle(.closed(id, cause))
+    case .deadlineReached: handle(.deadlineReached)
+    case .stopping: handle(.stopping)
+    }
+  }
+
+  package func handle(_ event: Event) {
+    guard isAlive else { return }
+    node.handle(event, at: moment)
+    performAll()
+  }
+
+  /// The process dies: what the node had in memory is gone, and nothing more is heard of it.
+  package func kill() { isAlive = false }
+
+  /// The process dies right before its `count`-th action from now; `then` says what comes of it.
+  package func kill(afterActions count: Int, then: @escaping () -> Void) {
+    actionsLeft = (count, then)
+  }
+
+  private func performAll() {
+    while isAlive, let action = node.nextAction() {
+      if let planned = actionsLeft {
+        if planned.count <= 0 {
+          actionsLeft = nil
+          isAlive = false
+          planned.then()
+          return
+        }
+        actionsLeft = (planned.count - 1, planned.then)
+      }
+      perform(action)
+    }
+    guard isAlive else { return }
+    keepDeadline()
+    onRest()
+  }
+
+  private func perform(_ action: Action) {
+    outside.countAction(of: self)
+    switch action {
+    case .open(let id, let address):
+      outside.note(self, 1, id.rawValue)
+      outside.network.open(self, id, address)
+    case .send(let id, let bytes):
+      outside.note(self, 2, id.rawValue, bytes)
+      outside.network.send(self, id, bytes)
+    case .multicast(let bytes, let ids):
+      outside.note(self, 3, UInt64(ids.count), bytes)
+      for id in ids { outside.network.send(self, id, bytes) }
+    case .close(let id, let manner):
+      outside.note(self, 4, id.rawValue)
+      outside.network.close(self, id, manner)
+    case .pauseReading(let id):
+      outside.note(self, 5, id.rawValue)
+      outside.network.setPaused(self, id, true)
+    case .resumeReading(let id):
+      outside.note(self, 6, id.rawValue)
+      outside.network.setPaused(self, id, false)
+    case .run(let id, let lane, let job):
+      outside.note(self, 7, id.rawValue)
+      onJob(id, lane, job)
+    case .report(let report):
+      outside.note(self, 8, 0)
+      onReport(report)
+    case .tell(let news):
+      outside.note(self, 9, 0)
+      onNews(news)
+    }
+  }
+
+  private func keepDeadline() {
+    guard let deadline = node.nextDeadline else {
+      wakeAt = nil
+      wakeNumber += 1
+      return
+    }
+    let time = max(clock().worldTime(of: deadline), outside.timeline.now)
+    guard time != wakeAt else { return }
+    wakeAt = time
+    wakeNumber += 1
+    let wake = wakeNumber
+    outside.timeline.at(time) { [weak self] in
+      guard let self, isAlive, wake == wakeNumber else { return }
+      wakeAt = nil
+      if spin.isEndless(at: outside.timeline.now) {
+        outside.fault("\(name) asks for the same instant again and again: a busy loop")
+        return
+      }
+      tell(.deadlineReached)
+    }
+  }
+}
+
+/// Notices a deadline that is asked for again and again while time stands still.
+private struct Spin {
+  private static let wakesMax = 1_000
+  private var instant: Int64 = -1
+  private var wakes = 0
+
+  mutating func isEndless(at now: Int64) -> Bool {
+    wakes = now == instant ? wakes + 1 : 0
+    instant = now
+    return wakes > Spin.wakesMax
+  }
+}

@@ -1,0 +1,70 @@
+import Changes
+
+/// All that is outside of the nodes: time, the network, the log, the hash of what was done, and the
+/// list of what was found wrong. Machines share one; checkers write their findings to it.
+package final class Outside {
+  package let timeline = Timeline()
+  package let network: VirtualNetwork
+  package private(set) var flow = FlowLog()
+  package private(set) var hash = WorldHash()
+  /// What checkers found, bounded; the first is usually the cause.
+  package private(set) var faults: [String] = []
+  /// Actions of each seat since it was last asked: see `BoundsChecker`.
+  package private(set) var actionCounts: [Int] = []
+
+  private static let faultsMax = 20
+  private var seats = 0
+
+  package init(random: SeededRandom) {
+    network = VirtualNetwork(timeline: timeline, random: random)
+    network.outside = self
+  }
+
+  package func nextSeatNumber() -> Int {
+    seats += 1
+    actionCounts.append(0)
+    return seats - 1
+  }
+
+  package func fault(_ description: String) {
+    guard faults.count < Outside.faultsMax, !faults.contains(description) else { return }
+    faults.append(description)
+    log(from: "checker", to: "", .note("FAULT " + description))
+  }
+
+  package func log(from: String, to: String, _ what: FlowLog.What) {
+    flow.add(timeline.now, from: from, to: to, what)
+  }
+
+  package func countAction(of seat: some Seated) { actionCounts[seat.number] += 1 }
+
+  package func note(_ seat: some Seated, _ kind: UInt64, _ word: UInt64, _ bytes: [UInt8] = []) {
+    hash.add(UInt64(seat.number) << 8 | kind)
+    hash.add(timeline.now)
+    hash.add(word)
+    hash.add(bytes)
+  }
+
+  /// For what is left in the end.
+  package func add(_ change: (inout WorldHash) -> Void) { change(&hash) }
+}
+
+extension SeededRandom {
+  /// True `numerator` times of `denominator`.
+  package mutating func chance(_ numerator: Int, of denominator: Int) -> Bool {
+    Int.random(in: 0..<denominator, using: &self) < numerator
+  }
+
+  package mutating func number(in range: ClosedRange<Int64>) -> Int64 {
+    Int64.random(in: range, using: &self)
+  }
+
+  package mutating func count(in range: ClosedRange<Int>) -> Int {
+    Int.random(in: range, using: &self)
+  }
+
+  /// One of a list that is not empty.
+  package mutating func one<Element>(of list: [Element]) -> Element {
+    list[Int.random(in: 0..<list.count, using: &self)]
+  }
+}

@@ -1,0 +1,77 @@
+/// What will happen, in order of time; at one instant in the order in which it was asked for. The
+/// world's only clock: it jumps from one event to the next, so that hours pass in milliseconds.
+package final class Timeline {
+  /// Nanoseconds since the world began.
+  package private(set) var now: Int64 = 0
+  package private(set) var steps = 0
+  private var heap: [Event] = []
+  private var nextOrder = 0
+
+  private struct Event {
+    var time: Int64
+    var order: Int
+    var happen: () -> Void
+
+    func precedes(_ other: Event) -> Bool {
+      time == other.time ? order < other.order : time < other.time
+    }
+  }
+
+  package init() {}
+
+  package var isEmpty: Bool { heap.isEmpty }
+
+  /// `happen` is run `nanoseconds` from now; in the past counts as now.
+  package func after(_ nanoseconds: Int64, _ happen: @escaping () -> Void) {
+    at(now + nanoseconds, happen)
+  }
+
+  package func at(_ time: Int64, _ happen: @escaping () -> Void) {
+    heap.append(Event(time: max(time, now), order: nextOrder, happen: happen))
+    nextOrder += 1
+    var child = heap.count - 1
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard heap[child].precedes(heap[parent]) else { break }
+      heap.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  /// Lets the next event happen, if it is due by `limit`. Otherwise time goes on to `limit`.
+  package func step(until limit: Int64) -> Bool {
+    guard let first = heap.first, first.time <= limit else {
+      now = max(now, limit)
+      return false
+    }
+    removeFirst()
+    now = first.time
+    steps += 1
+    first.happen()
+    return true
+  }
+
+  private func removeFirst() {
+    let last = heap.removeLast()
+    guard !heap.isEmpty else { return }
+    heap[0] = last
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2]
+      where child < heap.count && heap[child].precedes(heap[least]) {
+        least = child
+      }
+      guard least != parent else { return }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+}
+
+/// Spans of virtual time in nanoseconds.
+package enum Span {
+  package static func microseconds(_ count: Int64) -> Int64 { count * 1_000 }
+  package static func milliseconds(_ count: Int64) -> Int64 { count * 1_000_000 }
+  package static func seconds(_ count: Int64) -> Int64 { count * 1_000_000_000 }
+}
