@@ -1,0 +1,38 @@
+import Changes
+import Testing
+
+@testable import Link
+
+@Suite struct ChangePageTests {
+  @Test func randomPageSurvivesTheRoundTrip() throws {
+    var random = SeededRandom(seed: 51)
+    for _ in 0..<1_000 {
+      let page = random.page()
+      #expect(try ChangePage.decoded(body: page.encodedBody()) == page)
+    }
+  }
+
+  @Test func pageHasTheFormOfTheProtocol() throws {
+    let record = Record(
+      zone: Name(trusted: "Z"), name: Name(trusted: "n"), type: Name(trusted: "T"),
+      fields: bytes(#"{ }"#), modifiedAt: 5, device: DeviceID(rawValue: 0xFF), tag: 9)
+    let page = ChangePage(
+      since: ChangeToken(generation: 1, sequence: 8),
+      token: ChangeToken(generation: 1, sequence: 9, zoneDigest: 2, pinned: 10), more: false,
+      changes: [record])
+    #expect(
+      text(page.encodedBody())
+        == #"{"since":"1.8","token":"1.9.z2.p10","more":false,"changes":[{"zone":"Z","name":"n","#
+        + #""type":"T","fields":{ },"modifiedAt":5,"device":"00000000000000ff","tag":9,"#
+        + #""deleted":false}]}"#)
+  }
+
+  @Test func wrongChangeIsNamed() {
+    let body = #"{"since":null,"token":"1.1","more":false,"changes":[{"zone":"Z","tag":"x"}]}"#
+    #expect(
+      refusal { () throws(Refusal) in try ChangePage.decoded(body: bytes(body)) }
+        == Refusal(
+          .badMessage,
+          "`changes[0].tag` must be a whole number from 0 to 9007199254740991."))
+  }
+}
