@@ -80,6 +80,12 @@ public enum Limits {
   /// Remembered batches and spent pairing codes that a commit forgets, a request of it: more than
   /// one, so that a backlog of old ones shrinks, and few, so that no commit is long for it.
   public static let forgottenPerRequest = 2
+  /// When a device was last heard of is written at most this often, and this long after it came,
+  /// so that many share one commit.
+  public static let sightingMilliseconds: Int64 = 60_000
+  public static let sightingDelayMilliseconds: Int64 = 1_000
+  /// How often the nodes of a process tell one another their counters.
+  public static let statusMilliseconds: Int64 = 5_000
   /// From SIGTERM to the end.
   public static let drainMilliseconds: Int64 = 10_000
 

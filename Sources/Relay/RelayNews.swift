@@ -1,4 +1,5 @@
 public import Changes
+import Link
 
 /// What one node's work means for the others of the process. News of commits come in the order of
 /// the commits.
@@ -17,7 +18,8 @@ public enum RelayNews: Sendable {
   case status(node: Int, RelayStatus)
 }
 
-/// A commit, as those who watch the account are told it.
+/// A commit, as those who watch the account are told it. Encoded once, by the worker, for all nodes
+/// and all receivers.
 public struct AccountChange: Sendable {
   public let account: AccountID
   public let zone: Name
@@ -25,5 +27,24 @@ public struct AccountChange: Sendable {
   /// The account's newest token before and after.
   public let since: ChangeToken
   public let token: ChangeToken
-  let records: [Record]
+  let changes: EncodedChanges
+  /// The push as a WebSocket frame; nil where it is over `Limits.pushBytes`.
+  let frame: [UInt8]?
+
+  init(
+    account: AccountID, zone: Name, origin: CommitOrigin, since: ChangeToken, token: ChangeToken,
+    records: [Record]
+  ) {
+    self.account = account
+    self.zone = zone
+    self.origin = origin
+    self.since = since
+    self.token = token
+    changes = EncodedChanges(records)
+    let fits = changes.bytes <= Limits.pushBytes
+    frame =
+      fits
+      ? WebSocketFrame.text(changes.message(id: nil, since: since, token: token, more: false))
+      : nil
+  }
 }

@@ -3,6 +3,9 @@ public import Link
 
 /// The middle of Lockstep: takes connections, saves through the store, and tells every device of an
 /// account what changed. One runs on each loop; they share nothing but the store and `RelayNews`.
+///
+/// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
+/// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -10,9 +13,37 @@ public struct RelayNode: Node, ~Copyable {
   public typealias Report = RelayReport
   public typealias News = RelayNews
 
+  enum Stage: Hashable, Sendable {
+    /// → stopping
+    case running
+    /// What was begun is answered, what is new is refused. → stopped
+    case stopping
+    case stopped
+  }
+
   let configuration: RelayConfiguration
   let secrets: SecretSource
   var random: SeededRandom
+  /// The moment of the event that is being handled.
+  var moment = Moment(instant: Instant(nanoseconds: 0), wall: 0)
+  var stage = Stage.running
+  var connections = ConnectionTable()
+  var hub = Hub()
+  var queue: CommitQueue
+  var admission: Admission
+  var presence: Presence
+  var health = StoreHealth()
+  var timers = TimerWheel<TimerID>()
+  var status = RelayStatus()
+  /// The counters of the other nodes, by their number, as they last told them.
+  var otherStatuses: [RelayStatus]
+  var toldStatus = RelayStatus()
+  var isStatusPlanned = false
+  var sightingsAt: Instant?
+  /// How many of the connections are sockets.
+  var sockets = 0
+  /// Revocations heard of so far: a sign-in that one overtook is asked again.
+  var revocations = 0
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
 
   /// `secrets` gives tokens and codes; `random` only spreads what must not happen all at once.
@@ -20,17 +51,149 @@ public struct RelayNode: Node, ~Copyable {
     self.configuration = configuration
     self.secrets = secrets
     self.random = random
+    queue = CommitQueue(limit: configuration.storeRequests)
+    admission = Admission(configuration)
+    presence = Presence(node: configuration.node)
+    otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {}
+  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    self.moment = moment
+    guard let slot = connections.slot(of: id) else { return }
+    if connections[slot].socket == nil {
+      connections[slot].http.parser.receive(bytes)
+    } else {
+      connections[slot].socket?.reader.receive(bytes)
+      connections[slot].socket?.unansweredPings = 0
+    }
+    read(slot)
+    finishEvent()
+  }
 
   public mutating func handle(
     _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>, at moment: Moment
-  ) {}
+  ) {
+    self.moment = moment
+    switch event {
+    case .opened(let id, let opening): opened(id, opening)
+    case .drained(let id, let unsent): drained(id, unsent: unsent)
+    case .closed(let id, _): closed(id)
+    case .finished(let job, let outcome): finished(job, outcome)
+    case .ordered(.reportStatus): actions.append(.report(.status(currentStatus)))
+    case .news(let news): heard(news)
+    case .deadlineReached: expireTimers()
+    case .stopping: stop()
+    }
+    finishEvent()
+  }
 
   public mutating func nextAction() -> NodeAction<StoreJob, RelayReport, RelayNews>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? { nil }
+  public var nextDeadline: Instant? { timers.next }
+
+  // MARK: connections
+
+  private mutating func opened(_ id: ConnectionID, _ opening: Opening) {
+    guard stage != .stopped, admission.admitsConnection(beside: connections.count) else {
+      actions.append(.close(id, .now))
+      return
+    }
+    status.connectionsOpened += 1
+    let slot = connections.insert(Connection(id: id, opening: opening))
+    watchRequest(slot)
+    scheduleStatus()
+  }
+
+  private mutating func drained(_ id: ConnectionID, unsent: Int) {
+    guard let slot = connections.slot(of: id) else { return }
+    connections[slot].queue.drained(to: unsent, at: moment.instant)
+    if unsent > 0 { watchQueue(slot) }
+    if isClogged(slot) { return }
+    connections[slot].socket?.chain.unclogged()
+    if connections[slot].socket?.owesRead == true { readPage(slot) }
+    read(slot)
+  }
+
+  private mutating func closed(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    forget(slot)
+  }
+
+  /// Reads on where a connection stands, as far as there is room for more.
+  mutating func read(_ slot: Hub.Slot) {
+    guard connections.isTaken(slot) else { return }
+    if stage == .stopping { windDown(slot) }
+    guard connections.isTaken(slot) else { return }
+    if connections[slot].socket == nil { readRequests(slot) }
+    guard connections.isTaken(slot) else { return }
+    if connections[slot].socket != nil { readMessages(slot) }
+    guard connections.isTaken(slot) else { return }
+    settleBudget(slot)
+  }
+
+  mutating func send(_ slot: Hub.Slot, _ bytes: [UInt8]) {
+    connections[slot].queue.add(bytes.count, at: moment.instant)
+    actions.append(.send(connections[slot].id, bytes))
+  }
+
+  /// Ends a connection; what was sent may leave before.
+  mutating func close(_ slot: Hub.Slot, _ manner: CloseManner) {
+    actions.append(.close(connections[slot].id, manner))
+    forget(slot)
+  }
+
+  func isClogged(_ slot: Hub.Slot) -> Bool {
+    connections[slot].queue.isClogged(limit: configuration.sendQueueBytes, at: moment.instant)
+  }
+
+  private mutating func forget(_ slot: Hub.Slot) {
+    let id = connections[slot].id
+    signOut(slot)
+    if connections[slot].socket != nil { sockets -= 1 }
+    _ = admission.hold(0, before: connections[slot].heldBytes)
+    timers.cancel(.request(id))
+    timers.cancel(.keepAlive(id))
+    timers.cancel(.stalled(id))
+    connections.remove(slot)
+  }
+
+  /// Counts what the connection holds, pauses it where it holds enough, and refuses it where all
+  /// together hold too much.
+  private mutating func settleBudget(_ slot: Hub.Slot) {
+    let held = connections[slot].bytesToHold
+    let hasRoom = admission.hold(held, before: connections[slot].heldBytes)
+    connections[slot].heldBytes = held
+    let reads = wantsBytes(slot)
+    if !hasRoom && reads {
+      refuseStream(slot, CommitQueue.overloaded)
+      return
+    }
+    let buffered =
+      connections[slot].socket?.reader.bufferedBytes ?? connections[slot].http.parser.bufferedBytes
+    let pauses = !reads && (!hasRoom || buffered >= Limits.pipelineBytes)
+    guard pauses != connections[slot].isPaused else { return }
+    connections[slot].isPaused = pauses
+    let id = connections[slot].id
+    actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
+  }
+
+  /// Whether bytes that come in would be looked at now.
+  private func wantsBytes(_ slot: Hub.Slot) -> Bool {
+    connections[slot].socket == nil ? readsRequests(slot) : readsMessages(slot)
+  }
+
+  /// The connection cannot go on for a reason that is not in any single request.
+  private mutating func refuseStream(_ slot: Hub.Slot, _ refusal: Refusal) {
+    if connections[slot].socket == nil {
+      refuseBytes(slot, refusal)
+    } else {
+      closeSocket(slot, refusal)
+    }
+  }
+
+  private mutating func finishEvent() {
+    if stage == .stopping { finishStopping() }
+  }
 }

@@ -23,4 +23,92 @@ public struct RelayStatus: Sendable, Hashable {
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
 
   public init() {}
+
+  mutating func count(_ code: RefusalCode) {
+    if let index = RefusalCode.allCases.firstIndex(of: code) { refusals[index] += 1 }
+  }
+}
+
+extension RelayStatus {
+  private struct Metric: Sendable {
+    enum Kind: String, Sendable {
+      case gauge
+      case counter
+    }
+
+    var name: String
+    var kind: Kind
+    var meaning: String
+    var value: @Sendable (RelayStatus) -> Int
+    var set: @Sendable (inout RelayStatus, Int) -> Void
+
+    init(
+      _ name: String, _ kind: Kind, _ meaning: String,
+      _ path: any WritableKeyPath<RelayStatus, Int> & Sendable
+    ) {
+      self.name = name
+      self.kind = kind
+      self.meaning = meaning
+      value = { $0[keyPath: path] }
+      set = { $0[keyPath: path] = $1 }
+    }
+  }
+
+  /// All numbers but the refusals, with their names outside.
+  private static let metrics = [
+    Metric("connections", .gauge, "Open connections.", \.connections),
+    Metric("sockets", .gauge, "Open WebSockets.", \.sockets),
+    Metric("parked_polls", .gauge, "Long-polls that wait.", \.parkedPolls),
+    Metric(
+      "store_requests_waiting", .gauge, "Requests to the store without an answer yet.",
+      \.storeRequestsWaiting),
+    Metric("body_bytes", .gauge, "Bytes of bodies and messages in memory.", \.bodyBytes),
+    Metric("connections_opened_total", .counter, "Connections taken.", \.connectionsOpened),
+    Metric("requests_total", .counter, "HTTP requests.", \.requests),
+    Metric("messages_total", .counter, "Messages on sockets.", \.messages),
+    Metric("commits_total", .counter, "Commits that are durable.", \.commits),
+    Metric("records_saved_total", .counter, "Records saved.", \.recordsSaved),
+    Metric("pushes_total", .counter, "Changes pushed, one a receiver.", \.pushes),
+    Metric("hints_total", .counter, "Hints in place of changes.", \.hints),
+    Metric("store_failures_total", .counter, "Requests that the store failed.", \.storeFailures),
+  ]
+
+  /// The counters of two nodes together.
+  func adding(_ other: RelayStatus) -> RelayStatus {
+    var sum = self
+    for metric in RelayStatus.metrics {
+      metric.set(&sum, metric.value(self) + metric.value(other))
+    }
+    for index in refusals.indices { sum.refusals[index] += other.refusals[index] }
+    return sum
+  }
+
+  /// Prometheus' text format, version 0.0.4.
+  var prometheusText: String {
+    var text = ""
+    for metric in RelayStatus.metrics {
+      let name = "lockstep_" + metric.name
+      text += "# HELP \(name) \(metric.meaning)\n# TYPE \(name) \(metric.kind.rawValue)\n"
+      text += "\(name) \(metric.value(self))\n"
+    }
+    let name = "lockstep_refusals_total"
+    text += "# HELP \(name) Refusals by their code.\n# TYPE \(name) counter\n"
+    for (code, count) in zip(RefusalCode.allCases, refusals) {
+      text += "\(name){code=\"\(code.rawValue)\"} \(count)\n"
+    }
+    return text
+  }
+
+  /// The answer to `GET /status`.
+  func encodedBody(nodes: Int) -> [UInt8] {
+    var members = [JSONMember("nodes", JSONValue(integerLiteral: Int64(nodes)))]
+    for metric in RelayStatus.metrics {
+      members.append(JSONMember(metric.name, JSONValue(integerLiteral: Int64(metric.value(self)))))
+    }
+    let refused = zip(RefusalCode.allCases, refusals).filter { $0.1 > 0 }.map {
+      JSONMember($0.0.rawValue, JSONValue(integerLiteral: Int64($0.1)))
+    }
+    members.append(JSONMember("refusals", .object(refused)))
+    return JSONValue.object(members).serialized()
+  }
 }

@@ -1,0 +1,31 @@
+import Changes
+
+/// How much the node takes on: connections, bytes of bodies, guesses at pairing codes.
+struct Admission: Sendable {
+  private let connectionLimit: Int
+  private let bodyLimit: Int
+  /// Bytes of bodies and messages held over all connections.
+  private(set) var bodyBytes = 0
+  var guesses = PairingGuesses()
+
+  init(_ configuration: RelayConfiguration) {
+    connectionLimit = configuration.connections
+    bodyLimit = configuration.bodyBudgetBytes
+  }
+
+  /// Whether one more connection than `count` may stay.
+  func admitsConnection(beside count: Int) -> Bool { count < connectionLimit }
+
+  /// A connection holds `now` bytes, and held `before`. False where that is more than there is for
+  /// all: this connection should give way.
+  mutating func hold(_ now: Int, before: Int) -> Bool {
+    bodyBytes += now - before
+    return now <= before || bodyBytes <= bodyLimit
+  }
+
+  static func tooManyGuesses(_ wait: Int64) -> Refusal {
+    Refusal(
+      .tooManyRequests, "Too many pairing codes were tried; wait a little, then try again.",
+      retryAfterMilliseconds: wait)
+  }
+}

@@ -1,0 +1,68 @@
+import Changes
+import Link
+
+/// What an HTTP request is answered with, before it becomes bytes.
+struct Answer: Hashable, Sendable {
+  var status: Int
+  var headers = HTTPHeaders()
+  var body: [UInt8] = []
+  /// For the counters; nil where nothing was refused.
+  var refused: RefusalCode?
+
+  init(status: Int) { self.status = status }
+
+  /// JSON that concerns this one client at this one time.
+  init(status: Int, json body: [UInt8]) {
+    self.status = status
+    self.body = body
+    headers.append("Content-Type", "application/json")
+    headers.append("Cache-Control", "no-store")
+  }
+
+  init(_ refusal: Refusal, methods: [String] = []) {
+    status = refusal.code.status
+    refused = refusal.code
+    body = refusal.encodedProblem()
+    headers.append("Content-Type", "application/problem+json")
+    headers.append("Cache-Control", "no-store")
+    if let seconds = refusal.retryAfterSeconds {
+      headers.append("Retry-After", String(seconds))
+    }
+    switch refusal.code {
+    case .methodNotAllowed:
+      headers.append("Allow", methods.joined(separator: ", "))
+    case .badToken:
+      // RFC 6750 section 3. Whether a token was there at all is not told apart: the same helps.
+      headers.append("WWW-Authenticate", "Bearer realm=\"lockstep\", error=\"invalid_token\"")
+    case .upgradeRequired:
+      headers.append("Upgrade", "websocket")
+      headers.append("Sec-WebSocket-Version", "13")
+    default: break
+    }
+  }
+
+  static func options(methods: [String]) -> Answer {
+    var answer = Answer(status: 204)
+    let list = methods.joined(separator: ", ")
+    answer.headers.append("Allow", list)
+    answer.headers.append("Access-Control-Allow-Methods", list)
+    answer.headers.append(
+      "Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match")
+    answer.headers.append("Access-Control-Max-Age", "86400")
+    return answer
+  }
+}
+
+extension Answer {
+  /// `ifNoneMatch`: the tags that the client holds already (RFC 9110 section 13.1.2).
+  init(record: Record, ifNoneMatch: [String]) {
+    let tag = "\"\(record.tag)\""
+    let isHeld = ifNoneMatch.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
+    self.init(status: isHeld ? 304 : 200)
+    headers.append("ETag", tag)
+    headers.append("Cache-Control", "private, no-cache")
+    if isHeld { return }
+    headers.append("Content-Type", "application/json")
+    body = record.encodedBody()
+  }
+}

@@ -1,0 +1,46 @@
+import Changes
+import Digest
+
+/// What tells a retry from another batch under the same id: a hash over all that the batch says.
+///
+/// Each part goes in with its length before it, so that two different batches never run together to
+/// the same bytes:
+///
+///     zone   atomic   count   ( name  type?  fields?  modifiedAt  baseTag? ) …
+///     text:   8 bytes of length, the bytes;   optional: one byte 0, or 1 and the part
+enum BatchDigest {
+  static func hash(of request: SaveRequest) -> [UInt8] {
+    let size = request.mutations.reduce(64) { $0 + 320 + ($1.fields?.count ?? 0) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(size)
+    bytes.add(Array(request.zone.text.utf8))
+    bytes.append(request.atomic ? 1 : 0)
+    bytes.add(Int64(request.mutations.count))
+    for mutation in request.mutations {
+      bytes.add(Array(mutation.name.text.utf8))
+      bytes.add(mutation.type.map { Array($0.text.utf8) }) { $0.add($1) }
+      bytes.add(mutation.fields) { $0.add($1) }
+      bytes.add(mutation.modifiedAt)
+      bytes.add(mutation.baseTag) { $0.add($1) }
+    }
+    return SHA256.hash(bytes)
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func add(_ number: Int64) {
+    for shift in stride(from: 56, through: 0, by: -8) {
+      append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
+    }
+  }
+
+  fileprivate mutating func add(_ text: [UInt8]) {
+    add(Int64(text.count))
+    append(contentsOf: text)
+  }
+
+  fileprivate mutating func add<Part>(_ part: Part?, _ write: (inout [UInt8], Part) -> Void) {
+    append(part == nil ? 0 : 1)
+    if let part { write(&self, part) }
+  }
+}

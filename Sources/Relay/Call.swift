@@ -1,0 +1,62 @@
+import Changes
+import Link
+
+/// A call of the protocol, as path and method name it.
+enum Call: Hashable, Sendable {
+  /// Anyone may make it.
+  case guest(GuestCall)
+  /// Only a signed-in device may.
+  case signed(SignedCall)
+  /// What supervisors ask about the process.
+  case health(HealthCall)
+  /// An upgrade to WebSocket; a device may sign in before or behind it.
+  case socket
+}
+
+enum GuestCall: Hashable, Sendable {
+  case createAccount
+  case join
+  case time
+  case limits
+  /// Only by the control door: an account without a device, and a code for its first.
+  case administerAccount
+}
+
+enum SignedCall: Hashable, Sendable {
+  case issuePairing
+  case listDevices
+  case renameDevice(DeviceID)
+  case revokeDevice(DeviceID)
+  case save(zone: Name)
+  case record(RecordKey)
+  case changes(FetchQuery)
+}
+
+enum HealthCall: Hashable, Sendable {
+  case live
+  case ready
+  case metrics
+  case status
+}
+
+extension Call {
+  /// The most bytes of a body that are taken.
+  var bodyLimit: Int {
+    switch self {
+    case .signed(.save): Limits.batchBytes
+    case .guest, .signed, .health, .socket: Limits.smallBodyBytes
+    }
+  }
+
+  /// Whether the call reads its body, which must then be JSON.
+  var readsBody: Bool {
+    switch self {
+    case .guest(.createAccount), .guest(.join), .guest(.administerAccount),
+      .signed(.renameDevice), .signed(.save):
+      true
+    case .guest(.time), .guest(.limits), .signed(.issuePairing), .signed(.listDevices),
+      .signed(.revokeDevice), .signed(.record), .signed(.changes), .health, .socket:
+      false
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Changes
+import Link
+import Storage
+
+/// What to make of the store's answer to a call.
+enum CallContinuation: Sendable {
+  case account(Credentials)
+  case joined(DeviceID, token: String, from: PeerNetwork)
+  case administered(AccountID, PairingOffer)
+  case pairing(PairingOffer)
+  case devices
+  /// The device is read next, to be shown with its new name.
+  case renamed(DeviceID)
+  case device(DeviceID)
+  case revoked(AccountID, DeviceID)
+  case saved(_ atomic: Bool)
+  case record(ifNoneMatch: [String])
+  case changes(FetchQuery)
+}
+
+extension CallContinuation {
+  /// The answer to a call that wrote. Throws what the store refused.
+  func answer(to result: CommitResult) throws(Refusal) -> Answer {
+    switch (self, result) {
+    case (_, .refused(let refusal)):
+      throw refusal
+    case (.account(let credentials), .done):
+      return Answer(status: 201, json: credentials.encodedBody())
+    case (.joined(let device, let token, _), .redeemed(let account)):
+      let credentials = Credentials(account: account, device: device, token: token)
+      return Answer(status: 201, json: credentials.encodedBody())
+    case (.administered(let account, let offer), .done):
+      let body: JSONValue = [
+        "accountID": .string(account.text), "code": .string(offer.code),
+        "expiresAt": JSONValue(integerLiteral: offer.expiresAt),
+      ]
+      return Answer(status: 201, json: body.serialized())
+    case (.pairing(let offer), .done):
+      return Answer(status: 201, json: offer.encodedBody())
+    case (.revoked, .done):
+      return Answer(status: 204)
+    case (.saved(let atomic), .saved(let outcome)):
+      let isAborted = atomic && !outcome.answer.results.contains(where: \.isSaved)
+      return Answer(status: isAborted ? 409 : 200, json: outcome.answer.encodedBody())
+    default:
+      throw CallContinuation.mismatch
+    }
+  }
+
+  /// The store answered something else than it was asked: a fault of ours.
+  static let mismatch = Refusal(.internalError, "The relay made a mistake; it is logged.")
+}
+
+extension MutationResult {
+  fileprivate var isSaved: Bool {
+    switch self {
+    case .saved: true
+    case .conflict, .refused: false
+    }
+  }
+}

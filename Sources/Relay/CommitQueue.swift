@@ -1,0 +1,47 @@
+import Changes
+import Link
+import Storage
+
+/// What a store request was for, kept until its outcome is back.
+enum Errand: Sendable {
+  /// The request that an HTTP connection is being answered.
+  case call(ConnectionID, CallContinuation)
+  /// Who is it that presents a token of this hash?
+  /// `revocations`: how many had been heard of when it was asked.
+  case signIn(ConnectionID, tokenHash: [UInt8], revocations: Int)
+  case welcome(ConnectionID)
+  /// What a socket missed after its cursor.
+  case catchUp(ConnectionID, since: ChangeToken)
+  case socketFetch(ConnectionID, request: String, ofWholeAccount: Bool)
+  /// `bytes`: of the message, which count as held until the answer.
+  case socketSave(ConnectionID, BatchID, bytes: Int)
+  /// When devices were last heard of; nobody waits for it.
+  case sightings
+}
+
+/// The node's requests to the store that have no outcome yet, bounded: what cannot be queued is
+/// refused, and the client comes back later.
+struct CommitQueue: Sendable {
+  private let limit: Int
+  private var errands: [JobID: Errand] = [:]
+  private var lastID: UInt64 = 0
+
+  init(limit: Int) { self.limit = limit }
+
+  var count: Int { errands.count }
+
+  /// The name for a request that is now under way; nil where too many are.
+  mutating func add(_ errand: Errand) -> JobID? {
+    guard errands.count < limit else { return nil }
+    lastID += 1
+    let id = JobID(rawValue: lastID)
+    errands[id] = errand
+    return id
+  }
+
+  mutating func take(_ id: JobID) -> Errand? { errands.removeValue(forKey: id) }
+
+  static let overloaded = Refusal(
+    .overloaded, "The relay has too much to do; try again in a moment.",
+    retryAfterMilliseconds: 1_000)
+}

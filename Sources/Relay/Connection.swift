@@ -1,0 +1,121 @@
+import Changes
+import Link
+
+/// One connection of the node: who is behind it, and how far its talk has come.
+struct Connection: Sendable {
+  enum Identity: Sendable {
+    case guest(Guest)
+    case session(Session)
+  }
+
+  let id: ConnectionID
+  let opening: Opening
+  var identity = Identity.guest(Guest())
+  var queue = SendQueue()
+  var http = HTTPTalk()
+  /// From the upgrade on.
+  var socket: SocketTalk?
+  /// Nothing is read from it until it has room again.
+  var isPaused = false
+  /// Bytes that the node's budget counts for it.
+  var heldBytes = 0
+
+  var session: Session? {
+    switch identity {
+    case .guest: nil
+    case .session(let session): session
+    }
+  }
+
+  /// Bytes that lie here and wait for something.
+  var bytesToHold: Int {
+    if let socket { return socket.reader.bufferedBytes + socket.requestBytes }
+    return http.parser.bufferedBytes + (http.exchange?.bodyBytes ?? 0)
+  }
+}
+
+/// A connection's requests and answers, one at a time.
+struct HTTPTalk: Sendable {
+  var parser = HTTPRequestParser()
+  /// The request that is being read or answered; nil between two.
+  var exchange: HTTPExchange?
+  /// What the timer `.request` stands for.
+  var deadline = Deadline.none
+
+  enum Deadline: Sendable {
+    case none
+    /// Nothing is asked.
+    case idle
+    /// The head of a request must be whole.
+    case head
+    /// Its body must be whole.
+    case body
+    /// A long-poll ends.
+    case poll
+  }
+}
+
+/// One HTTP request, from its head to its answer.
+struct HTTPExchange: Sendable {
+  enum Stage: Hashable, Sendable {
+    /// The body is coming in. → whole, answering
+    case reading
+    /// All of it is here; it may wait for the sign-in. → answering, parked
+    case whole
+    /// The store has been asked. → parked
+    case asking
+    /// A long-poll with nothing to tell yet. → asking
+    case parked
+  }
+
+  let head: HTTPRequestHead
+  /// nil where only `verdict` is left to be said.
+  var call: Call?
+  /// Known before the body was read.
+  var verdict: Answer?
+  var stage = Stage.reading
+  var body: [UInt8] = []
+  /// Of the body, also once it was handed on and lies with the store.
+  var bodyBytes = 0
+  var isSigningIn = false
+  var owesContinue = false
+  var poll: LongPoll?
+
+  init(head: HTTPRequestHead, call: Call?) {
+    self.head = head
+    self.call = call
+  }
+}
+
+/// A `GET /v1/changes` with `wait`, while there is nothing to tell.
+struct LongPoll: Sendable {
+  let query: FetchQuery
+  let endsAt: Instant
+  /// Where the account stood when it was last read.
+  var token: ChangeToken?
+  /// The newest token heard of while the store was being read.
+  var heard: ChangeToken?
+}
+
+/// A connection's talk after the upgrade to WebSocket.
+struct SocketTalk: Sendable {
+  enum Stage: Hashable, Sendable {
+    /// → signingIn, welcoming
+    case awaitingHello
+    /// The token of the hello is being looked up. → welcoming
+    case signingIn(since: ChangeToken?)
+    /// → open
+    case welcoming(since: ChangeToken?)
+    case open
+  }
+
+  var reader = WebSocketReader(role: .server, maximumMessageBytes: Limits.messageBytes)
+  var stage = Stage.awaitingHello
+  var chain = CursorChain()
+  /// Requests whose answer is still to come, and the bytes of their messages.
+  var requests = 0
+  var requestBytes = 0
+  /// A page must be read as soon as the connection takes bytes again.
+  var owesRead = false
+  var unansweredPings = 0
+}

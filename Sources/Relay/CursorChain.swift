@@ -1,0 +1,218 @@
+import Changes
+
+/// The chain of cursors of one socket: says what may be sent next so that no gap goes unseen, and
+/// nothing stale is told (docs/protocol.md, "WebSocket").
+///
+/// Knows tokens only: who asks the store and who writes frames is not its matter. News of a commit
+/// and pages read from the store come in any order; whatever the order, the `since` of each link
+/// that goes out is the `token` of the one before.
+struct CursorChain: Sendable {
+  enum State: Hashable, Sendable {
+    /// No cursor: hints only. → fetching, catchingUp
+    case unset
+    /// The relay reads on the device's behalf what it missed. → live, behind, fetching
+    case catchingUp
+    /// The cursor is the newest token. → catchingUp, behind, fetching
+    case live
+    /// The device's own fetches are under way; what comes meanwhile waits. → live, catchingUp,
+    /// behind
+    case fetching
+    /// The device was told to fetch, or has more pages to ask for. → fetching
+    case behind
+  }
+
+  /// What to do about a commit.
+  enum Push: Hashable, Sendable {
+    case nothing
+    /// Send its records; the cursor has moved.
+    case push
+    /// Send `changed`.
+    case hint
+    /// Read from the cursor.
+    case read
+  }
+
+  /// The answer to a save that waits for its place in the chain.
+  struct Saved: Hashable, Sendable {
+    var id: BatchID
+    var answer: SaveAnswer
+  }
+
+  enum Turn: Hashable, Sendable {
+    /// Send it: its `since` and `token` are the next link.
+    case send(Saved)
+    /// Read from the cursor: what came before is not told yet.
+    case read
+    case wait
+  }
+
+  private(set) var state = State.unset
+  /// Where the device stands once it has read all that was sent.
+  private(set) var cursor: ChangeToken?
+  /// The newest token that news have named.
+  private var newest: ChangeToken?
+  private var fetches = 0
+  /// A hint is out that the device has not acted on.
+  private var isHinted = false
+  private var waiting: [Saved] = []
+
+  /// Answers to saves that have not found their place yet.
+  var owesSaved: Bool { !waiting.isEmpty }
+
+  /// The newest token worth naming in a hint.
+  var hintToken: ChangeToken? { newest ?? cursor }
+
+  // MARK: hello
+
+  /// The device has been welcomed with the account's `newest` token. `since` is its own cursor.
+  mutating func begin(since: ChangeToken?, newest welcome: ChangeToken) -> Push {
+    let hasMoved = newest.map { !CursorChain.covers(welcome, $0) } ?? false
+    if !hasMoved { newest = welcome }
+    guard let since else { return hasMoved ? .hint : .nothing }
+    cursor = since
+    if since == welcome && !hasMoved {
+      state = .live
+      return .nothing
+    }
+    state = .catchingUp
+    return .read
+  }
+
+  // MARK: commits
+
+  /// A commit moved the account from `since` to `token`. `isOwn`: this connection asked for it, and
+  /// `saved` follows. `canPush`: the records are few and the connection takes bytes.
+  mutating func heard(
+    since: ChangeToken, token: ChangeToken, isOwn: Bool, canPush: Bool
+  ) -> Push {
+    if let newest, CursorChain.covers(newest, token) { return .nothing }
+    newest = token
+    switch state {
+    case .live:
+      guard let cursor else { return .nothing }
+      if CursorChain.covers(cursor, token) { return .nothing }
+      guard cursor == since else {
+        state = .catchingUp
+        return .read
+      }
+      if isOwn { return .nothing }
+      guard canPush else {
+        state = .behind
+        isHinted = true
+        return .hint
+      }
+      self.cursor = token
+      return .push
+    case .catchingUp, .fetching: return .nothing
+    case .unset, .behind:
+      if isOwn || isHinted { return .nothing }
+      // Without a cursor each commit is told, as long as the connection takes bytes.
+      isHinted = state == .behind || !canPush
+      return .hint
+    }
+  }
+
+  /// The connection takes bytes again.
+  mutating func unclogged() {
+    if state == .unset { isHinted = false }
+  }
+
+  // MARK: what the relay reads for the device
+
+  /// Whether a page read after `since` is the next link.
+  func awaitsPage(since: ChangeToken) -> Bool { state == .catchingUp && cursor == since }
+
+  /// The page was sent. `.read`: go on reading.
+  mutating func paged(to token: ChangeToken, more: Bool) -> Push {
+    cursor = token
+    return more ? .read : settle(at: token)
+  }
+
+  /// The store could not be read: the device has to ask itself.
+  mutating func pageFailed() -> Push {
+    state = .behind
+    isHinted = true
+    return .hint
+  }
+
+  /// The device's cursor cannot be followed: it goes on without one.
+  mutating func cursorRefused() {
+    state = .unset
+    cursor = nil
+  }
+
+  // MARK: what the device fetches
+
+  /// A fetch of the whole account sets the cursor; one of a zone does not, and only shows that the
+  /// device has heard the hint.
+  mutating func fetchBegan(ofWholeAccount: Bool) {
+    isHinted = false
+    guard ofWholeAccount else { return }
+    fetches += 1
+    state = .fetching
+  }
+
+  /// A fetch of the whole account was answered with a page.
+  mutating func fetched(to token: ChangeToken, more: Bool) -> Push {
+    fetches -= 1
+    cursor = token
+    guard fetches == 0 else { return .nothing }
+    if more {
+      state = .behind
+      return .nothing
+    }
+    return settle(at: token)
+  }
+
+  /// A fetch of the whole account was refused.
+  mutating func fetchFailed() {
+    fetches -= 1
+    if fetches == 0 { state = cursor == nil ? .unset : .behind }
+  }
+
+  private mutating func settle(at token: ChangeToken) -> Push {
+    if let newest, !CursorChain.covers(token, newest) {
+      state = .catchingUp
+      return .read
+    }
+    newest = token
+    state = .live
+    return .nothing
+  }
+
+  // MARK: saves
+
+  /// A save of this connection is durable.
+  mutating func saved(_ saved: Saved) { waiting.append(saved) }
+
+  /// What to do next about the answers to saves that wait.
+  mutating func nextSaved() -> Turn {
+    guard var next = waiting.first else { return .wait }
+    switch state {
+    case .catchingUp, .fetching: return .wait
+    case .unset, .behind: break
+    case .live:
+      guard let cursor else { return .wait }
+      if CursorChain.covers(cursor, next.answer.token) {
+        // What was read meanwhile holds this save already: a link that moves nothing.
+        next.answer.since = cursor
+        next.answer.token = cursor
+      } else if cursor == next.answer.since {
+        self.cursor = next.answer.token
+      } else {
+        state = .catchingUp
+        return .read
+      }
+    }
+    if !(newest.map { CursorChain.covers($0, next.answer.token) } ?? false) {
+      newest = next.answer.token
+    }
+    waiting.removeFirst()
+    return .send(next)
+  }
+
+  /// Whether all up to `other` is known at `token`.
+  static func covers(_ token: ChangeToken, _ other: ChangeToken) -> Bool {
+    token.generation == other.generation && token.sequence >= other.sequence
+  }
+}

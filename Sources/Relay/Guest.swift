@@ -1,0 +1,113 @@
+import Changes
+import Link
+import Storage
+
+/// What a call needs to know of the relay.
+struct CallContext: Sendable {
+  var configuration: RelayConfiguration
+  var secrets: SecretSource
+  /// Relay time, milliseconds since the Unix epoch.
+  var wall: Int64
+  /// Who asks, as far as limits are concerned.
+  var address: PeerNetwork
+}
+
+/// What a call comes to: an answer at once, or a question to the store and what to make of its
+/// answer.
+enum CallStep: Sendable {
+  case answer(Answer)
+  case commit(CommitRequest, CallContinuation)
+  case read(ReadRequest, CallContinuation)
+}
+
+/// A connection before it has signed in: what it may ask is what anyone may.
+struct Guest: Sendable {
+  /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
+  func perform(
+    _ call: GuestCall, body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> CallStep {
+    switch call {
+    case .time:
+      return .answer(Answer(status: 200, json: TimeAnswer(time: context.wall).encodedBody()))
+    case .limits: return .answer(Answer(status: 200, json: LimitsInForce.encodedBody()))
+    case .createAccount: return try createAccount(body, in: context)
+    case .join: return try join(body, in: context)
+    case .administerAccount: return try administerAccount(body, in: context)
+    }
+  }
+
+  private func createAccount(
+    _ body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> CallStep {
+    guard context.configuration.isOpen else {
+      throw Refusal(
+        .registrationClosed,
+        "This relay takes no new accounts; ask its owner for a pairing code.")
+    }
+    let request = try JoinRequest.decoded(body: body)
+    let account = AccountID(rawValue: context.secrets.word())
+    let (device, token) = Guest.newDevice(request.description, context.secrets)
+    let credentials = Credentials(account: account, device: device.id, token: token)
+    return .commit(
+      .createAccount(
+        account, generation: Guest.generation(context.secrets), label: "", device: device,
+        pairing: nil),
+      .account(credentials))
+  }
+
+  private func join(_ body: [UInt8], in context: CallContext) throws(Refusal) -> CallStep {
+    let request = try JoinRequest.decoded(body: body)
+    guard let typed = request.code else {
+      throw Refusal(.badRequest, "`code` must be the pairing code that another device shows.")
+    }
+    guard let code = PairingCode(typed: typed) else { throw StoreRefusals.badPairingCode }
+    let (device, token) = Guest.newDevice(request.description, context.secrets)
+    return .commit(
+      .redeemPairing(codeHash: code.hash, device: device),
+      .joined(device.id, token: token, from: context.address))
+  }
+
+  private func administerAccount(
+    _ body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> CallStep {
+    let label: String
+    do throws(JSONFault) {
+      label = try JSONValue(parsing: body)["label"]?.string ?? ""
+    } catch {
+      throw Refusal(.badJSON, "The body must be a JSON object with a `label`.")
+    }
+    guard label.utf8.count <= Limits.descriptionBytes else {
+      throw Refusal(.badRequest, "`label` may have at most \(Limits.descriptionBytes) bytes.")
+    }
+    let account = AccountID(rawValue: context.secrets.word())
+    let (pairing, offer) = Guest.newPairing(context)
+    return .commit(
+      .createAccount(
+        account, generation: Guest.generation(context.secrets), label: label, device: nil,
+        pairing: pairing),
+      .administered(account, offer))
+  }
+
+  private static func newDevice(
+    _ description: DeviceDescription, _ secrets: SecretSource
+  ) -> (NewDevice, token: String) {
+    let token = DeviceToken.make(from: secrets)
+    let device = NewDevice(
+      id: DeviceID(rawValue: secrets.word()), description: description,
+      tokenHash: DeviceToken.hash(token))
+    return (device, token)
+  }
+
+  static func newPairing(_ context: CallContext) -> (NewPairing, PairingOffer) {
+    let code = PairingCode(from: context.secrets)
+    let expiresAt = context.wall + Limits.pairingMilliseconds
+    return (
+      NewPairing(codeHash: code.hash, expiresAt: expiresAt),
+      PairingOffer(code: code.text, expiresAt: expiresAt)
+    )
+  }
+
+  private static func generation(_ secrets: SecretSource) -> UInt32 {
+    UInt32(truncatingIfNeeded: secrets.word())
+  }
+}

@@ -1,0 +1,79 @@
+import Changes
+
+/// Who watches which account on this node, in the order in which they came, which is the order in
+/// which they are told.
+struct Hub: Sendable {
+  /// A connection's place in the node's table.
+  typealias Slot = Int
+
+  struct Watchers: Sendable {
+    /// All connections that are signed in to the account.
+    var members: [Slot] = []
+    /// Those of them that are sockets with a welcome under way or behind them.
+    var sockets: [Slot] = []
+    /// Those that hold a long-poll, being read or parked.
+    var polls: [Slot] = []
+  }
+
+  private var places: [AccountID: Int] = [:]
+  private var watchers: [Watchers] = []
+  private var free: [Int] = []
+  /// Long-polls under way, over all accounts.
+  private(set) var pollCount = 0
+
+  /// How many accounts have somebody here.
+  var accountCount: Int { places.count }
+
+  /// nil where nobody watches the account.
+  func watchers(of account: AccountID) -> Watchers? { places[account].map { watchers[$0] } }
+
+  mutating func join(_ slot: Slot, _ account: AccountID) {
+    let place = places[account] ?? newPlace(account)
+    watchers[place].members.append(slot)
+  }
+
+  /// The connection is no longer signed in; it stops watching too.
+  mutating func leave(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    _ = watchers[place].members.removeFirst(slot)
+    _ = watchers[place].sockets.removeFirst(slot)
+    pollCount -= watchers[place].polls.removeFirst(slot) ? 1 : 0
+    if watchers[place].members.isEmpty {
+      places[account] = nil
+      watchers[place] = Watchers()
+      free.append(place)
+    }
+  }
+
+  mutating func watchBySocket(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    watchers[place].sockets.append(slot)
+  }
+
+  mutating func watchByPoll(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    watchers[place].polls.append(slot)
+    pollCount += 1
+  }
+
+  mutating func endPoll(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    pollCount -= watchers[place].polls.removeFirst(slot) ? 1 : 0
+  }
+
+  private mutating func newPlace(_ account: AccountID) -> Int {
+    let place = free.popLast() ?? watchers.count
+    if place == watchers.count { watchers.append(Watchers()) }
+    places[account] = place
+    return place
+  }
+}
+
+extension [Hub.Slot] {
+  /// Whether it was there.
+  fileprivate mutating func removeFirst(_ slot: Hub.Slot) -> Bool {
+    guard let index = firstIndex(of: slot) else { return false }
+    remove(at: index)
+    return true
+  }
+}

@@ -1,0 +1,94 @@
+import Changes
+import Storage
+
+/// Which devices are connected, on any node of the process, and when they were last heard of.
+///
+/// A device is connected while one of its connections is signed in. A sighting is written soon
+/// after a device comes, then at most once a minute while it is there, and once after it went.
+struct Presence: Sendable {
+  struct Key: Hashable, Sendable {
+    var account: AccountID
+    var device: DeviceID
+  }
+
+  private struct Visit: Sendable {
+    /// Signed-in connections of the device on this node.
+    var connections = 0
+    var lastSeen: Int64
+    /// Not all of it is written.
+    var isUnwritten = true
+  }
+
+  private let node: Int
+  private var visits: [Key: Visit] = [:]
+  /// A bit for each other node where the device is connected.
+  private var elsewhere: [Key: UInt64] = [:]
+  /// Devices whose sighting waits to be written with the next batch.
+  private var due: [Key] = []
+  /// Devices that were written, in the order in which a minute has passed since.
+  private var resting: [(until: Instant, key: Key)] = []
+
+  init(node: Int) { self.node = node }
+
+  func isConnected(_ key: Key) -> Bool {
+    (visits[key]?.connections ?? 0) > 0 || (elsewhere[key] ?? 0) != 0
+  }
+
+  /// A connection signed in. True for the device's first one on this node.
+  mutating func arrived(_ key: Key, wall: Int64) -> Bool {
+    if visits[key] == nil {
+      visits[key] = Visit(lastSeen: wall)
+      due.append(key)
+    }
+    visits[key]?.lastSeen = wall
+    visits[key]?.isUnwritten = true
+    visits[key]?.connections += 1
+    return visits[key]?.connections == 1
+  }
+
+  /// A signed-in connection is gone. True for the device's last one on this node.
+  mutating func left(_ key: Key, wall: Int64) -> Bool {
+    visits[key]?.lastSeen = wall
+    visits[key]?.isUnwritten = true
+    visits[key]?.connections -= 1
+    return visits[key]?.connections == 0
+  }
+
+  mutating func heard(of key: Key, isConnected: Bool, on other: Int) {
+    guard other != node else { return }
+    let bit: UInt64 = 1 << UInt64(other)
+    let others = elsewhere[key] ?? 0
+    let rest = isConnected ? others | bit : others & ~bit
+    elsewhere[key] = rest == 0 ? nil : rest
+  }
+
+  /// When sightings have to be written next; nil while nobody is there.
+  func nextWriting(at now: Instant) -> Instant? {
+    if !due.isEmpty { return now.advanced(milliseconds: Limits.sightingDelayMilliseconds) }
+    return resting.first?.until
+  }
+
+  /// What is to be written now. `isLast`: the relay stops, and no minute is waited for.
+  mutating func sightings(at now: Instant, wall: Int64, isLast: Bool) -> [DeviceSighting] {
+    let rested = isLast ? resting.count : resting.prefix { !(now < $0.until) }.count
+    due += resting.prefix(rested).map(\.key)
+    resting.removeFirst(rested)
+    var sightings: [DeviceSighting] = []
+    for key in due {
+      guard var visit = visits[key] else { continue }
+      if visit.connections > 0 {
+        visit.lastSeen = wall
+      } else if !visit.isUnwritten {
+        visits[key] = nil
+        continue
+      }
+      visit.isUnwritten = false
+      visits[key] = visit
+      sightings.append(
+        DeviceSighting(account: key.account, device: key.device, lastSeen: visit.lastSeen))
+      resting.append((now.advanced(milliseconds: Limits.sightingMilliseconds), key))
+    }
+    due.removeAll()
+    return sightings
+  }
+}

@@ -1,0 +1,76 @@
+import Changes
+import Link
+
+/// How answers leave, and what becomes of the connection then.
+extension RelayNode {
+  /// Answers the request that is being read or answered.
+  mutating func answer(_ slot: Hub.Slot, _ answer: Answer) {
+    guard let exchange = connections[slot].http.exchange else { return }
+    if let code = answer.refused { count(code) }
+    let closes = closesAfter(exchange)
+    send(slot, response(answer, head: exchange.head, closes: closes))
+    endExchange(slot, closes: closes)
+  }
+
+  /// The request has its answer.
+  mutating func endExchange(_ slot: Hub.Slot, closes: Bool) {
+    if connections[slot].http.exchange?.poll != nil, let session = connections[slot].session {
+      hub.endPoll(slot, session.account)
+    }
+    connections[slot].http.exchange = nil
+    connections[slot].http.deadline = .none
+    if closes { close(slot, .afterSending) }
+  }
+
+  /// Whether the connection cannot carry another request: where the rest of a body would be taken
+  /// for one, it cannot.
+  func closesAfter(_ exchange: HTTPExchange) -> Bool {
+    !exchange.head.keepsAlive || exchange.stage == .reading || stage != .running
+  }
+
+  /// The bytes of an answer. `head`: of the request, nil where it was not understood.
+  func response(_ answer: Answer, head: HTTPRequestHead?, closes: Bool) -> [UInt8] {
+    var headers = answer.headers
+    headers.append("Date", HTTPDate.text(moment.wall))
+    // Tokens, not cookies, say who asks, so any page may.
+    headers.append("Access-Control-Allow-Origin", "*")
+    headers.append("Access-Control-Expose-Headers", "ETag, Retry-After")
+    if closes {
+      headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
+    } else if answer.status == 426 {
+      headers.append("Connection", "Upgrade")
+    } else if head?.minorVersion == 0 {
+      headers.append("Connection", "keep-alive")
+    }
+    return HTTPWriter.response(
+      status: answer.status, headers: headers, body: answer.body,
+      omitsBody: head?.method == "HEAD")
+  }
+
+  mutating func count(_ code: RefusalCode) { status.count(code) }
+
+  func healthAnswer(_ call: HealthCall) -> Answer {
+    switch call {
+    case .live: return RelayNode.plain(200, "alive\n")
+    case .ready:
+      if stage != .running { return Answer(RelayNode.isStopping) }
+      if health.fault != nil { return Answer(StoreHealth.unavailable) }
+      return RelayNode.plain(200, "ready\n")
+    case .metrics:
+      var answer = Answer(status: 200)
+      answer.headers.append("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+      answer.body = Array(sumOfStatuses.prometheusText.utf8)
+      return answer
+    case .status:
+      return Answer(status: 200, json: sumOfStatuses.encodedBody(nodes: configuration.nodes))
+    }
+  }
+
+  private static func plain(_ status: Int, _ text: String) -> Answer {
+    var answer = Answer(status: status)
+    answer.headers.append("Content-Type", "text/plain; charset=utf-8")
+    answer.headers.append("Cache-Control", "no-store")
+    answer.body = Array(text.utf8)
+    return answer
+  }
+}

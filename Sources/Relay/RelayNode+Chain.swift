@@ -1,0 +1,131 @@
+import Changes
+import Link
+import Storage
+
+/// How a socket's chain of cursors goes on: pages that the relay reads for it, its own fetches, and
+/// the answers to its saves.
+extension RelayNode {
+  /// Does what the chain asks for, and then what has become due by it.
+  mutating func follow(_ slot: Hub.Slot, _ push: CursorChain.Push) {
+    switch push {
+    case .nothing, .push: break
+    case .hint:
+      if let token = connections[slot].socket?.chain.hintToken {
+        status.hints += 1
+        say(slot, .changed(token: token))
+      }
+    case .read: readPage(slot)
+    }
+    sendSaved(slot)
+  }
+
+  /// Reads what comes after the cursor, as soon as the connection takes bytes.
+  mutating func readPage(_ slot: Hub.Slot) {
+    guard let session = connections[slot].session,
+      let cursor = connections[slot].socket?.chain.cursor
+    else { return }
+    let isClogged = isClogged(slot)
+    connections[slot].socket?.owesRead = isClogged
+    if isClogged { return }
+    let request = session.read(of: FetchQuery(since: cursor))
+    if !ask(.read(request), for: .catchUp(connections[slot].id, since: cursor)) {
+      pageFailed(slot)
+    }
+  }
+
+  private mutating func pageFailed(_ slot: Hub.Slot) {
+    let push = connections[slot].socket?.chain.pageFailed()
+    follow(slot, push ?? .nothing)
+  }
+
+  mutating func caughtUp(
+    _ id: ConnectionID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id),
+      connections[slot].socket?.chain.awaitsPage(since: since) == true
+    else { return }
+    switch result {
+    case .success(.page(let page)):
+      // An empty page that leads nowhere says nothing.
+      if !page.changes.isEmpty || page.token != since { tell(slot, page, request: nil) }
+      let push = connections[slot].socket?.chain.paged(to: page.token, more: page.more)
+      follow(slot, push ?? .nothing)
+    case .success: pageFailed(slot)
+    case .failure(let refusal):
+      if refusal.code.advice == .fetchFirst {
+        connections[slot].socket?.chain.cursorRefused()
+        refuse(slot, nil, refusal)
+        sendSaved(slot)
+      } else {
+        pageFailed(slot)
+      }
+    }
+    read(slot)
+  }
+
+  mutating func socketFetched(
+    _ id: ConnectionID, request: String, ofWholeAccount: Bool,
+    _ result: Result<ReadResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id) else { return }
+    connections[slot].socket?.requests -= 1
+    switch result {
+    case .success(.page(let page)):
+      tell(slot, page, request: request)
+      if ofWholeAccount {
+        let push = connections[slot].socket?.chain.fetched(to: page.token, more: page.more)
+        follow(slot, push ?? .nothing)
+      }
+    case .success: fetchFailed(slot, request, ofWholeAccount, CallContinuation.mismatch)
+    case .failure(let refusal): fetchFailed(slot, request, ofWholeAccount, refusal)
+    }
+    read(slot)
+  }
+
+  private mutating func fetchFailed(
+    _ slot: Hub.Slot, _ request: String, _ ofWholeAccount: Bool, _ refusal: Refusal
+  ) {
+    refuse(slot, request, refusal)
+    guard ofWholeAccount else { return }
+    connections[slot].socket?.chain.fetchFailed()
+    sendSaved(slot)
+  }
+
+  private mutating func tell(_ slot: Hub.Slot, _ page: ChangePage, request: String?) {
+    let message = EncodedChanges(page.changes).message(
+      id: request, since: page.since, token: page.token, more: page.more)
+    send(slot, WebSocketFrame.text(message))
+  }
+
+  // MARK: saves
+
+  mutating func socketSaved(
+    _ id: ConnectionID, _ batch: BatchID, bytes: Int, _ result: Result<CommitResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id) else { return }
+    connections[slot].socket?.requests -= 1
+    connections[slot].socket?.requestBytes -= bytes
+    switch result {
+    case .success(.saved(let outcome)):
+      connections[slot].socket?.chain.saved(.init(id: batch, answer: outcome.answer))
+      sendSaved(slot)
+    case .success: refuse(slot, batch.text, CallContinuation.mismatch)
+    case .failure(let refusal) where refusal.code == .badToken: closeSocket(slot, refusal)
+    case .failure(let refusal): refuse(slot, batch.text, refusal)
+    }
+    read(slot)
+  }
+
+  /// Sends the answers to saves whose turn it is.
+  private mutating func sendSaved(_ slot: Hub.Slot) {
+    while let turn = connections[slot].socket?.chain.nextSaved() {
+      switch turn {
+      case .send(let saved): say(slot, .saved(id: saved.id, saved.answer))
+      case .read:
+        readPage(slot)
+        return
+      case .wait: return
+      }
+    }
+  }
+}

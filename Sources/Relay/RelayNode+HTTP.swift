@@ -1,0 +1,228 @@
+import Changes
+import Digest
+import Link
+
+/// How requests are read: one at a time, in order, each answered before the next is looked at.
+extension RelayNode {
+  /// Whether bytes of a request would be looked at now.
+  func readsRequests(_ slot: Hub.Slot) -> Bool {
+    guard let exchange = connections[slot].http.exchange else { return !isClogged(slot) }
+    return exchange.stage == .reading
+  }
+
+  mutating func readRequests(_ slot: Hub.Slot) {
+    while connections.isTaken(slot), connections[slot].socket == nil, readsRequests(slot) {
+      let event: HTTPRequestEvent?
+      do throws(Refusal) {
+        event = try connections[slot].http.parser.next()
+      } catch {
+        refuseBytes(slot, error)
+        return
+      }
+      switch event {
+      case nil:
+        watchRequest(slot)
+        return
+      case .head(let head): begin(slot, head)
+      case .body(let bytes): add(slot, bytes)
+      case .end:
+        connections[slot].http.exchange?.stage = .whole
+        proceed(slot)
+      }
+    }
+    if connections.isTaken(slot) { watchRequest(slot) }
+  }
+
+  /// The bytes cannot be understood, or there is no room for them: the answer is the connection's
+  /// last.
+  mutating func refuseBytes(_ slot: Hub.Slot, _ refusal: Refusal) {
+    if let verdict = connections[slot].http.exchange?.verdict {
+      // The request was refused before its body came, and that is the better answer.
+      answer(slot, verdict)
+      return
+    }
+    count(refusal.code)
+    send(slot, response(Answer(refusal), head: nil, closes: true))
+    close(slot, .afterSending)
+  }
+
+  // MARK: the head
+
+  private mutating func begin(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
+    status.requests += 1
+    let routing = Router.route(
+      method: head.method, target: head.target, door: connections[slot].opening.door)
+    var exchange: HTTPExchange
+    switch routing {
+    case .options(let methods):
+      exchange = HTTPExchange(head: head, call: nil)
+      exchange.verdict = .options(methods: methods)
+    case .refused(let refusal, let methods):
+      exchange = HTTPExchange(head: head, call: nil)
+      exchange.verdict = Answer(refusal, methods: methods)
+    case .call(let call):
+      exchange = HTTPExchange(head: head, call: call)
+      exchange.verdict = refusal(of: call, head).map { Answer($0) }
+      connections[slot].http.parser.bodyLimit = call.bodyLimit
+    }
+    connections[slot].http.exchange = exchange
+    if exchange.verdict == nil { startSignIn(slot) }
+    continueBody(slot)
+  }
+
+  /// What is known to be wrong before the body comes.
+  private func refusal(of call: Call, _ head: HTTPRequestHead) -> Refusal? {
+    if stage != .running {
+      if case .health = call { return nil }
+      return RelayNode.isStopping
+    }
+    if call.readsBody, let type = head.headers["Content-Type"], !RelayNode.isJSON(type) {
+      return Refusal(
+        .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
+    }
+    if case .length(let count) = head.framing, count > call.bodyLimit {
+      return Refusal(
+        .bodyTooLarge, "The body may have at most \(call.bodyLimit) bytes; send less at once.")
+    }
+    return nil
+  }
+
+  /// `application/json` or a type made of it (RFC 6839), whatever the parameters.
+  private static func isJSON(_ type: String) -> Bool {
+    let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+    return essence == "application/json" || essence.hasSuffix("+json")
+  }
+
+  /// Finds out who asks, where the call needs to know.
+  private mutating func startSignIn(_ slot: Hub.Slot) {
+    guard let exchange = connections[slot].http.exchange else { return }
+    let isNeeded: Bool
+    switch exchange.call {
+    case .signed: isNeeded = true
+    case .socket: isNeeded = exchange.head.headers.contains("Authorization")
+    case .guest, .health, nil: isNeeded = false
+    }
+    guard isNeeded else { return }
+    guard let token = RelayNode.bearerToken(exchange.head.headers) else {
+      let refusal = Refusal(
+        .badToken, "Send the device's token as `Authorization: Bearer <token>`.")
+      connections[slot].http.exchange?.verdict = Answer(refusal)
+      return
+    }
+    let hash = DeviceToken.hash(token)
+    if let session = connections[slot].session, ConstantTime.equal(session.tokenHash, hash) {
+      return
+    }
+    connections[slot].http.exchange?.isSigningIn = true
+    if !ask(
+      .read(.authenticate(tokenHash: hash)),
+      for: .signIn(connections[slot].id, tokenHash: hash, revocations: revocations))
+    {
+      connections[slot].http.exchange?.isSigningIn = false
+      connections[slot].http.exchange?.verdict = Answer(CommitQueue.overloaded)
+    }
+  }
+
+  /// RFC 6750 section 2.1; nil where there is none.
+  private static func bearerToken(_ headers: HTTPHeaders) -> String? {
+    let values = headers.values("Authorization")
+    guard values.count == 1 else { return nil }
+    let parts = values[0].split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    let token = parts[1].drop { $0 == " " }
+    return token.isEmpty ? nil : String(token)
+  }
+
+  /// A client that waits for leave to send its body gets it once the sign-in is through, or its
+  /// answer instead.
+  mutating func continueBody(_ slot: Hub.Slot) {
+    guard let exchange = connections[slot].http.exchange, exchange.head.expectsContinue,
+      exchange.stage == .reading, !exchange.isSigningIn
+    else { return }
+    if let verdict = exchange.verdict {
+      answer(slot, verdict)
+    } else {
+      send(slot, HTTPWriter.response(status: 100))
+    }
+  }
+
+  // MARK: the body
+
+  private mutating func add(_ slot: Hub.Slot, _ bytes: [UInt8]) {
+    // A body that nobody will read is passed over, so that the connection can go on behind it.
+    guard connections[slot].http.exchange?.verdict == nil else { return }
+    connections[slot].http.exchange?.body += bytes
+    connections[slot].http.exchange?.bodyBytes += bytes.count
+  }
+
+  // MARK: the call
+
+  /// Does what is asked, once the request is whole and it is known who asks.
+  mutating func proceed(_ slot: Hub.Slot) {
+    guard let exchange = connections[slot].http.exchange, exchange.stage == .whole,
+      !exchange.isSigningIn
+    else { return }
+    if let verdict = exchange.verdict {
+      answer(slot, verdict)
+      return
+    }
+    guard let call = exchange.call else { return }
+    let context = CallContext(
+      configuration: configuration, secrets: secrets, wall: moment.wall,
+      address: PeerNetwork(of: connections[slot].opening.peer))
+    let body = exchange.body
+    connections[slot].http.exchange?.body = []
+    do throws(Refusal) {
+      switch call {
+      case .health(let call): answer(slot, healthAnswer(call))
+      case .socket: upgrade(slot, exchange.head)
+      case .guest(let call):
+        if call == .join { try countGuess(slot) }
+        try take(slot, Guest().perform(call, body: body, in: context))
+      case .signed(let call):
+        guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
+        try take(
+          slot,
+          session.perform(call, body: body, headers: exchange.head.headers, in: context))
+      }
+    } catch {
+      answer(slot, Answer(error))
+    }
+  }
+
+  private mutating func take(_ slot: Hub.Slot, _ step: CallStep) throws(Refusal) {
+    let id = connections[slot].id
+    connections[slot].http.exchange?.stage = .asking
+    let isAsked: Bool
+    switch step {
+    case .answer(let answer):
+      self.answer(slot, answer)
+      return
+    case .commit(let request, let continuation):
+      isAsked = ask(
+        .commit(request, by: CommitOrigin(node: configuration.node, connection: id)),
+        for: .call(id, continuation))
+    case .read(let request, .changes(let query)):
+      watchChanges(slot, query)
+      isAsked = ask(.read(request), for: .call(id, .changes(query)))
+    case .read(let request, let continuation):
+      isAsked = ask(.read(request), for: .call(id, continuation))
+    }
+    if !isAsked { throw CommitQueue.overloaded }
+  }
+
+  /// A pairing code is tried: counted here and, by news, on all other nodes.
+  private mutating func countGuess(_ slot: Hub.Slot) throws(Refusal) {
+    let address = PeerNetwork(of: connections[slot].opening.peer)
+    if let wait = admission.guesses.wait(for: address, at: moment.instant) {
+      throw Admission.tooManyGuesses(wait)
+    }
+    admission.guesses.guessed(from: address, at: moment.instant)
+    actions.append(.tell(.pairingGuess(address: address)))
+  }
+
+  static let isStopping = Refusal(
+    .stopping, "The relay is stopping; connect again in a moment.", retryAfterMilliseconds: 1_000)
+  static let notSignedIn = Refusal(
+    .badToken, "This device is not signed in to the account any more; pair it again.")
+}

@@ -1,0 +1,159 @@
+import Changes
+import Link
+import Storage
+
+/// What the store answers, and what becomes of it.
+extension RelayNode {
+  /// Asks the store. False where too much is asked of it already.
+  mutating func ask(_ job: StoreJob, for errand: Errand) -> Bool {
+    guard let id = queue.add(errand) else { return false }
+    let lane: Lane
+    switch job {
+    case .commit: lane = .commits
+    case .read: lane = .reads
+    }
+    actions.append(.run(id, lane, job))
+    return true
+  }
+
+  mutating func finished(_ job: JobID, _ outcome: StoreOutcome) {
+    guard let errand = queue.take(job) else { return }
+    switch outcome {
+    case .committed(.success(let result)):
+      status.commits += 1
+      if health.commitWorked() { actions.append(.report(.storeRecovered)) }
+      committed(errand, result.orRefusal)
+    case .committed(.failure(let error)):
+      status.storeFailures += 1
+      if health.commitFailed(error) { actions.append(.report(.storeFailed(error))) }
+      committed(errand, .failure(StoreHealth.unavailable))
+    case .read(.success(let result)):
+      if health.readWorked() { actions.append(.report(.storeRecovered)) }
+      hasRead(errand, result.orRefusal)
+    case .read(.failure(let error)):
+      status.storeFailures += 1
+      if health.readFailed(error) { actions.append(.report(.storeFailed(error))) }
+      hasRead(errand, .failure(StoreHealth.unavailable))
+    }
+  }
+
+  private mutating func committed(_ errand: Errand, _ result: Result<CommitResult, Refusal>) {
+    switch errand {
+    case .call(let id, let continuation): callCommitted(id, continuation, result)
+    case .socketSave(let id, let batch, let bytes): socketSaved(id, batch, bytes: bytes, result)
+    case .sightings: break
+    case .signIn, .welcome, .catchUp, .socketFetch:
+      preconditionFailure("a read was answered as a commit")
+    }
+  }
+
+  private mutating func hasRead(_ errand: Errand, _ result: Result<ReadResult, Refusal>) {
+    switch errand {
+    case .call(let id, let continuation): callHasRead(id, continuation, result)
+    case .signIn(let id, let tokenHash, let revocations):
+      signInAnswered(id, tokenHash: tokenHash, revocations: revocations, result)
+    case .welcome(let id): welcomed(id, result)
+    case .catchUp(let id, let since): caughtUp(id, since: since, result)
+    case .socketFetch(let id, let request, let ofWholeAccount):
+      socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result)
+    case .socketSave, .sightings: preconditionFailure("a commit was answered as a read")
+    }
+  }
+
+  // MARK: calls
+
+  private mutating func callCommitted(
+    _ id: ConnectionID, _ continuation: CallContinuation, _ result: Result<CommitResult, Refusal>
+  ) {
+    report(continuation, result)
+    if case .joined(_, _, let address) = continuation, case .success = result {
+      takeBackGuess(address)
+    }
+    guard let slot = connections.slot(of: id) else { return }
+    if case .renamed(let device) = continuation, case .success = result,
+      let session = connections[slot].session
+    {
+      if !ask(.read(.devices(session.account)), for: .call(id, .device(device))) {
+        answer(slot, Answer(CommitQueue.overloaded))
+      }
+    } else {
+      do throws(Refusal) {
+        answer(slot, try continuation.answer(to: try result.get()))
+      } catch {
+        answer(slot, Answer(error))
+      }
+    }
+    read(slot)
+  }
+
+  private mutating func callHasRead(
+    _ id: ConnectionID, _ continuation: CallContinuation, _ result: Result<ReadResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id) else { return }
+    do throws(Refusal) {
+      switch (continuation, try result.get()) {
+      case (.changes(let query), .page(let page)): pageRead(slot, query, page)
+      case (.devices, .devices(let devices)):
+        let list = devices.map { shown($0, slot) }
+        answer(slot, Answer(status: 200, json: DeviceList(list).encodedBody()))
+      case (.device(let id), .devices(let devices)):
+        guard let device = devices.first(where: { $0.id == id }) else {
+          throw StoreRefusals.unknownDevice
+        }
+        answer(slot, Answer(status: 200, json: shown(device, slot).encodedBody()))
+      case (.record(let ifNoneMatch), .record(let record)):
+        answer(slot, Answer(record: record, ifNoneMatch: ifNoneMatch))
+      default: throw CallContinuation.mismatch
+      }
+    } catch {
+      answer(slot, Answer(error))
+    }
+    read(slot)
+  }
+
+  /// The device with what only the relay knows.
+  private func shown(_ device: Device, _ slot: Hub.Slot) -> Device {
+    guard let session = connections[slot].session else { return device }
+    var device = device
+    let key = Presence.Key(account: session.account, device: device.id)
+    device.connected = presence.isConnected(key)
+    if device.connected { device.lastSeen = max(device.lastSeen, moment.wall) }
+    return device
+  }
+
+  private mutating func takeBackGuess(_ address: PeerNetwork) {
+    admission.guesses.provedRight(from: address)
+    actions.append(.tell(.pairingRight(address: address)))
+  }
+
+  private mutating func report(
+    _ continuation: CallContinuation, _ result: Result<CommitResult, Refusal>
+  ) {
+    switch (continuation, result) {
+    case (.account(let credentials), .success):
+      actions.append(.report(.accountMade(credentials.account)))
+    case (.administered(let account, _), .success):
+      actions.append(.report(.accountMade(account)))
+    case (.joined(let device, _, _), .success(.redeemed(let account))):
+      actions.append(.report(.deviceJoined(account, device)))
+    case (.revoked(let account, let device), .success):
+      actions.append(.report(.deviceRevoked(account, device)))
+    default: break
+    }
+  }
+}
+
+extension CommitResult {
+  /// A refusal is one way not to succeed, whoever says it.
+  fileprivate var orRefusal: Result<CommitResult, Refusal> {
+    if case .refused(let refusal) = self { return .failure(refusal) }
+    return .success(self)
+  }
+}
+
+extension ReadResult {
+  fileprivate var orRefusal: Result<ReadResult, Refusal> {
+    if case .refused(let refusal) = self { return .failure(refusal) }
+    return .success(self)
+  }
+}

@@ -1,0 +1,154 @@
+import Changes
+import Link
+import Storage
+
+/// How those who watch an account are told of a commit: each form of it is made once, whoever many
+/// take it.
+extension RelayNode {
+  mutating func heard(_ news: RelayNews) {
+    switch news {
+    case .changed(let change):
+      status.recordsSaved += change.origin.node == configuration.node ? change.changes.count : 0
+      guard let watchers = hub.watchers(of: change.account) else { return }
+      if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change) }
+      if !watchers.polls.isEmpty { tellPolls(watchers.polls, change) }
+    case .revoked(let account, let device, let origin): revoked(account, device, by: origin)
+    case .presence(let node, let account, let device, let isConnected):
+      presence.heard(
+        of: Presence.Key(account: account, device: device), isConnected: isConnected, on: node)
+    case .pairingGuess(let address):
+      admission.guesses.guessed(from: address, at: moment.instant)
+    case .pairingRight(let address): admission.guesses.provedRight(from: address)
+    case .status(let node, let status):
+      if otherStatuses.indices.contains(node) { otherStatuses[node] = status }
+    }
+  }
+
+  // MARK: sockets
+
+  private mutating func tellSockets(_ sockets: [Hub.Slot], _ change: AccountChange) {
+    let isMine = change.origin.node == configuration.node
+    var pushed: [ConnectionID] = []
+    var hinted: [ConnectionID] = []
+    var behind: [Hub.Slot] = []
+    let frame = change.frame ?? []
+    let hint = WebSocketFrame.text(RelayMessage.changed(token: change.token).encoded())
+    for slot in sockets {
+      let id = connections[slot].id
+      let canPush = !frame.isEmpty && !isClogged(slot)
+      let push =
+        connections[slot].socket?.chain.heard(
+          since: change.since, token: change.token,
+          isOwn: isMine && change.origin.connection == id, canPush: canPush) ?? .nothing
+      switch push {
+      case .nothing: break
+      case .push:
+        pushed.append(id)
+        connections[slot].queue.add(frame.count, at: moment.instant)
+      case .hint:
+        hinted.append(id)
+        connections[slot].queue.add(hint.count, at: moment.instant)
+      case .read: behind.append(slot)
+      }
+    }
+    if !pushed.isEmpty { actions.append(.multicast(frame, pushed)) }
+    if !hinted.isEmpty { actions.append(.multicast(hint, hinted)) }
+    status.pushes += pushed.count
+    status.hints += hinted.count
+    for slot in behind { readPage(slot) }
+  }
+
+  // MARK: long-polls
+
+  /// A poll begins to listen before the store is read for it.
+  mutating func watchChanges(_ slot: Hub.Slot, _ query: FetchQuery) {
+    guard query.waitMilliseconds > 0, let since = query.since, since.pinned == nil,
+      let session = connections[slot].session
+    else { return }
+    connections[slot].http.exchange?.poll = LongPoll(
+      query: query,
+      endsAt: moment.instant.advanced(milliseconds: query.waitMilliseconds))
+    hub.watchByPoll(slot, session.account)
+  }
+
+  /// The store was read for a poll: it is answered, or waits.
+  mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ChangePage) {
+    guard let poll = connections[slot].http.exchange?.poll, page.changes.isEmpty, !page.more,
+      moment.instant < poll.endsAt, stage == .running
+    else {
+      answer(slot, Answer(status: 200, json: page.encodedBody()))
+      return
+    }
+    connections[slot].http.exchange?.poll?.token = page.token
+    if let heard = poll.heard, !CursorChain.covers(page.token, heard) {
+      readAgain(slot)
+      return
+    }
+    connections[slot].http.exchange?.stage = .parked
+  }
+
+  private mutating func tellPolls(_ polls: [Hub.Slot], _ change: AccountChange) {
+    var answered: [Hub.Slot] = []
+    var behind: [Hub.Slot] = []
+    for slot in polls {
+      guard let exchange = connections[slot].http.exchange, let poll = exchange.poll,
+        poll.query.zone.map({ $0 == change.zone }) ?? true
+      else { continue }
+      switch exchange.stage {
+      case .parked:
+        if poll.token.map({ CursorChain.covers($0, change.token) }) ?? false { continue }
+        if isSharedAnswer(change, exchange, poll) {
+          answered.append(slot)
+        } else {
+          behind.append(slot)
+        }
+      case .asking: connections[slot].http.exchange?.poll?.heard = change.token
+      case .reading, .whole: break
+      }
+    }
+    if !answered.isEmpty { answerTogether(answered, change) }
+    for slot in behind { readAgain(slot) }
+    for slot in answered { read(slot) }
+  }
+
+  /// Whether the commit alone is the whole answer, in the bytes that others get too.
+  private func isSharedAnswer(
+    _ change: AccountChange, _ exchange: HTTPExchange, _ poll: LongPoll
+  ) -> Bool {
+    poll.query.zone == nil && poll.query.since == change.since && poll.token == change.since
+      && change.changes.count <= poll.query.limit && exchange.head.minorVersion == 1
+      && exchange.head.method == "GET" && !closesAfter(exchange)
+  }
+
+  private mutating func answerTogether(_ slots: [Hub.Slot], _ change: AccountChange) {
+    let body = change.changes.body(since: change.since, token: change.token, more: false)
+    let bytes = response(Answer(status: 200, json: body), head: nil, closes: false)
+    status.pushes += slots.count
+    actions.append(.multicast(bytes, slots.map { connections[$0].id }))
+    for slot in slots {
+      connections[slot].queue.add(bytes.count, at: moment.instant)
+      endExchange(slot, closes: false)
+    }
+  }
+
+  private mutating func readAgain(_ slot: Hub.Slot) {
+    guard let session = connections[slot].session,
+      let query = connections[slot].http.exchange?.poll?.query
+    else { return }
+    connections[slot].http.exchange?.poll?.heard = nil
+    connections[slot].http.exchange?.stage = .asking
+    watchRequest(slot)
+    let isAsked = ask(
+      .read(session.read(of: query)), for: .call(connections[slot].id, .changes(query)))
+    if !isAsked { answer(slot, Answer(CommitQueue.overloaded)) }
+  }
+
+  /// A poll with nothing to tell ends: its time is up, or the relay stops.
+  mutating func answerEmpty(_ slot: Hub.Slot) {
+    guard let poll = connections[slot].http.exchange?.poll,
+      let token = poll.token ?? poll.query.since
+    else { return }
+    let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
+    answer(slot, Answer(status: 200, json: page.encodedBody()))
+  }
+}

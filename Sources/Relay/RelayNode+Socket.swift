@@ -1,0 +1,230 @@
+import Changes
+import Digest
+import Link
+import Storage
+
+/// What devices say on a socket, and its beginning and end.
+extension RelayNode {
+  // MARK: the upgrade
+
+  mutating func upgrade(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
+    let headers: HTTPHeaders
+    do throws(Refusal) {
+      headers = try WebSocketHandshake.answer(to: head)
+    } catch {
+      answer(slot, Answer(error))
+      return
+    }
+    send(slot, HTTPWriter.response(status: 101, headers: headers))
+    let rest = connections[slot].http.parser.takeRest()
+    connections[slot].http = HTTPTalk()
+    connections[slot].socket = SocketTalk()
+    connections[slot].socket?.reader.receive(rest.span.bytes)
+    sockets += 1
+    let id = connections[slot].id
+    timers.schedule(
+      .request(id), at: moment.instant.advanced(milliseconds: Limits.helloMilliseconds))
+    // Sockets that came together are not pinged together.
+    let keepAlive = configuration.keepAliveMilliseconds
+    let first = Int64.random(in: keepAlive / 2...keepAlive, using: &random)
+    timers.schedule(.keepAlive(id), at: moment.instant.advanced(milliseconds: first))
+  }
+
+  // MARK: messages
+
+  /// Whether a message would be looked at now.
+  func readsMessages(_ slot: Hub.Slot) -> Bool {
+    guard let stage = connections[slot].socket?.stage,
+      let requests = connections[slot].socket?.requests
+    else { return false }
+    switch stage {
+    case .awaitingHello, .open: return requests < Limits.socketRequests && !isClogged(slot)
+    case .signingIn, .welcoming: return false
+    }
+  }
+
+  mutating func readMessages(_ slot: Hub.Slot) {
+    while connections.isTaken(slot), readsMessages(slot) {
+      let event: WebSocketEvent?
+      do throws(WebSocketFault) {
+        event = try connections[slot].socket?.reader.next()
+      } catch {
+        closeSocket(slot, code: error.closeCode, error.reason)
+        return
+      }
+      switch event {
+      case nil: return
+      case .text(let bytes): message(slot, bytes)
+      case .binary: closeSocket(slot, code: 1003, "Send JSON as text frames.")
+      case .ping(let payload): send(slot, WebSocketFrame.pong(payload))
+      case .pong: break
+      case .close(let code, _):
+        send(slot, WebSocketFrame.close(code: code))
+        close(slot, .afterSending)
+      }
+    }
+  }
+
+  private mutating func message(_ slot: Hub.Slot, _ bytes: [UInt8]) {
+    status.messages += 1
+    let message: DeviceMessage
+    do throws(Refusal) {
+      message = try DeviceMessage.decode(bytes)
+    } catch {
+      refuseMessage(slot, bytes, error)
+      return
+    }
+    if connections[slot].socket?.stage == .awaitingHello {
+      guard case .hello(let token, let since) = message else {
+        closeSocket(slot, Refusal(.badMessage, "Say hello first."))
+        return
+      }
+      hello(slot, token: token, since: since)
+      return
+    }
+    guard let session = connections[slot].session else { return }
+    switch message {
+    case .hello: closeSocket(slot, Refusal(.badMessage, "Say hello once."))
+    case .save(let request): save(slot, session, request, bytes: bytes.count)
+    case .fetch(let id, let query): fetch(slot, session, id, query)
+    case .time(let id, let t0):
+      say(slot, .time(id: id, t0: t0, t1: moment.wall, t2: moment.wall))
+    }
+  }
+
+  /// A message that is not of the protocol's form ends the socket; what is wrong in a request
+  /// answers that request.
+  private mutating func refuseMessage(_ slot: Hub.Slot, _ bytes: [UInt8], _ refusal: Refusal) {
+    let isOpen = connections[slot].socket?.stage == .open
+    switch refusal.code {
+    case .badMessage, .badJSON: closeSocket(slot, refusal)
+    default:
+      guard isOpen, let id = DeviceMessage.requestID(in: bytes) else {
+        closeSocket(slot, code: 4400, refusal.detail)
+        return
+      }
+      refuse(slot, id, refusal)
+    }
+  }
+
+  private mutating func save(
+    _ slot: Hub.Slot, _ session: Session, _ request: SaveRequest, bytes: Int
+  ) {
+    let id = connections[slot].id
+    let commit = session.commit(of: request, wall: moment.wall)
+    guard stage == .running else {
+      refuse(slot, request.id.text, RelayNode.isStopping)
+      return
+    }
+    guard
+      ask(
+        .commit(.save(commit), by: CommitOrigin(node: configuration.node, connection: id)),
+        for: .socketSave(id, request.id, bytes: bytes))
+    else {
+      refuse(slot, request.id.text, CommitQueue.overloaded)
+      return
+    }
+    connections[slot].socket?.requests += 1
+    connections[slot].socket?.requestBytes += bytes
+  }
+
+  private mutating func fetch(
+    _ slot: Hub.Slot, _ session: Session, _ request: String, _ query: FetchQuery
+  ) {
+    guard stage == .running else {
+      refuse(slot, request, RelayNode.isStopping)
+      return
+    }
+    let ofWholeAccount = query.zone == nil
+    guard
+      ask(
+        .read(session.read(of: query)),
+        for: .socketFetch(
+          connections[slot].id, request: request, ofWholeAccount: ofWholeAccount))
+    else {
+      refuse(slot, request, CommitQueue.overloaded)
+      return
+    }
+    connections[slot].socket?.requests += 1
+    connections[slot].socket?.chain.fetchBegan(ofWholeAccount: ofWholeAccount)
+  }
+
+  // MARK: hello
+
+  private mutating func hello(_ slot: Hub.Slot, token: String?, since: ChangeToken?) {
+    let id = connections[slot].id
+    timers.cancel(.request(id))
+    let hash = token.map { DeviceToken.hash($0) }
+    if let session = connections[slot].session {
+      guard hash.map({ ConstantTime.equal($0, session.tokenHash) }) ?? true else {
+        closeSocket(slot, Refusal(.badToken, "Two different tokens were sent; send one."))
+        return
+      }
+      welcome(slot, session, since: since)
+      return
+    }
+    guard let hash else {
+      closeSocket(slot, Refusal(.badToken, "Send the device's token, in the header or in hello."))
+      return
+    }
+    connections[slot].socket?.stage = .signingIn(since: since)
+    if !ask(
+      .read(.authenticate(tokenHash: hash)),
+      for: .signIn(id, tokenHash: hash, revocations: revocations))
+    {
+      closeSocket(slot, CommitQueue.overloaded)
+    }
+  }
+
+  /// From here on news of the account are heard, and only then is the store read.
+  mutating func welcome(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
+    connections[slot].socket?.stage = .welcoming(since: since)
+    hub.watchBySocket(slot, session.account)
+    if !ask(.read(.newestToken(session.account)), for: .welcome(connections[slot].id)) {
+      closeSocket(slot, CommitQueue.overloaded)
+    }
+  }
+
+  mutating func welcomed(_ id: ConnectionID, _ result: Result<ReadResult, Refusal>) {
+    guard let slot = connections.slot(of: id), let session = connections[slot].session,
+      case .welcoming(let since) = connections[slot].socket?.stage
+    else { return }
+    switch result {
+    case .success(.token(let token)):
+      connections[slot].socket?.stage = .open
+      say(
+        slot,
+        .welcome(
+          account: session.account, device: session.device, token: token, time: moment.wall,
+          keepAliveMilliseconds: configuration.keepAliveMilliseconds))
+      let push = connections[slot].socket?.chain.begin(since: since, newest: token)
+      follow(slot, push ?? .nothing)
+    case .success: closeSocket(slot, CallContinuation.mismatch)
+    case .failure(let refusal): closeSocket(slot, refusal)
+    }
+    read(slot)
+  }
+
+  // MARK: the end
+
+  mutating func closeSocket(_ slot: Hub.Slot, _ refusal: Refusal) {
+    count(refusal.code)
+    closeSocket(slot, code: refusal.code.closeCode ?? 4400, refusal.detail)
+  }
+
+  mutating func closeSocket(_ slot: Hub.Slot, code: UInt16, _ reason: String) {
+    send(slot, WebSocketFrame.close(code: code, reason: reason))
+    close(slot, .afterSending)
+  }
+
+  // MARK: saying
+
+  mutating func say(_ slot: Hub.Slot, _ message: RelayMessage) {
+    send(slot, WebSocketFrame.text(message.encoded()))
+  }
+
+  mutating func refuse(_ slot: Hub.Slot, _ request: String?, _ refusal: Refusal) {
+    count(refusal.code)
+    say(slot, .error(id: request, refusal))
+  }
+}

@@ -1,0 +1,136 @@
+import Changes
+import Link
+
+/// What happens because time passes.
+extension RelayNode {
+  mutating func expireTimers() {
+    while let timer = timers.popExpired(at: moment.instant) {
+      switch timer {
+      case .request(let id): requestExpired(id)
+      case .keepAlive(let id): ping(id)
+      case .stalled(let id): checkQueue(id)
+      case .sightings: writeSightings(isLast: false)
+      case .status: tellStatus()
+      case .drain: giveUp()
+      }
+    }
+  }
+
+  // MARK: requests
+
+  /// Sets the timer for what a connection before its upgrade has to do next.
+  mutating func watchRequest(_ slot: Hub.Slot) {
+    guard connections[slot].socket == nil else { return }
+    let deadline: HTTPTalk.Deadline
+    switch connections[slot].http.exchange?.stage {
+    case nil: deadline = connections[slot].http.parser.isIdle ? .idle : .head
+    case .reading: deadline = .body
+    case .whole, .asking: deadline = .none
+    case .parked: deadline = .poll
+    }
+    guard deadline != connections[slot].http.deadline else { return }
+    connections[slot].http.deadline = deadline
+    let timer = TimerID.request(connections[slot].id)
+    let now = moment.instant
+    switch deadline {
+    case .none: timers.cancel(timer)
+    case .idle: timers.schedule(timer, at: now.advanced(milliseconds: Limits.idleMilliseconds))
+    case .head, .body:
+      timers.schedule(timer, at: now.advanced(milliseconds: Limits.requestMilliseconds))
+    case .poll:
+      timers.schedule(timer, at: connections[slot].http.exchange?.poll?.endsAt ?? now)
+    }
+  }
+
+  private mutating func requestExpired(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    if connections[slot].socket != nil {
+      closeSocket(slot, Refusal(.helloRequired, "No hello came in time."))
+      return
+    }
+    switch connections[slot].http.deadline {
+    case .none: break
+    case .idle: close(slot, .afterSending)
+    case .head, .body:
+      refuseBytes(slot, Refusal(.requestTimeout, "The request did not arrive in time."))
+    case .poll:
+      answerEmpty(slot)
+      read(slot)
+    }
+  }
+
+  // MARK: connections that are silent
+
+  private mutating func ping(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id), let socket = connections[slot].socket else {
+      return
+    }
+    if socket.unansweredPings >= 2 {
+      close(slot, .now)
+      return
+    }
+    connections[slot].socket?.unansweredPings += 1
+    send(slot, WebSocketFrame.ping())
+    timers.schedule(
+      .keepAlive(id),
+      at: moment.instant.advanced(milliseconds: configuration.keepAliveMilliseconds))
+  }
+
+  /// Bytes wait on the connection: it is closed if none of them leaves for long.
+  mutating func watchQueue(_ slot: Hub.Slot) {
+    guard !connections[slot].queue.isWatched else { return }
+    connections[slot].queue.isWatched = true
+    timers.schedule(
+      .stalled(connections[slot].id),
+      at: moment.instant.advanced(milliseconds: Limits.stalledMilliseconds))
+  }
+
+  private mutating func checkQueue(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    connections[slot].queue.isWatched = false
+    let queue = connections[slot].queue
+    if queue.unsent == 0 { return }
+    let end = queue.movedAt.advanced(milliseconds: Limits.stalledMilliseconds)
+    if moment.instant < end {
+      connections[slot].queue.isWatched = true
+      timers.schedule(.stalled(id), at: end)
+    } else {
+      close(slot, .now)
+    }
+  }
+
+  // MARK: counters
+
+  /// The counters as they stand.
+  var currentStatus: RelayStatus {
+    var status = status
+    status.connections = connections.count
+    status.sockets = sockets
+    status.parkedPolls = hub.pollCount
+    status.storeRequestsWaiting = queue.count
+    status.bodyBytes = admission.bodyBytes
+    return status
+  }
+
+  /// Of all nodes, as far as they have told.
+  var sumOfStatuses: RelayStatus {
+    otherStatuses.reduce(currentStatus) { $0.adding($1) }
+  }
+
+  mutating func scheduleStatus() {
+    guard configuration.nodes > 1, !isStatusPlanned else { return }
+    isStatusPlanned = true
+    timers.schedule(
+      .status, at: moment.instant.advanced(milliseconds: Limits.statusMilliseconds))
+  }
+
+  private mutating func tellStatus() {
+    isStatusPlanned = false
+    let status = currentStatus
+    if status != toldStatus {
+      toldStatus = status
+      actions.append(.tell(.status(node: configuration.node, status)))
+    }
+    if connections.count > 0 { scheduleStatus() }
+  }
+}

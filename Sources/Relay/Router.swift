@@ -1,0 +1,135 @@
+import Changes
+import Link
+
+/// Which call a path and a method name, at which door. Knows no state.
+enum Router {
+  enum Routing: Hashable, Sendable {
+    case call(Call)
+    /// A browser asks what it may do here (CORS), or anyone what a path takes.
+    case options(methods: [String])
+    /// `methods`: what the path takes, where it is only the method that is wrong.
+    case refused(Refusal, methods: [String])
+  }
+
+  private struct Entry: Sendable {
+    var method: String
+    /// `*` stands for any segment.
+    var pattern: [String]
+    var doors: [Opening.Door]
+    var make: @Sendable (RequestTarget) throws(Refusal) -> Call
+
+    init(
+      _ method: String, _ pattern: String, _ doors: [Opening.Door] = [.front, .control],
+      _ make: @escaping @Sendable (RequestTarget) throws(Refusal) -> Call
+    ) {
+      self.method = method
+      self.pattern = pattern.split(separator: "/").map(String.init)
+      self.doors = doors
+      self.make = make
+    }
+
+    func matches(_ path: [String], at door: Opening.Door) -> Bool {
+      path.count == pattern.count && doors.contains(door)
+        && zip(pattern, path).allSatisfy { $0 == "*" || $0 == $1 }
+    }
+  }
+
+  private static let everywhere: [Opening.Door] = [.front, .admin, .control]
+  private static let inside: [Opening.Door] = [.admin, .control]
+
+  private static let entries = [
+    Entry("GET", "v1/changes") { (target) throws(Refusal) in
+      .signed(.changes(try fetchQuery(target)))
+    },
+    Entry("POST", "v1/zones/*/records") { (target) throws(Refusal) in
+      .signed(.save(zone: try name(target.path[2])))
+    },
+    Entry("GET", "v1/zones/*/records/*") { (target) throws(Refusal) in
+      .signed(.record(RecordKey(zone: try name(target.path[2]), name: try name(target.path[4]))))
+    },
+    Entry("GET", "v1/socket") { _ in .socket },
+    Entry("GET", "v1/time") { _ in .guest(.time) },
+    Entry("GET", "v1/limits") { _ in .guest(.limits) },
+    Entry("POST", "v1/accounts") { _ in .guest(.createAccount) },
+    Entry("GET", "v1/devices") { _ in .signed(.listDevices) },
+    Entry("POST", "v1/devices") { _ in .guest(.join) },
+    Entry("PATCH", "v1/devices/*") { (target) throws(Refusal) in
+      .signed(.renameDevice(try device(target.path[2])))
+    },
+    Entry("DELETE", "v1/devices/*") { (target) throws(Refusal) in
+      .signed(.revokeDevice(try device(target.path[2])))
+    },
+    Entry("POST", "v1/pairings") { _ in .signed(.issuePairing) },
+    Entry("POST", "v1/admin/accounts", [.control]) { _ in .guest(.administerAccount) },
+    Entry("GET", "livez", everywhere) { _ in .health(.live) },
+    Entry("GET", "healthz", everywhere) { _ in .health(.live) },
+    Entry("GET", "readyz", everywhere) { _ in .health(.ready) },
+    Entry("GET", "metrics", inside) { _ in .health(.metrics) },
+    Entry("GET", "status", inside) { _ in .health(.status) },
+  ]
+
+  static func route(method: String, target: RequestTarget, door: Opening.Door) -> Routing {
+    let found = entries.filter { $0.matches(target.path, at: door) }
+    guard !found.isEmpty else {
+      return .refused(Refusal(.notFound, "There is nothing at this path."), methods: [])
+    }
+    // HEAD asks for what GET would answer (RFC 9110 section 9.3.2).
+    guard let entry = found.first(where: { $0.method == (method == "HEAD" ? "GET" : method) })
+    else {
+      let methods = found.flatMap { $0.method == "GET" ? ["GET", "HEAD"] : [$0.method] }
+      if method == "OPTIONS" { return .options(methods: methods + ["OPTIONS"]) }
+      return .refused(
+        Refusal(
+          .methodNotAllowed,
+          "This path takes \(methods.joined(separator: ", ")) and not this method."),
+        methods: methods + ["OPTIONS"])
+    }
+    do throws(Refusal) {
+      return .call(try entry.make(target))
+    } catch {
+      return .refused(error, methods: [])
+    }
+  }
+
+  private static func name(_ segment: String) throws(Refusal) -> Name {
+    guard let name = Name(segment) else {
+      throw Refusal(
+        .badName,
+        "A name in the path is empty, longer than \(Limits.nameBytes) bytes or has control "
+          + "characters.")
+    }
+    return name
+  }
+
+  private static func device(_ segment: String) throws(Refusal) -> DeviceID {
+    guard let device = DeviceID(text: segment) else {
+      throw Refusal(.notFound, "The account has no such device; list its devices first.")
+    }
+    return device
+  }
+
+  private static func fetchQuery(_ target: RequestTarget) throws(Refusal) -> FetchQuery {
+    var query = FetchQuery()
+    if let text = target["since"] {
+      guard let since = ChangeToken(text: text) else {
+        throw Refusal(
+          .badChangeToken, "`since` is not a token of this relay; leave it out for a snapshot.")
+      }
+      query.since = since
+    }
+    if let text = target["zone"] { query.zone = try name(text) }
+    if let text = target["limit"] {
+      guard let limit = Int(text), limit > 0 else {
+        throw Refusal(.badRequest, "`limit` must be a number of records from 1 up.")
+      }
+      query.limit = min(limit, Limits.pageRecords)
+    }
+    if let text = target["wait"] {
+      guard let seconds = Int64(text), seconds >= 0 else {
+        throw Refusal(.badRequest, "`wait` must be a number of whole seconds from 0 up.")
+      }
+      query.waitMilliseconds = min(seconds, Limits.longPollMilliseconds / 1_000) * 1_000
+    }
+    return query
+  }
+}

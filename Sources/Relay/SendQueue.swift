@@ -1,0 +1,37 @@
+import Changes
+
+/// How much waits to leave one connection, and since when it has not moved. The bytes themselves
+/// lie with the driver, which tells what is left only where not all could leave at once.
+struct SendQueue: Sendable {
+  /// What the driver said still waits, and what was sent after that.
+  private(set) var unsent = 0
+  /// When the driver last said that some has left, or that something waits.
+  private(set) var movedAt = Instant(nanoseconds: 0)
+  /// A timer watches whether it moves.
+  var isWatched = false
+  /// Bytes sent at `burstAt`, while nothing waited: whether they left is known a moment later.
+  private var burst = 0
+  private var burstAt = Instant(nanoseconds: 0)
+
+  mutating func add(_ count: Int, at now: Instant) {
+    if unsent > 0 {
+      unsent += count
+    } else {
+      if burstAt != now { burst = 0 }
+      burst += count
+      burstAt = now
+    }
+  }
+
+  /// The driver's word on what still waits.
+  mutating func drained(to count: Int, at now: Instant) {
+    unsent = count
+    movedAt = now
+    burst = 0
+  }
+
+  /// Whether more than `limit` bytes wait.
+  func isClogged(limit: Int, at now: Instant) -> Bool {
+    unsent > limit || (burstAt == now && burst > limit)
+  }
+}

@@ -1,0 +1,61 @@
+import Changes
+import Link
+import Storage
+
+/// A connection after it has signed in: which device of which account it is, and what it may ask.
+/// Every request to the store that it makes carries its own account, so that nothing crosses.
+struct Session: Hashable, Sendable {
+  let account: AccountID
+  let device: DeviceID
+  /// Of the token that it signed in with: the same again need not be asked about.
+  let tokenHash: [UInt8]
+
+  var presenceKey: Presence.Key { Presence.Key(account: account, device: device) }
+
+  /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
+  func perform(
+    _ call: SignedCall, body: [UInt8], headers: HTTPHeaders, in context: CallContext
+  ) throws(Refusal) -> CallStep {
+    switch call {
+    case .issuePairing:
+      let (pairing, offer) = Guest.newPairing(context)
+      return .commit(.issuePairing(account, pairing), .pairing(offer))
+    case .listDevices:
+      return .read(.devices(account), .devices)
+    case .renameDevice(let device):
+      let name = try RenameRequest.decoded(body: body).deviceName
+      return .commit(.renameDevice(account, device, deviceName: name), .renamed(device))
+    case .revokeDevice(let device):
+      return .commit(.revokeDevice(account, device), .revoked(account, device))
+    case .save(let zone):
+      let request = try SaveRequest.decoded(body: body, zone: zone)
+      return .commit(.save(commit(of: request, wall: context.wall)), .saved(request.atomic))
+    case .record(let key):
+      return .read(.record(account, key), .record(ifNoneMatch: headers.list("If-None-Match")))
+    case .changes(let query):
+      return .read(read(of: query), .changes(query))
+    }
+  }
+
+  func read(of query: FetchQuery) -> ReadRequest {
+    .changes(account, since: query.since, zone: query.zone, limit: query.limit)
+  }
+
+  /// The batch as the store takes it: with its digest, and with the faults of single records that
+  /// only the relay can find.
+  ///
+  /// `wall`: relay time, milliseconds.
+  func commit(of request: SaveRequest, wall: Int64) -> SaveCommit {
+    var checked = request
+    for index in checked.mutations.indices where checked.mutations[index].refusal == nil {
+      let ahead = checked.mutations[index].modifiedAt - wall
+      guard ahead > Limits.clockAheadMilliseconds else { continue }
+      checked.mutations[index].refusal = Refusal(
+        .clockAhead,
+        "`modifiedAt` is \(ahead) ms in the future; stamp the record by the relay's time.",
+        relayTime: wall)
+    }
+    return SaveCommit(
+      account: account, device: device, request: checked, digest: BatchDigest.hash(of: request))
+  }
+}

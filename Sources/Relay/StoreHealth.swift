@@ -1,0 +1,43 @@
+import Changes
+import Storage
+
+/// Whether the store works, as far as the last commits and reads tell.
+struct StoreHealth: Sendable {
+  private var commitFault: StorageError?
+  private var readFault: StorageError?
+
+  /// nil where the store works.
+  var fault: StorageError? { commitFault ?? readFault }
+
+  /// True where this is what makes the store not work.
+  mutating func commitFailed(_ error: StorageError) -> Bool {
+    let wasGood = fault == nil
+    commitFault = error
+    return wasGood
+  }
+
+  mutating func readFailed(_ error: StorageError) -> Bool {
+    let wasGood = fault == nil
+    readFault = error
+    return wasGood
+  }
+
+  /// True where this is what makes the store work again. A commit shows that reads work too: both
+  /// need the same files.
+  mutating func commitWorked() -> Bool {
+    let wasBad = fault != nil
+    commitFault = nil
+    readFault = nil
+    return wasBad
+  }
+
+  mutating func readWorked() -> Bool {
+    guard readFault != nil else { return false }
+    readFault = nil
+    return fault == nil
+  }
+
+  static let unavailable = Refusal(
+    .storeUnavailable, "The relay's store cannot be reached, and nothing was done; try again soon.",
+    retryAfterMilliseconds: 2_000)
+}

@@ -1,0 +1,17 @@
+import Link
+
+/// Names the node's timers.
+enum TimerID: Hashable, Sendable {
+  /// A connection's next step: a request, a hello, the end of a long-poll.
+  case request(ConnectionID)
+  /// The next ping of a socket.
+  case keepAlive(ConnectionID)
+  /// Whether a connection on which bytes wait still takes some.
+  case stalled(ConnectionID)
+  /// When devices were last heard of is to be written.
+  case sightings
+  /// The counters are told to the other nodes.
+  case status
+  /// The end of stopping.
+  case drain
+}

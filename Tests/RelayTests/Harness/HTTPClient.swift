@@ -1,0 +1,143 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// A client that speaks HTTP to a node, by bytes.
+final class HTTPClient {
+  struct Response {
+    var status: Int
+    var headers: HTTPHeaders
+    var body: [UInt8]
+    var keepsAlive: Bool
+
+    var json: JSONValue? {
+      do { return try JSONValue(parsing: body) } catch { return nil }
+    }
+    var code: String? { json?["code"]?.string }
+  }
+
+  let relay: TestRelay
+  let id: ConnectionID
+  private var parser = HTTPResponseParser()
+  private var head: HTTPResponseHead?
+  private var body: [UInt8] = []
+
+  init(
+    _ relay: TestRelay, node: Int = 0, door: Opening.Door = .front, from host: String = "192.0.2.1"
+  ) {
+    self.relay = relay
+    id = relay.open(node: node, door: door, from: host)
+    parser.bodyLimit = 16 << 20
+  }
+
+  var isClosed: Bool { relay.wire(id).closed != nil }
+
+  /// The bytes of a request.
+  static func bytes(
+    _ method: String, _ path: String, token: String? = nil, _ body: [UInt8]? = nil,
+    headers: [(String, String)] = []
+  ) -> [UInt8] {
+    var text = "\(method) \(path) HTTP/1.1\r\nHost: relay\r\n"
+    if let token { text += "Authorization: Bearer \(token)\r\n" }
+    if let body {
+      if !headers.contains(where: { $0.0 == "Content-Type" }) {
+        text += "Content-Type: application/json\r\n"
+      }
+      text += "Content-Length: \(body.count)\r\n"
+    }
+    for (name, value) in headers { text += "\(name): \(value)\r\n" }
+    return Array((text + "\r\n").utf8) + (body ?? [])
+  }
+
+  func send(
+    _ method: String, _ path: String, token: String? = nil, _ body: [UInt8]? = nil,
+    headers: [(String, String)] = []
+  ) {
+    parser.expectAnswer(to: method)
+    relay.send(id, HTTPClient.bytes(method, path, token: token, body, headers: headers))
+  }
+
+  /// Sends bytes that make `count` requests.
+  func sendRaw(_ text: String, answers count: Int = 1, to method: String = "GET") {
+    for _ in 0..<count { parser.expectAnswer(to: method) }
+    relay.send(id, Array(text.utf8))
+  }
+
+  func expectAnswer(to method: String) { parser.expectAnswer(to: method) }
+
+  /// The next response that has come; nil where none is whole.
+  func next() throws -> Response? {
+    let wire = relay.wire(id)
+    parser.receive(wire.incoming.span.bytes)
+    wire.incoming = []
+    while let event = try parser.next() {
+      switch event {
+      case .head(let new):
+        head = new
+        body = []
+      case .body(let bytes): body += bytes
+      case .end:
+        guard let head else { return nil }
+        return Response(
+          status: head.status, headers: head.headers, body: body, keepsAlive: head.keepsAlive)
+      }
+    }
+    return nil
+  }
+
+  /// A request and its response, with all that it takes in between.
+  func call(
+    _ method: String, _ path: String, token: String? = nil, _ body: String? = nil,
+    headers: [(String, String)] = []
+  ) throws -> Response {
+    send(method, path, token: token, body.map { Array($0.utf8) }, headers: headers)
+    relay.settle()
+    return try #require(try next(), "\(method) \(path) was not answered")
+  }
+}
+
+/// Who a test is signed in as.
+struct TestDevice {
+  var credentials: Credentials
+  var token: String { credentials.token }
+}
+
+extension TestRelay {
+  /// A new account with its first device.
+  func newAccount(node: Int = 0) throws -> TestDevice {
+    let client = HTTPClient(self, node: node)
+    let response = try client.call(
+      "POST", "/v1/accounts", #"{"deviceName":"A","platform":"test","appVersion":"1"}"#)
+    try #require(response.status == 201)
+    return TestDevice(credentials: try Credentials.decoded(body: response.body))
+  }
+
+  /// Another device of the account.
+  func newDevice(beside device: TestDevice, name: String = "B") throws -> TestDevice {
+    let client = HTTPClient(self)
+    let offer = try client.call("POST", "/v1/pairings", token: device.token)
+    let code = try PairingOffer.decoded(body: offer.body).code
+    let response = try client.call(
+      "POST", "/v1/devices",
+      #"{"code":"\#(code)","deviceName":"\#(name)","platform":"test","appVersion":"1"}"#)
+    try #require(response.status == 201)
+    return TestDevice(credentials: try Credentials.decoded(body: response.body))
+  }
+}
+
+/// The body of a save of one record.
+func saveBody(
+  _ name: String, value: Int = 1, at modifiedAt: Int64 = 1_700_000_000_000, base: Int64? = nil,
+  id: BatchID
+) -> String {
+  let baseTag = base.map { #","baseTag":\#($0)"# } ?? ""
+  return #"{"id":"\#(id.text)","records":[{"name":"\#(name)","type":"t","fields":{"v":\#(value)},"#
+    + #""modifiedAt":\#(modifiedAt)\#(baseTag)}]}"#
+}
+
+/// The `number`-th batch id of a test.
+func batch(_ number: Int) -> BatchID {
+  BatchID(high: 0x4000, low: 1 << 63 | UInt64(number))
+}

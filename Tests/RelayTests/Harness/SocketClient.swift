@@ -1,0 +1,112 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// A client that speaks WebSocket to a node, by bytes.
+final class SocketClient {
+  let relay: TestRelay
+  let id: ConnectionID
+  private var parser = HTTPResponseParser()
+  private var reader: WebSocketReader?
+  private(set) var closeCode: UInt16?
+  private(set) var pings = 0
+  /// Whether pings are answered.
+  var answersPings = true
+
+  /// Connects and shakes hands. `token`: for the header.
+  init(_ relay: TestRelay, node: Int = 0, token: String? = nil) throws {
+    self.relay = relay
+    id = relay.open(node: node)
+    let key = WebSocketHandshake.key(nonce: Array(repeating: 7, count: 16))
+    var headers = WebSocketHandshake.offer(key: key)
+    if let token { headers.append("Authorization", "Bearer \(token)") }
+    parser.expectAnswer(to: "GET")
+    relay.send(
+      id,
+      HTTPWriter.request(
+        method: "GET", target: RequestTarget(path: ["v1", "socket"]), host: "relay",
+        headers: headers))
+    relay.settle()
+    let wire = relay.wire(id)
+    parser.receive(wire.incoming.span.bytes)
+    wire.incoming = []
+    guard case .head(let head)? = try parser.next() else {
+      Issue.record("the handshake was not answered")
+      return
+    }
+    try WebSocketHandshake.check(head, key: key)
+    var reader = WebSocketReader(role: .client, maximumMessageBytes: 16 << 20)
+    reader.receive(parser.takeRest().span.bytes)
+    self.reader = reader
+  }
+
+  /// Connects, says hello and takes the welcome.
+  convenience init(
+    _ relay: TestRelay, node: Int = 0, as device: TestDevice, since: ChangeToken? = nil
+  ) throws {
+    try self.init(relay, node: node)
+    say(.hello(token: device.token, since: since))
+    relay.settle()
+    guard case .welcome? = try next() else {
+      Issue.record("no welcome came")
+      return
+    }
+  }
+
+  var isClosed: Bool { relay.wire(id).closed != nil }
+
+  func say(_ message: DeviceMessage) { sendText(message.encoded()) }
+
+  func sendText(_ bytes: [UInt8]) {
+    relay.send(id, WebSocketFrame.text(bytes, mask: 0x1234_5678))
+  }
+
+  /// Says something, and lets the relay do all that follows.
+  func call(_ message: DeviceMessage) {
+    say(message)
+    relay.settle()
+  }
+
+  /// The next message that has come; nil where there is none.
+  func next() throws -> RelayMessage? {
+    let wire = relay.wire(id)
+    reader?.receive(wire.incoming.span.bytes)
+    wire.incoming = []
+    while let event = try reader?.next() {
+      switch event {
+      case .text(let bytes): return try RelayMessage.decode(bytes)
+      case .binary: Issue.record("the relay sent a binary frame")
+      case .ping(let payload):
+        pings += 1
+        if answersPings { relay.send(id, WebSocketFrame.pong(payload, mask: 1)) }
+      case .pong: break
+      case .close(let code, _): closeCode = code
+      }
+    }
+    return nil
+  }
+
+  /// All messages that have come.
+  func all() throws -> [RelayMessage] {
+    var messages: [RelayMessage] = []
+    while let message = try next() { messages.append(message) }
+    return messages
+  }
+}
+
+/// A save of one record.
+func save(
+  _ name: String, value: Int = 1, zone: String = "z", base: ChangeTag? = nil,
+  at modifiedAt: Int64 = 1_700_000_000_000, id: BatchID
+) -> SaveRequest {
+  SaveRequest(
+    id: id, zone: Name(trusted: zone), atomic: false,
+    mutations: [
+      Mutation(
+        name: Name(trusted: name), type: Name(trusted: "t"),
+        fields: Array(#"{"v":\#(value)}"#.utf8),
+        modifiedAt: modifiedAt, baseTag: base)
+    ])
+}

@@ -1,0 +1,266 @@
+import Changes
+import Link
+import Storage
+
+@testable import Relay
+
+/// Some relay nodes over one store in memory, with a clock that is moved by hand. What the store is
+/// asked and what it answers waits in queues, so that a test may choose the order; `settle` runs
+/// all until nothing is left.
+final class TestRelay {
+  /// A node, and what waits for it.
+  final class Place {
+    var node: RelayNode
+    /// News and outcomes of commits, in the order of the commits.
+    var commitEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
+    var reads: [(JobID, StoreJob)] = []
+    var readEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
+    /// What other nodes tell.
+    var told: [RelayNews] = []
+
+    init(_ node: consuming RelayNode) { self.node = node }
+  }
+
+  /// One connection, as the network between client and node sees it.
+  final class Wire {
+    let node: Int
+    /// Bytes that the client has not looked at.
+    var incoming: [UInt8] = []
+    /// Bytes that the node sent and the client's side takes no more of.
+    var waiting: [UInt8] = []
+    var takesBytes = true
+    var isPaused = false
+    /// Bytes of the client that a pause holds back.
+    var heldBack: [UInt8] = []
+    var closed: CloseManner?
+
+    init(node: Int) { self.node = node }
+  }
+
+  let store: MemoryZoneStore
+  var places: [Place] = []
+  var wires: [ConnectionID: Wire] = [:]
+  var commits: [(node: Int, JobID, StoreJob)] = []
+  var reports: [RelayReport] = []
+  var moment = Moment(instant: Instant(nanoseconds: 1_000_000_000), wall: 1_700_000_000_000)
+  /// What commits and reads fail with.
+  var commitFault: StorageError?
+  var readFault: StorageError?
+  private var lastConnection: UInt64 = 0
+
+  init(
+    nodes: Int = 1, seed: UInt64 = 1, store: MemoryZoneStore = MemoryZoneStore(),
+    _ configure: (inout RelayConfiguration) -> Void = { $0.isOpen = true }
+  ) {
+    self.store = store
+    var random = SeededRandom(seed: seed)
+    for node in 0..<nodes {
+      var configuration = RelayConfiguration()
+      configuration.node = node
+      configuration.nodes = nodes
+      configure(&configuration)
+      precondition(configuration.validate().isEmpty)
+      let source = TestSecrets(random.branch())
+      places.append(
+        Place(
+          RelayNode(
+            configuration: configuration, secrets: SecretSource { source.bytes($0) },
+            random: random.branch())))
+    }
+  }
+
+  // MARK: connections
+
+  func open(
+    node: Int = 0, door: Opening.Door = .front, from host: String = "192.0.2.1"
+  ) -> ConnectionID {
+    lastConnection += 1
+    let id = ConnectionID(rawValue: lastConnection)
+    wires[id] = Wire(node: node)
+    tell(node, .opened(id, Opening(door: door, peer: .host(host, port: 40_000))))
+    return id
+  }
+
+  func wire(_ id: ConnectionID) -> Wire {
+    guard let wire = wires[id] else { preconditionFailure("no such connection") }
+    return wire
+  }
+
+  func send(_ id: ConnectionID, _ bytes: [UInt8]) {
+    let wire = wire(id)
+    guard wire.closed == nil else { return }
+    if wire.isPaused {
+      wire.heldBack += bytes
+      return
+    }
+    places[wire.node].node.received(id, bytes.span.bytes, at: moment)
+    perform(wire.node)
+  }
+
+  /// The client is gone.
+  func cut(_ id: ConnectionID) {
+    let wire = wire(id)
+    guard wire.closed == nil else { return }
+    wire.closed = .now
+    tell(wire.node, .closed(id, .endOfStream))
+  }
+
+  /// The client takes nothing from now on, or takes all that waits and all that comes.
+  func setTakesBytes(_ id: ConnectionID, _ takes: Bool) {
+    let wire = wire(id)
+    wire.takesBytes = takes
+    guard takes, wire.closed != .now else { return }
+    wire.incoming += wire.waiting
+    wire.waiting = []
+    if wire.closed == nil { tell(wire.node, .drained(id, unsent: 0)) }
+  }
+
+  // MARK: running
+
+  /// Tells a node something and does what it asks, but for the store's work.
+  func tell(_ node: Int, _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>) {
+    places[node].node.handle(event, at: moment)
+    perform(node)
+  }
+
+  /// Runs all that waits, until nothing does.
+  func settle() {
+    while step() {}
+  }
+
+  /// Does the next thing that waits; false where nothing does.
+  func step() -> Bool {
+    if !commits.isEmpty {
+      runCommits(commits.count)
+      return true
+    }
+    for node in places.indices {
+      if deliverCommitEvent(node) || runRead(node) || deliverRead(node) || deliverTold(node) {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Does the first `count` waiting commits in one transaction.
+  func runCommits(_ count: Int) {
+    let batch = commits.prefix(count)
+    commits.removeFirst(count)
+    let results: [StoreWork.Finished]
+    if let commitFault {
+      results = batch.map { _ in
+        StoreWork.Finished(outcome: .committed(.failure(commitFault)), news: nil)
+      }
+    } else {
+      results = StoreWork.commit(batch.map { $0.2 }, on: store, wall: moment.wall)
+    }
+    for (entry, result) in zip(batch, results) {
+      if let news = result.news {
+        for place in places { place.commitEvents.append(.news(news)) }
+      }
+      places[entry.node].commitEvents.append(.finished(entry.1, result.outcome))
+    }
+  }
+
+  func runRead(_ node: Int) -> Bool {
+    guard !places[node].reads.isEmpty else { return false }
+    let (id, job) = places[node].reads.removeFirst()
+    let outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
+    places[node].readEvents.append(.finished(id, outcome))
+    return true
+  }
+
+  func deliverCommitEvent(_ node: Int) -> Bool {
+    guard !places[node].commitEvents.isEmpty else { return false }
+    tell(node, places[node].commitEvents.removeFirst())
+    return true
+  }
+
+  func deliverRead(_ node: Int) -> Bool {
+    guard !places[node].readEvents.isEmpty else { return false }
+    tell(node, places[node].readEvents.removeFirst())
+    return true
+  }
+
+  func deliverTold(_ node: Int) -> Bool {
+    guard !places[node].told.isEmpty else { return false }
+    tell(node, .news(places[node].told.removeFirst()))
+    return true
+  }
+
+  /// Lets time pass: every deadline on the way is met, and all that follows is done.
+  func advance(_ milliseconds: Int64) {
+    let end = moment.instant.advanced(milliseconds: milliseconds)
+    while true {
+      let due = places.indices.compactMap { node in
+        places[node].node.nextDeadline.map { (at: $0, node: node) }
+      }.min { $0.at < $1.at }
+      guard let due, !(end < due.at) else { break }
+      setTime(to: max(due.at, moment.instant))
+      tell(due.node, .deadlineReached)
+      settle()
+    }
+    setTime(to: end)
+  }
+
+  private func setTime(to instant: Instant) {
+    moment.wall += instant.milliseconds(since: moment.instant)
+    moment.instant = instant
+  }
+
+  private func perform(_ node: Int) {
+    while let action = places[node].node.nextAction() {
+      switch action {
+      case .open: preconditionFailure("a relay opens no connection")
+      case .send(let id, let bytes): take(bytes, for: id)
+      case .multicast(let bytes, let ids):
+        for id in ids { take(bytes, for: id) }
+      case .close(let id, let manner): close(id, manner)
+      case .pauseReading(let id): wires[id]?.isPaused = true
+      case .resumeReading(let id): resume(id)
+      case .run(let id, .commits, let job): commits.append((node, id, job))
+      case .run(let id, .reads, let job): places[node].reads.append((id, job))
+      case .report(let report): reports.append(report)
+      case .tell(let news):
+        for other in places.indices where other != node { places[other].told.append(news) }
+      }
+    }
+  }
+
+  private func take(_ bytes: [UInt8], for id: ConnectionID) {
+    guard let wire = wires[id], wire.closed == nil else { return }
+    if wire.takesBytes {
+      wire.incoming += bytes
+    } else {
+      wire.waiting += bytes
+      places[wire.node].node.handle(.drained(id, unsent: wire.waiting.count), at: moment)
+    }
+  }
+
+  private func close(_ id: ConnectionID, _ manner: CloseManner) {
+    guard let wire = wires[id], wire.closed == nil else { return }
+    wire.closed = manner
+    if manner == .now { wire.waiting = [] }
+  }
+
+  private func resume(_ id: ConnectionID) {
+    guard let wire = wires[id] else { return }
+    wire.isPaused = false
+    let bytes = wire.heldBack
+    wire.heldBack = []
+    if bytes.isEmpty { return }
+    places[wire.node].node.received(id, bytes.span.bytes, at: moment)
+  }
+}
+
+/// Secrets from a seed.
+private final class TestSecrets: @unchecked Sendable {
+  // A test drives its nodes from one thread.
+  private var random: SeededRandom
+
+  init(_ random: SeededRandom) { self.random = random }
+
+  func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 32) }
+  }
+}

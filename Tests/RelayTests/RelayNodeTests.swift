@@ -1,0 +1,72 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// One node as a whole: doors, pipelining, input in pieces, deadlines.
+struct RelayNodeTests {
+  @Test func aChangeReachesTheOtherDevice() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let second = try relay.newDevice(beside: first)
+    let socket = try SocketClient(relay, as: second)
+    socket.call(.fetch(id: "f", FetchQuery()))
+    guard case .changes(let id, let snapshot)? = try socket.next() else {
+      Issue.record("no answer to the fetch")
+      return
+    }
+    #expect(id == "f")
+    #expect(snapshot.changes.isEmpty)
+
+    let client = HTTPClient(relay)
+    let saved = try client.call(
+      "POST", "/v1/zones/z/records", token: first.token, saveBody("r", id: batch(1)))
+    #expect(saved.status == 200)
+    let answer = try SaveAnswer.decoded(body: saved.body)
+    guard case .changes(nil, let push)? = try socket.next() else {
+      Issue.record("nothing was pushed")
+      return
+    }
+    #expect(push.since == snapshot.token)
+    #expect(push.token == answer.token)
+    #expect(push.changes.map(\.name.text) == ["r"])
+    #expect(push.changes.map(\.device) == [first.credentials.device])
+  }
+
+  @Test func pipelinedRequestsAreAnsweredInOrder() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let requests = [
+      HTTPClient.bytes(
+        "POST", "/v1/zones/z/records", token: device.token,
+        Array(saveBody("a", id: batch(1)).utf8)),
+      HTTPClient.bytes("GET", "/v1/time"),
+      HTTPClient.bytes("GET", "/v1/zones/z/records/a", token: device.token),
+      HTTPClient.bytes("GET", "/nothing"),
+      HTTPClient.bytes("GET", "/v1/changes", token: device.token),
+    ]
+    for _ in requests { client.expectAnswer(to: "GET") }
+    relay.send(client.id, requests.flatMap { $0 })
+    relay.settle()
+    var statuses: [Int] = []
+    while let response = try client.next() { statuses.append(response.status) }
+    #expect(statuses == [200, 200, 200, 404, 200])
+    #expect(!client.isClosed)
+  }
+
+  @Test func inputMayComeByteByByte() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    client.expectAnswer(to: "POST")
+    let bytes = HTTPClient.bytes(
+      "POST", "/v1/zones/z/records", token: device.token, Array(saveBody("a", id: batch(1)).utf8))
+    for byte in bytes {
+      relay.send(client.id, [byte])
+      relay.settle()
+    }
+    #expect(try client.next()?.status == 200)
+  }
+}
