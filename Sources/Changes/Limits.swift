@@ -102,6 +102,30 @@ public enum Limits {
   public static let outboxRecords = 100_000
   /// Bytes of fields that wait in an outbox, its bases included: an agent holds them in memory.
   public static let outboxBytes = 256 << 20
+  /// Edits that time makes with one transaction, where one leads to the next.
+  public static let dueEdits = 100
+  /// A measured offset is written down when it moved by this much, in milliseconds.
+  public static let offsetNoteMilliseconds: Int64 = 500
+  /// Two clocks of one machine that part by more than this, in milliseconds: one has jumped.
+  public static let clockJumpMilliseconds: Int64 = 1_000
+  /// How long a measured relay time is trusted, and when it is measured again before that.
+  public static let clockTrustMilliseconds: Int64 = 30 * 60_000
+  public static let clockMeasureMilliseconds: Int64 = 15 * 60_000
+  /// Measurements of a new socket, of which the best is taken.
+  public static let clockSamples = 4
+  /// The longest `Retry-After` that a device obeys.
+  public static let retryAfterMilliseconds: Int64 = 3_600_000
+  /// From leaving a rung of the ladder to trying it again: first, and at most.
+  public static let probeFirstMilliseconds: Int64 = 60_000
+  public static let probeMilliseconds: Int64 = 30 * 60_000
+  /// What an answer to a long-poll may take beyond its wait.
+  public static let longPollMarginMilliseconds: Int64 = 10_000
+  /// The longest message or body that a device takes: a page of `pageBytes` with all its names.
+  public static let relayMessageBytes = 8 << 20
+  /// The longest keep-alive that a relay may ask for.
+  public static let keepAliveCeilingMilliseconds: Int64 = 300_000
+  /// The time of the last sync is written down at least this often, where nothing else is.
+  public static let syncNoteMilliseconds: Int64 = 600_000
   /// How long a manual sync may take.
   public static let syncMilliseconds: Int64 = 20_000
   /// Parked and undecided records that a status names; beyond it they are counted.

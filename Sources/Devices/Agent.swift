@@ -2,6 +2,11 @@ import Changes
 import Link
 
 /// What runs on each device: edits at once and locally, and sync with the relay behind it.
+///
+/// A plain value: it joins the parts that decide (`SyncEngine`, `Ladder`, `Backoff`, `RelayClock`)
+/// with the uplink and with the jobs of the replica. Its store is reached by jobs alone, which the
+/// driver's worker does in order with `Replica.perform`; so what an agent has reported is durable,
+/// and a new agent over the same store goes on where this one stood.
 public struct Agent: Node {
   public typealias Job = ReplicaJob
   public typealias Outcome = ReplicaOutcome
@@ -9,22 +14,179 @@ public struct Agent: Node {
   public typealias Report = AgentReport
   public typealias News = Never
 
-  private var actions = ActionQueue<NodeAction<ReplicaJob, AgentReport, Never>>()
+  let configuration: AgentConfiguration
+  var random: SeededRandom
+  var actions = ActionQueue<NodeAction<ReplicaJob, AgentReport, Never>>()
+  var engine = SyncEngine()
+  var clock = RelayClock()
+  var ladder: Ladder
+  var backoff = Backoff()
+  var deadlines = AgentDeadlines()
 
-  /// `random` draws the batches' ids and the jitter: seed it from the kernel.
-  public init(_ configuration: AgentConfiguration, random: SeededRandom, at moment: Moment) {
-    precondition(!configuration.transports.isEmpty, "an agent needs a transport")
+  var uplink: Uplink?
+  var output: UplinkOutput
+  /// A socket that is tried beside a lesser transport.
+  var probe: Uplink?
+  var probeOutput: UplinkOutput
+
+  /// nil until the home was read.
+  var home: LoadedHome?
+  var credentials: HomeCredentials?
+  var jobs: [PendingJob] = []
+  var nextJob: UInt64
+  var due = DueTimes()
+  var isNetworkOn = true
+  var isStopping = false
+  var hasStopped = false
+  /// What a person must act on.
+  var failure: String?
+  /// Since when (relay time), and why, there is no sync.
+  var outage: Outage?
+  /// The last refusal that has to be waited out.
+  var pause: Outage?
+  var syncOrders: [SyncOrder] = []
+  var lastSync: Int64?
+  var edits = 0
+  var conflicts = 0
+  var samplesWanted = 0
+  var reported = SyncStatus()
+
+  struct Outage: Hashable, Sendable {
+    var since: Int64
+    var reason: String
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {}
+  struct SyncOrder: Hashable, Sendable {
+    var id: OrderID
+    var deadline: Instant
+  }
+
+  /// `random` draws the batches' ids, masks and jitter: seed it from the kernel.
+  public init(_ configuration: AgentConfiguration, random: SeededRandom, at moment: Moment) {
+    precondition(!configuration.transports.isEmpty, "an agent needs a transport")
+    self.configuration = configuration
+    self.random = random
+    ladder = Ladder(configuration.transports)
+    nextJob = configuration.firstNumber
+    output = UplinkOutput(firstNumber: configuration.firstNumber)
+    // Half of the range each, so that their connections never share a name.
+    probeOutput = UplinkOutput(firstNumber: configuration.firstNumber + 1 << 31)
+    clock.observe(moment)
+    submit(.load, .load, at: moment)
+    // The driver is to take this first action even where nothing happens.
+    deadlines.set(.start, moment.instant)
+  }
+
+  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    clock.observe(moment)
+    if uplink?.owns(id) == true {
+      uplink?.received(id, bytes, at: moment.instant, &output)
+    } else if probe?.owns(id) == true {
+      probe?.received(id, bytes, at: moment.instant, &probeOutput)
+    }
+    settle(at: moment)
+  }
 
   public mutating func handle(
     _ event: NodeEvent<ReplicaOutcome, AgentOrder, Never>, at moment: Moment
-  ) {}
+  ) {
+    clock.observe(moment)
+    switch event {
+    case .opened(let id, _):
+      if uplink?.owns(id) == true { uplink?.opened(id, at: moment.instant, &output) }
+      if probe?.owns(id) == true { probe?.opened(id, at: moment.instant, &probeOutput) }
+    case .drained: break
+    case .closed(let id, let cause):
+      if uplink?.owns(id) == true {
+        uplink?.closed(id, cause, at: moment.instant, &output)
+      } else if probe?.owns(id) == true {
+        probe?.closed(id, cause, at: moment.instant, &probeOutput)
+      }
+    case .finished(let job, let outcome): finished(job, outcome, at: moment)
+    case .ordered(let order): ordered(order, at: moment)
+    case .deadlineReached: expired(at: moment)
+    case .stopping: stop()
+    }
+    settle(at: moment)
+  }
 
   public mutating func nextAction() -> NodeAction<ReplicaJob, AgentReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? { nil }
+  public var nextDeadline: Instant? {
+    guard !hasStopped else { return nil }
+    return [deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline]
+      .compactMap { $0 }.min()
+  }
+
+  /// When a better transport is tried; only beside one that works.
+  private var probeDeadline: Instant? {
+    guard engine.transport != nil, probe == nil else { return nil }
+    return ladder.probeAt
+  }
+
+  // MARK: time
+
+  private mutating func expired(at moment: Moment) {
+    let now = moment.instant
+    uplink?.expired(at: now, &output)
+    probe?.expired(at: now, &probeOutput)
+    for deadline in deadlines.takeExpired(at: now) {
+      switch deadline {
+      case .start: break
+      case .retry: retry(at: moment)
+      case .resume: engine.resume()
+      case .poll: engine.fetchNow()
+      case .measure:
+        uplink?.measureTime(at: now, &output)
+        deadlines.set(.measure, now.advanced(milliseconds: Limits.clockMeasureMilliseconds))
+      case .backlog: if engine.awaitsBacklog { engine.fetchNow() }
+      case .due:
+        submit(
+          .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
+          offer: engine.takeOffer(), at: moment)
+      case .sync: expireSyncOrders(at: moment)
+      }
+    }
+    if let at = probeDeadline, at <= now { startProbe(at: moment) }
+  }
+
+  /// Does what follows from what has happened, until nothing follows any more.
+  mutating func settle(at moment: Moment) {
+    repeat {
+      takeEvents(at: moment)
+      engine.isClockTrusted = clock.reading(at: moment).isTrusted
+      guard let action = engine.next() else { break }
+      perform(action, at: moment)
+    } while true
+    if engine.transport != nil, !engine.isClockTrusted {
+      uplink?.measureTime(at: moment.instant, &output)
+    }
+    flush()
+    planDueEdit(at: moment)
+    completeSyncOrders(at: moment)
+    reportStatus(at: moment)
+    finishStopping()
+  }
+
+  private mutating func flush() {
+    while let action = output.nextAction() ?? probeOutput.nextAction() {
+      switch action {
+      case .open(let id):
+        guard let relay = credentials?.relay else { continue }
+        actions.append(.open(id, relay.peer))
+      case .send(let id, let bytes): actions.append(.send(id, bytes))
+      case .close(let id, let manner): actions.append(.close(id, manner))
+      }
+    }
+  }
+
+  private mutating func planDueEdit(at moment: Moment) {
+    let isConnected = engine.transport != nil
+    let time = isConnected ? due.whileConnected : due.whileOffline
+    guard let time, home != nil, !isStopping, !jobs.contains(where: { $0.kind == .dueEdits })
+    else { return deadlines.clear(.due) }
+    deadlines.set(.due, clock.instant(of: time, at: moment))
+  }
 }

@@ -10,35 +10,84 @@ public struct HTTPCall: Node {
   public typealias Report = HTTPCallReport
   public typealias News = Never
 
-  private var actions = ActionQueue<NodeAction<Never, HTTPCallReport, Never>>()
-
-  public init(_ call: HTTPCallRequest, to relay: RelayAddress, at moment: Moment) {}
-
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {}
-
-  public mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {}
-
-  public mutating func nextAction() -> NodeAction<Never, HTTPCallReport, Never>? {
-    actions.popFirst()
+  private enum Stage {
+    case asking
+    case over
   }
 
-  public var nextDeadline: Instant? { nil }
+  private let relay: RelayAddress
+  private var exchange: HTTPExchange
+  private var output = UplinkOutput(firstNumber: 0)
+  private var stage = Stage.asking
+  private var reports = ActionQueue<NodeAction<Never, HTTPCallReport, Never>>()
+
+  public init(_ call: HTTPCallRequest, to relay: RelayAddress, at moment: Moment) {
+    self.relay = relay
+    exchange = HTTPExchange(to: relay)
+    exchange.ask(
+      HTTPExchange.Request(
+        method: call.method, target: RequestTarget(path: call.path), token: call.token,
+        body: call.body, milliseconds: call.deadlineMilliseconds),
+      at: moment.instant, &output)
+  }
+
+  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    guard exchange.id == id else { return }
+    end(exchange.received(bytes, at: moment.instant, &output))
+  }
+
+  public mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+    switch event {
+    case .opened(let id, _):
+      if exchange.id == id { exchange.opened(at: moment.instant, &output) }
+    case .closed(let id, let cause):
+      if exchange.id == id { end(exchange.closed(cause, at: moment.instant, &output)) }
+    case .deadlineReached: end(exchange.expired(at: moment.instant, &output))
+    case .drained: break
+    case .stopping: end(.unanswered("the call was stopped"))
+    }
+  }
+
+  public mutating func nextAction() -> NodeAction<Never, HTTPCallReport, Never>? {
+    switch output.nextAction() {
+    case .open(let id): .open(id, relay.peer)
+    case .send(let id, let bytes): .send(id, bytes)
+    case .close(let id, let manner): .close(id, manner)
+    case nil: reports.popFirst()
+    }
+  }
+
+  public var nextDeadline: Instant? { exchange.deadline }
+
+  private mutating func end(_ result: HTTPExchange.Result?) {
+    guard let result, case .asking = stage else { return }
+    stage = .over
+    exchange.close(&output)
+    switch result {
+    case .answered(let status, _, let body, _):
+      reports.append(.report(.answered(status: status, body: body)))
+    case .unreachable(let reason):
+      reports.append(.report(.failed(reason: "\(relay.url) cannot be reached: \(reason)")))
+    case .unanswered(let reason):
+      reports.append(.report(.failed(reason: "no answer from \(relay.url): \(reason)")))
+    }
+  }
 }
 
 /// What to ask.
 public struct HTTPCallRequest: Hashable, Sendable {
   public var method: String
-  /// Path and query, percent-encoded.
-  public var target: String
+  /// The path's segments as they are, not percent-encoded: `["v1", "devices"]`.
+  public var path: [String]
   public var token: String?
   /// JSON; nil: no body.
   public var body: [UInt8]?
   /// From the start to the response's last byte.
   public var deadlineMilliseconds = Limits.answerMilliseconds
 
-  public init(_ method: String, _ target: String, token: String? = nil, body: [UInt8]? = nil) {
+  public init(_ method: String, path: [String], token: String? = nil, body: [UInt8]? = nil) {
     self.method = method
-    self.target = target
+    self.path = path
     self.token = token
     self.body = body
   }

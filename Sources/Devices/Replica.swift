@@ -5,17 +5,154 @@ import Storage
 /// transaction each. Knows no network and no clock; everything it does follows from the store and
 /// the jobs.
 public struct Replica<Store: ReplicaStore> {
-  let store: Store
-  let apps: [any App]
+  public let store: Store
+  private var state: ReplicaState
 
   public init(store: Store, apps: [any App]) {
     self.store = store
-    self.apps = apps
+    state = ReplicaState(store: store, apps: apps)
   }
 
-  /// Does one job. What the outcome tells is durable.
-  public mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome {
+  /// Does one job. What the outcome tells is durable; where the store failed, nothing was changed.
+  public mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome { state.perform(job) }
+}
+
+/// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Editing`,
+/// `+Incoming`, `+Outgoing`, `+Stamps`.
+struct ReplicaState {
+  let apps: [any App]
+  var ledger: Ledger
+  var due = DueIndex()
+  var identity: HomeIdentity?
+  var position = ChangePosition.nothing
+  /// The records that the snapshot under way has named.
+  var snapshotKeys: Set<RecordKey> = []
+  /// Records that came while a change of ours was in flight, and wait for its answer. Each once, and
+  /// not more than a batch has.
+  var overtaken: [Record] = []
+  /// Relay time less wall clock, as untrusted stamps in the outbox assume it.
+  var assumedOffset: Int64 = 0
+  var lastSync: Int64?
+  private var isLoaded = false
+
+  static let offsetKey = "clock.offset"
+  static let lastSyncKey = "sync.last"
+
+  init(store: any ReplicaStore, apps: [any App]) {
+    self.apps = apps
+    ledger = Ledger(store: store)
+  }
+
+  var merging: Merging { Merging(apps: apps, device: device) }
+
+  /// Who this device is. Only asked for in a home that has joined.
+  var device: DeviceID { identity?.credentials.device ?? DeviceID(rawValue: 0) }
+
+  mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome {
+    do {
+      if !isLoaded { try load() }
+      var job = job
+      if !job.clock.isMeasured { job.clock.offset = assumedOffset }
+      let result = try run(job)
+      var batch: SaveRequest?
+      if let offer = job.offer, identity != nil { batch = try takeBatch(offer, job.clock) }
+      let changed = try commit()
+      return outcome(.success(result), changed: changed, batch: batch)
+    } catch {
+      // What the transaction had done in memory is not in the store: all of it is read again.
+      isLoaded = false
+      return outcome(.failure(error), changed: [], batch: nil)
+    }
+  }
+
+  private mutating func run(_ job: ReplicaJob) throws(StorageError) -> ReplicaResult {
+    switch job.task {
+    case .load:
+      return .loaded(
+        LoadedHome(
+          identity: identity, position: position,
+          clockOffset: try number(ReplicaState.offsetKey), lastSync: lastSync))
+    case .edit(let order, let request):
+      return .edited(order, try edit(request, job.clock))
+    case .decide(let order, let key, let keepLocal):
+      return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
+    case .makeDueEdits(let isConnected):
+      try makeDueEdits(isConnected: isConnected, job.clock)
+      return .done
+    case .readRecord(let order, let key):
+      let record = try ledger.record(key)
+      return .read(order, [record].compactMap { $0 }.filter { !$0.isDeleted })
+    case .readRecords(let order, let zone, let type):
+      return .read(order, try ledger.store.records(zone: zone, type: type))
+    case .readAll(let order):
+      return .read(order, try ledger.store.allRecords())
+    case .takeBatch:
+      return .done
+    case .apply(let arrivals):
+      try restamp(job.clock)
+      return .applied(try apply(arrivals, job.clock))
+    case .refuseBatch(let id, let refusal):
+      var applied = Applied(position: position)
+      try refuseBatch(id, refusal)
+      try takeOvertaken(&applied)
+      return .applied(applied)
+    case .forgetCursor:
+      forgetCursor()
+      return .applied(Applied(position: position))
+    }
+  }
+
+  /// Writes the transaction, and tells what the screen shows differently now.
+  private mutating func commit() throws(StorageError) -> [Record] {
+    let written = try ledger.commit()
+    var changed: [Record] = []
+    for (key, before, now) in written {
+      due.set(now.flatMap { merging.dueEdit(for: $0) }, for: key)
+      if let record = ReplicaState.shown(before: before, now: now) { changed.append(record) }
+    }
+    return changed
+  }
+
+  /// nil where a person sees no difference.
+  private static func shown(before: Record?, now: Record?) -> Record? {
+    let hadFields = before?.fields != nil
+    guard let now else {
+      guard var gone = before, hadFields else { return nil }
+      gone.fields = nil
+      return gone
+    }
+    if now.isDeleted { return hadFields ? now : nil }
+    let isSame =
+      before?.fields == now.fields && before?.modifiedAt == now.modifiedAt
+      && before?.device == now.device && before?.type == now.type
+    return isSame ? nil : now
+  }
+
+  private mutating func load() throws(StorageError) {
+    try ledger.reload()
+    identity = try ledger.store.identity()
+    position = try ledger.store.cursor().map { .cursor($0) } ?? .nothing
+    snapshotKeys = []
+    overtaken = []
+    assumedOffset = try number(ReplicaState.offsetKey) ?? 0
+    lastSync = try number(ReplicaState.lastSyncKey)
+    due = DueIndex()
+    for record in try ledger.store.allRecords() {
+      guard let edit = merging.dueEdit(for: record) else { continue }
+      due.set(edit, for: record.key)
+    }
+    isLoaded = true
+  }
+
+  private func number(_ key: String) throws(StorageError) -> Int64? {
+    try ledger.store.value(key).flatMap { Int64($0) }
+  }
+
+  private func outcome(
+    _ result: Result<ReplicaResult, StorageError>, changed: [Record], batch: SaveRequest?
+  ) -> ReplicaOutcome {
     ReplicaOutcome(
-      result: .success(.done), changed: [], outbox: OutboxSummary(), due: DueTimes())
+      result: result, changed: changed, batch: batch, outbox: ledger.outbox.summary,
+      due: due.times(on: device.text))
   }
 }

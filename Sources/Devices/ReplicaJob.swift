@@ -5,6 +5,8 @@ import Storage
 /// which it was asked for.
 public struct ReplicaJob: Sendable {
   var task: ReplicaTask
+  /// Freeze the next batch with the same transaction, where nothing is in flight.
+  var offer: BatchOffer?
   /// What time it was when the job was asked for.
   var clock: ClockReading
 }
@@ -14,6 +16,8 @@ public struct ReplicaOutcome: Sendable {
   var result: Result<ReplicaResult, StorageError>
   /// Records that the screen shows differently now, as they stand, deleted ones without fields.
   var changed: [Record]
+  /// The batch to send: what is frozen, or what was frozen just now. Only where one was offered.
+  var batch: SaveRequest?
   var outbox: OutboxSummary
   var due: DueTimes
 }
@@ -27,15 +31,19 @@ enum ReplicaTask: Sendable {
   case readRecord(OrderID, RecordKey)
   case readRecords(OrderID, zone: Name, type: Name)
   case readAll(OrderID)
-  /// The batch that is frozen, or else a new one under this id.
-  case takeBatch(BatchID, BatchBounds)
+  /// Nothing but what the job's offer asks for.
+  case takeBatch
   case apply([Arrival])
   /// The whole batch was turned down.
   case refuseBatch(BatchID, Refusal)
   /// The cursor leads nowhere any more: a snapshot follows.
   case forgetCursor
-  /// The device is in sync as of this relay time.
-  case noteSync(Int64)
+}
+
+/// A new batch, where nothing is in flight.
+struct BatchOffer: Hashable, Sendable {
+  var id: BatchID
+  var bounds: BatchBounds
 }
 
 /// What may go into the next batch.
@@ -56,8 +64,6 @@ enum ReplicaResult: Sendable {
   case loaded(LoadedHome)
   case edited(OrderID, Result<Record, EditFailure>)
   case read(OrderID, [Record])
-  /// nil: nothing waits that may be sent.
-  case batch(SaveRequest?)
   case applied(Applied)
   case done
 }
@@ -65,7 +71,7 @@ enum ReplicaResult: Sendable {
 /// What stands in a home.
 struct LoadedHome: Hashable, Sendable {
   var identity: HomeIdentity?
-  var cursor: ChangeToken?
+  var position: ChangePosition
   /// Relay time less wall clock, as last measured by any process of this home.
   var clockOffset: Int64?
   var lastSync: Int64?
@@ -76,12 +82,14 @@ struct Applied: Hashable, Sendable {
   /// Where the device stands now; in the middle of a snapshot, where that stands.
   var position: ChangePosition
   /// A page did not follow the cursor: what lies between must be fetched.
-  var foundGap: Bool
+  var foundGap = false
   /// Records turned down because their stamp is in the relay's future.
-  var clockAhead: Bool
+  var clockAhead = false
+  /// There was an answer to a batch among them.
+  var hasAnswer = false
   /// Records turned down for now.
   var retryLater: Refusal?
-  var conflicts: Int
+  var conflicts = 0
 }
 
 /// How far a device has read.
@@ -91,6 +99,11 @@ enum ChangePosition: Hashable, Sendable {
   /// In the middle of a snapshot, up to this page's token.
   case snapshot(ChangeToken)
   case cursor(ChangeToken)
+
+  /// nil before and in a snapshot.
+  var cursor: ChangeToken? {
+    if case .cursor(let token) = self { token } else { nil }
+  }
 
   /// What to name as `since`.
   var token: ChangeToken? {
@@ -103,7 +116,7 @@ enum ChangePosition: Hashable, Sendable {
 
 /// The outbox in numbers, for the agent, which does not hold it.
 struct OutboxSummary: Hashable, Sendable {
-  /// Waiting and sent, in zones that are not of interest here.
+  /// Waiting and sent.
   var unsent = 0
   /// The batch that is frozen.
   var frozen: BatchID?
@@ -135,6 +148,8 @@ struct ClockReading: Hashable, Sendable {
   var offset: Int64
   /// The offset was measured, not long ago, and no clock has jumped since.
   var isTrusted: Bool
+  /// Otherwise the offset is what the home remembers, of which the home itself knows best.
+  var isMeasured = true
 
   var relayTime: Int64 { wall + offset }
 }

@@ -1,0 +1,201 @@
+import Changes
+import Link
+import Storage
+
+/// What a person or program asks, and the jobs that come of it.
+extension Agent {
+  /// A job that was given to the driver.
+  struct PendingJob: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+      case load
+      case order(OrderID)
+      case read(OrderID)
+      case dueEdits
+      case sync
+    }
+
+    var id: JobID
+    var kind: Kind
+    var hasOffer: Bool
+  }
+
+  mutating func ordered(_ order: AgentOrder, at moment: Moment) {
+    switch order {
+    case .edit(let id, let request):
+      guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
+      submit(.edit(id, request), .order(id), offer: engine.takeOffer(), at: moment)
+    case .decide(let id, let key, let keepLocal):
+      guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
+      submit(
+        .decide(id, key, keepLocal: keepLocal), .order(id), offer: engine.takeOffer(), at: moment)
+    case .readRecord(let id, let key): submit(.readRecord(id, key), .read(id), at: moment)
+    case .readRecords(let id, let zone, let type):
+      submit(.readRecords(id, zone: zone, type: type), .read(id), at: moment)
+    case .readAll(let id): submit(.readAll(id), .read(id), at: moment)
+    case .readStatus(let id): report(.statusRead(id, status(at: moment)))
+    case .syncNow(let id): syncNow(id, at: moment)
+    case .goOffline:
+      isNetworkOn = false
+      disconnect(because: "the network is switched off", at: moment)
+    case .goOnline:
+      guard !isNetworkOn else { return }
+      isNetworkOn = true
+      ladder.reset()
+      backoff.reset()
+      connect(at: moment)
+    case .stop: stop()
+    }
+  }
+
+  mutating func report(_ report: AgentReport) { actions.append(.report(report)) }
+
+  /// All jobs share a lane, and so are done in order.
+  mutating func submit(
+    _ task: ReplicaTask, _ kind: PendingJob.Kind, offer bounds: BatchBounds? = nil,
+    at moment: Moment
+  ) {
+    let offer = bounds.map { BatchOffer(id: BatchID(random: &random), bounds: $0) }
+    let id = JobID(rawValue: nextJob)
+    nextJob += 1
+    jobs.append(PendingJob(id: id, kind: kind, hasOffer: offer != nil))
+    actions.append(
+      .run(
+        id, .commits,
+        ReplicaJob(task: task, offer: offer, clock: clock.reading(at: moment))))
+  }
+
+  mutating func finished(_ id: JobID, _ outcome: ReplicaOutcome, at moment: Moment) {
+    guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
+    let job = jobs.remove(at: index)
+    due = outcome.due
+    switch outcome.result {
+    case .failure(let error): storeFailed(error, job, at: moment)
+    case .success(let result):
+      var applied: Applied?
+      if case .applied(let found) = result {
+        applied = found
+        conflicts += found.conflicts
+      }
+      if case .loaded(let found) = result { loaded(found, outcome.outbox, at: moment) }
+      engine.finished(
+        offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
+      tell(result)
+      if !outcome.changed.isEmpty { report(.changed(outcome.changed)) }
+      if case .loaded = result { report(.ready(status(at: moment))) }
+    }
+  }
+
+  private mutating func tell(_ result: ReplicaResult) {
+    switch result {
+    case .edited(let order, let edited):
+      if case .success = edited { edits += 1 }
+      report(.edited(order, edited))
+    case .read(let order, let records): report(.read(order, .success(records)))
+    case .loaded, .applied, .done: break
+    }
+  }
+
+  private mutating func loaded(
+    _ found: LoadedHome, _ outbox: OutboxSummary, at moment: Moment
+  ) {
+    let isFirst = home == nil
+    home = found
+    engine.loaded(found.position, outbox)
+    if isFirst {
+      clock.rememberedOffset = found.clockOffset ?? 0
+      lastSync = found.lastSync
+    }
+    failure = nil
+    guard let identity = found.identity else {
+      failure = "this home has not joined an account; join one first"
+      return
+    }
+    guard let relay = RelayAddress(url: identity.relay) else {
+      failure = "\(identity.relay) is not an address of the form http://HOST:PORT; join again"
+      return
+    }
+    credentials = HomeCredentials(
+      relay: relay, account: identity.credentials.account, device: identity.credentials.device,
+      token: identity.credentials.token)
+    connect(at: moment)
+  }
+
+  /// An edit that could not be written is told, and nothing else changes. Where sync itself cannot
+  /// write, it stops, and begins anew from what the store holds.
+  private mutating func storeFailed(_ error: StorageError, _ job: PendingJob, at moment: Moment) {
+    switch job.kind {
+    case .order(let id): report(.edited(id, .failure(.storage(error))))
+    case .read(let id): report(.read(id, .failure(error)))
+    case .load, .dueEdits, .sync: break
+    }
+    let isSync =
+      switch job.kind {
+      case .load, .sync: true
+      case .order, .read, .dueEdits: job.hasOffer
+      }
+    guard isSync else { return }
+    report(.storeFailed(error))
+    disconnect(because: error.description, at: moment)
+    failure = error.description
+    let delay = backoff.next(random: &random)
+    deadlines.set(.retry, moment.instant.advanced(milliseconds: max(delay, 1_000)))
+  }
+
+  // MARK: manual sync
+
+  private mutating func syncNow(_ id: OrderID, at moment: Moment) {
+    guard !isStopping, isNetworkOn else { return report(.synced(id, status(at: moment))) }
+    let deadline = moment.instant.advanced(milliseconds: configuration.syncMilliseconds)
+    syncOrders.append(SyncOrder(id: id, deadline: deadline))
+    deadlines.set(.sync, min(deadline, deadlines[.sync] ?? deadline))
+    engine.tryEverything()
+    guard uplink == nil else { return }
+    backoff.reset()
+    retry(at: moment)
+  }
+
+  mutating func completeSyncOrders(at moment: Moment) {
+    let isDone = engine.isInSync || failure != nil
+    guard isDone, home != nil, !syncOrders.isEmpty, !jobs.contains(where: { $0.kind == .load })
+    else { return }
+    endSyncOrders(at: moment)
+  }
+
+  /// Tells all who wait how it stands now.
+  mutating func endSyncOrders(at moment: Moment) {
+    guard !syncOrders.isEmpty else { return }
+    let ended = syncOrders
+    syncOrders = []
+    deadlines.clear(.sync)
+    let status = status(at: moment)
+    for order in ended { report(.synced(order.id, status)) }
+  }
+
+  mutating func expireSyncOrders(at moment: Moment) {
+    let status = status(at: moment)
+    for order in syncOrders where order.deadline <= moment.instant {
+      report(.synced(order.id, status))
+    }
+    syncOrders.removeAll { $0.deadline <= moment.instant }
+    if let next = syncOrders.map(\.deadline).min() { deadlines.set(.sync, next) }
+  }
+
+  // MARK: the end
+
+  mutating func stop() {
+    guard !isStopping else { return }
+    isStopping = true
+    uplink?.close(&output)
+    probe?.close(&probeOutput)
+    uplink = nil
+    probe = nil
+    engine.offline()
+    for kind in AgentDeadlines.Kind.allCases { deadlines.clear(kind) }
+  }
+
+  mutating func finishStopping() {
+    guard isStopping, !hasStopped, jobs.isEmpty else { return }
+    hasStopped = true
+    report(.stopped)
+  }
+}

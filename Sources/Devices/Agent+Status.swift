@@ -1,0 +1,61 @@
+import Changes
+
+/// What a person is told of the sync.
+extension Agent {
+  func status(at moment: Moment) -> SyncStatus {
+    var status = SyncStatus()
+    let reading = clock.reading(at: moment)
+    status.state = state
+    status.lastSync = lastSync
+    status.transport = engine.transport
+    status.waiting = engine.outbox.unsent
+    status.parked = engine.outbox.parked
+    status.parkedCount = engine.outbox.parkedCount
+    status.asking = engine.outbox.asking
+    status.askingCount = engine.outbox.askingCount
+    status.blockedZones = engine.blockedZones
+    status.clockOffset = clock.isMeasured ? reading.offset : nil
+    status.traffic = traffic
+    return status
+  }
+
+  /// Told when it has changed. The counters and the offset always do, and the time of the last sync
+  /// with every sync; those alone are not told.
+  mutating func reportStatus(at moment: Moment) {
+    if engine.isInSync { lastSync = clock.reading(at: moment).relayTime }
+    guard home != nil, !hasStopped else { return }
+    let now = status(at: moment)
+    var known = reported
+    known.traffic = now.traffic
+    known.lastSync = now.lastSync
+    known.clockOffset = now.clockOffset
+    guard now != known else { return }
+    reported = now
+    report(.status(now))
+  }
+
+  private var state: SyncStatus.State {
+    if hasStopped { return .stopped }
+    if let failure { return .failed(reason: failure) }
+    guard home != nil else { return .starting }
+    if let outage { return .offline(since: outage.since, reason: outage.reason) }
+    if engine.isPaused, let pause { return .offline(since: pause.since, reason: pause.reason) }
+    guard engine.isInSync else { return .syncing }
+    let waitsForPerson =
+      engine.outbox.parkedCount > 0 || engine.outbox.askingCount > 0 || engine.outbox.unsent > 0
+    return waitsForPerson ? .needsPerson : .inSync
+  }
+
+  private var traffic: Traffic {
+    var sum = output.traffic
+    let probed = probeOutput.traffic
+    sum.connections += probed.connections
+    sum.requests += probed.requests
+    sum.messages += probed.messages
+    sum.bytesSent += probed.bytesSent
+    sum.bytesReceived += probed.bytesReceived
+    sum.edits = edits
+    sum.conflicts = conflicts
+    return sum
+  }
+}

@@ -1,0 +1,200 @@
+import Changes
+import Link
+
+/// Connecting, what the uplink tells, and what becomes of its failures.
+extension Agent {
+  mutating func connect(at moment: Moment) {
+    guard isNetworkOn, !isStopping, failure == nil, uplink == nil, let credentials else { return }
+    deadlines.clear(.retry)
+    switch ladder.transport {
+    case .webSocket:
+      uplink = Uplink(
+        SocketUplink(credentials, random: random.branch(), at: moment.instant, &output))
+    case .longPoll, .poll:
+      uplink = Uplink(HTTPUplink(credentials, at: moment.instant, &output))
+    }
+  }
+
+  /// The time for another try has come, or a person asks for one.
+  mutating func retry(at moment: Moment) {
+    deadlines.clear(.retry)
+    guard !jobs.contains(where: { $0.kind == .load }) else { return }
+    if failure != nil || home == nil {
+      // The store is read again: it may be another one now, or be whole again.
+      submit(.load, .load, at: moment)
+    } else {
+      connect(at: moment)
+    }
+  }
+
+  mutating func disconnect(because reason: String, at moment: Moment) {
+    uplink?.close(&output)
+    probe?.close(&probeOutput)
+    uplink = nil
+    probe = nil
+    lost(because: reason, at: moment)
+    deadlines.clear(.retry)
+  }
+
+  mutating func takeEvents(at moment: Moment) {
+    while true {
+      if let event = output.nextEvent() {
+        take(event, at: moment)
+      } else if let event = probeOutput.nextEvent() {
+        takeProbe(event, at: moment)
+      } else {
+        return
+      }
+    }
+  }
+
+  private mutating func take(_ event: UplinkEvent, at moment: Moment) {
+    switch event {
+    case .readyToGreet: uplink?.greet(since: engine.greet(), at: moment.instant, &output)
+    case .online(let newest): online(newest: newest, at: moment)
+    case .clock(let sample):
+      clock.add(sample)
+      samplesWanted -= 1
+      if samplesWanted > 0 { uplink?.measureTime(at: moment.instant, &output) }
+    case .saved(let id, let answer):
+      backoff.reset()
+      engine.saved(id, answer)
+    case .saveRefused(let id, let refusal): engine.saveRefused(id, refusal)
+    case .page(let page, let origin):
+      backoff.reset()
+      if origin != .push, ladder.transport != .webSocket, origin == .longPoll || !isLongPolling {
+        ladder.rungServed()
+      }
+      engine.page(page, origin)
+    case .fetchRefused(let refusal, let origin): engine.fetchRefused(refusal, origin)
+    case .hint(let token): engine.hint(token)
+    case .failed(let failure): failed(failure, at: moment)
+    }
+  }
+
+  private var isLongPolling: Bool { ladder.transport == .longPoll }
+
+  private mutating func online(newest: ChangeToken?, at moment: Moment) {
+    let now = moment.instant
+    outage = nil
+    engine.online(ladder.transport, newest: newest)
+    if ladder.transport == .webSocket {
+      ladder.rungServed()
+      // On a socket the best of several costs next to nothing.
+      samplesWanted = Limits.clockSamples
+      uplink?.measureTime(at: now, &output)
+      deadlines.set(.backlog, now.advanced(milliseconds: Limits.answerMilliseconds))
+    }
+    deadlines.set(.measure, now.advanced(milliseconds: Limits.clockMeasureMilliseconds))
+  }
+
+  private mutating func failed(_ failed: UplinkFailure, at moment: Moment) {
+    uplink = nil
+    lost(because: failed.reason, at: moment)
+    var retryAfter: Int64?
+    switch failed.kind {
+    case .unreachable, .lost: break
+    case .rung: ladder.rungFailed(at: moment.instant)
+    case .refused(let refusal):
+      if refusal.code.advice == .askPerson { return fail(refusal, at: moment) }
+      retryAfter = refusal.retryAfterMilliseconds
+    }
+    let delay = backoff.next(retryAfterMilliseconds: retryAfter, random: &random)
+    deadlines.set(.retry, moment.instant.advanced(milliseconds: delay))
+    endSyncOrders(at: moment)
+  }
+
+  private mutating func lost(because reason: String, at moment: Moment) {
+    engine.offline()
+    for kind in [AgentDeadlines.Kind.resume, .poll, .measure, .backlog] { deadlines.clear(kind) }
+    if let since = outage?.since {
+      outage = Outage(since: since, reason: reason)
+    } else {
+      outage = Outage(since: clock.reading(at: moment).relayTime, reason: reason)
+    }
+  }
+
+  /// Nothing more until a person acts. Nothing is thrown away.
+  private mutating func fail(_ refusal: Refusal, at moment: Moment) {
+    disconnect(because: refusal.detail, at: moment)
+    failure =
+      switch refusal.code {
+      case .badToken:
+        "the relay does not know this device any more (\(refusal.detail)); "
+          + "join the account again, what was not sent is kept"
+      case .planRequired: "the account's plan does not include sync (\(refusal.detail))"
+      default: "\(refusal.code.title): \(refusal.detail)"
+      }
+  }
+
+  // MARK: what the engine wants
+
+  mutating func perform(_ action: SyncEngine.Action, at moment: Moment) {
+    let now = moment.instant
+    switch action {
+    case .takeBatch(let bounds): submit(.takeBatch, .sync, offer: bounds, at: moment)
+    case .apply(let arrivals, let bounds):
+      submit(.apply(arrivals), .sync, offer: bounds, at: moment)
+    case .refuseBatch(let id, let refusal):
+      submit(.refuseBatch(id, refusal), .sync, at: moment)
+    case .forgetCursor: submit(.forgetCursor, .sync, at: moment)
+    case .save(let request): uplink?.save(request, at: now, &output)
+    case .fetch(let since):
+      uplink?.fetch(since: since, at: now, &output)
+      if engine.transport == .poll {
+        deadlines.set(.poll, now.advanced(milliseconds: configuration.pollMilliseconds))
+      }
+    case .wait(let since):
+      uplink?.wait(
+        since: since, milliseconds: configuration.longPollMilliseconds, at: now, &output)
+    case .measureClock:
+      clock.doubt()
+      uplink?.measureTime(at: now, &output)
+    case .pause(let refusal):
+      let delay = backoff.next(
+        retryAfterMilliseconds: refusal.retryAfterMilliseconds, random: &random)
+      deadlines.set(.resume, now.advanced(milliseconds: delay))
+      pause = Outage(
+        since: clock.reading(at: moment).relayTime,
+        reason: refusal.detail.isEmpty ? refusal.code.title : refusal.detail)
+    case .fail(let refusal): fail(refusal, at: moment)
+    }
+  }
+
+  // MARK: a better transport
+
+  mutating func startProbe(at moment: Moment) {
+    guard let better = ladder.better, let credentials else { return }
+    guard better == .webSocket else {
+      // The same requests, one of them held: if it is not answered, the ladder leads down again.
+      ladder.climb(at: moment.instant)
+      deadlines.clear(.poll)
+      return engine.changeTransport(better)
+    }
+    probe = Uplink(
+      SocketUplink(credentials, random: random.branch(), at: moment.instant, &probeOutput))
+  }
+
+  private mutating func takeProbe(_ event: UplinkEvent, at moment: Moment) {
+    switch event {
+    // Not with the cursor: what is on its way by the old transport may move it meanwhile.
+    case .readyToGreet: probe?.greet(since: nil, at: moment.instant, &probeOutput)
+    case .clock(let sample): clock.add(sample)
+    case .online(let newest):
+      uplink?.close(&output)
+      engine.offline()
+      deadlines.clear(.poll)
+      uplink = probe
+      probe = nil
+      ladder.climb(at: moment.instant)
+      online(newest: newest, at: moment)
+    case .failed(let failed):
+      probe = nil
+      if case .refused(let refusal) = failed.kind, refusal.code.advice == .askPerson {
+        return fail(refusal, at: moment)
+      }
+      ladder.probeFailed(at: moment.instant)
+    case .saved, .saveRefused, .page, .fetchRefused, .hint: break
+    }
+  }
+}

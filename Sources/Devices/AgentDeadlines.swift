@@ -1,0 +1,44 @@
+import Changes
+
+/// The moments that an agent waits for, one of each kind. Those of its connections stand with the
+/// uplink.
+struct AgentDeadlines {
+  enum Kind: Int, CaseIterable, Sendable {
+    case start
+    /// Connect again, or read the store again.
+    case retry
+    /// Ask again what was refused for now.
+    case resume
+    case poll
+    /// Ask for the relay's time.
+    case measure
+    /// What was missed should have come by then.
+    case backlog
+    /// An edit that time makes.
+    case due
+    /// The first of the manual syncs should be done by then.
+    case sync
+  }
+
+  private var instants = [Instant?](repeating: nil, count: Kind.allCases.count)
+
+  var next: Instant? { instants.compactMap { $0 }.min() }
+
+  mutating func set(_ kind: Kind, _ instant: Instant) { instants[kind.rawValue] = instant }
+
+  mutating func clear(_ kind: Kind) { instants[kind.rawValue] = nil }
+
+  subscript(kind: Kind) -> Instant? { instants[kind.rawValue] }
+
+  /// Those that have come, the earliest first; they stand no more.
+  mutating func takeExpired(at now: Instant) -> [Kind] {
+    var expired: [(kind: Kind, instant: Instant)] = []
+    for kind in Kind.allCases {
+      guard let instant = instants[kind.rawValue], instant <= now else { continue }
+      expired.append((kind, instant))
+      instants[kind.rawValue] = nil
+    }
+    expired.sort { ($0.instant, $0.kind.rawValue) < ($1.instant, $1.kind.rawValue) }
+    return expired.map(\.kind)
+  }
+}

@@ -1,0 +1,198 @@
+import Changes
+import Link
+
+/// One connection that carries HTTP requests one after another, each with a deadline. Opens itself
+/// when there is something to ask, and stays for the next.
+struct HTTPExchange {
+  struct Request: Hashable, Sendable {
+    var method: String
+    var target: RequestTarget
+    var token: String?
+    var body: [UInt8]?
+    /// From here to the answer's last byte.
+    var milliseconds: Int64
+  }
+
+  enum Result: Hashable, Sendable {
+    /// `sent`: when the request left; for measuring time.
+    case answered(status: Int, headers: HTTPHeaders, body: [UInt8], sent: Instant)
+    case unreachable(String)
+    /// The connection stood, and no answer came.
+    case unanswered(String)
+  }
+
+  private enum Stage {
+    /// → connecting
+    case closed
+    /// → waiting, closed
+    case connecting(Request)
+    /// A connection with nothing to do. → waiting, closed
+    case ready
+    /// → ready, connecting (once, where the connection was used before), closed
+    case waiting(Waiting)
+  }
+
+  private struct Waiting {
+    var request: Request
+    var sent: Instant
+    /// The connection has carried an answer before, so it may have been closed just now, while
+    /// the request was on its way: such a request is sent once more.
+    var isReused: Bool
+    var head: HTTPResponseHead?
+    var body: [UInt8] = []
+    var hasBytes = false
+  }
+
+  private let authority: String
+  private var stage = Stage.closed
+  private var parser = HTTPResponseParser()
+  private(set) var id: ConnectionID?
+  private(set) var deadline: Instant?
+
+  init(to relay: RelayAddress) { authority = relay.authority }
+
+  var isBusy: Bool {
+    switch stage {
+    case .closed, .ready: false
+    case .connecting, .waiting: true
+    }
+  }
+
+  /// Only where it is not busy.
+  mutating func ask(_ request: Request, at now: Instant, _ output: inout UplinkOutput) {
+    precondition(!isBusy, "one request at a time")
+    output.countRequest()
+    deadline = now.advanced(milliseconds: request.milliseconds)
+    if case .ready = stage, let id {
+      send(request, on: id, isReused: true, at: now, &output)
+    } else {
+      connect(for: request, &output)
+    }
+  }
+
+  mutating func opened(at now: Instant, _ output: inout UplinkOutput) {
+    guard case .connecting(let request) = stage, let id else { return }
+    send(request, on: id, isReused: false, at: now, &output)
+  }
+
+  /// nil while the answer is not whole.
+  mutating func received(_ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput)
+    -> Result?
+  {
+    parser.receive(bytes)
+    guard case .waiting(var waiting) = stage else { return nil }
+    waiting.hasBytes = true
+    stage = .waiting(waiting)
+    return advance(&output)
+  }
+
+  /// The far end is gone.
+  mutating func closed(_ cause: CloseCause, at now: Instant, _ output: inout UplinkOutput)
+    -> Result?
+  {
+    defer { if !isBusy { deadline = nil } }
+    id = nil
+    switch stage {
+    case .closed, .ready:
+      stage = .closed
+      return nil
+    case .connecting:
+      stage = .closed
+      return .unreachable(cause.reason)
+    case .waiting(let waiting):
+      if waiting.isReused && !waiting.hasBytes {
+        connect(for: waiting.request, &output)
+        return nil
+      }
+      do {
+        try parser.endOfStream()
+        if let result = advance(&output) { return result }
+      } catch {
+        stage = .closed
+        return .unanswered(error.detail)
+      }
+      stage = .closed
+      return .unanswered(cause.reason)
+    }
+  }
+
+  /// nil before the deadline.
+  mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> Result? {
+    guard let deadline, deadline <= now else { return nil }
+    let wasConnecting = if case .connecting = stage { true } else { false }
+    close(&output)
+    return wasConnecting
+      ? .unreachable("the relay could not be reached in time")
+      : .unanswered("the relay did not answer in time")
+  }
+
+  mutating func close(_ output: inout UplinkOutput) {
+    if let id { output.close(id, .now) }
+    id = nil
+    stage = .closed
+    deadline = nil
+  }
+
+  private mutating func connect(for request: Request, _ output: inout UplinkOutput) {
+    parser = HTTPResponseParser()
+    parser.bodyLimit = Limits.relayMessageBytes
+    id = output.open()
+    stage = .connecting(request)
+  }
+
+  private mutating func send(
+    _ request: Request, on id: ConnectionID, isReused: Bool, at now: Instant,
+    _ output: inout UplinkOutput
+  ) {
+    var headers: HTTPHeaders = ["Accept": "application/json"]
+    if let token = request.token { headers.append("Authorization", "Bearer " + token) }
+    if request.body != nil { headers.append("Content-Type", "application/json") }
+    parser.expectAnswer(to: request.method)
+    output.send(
+      id,
+      HTTPWriter.request(
+        method: request.method, target: request.target, host: authority, headers: headers,
+        body: request.body))
+    stage = .waiting(Waiting(request: request, sent: now, isReused: isReused))
+  }
+
+  private mutating func advance(_ output: inout UplinkOutput) -> Result? {
+    guard case .waiting(var waiting) = stage else { return nil }
+    do {
+      while let event = try parser.next() {
+        switch event {
+        case .head(let head): waiting.head = head
+        case .body(let bytes): waiting.body += bytes
+        case .end: return finish(waiting, &output)
+        }
+      }
+    } catch {
+      close(&output)
+      return .unanswered(error.detail)
+    }
+    stage = .waiting(waiting)
+    return nil
+  }
+
+  private mutating func finish(_ waiting: Waiting, _ output: inout UplinkOutput) -> Result? {
+    guard let head = waiting.head else { return nil }
+    if head.keepsAlive {
+      stage = .ready
+      deadline = nil
+    } else {
+      close(&output)
+    }
+    return .answered(
+      status: head.status, headers: head.headers, body: waiting.body, sent: waiting.sent)
+  }
+}
+
+extension CloseCause {
+  /// For a person.
+  var reason: String {
+    switch self {
+    case .endOfStream: "the relay closed the connection"
+    case .connectFailed(let words), .failed(let words): words
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import Changes
+import Link
+
+/// The way to the relay by HTTP: one connection for what is asked and answered at once, and one on
+/// which a long-poll may wait.
+struct HTTPUplink {
+  /// What is asked on the first connection, one at a time.
+  private enum Call: Hashable {
+    case time
+    case save(SaveRequest)
+    case fetch(since: ChangeToken?)
+  }
+
+  private let home: HomeCredentials
+  private var calls: HTTPExchange
+  private var pending: [Call] = []
+  private var current: Call?
+  private var waiting: HTTPExchange
+  private var isOnline = false
+  private var isOver = false
+
+  /// Asks for the relay's time, which shows that it is there.
+  init(_ home: HomeCredentials, at now: Instant, _ output: inout UplinkOutput) {
+    self.home = home
+    calls = HTTPExchange(to: home.relay)
+    waiting = HTTPExchange(to: home.relay)
+    measureTime(at: now, &output)
+  }
+
+  var deadline: Instant? { [calls.deadline, waiting.deadline].compactMap { $0 }.min() }
+
+  func owns(_ id: ConnectionID) -> Bool { calls.id == id || waiting.id == id }
+
+  // MARK: what the agent asks
+
+  mutating func measureTime(at now: Instant, _ output: inout UplinkOutput) {
+    guard current != .time, !pending.contains(.time) else { return }
+    call(.time, at: now, &output)
+  }
+
+  mutating func save(_ request: SaveRequest, at now: Instant, _ output: inout UplinkOutput) {
+    call(.save(request), at: now, &output)
+  }
+
+  mutating func fetch(since: ChangeToken?, at now: Instant, _ output: inout UplinkOutput) {
+    call(.fetch(since: since), at: now, &output)
+  }
+
+  mutating func wait(
+    since: ChangeToken, milliseconds: Int64, at now: Instant, _ output: inout UplinkOutput
+  ) {
+    guard !isOver else { return }
+    // The wire has whole seconds.
+    let seconds = max(1, milliseconds / 1_000)
+    waiting.ask(
+      HTTPExchange.Request(
+        method: "GET", target: HTTPUplink.changes(since: since, seconds: seconds),
+        token: home.token, milliseconds: seconds * 1_000 + Limits.longPollMarginMilliseconds),
+      at: now, &output)
+  }
+
+  mutating func close(_ output: inout UplinkOutput) {
+    isOver = true
+    calls.close(&output)
+    waiting.close(&output)
+  }
+
+  // MARK: what the driver tells
+
+  mutating func opened(_ id: ConnectionID, at now: Instant, _ output: inout UplinkOutput) {
+    if calls.id == id { calls.opened(at: now, &output) }
+    if waiting.id == id { waiting.opened(at: now, &output) }
+  }
+
+  mutating func received(
+    _ id: ConnectionID, _ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput
+  ) {
+    if calls.id == id {
+      if let result = calls.received(bytes, at: now, &output) { called(result, at: now, &output) }
+    } else if waiting.id == id {
+      if let result = waiting.received(bytes, at: now, &output) { waited(result, &output) }
+    }
+  }
+
+  mutating func closed(
+    _ id: ConnectionID, _ cause: CloseCause, at now: Instant, _ output: inout UplinkOutput
+  ) {
+    if calls.id == id {
+      if let result = calls.closed(cause, at: now, &output) { called(result, at: now, &output) }
+    } else if waiting.id == id {
+      if let result = waiting.closed(cause, at: now, &output) { waited(result, &output) }
+    }
+  }
+
+  mutating func expired(at now: Instant, _ output: inout UplinkOutput) {
+    if let result = calls.expired(at: now, &output) { called(result, at: now, &output) }
+    guard !isOver else { return }
+    if let result = waiting.expired(at: now, &output) { waited(result, &output) }
+  }
+
+  // MARK: calls
+
+  private mutating func call(_ call: Call, at now: Instant, _ output: inout UplinkOutput) {
+    guard !isOver else { return }
+    pending.append(call)
+    callNext(at: now, &output)
+  }
+
+  private mutating func callNext(at now: Instant, _ output: inout UplinkOutput) {
+    guard current == nil, !isOver, !pending.isEmpty else { return }
+    let call = pending.removeFirst()
+    current = call
+    calls.ask(request(call), at: now, &output)
+  }
+
+  private func request(_ call: Call) -> HTTPExchange.Request {
+    let milliseconds = Limits.answerMilliseconds
+    return switch call {
+    case .time:
+      HTTPExchange.Request(
+        method: "GET", target: RequestTarget(path: ["v1", "time"]), token: nil,
+        milliseconds: isOnline ? milliseconds : Limits.connectMilliseconds)
+    case .save(let save):
+      HTTPExchange.Request(
+        method: "POST", target: RequestTarget(path: ["v1", "zones", save.zone.text, "records"]),
+        token: home.token, body: save.encodedBody(), milliseconds: milliseconds)
+    case .fetch(let since):
+      HTTPExchange.Request(
+        method: "GET", target: HTTPUplink.changes(since: since, seconds: nil), token: home.token,
+        milliseconds: milliseconds)
+    }
+  }
+
+  private static func changes(since: ChangeToken?, seconds: Int64?) -> RequestTarget {
+    var query: [RequestTarget.QueryItem] = []
+    if let since { query.append(RequestTarget.QueryItem(name: "since", value: since.text)) }
+    if let seconds { query.append(RequestTarget.QueryItem(name: "wait", value: String(seconds))) }
+    return RequestTarget(path: ["v1", "changes"], query: query)
+  }
+
+  private mutating func called(
+    _ result: HTTPExchange.Result, at now: Instant, _ output: inout UplinkOutput
+  ) {
+    guard let call = current else { return }
+    current = nil
+    switch result {
+    case .unreachable(let reason): return fail(.unreachable, reason, &output)
+    case .unanswered(let reason): return fail(isOnline ? .lost : .rung, reason, &output)
+    case .answered(let status, let headers, let body, let sent):
+      do {
+        if try take(call, status, body, sent: sent, at: now, &output) {
+          return callNext(at: now, &output)
+        }
+      } catch {
+        return fail(.rung, "what answered is no relay: \(error.detail)", &output)
+      }
+      refused(call, Refusal.told(status: status, headers: headers, body: body), &output)
+    }
+    callNext(at: now, &output)
+  }
+
+  /// Whether it was the answer that was asked for.
+  private mutating func take(
+    _ call: Call, _ status: Int, _ body: [UInt8], sent: Instant, at now: Instant,
+    _ output: inout UplinkOutput
+  ) throws(Refusal) -> Bool {
+    switch call {
+    case .time:
+      guard status == 200 else { return false }
+      let time = try TimeAnswer.decoded(body: body).time
+      output.tell(.clock(RelayClock.Sample(sent: sent, received: now, relayTime: time)))
+      if !isOnline { output.tell(.online(newest: nil)) }
+      isOnline = true
+    case .save(let request):
+      // An atomic batch that failed answers 409, with the results in it.
+      guard status == 200 || status == 409 else { return false }
+      output.tell(.saved(request.id, try SaveAnswer.decoded(body: body)))
+    case .fetch:
+      guard status == 200 else { return false }
+      output.tell(.page(try ChangePage.decoded(body: body), .fetch))
+    }
+    return true
+  }
+
+  private mutating func refused(
+    _ call: Call, _ refusal: Refusal, _ output: inout UplinkOutput
+  ) {
+    switch call {
+    case .time: fail(.refused(refusal), refusal.detail, &output)
+    case .save(let request): output.tell(.saveRefused(request.id, refusal))
+    case .fetch: output.tell(.fetchRefused(refusal, .fetch))
+    }
+  }
+
+  private mutating func waited(_ result: HTTPExchange.Result, _ output: inout UplinkOutput) {
+    switch result {
+    case .unreachable(let reason): fail(.unreachable, reason, &output)
+    case .unanswered(let reason): fail(.rung, reason, &output)
+    case .answered(let status, let headers, let body, _):
+      guard status == 200 else {
+        let refusal = Refusal.told(status: status, headers: headers, body: body)
+        return output.tell(.fetchRefused(refusal, .longPoll))
+      }
+      do {
+        output.tell(.page(try ChangePage.decoded(body: body), .longPoll))
+      } catch {
+        fail(.rung, "what answered is no relay: \(error.detail)", &output)
+      }
+    }
+  }
+
+  private mutating func fail(
+    _ kind: UplinkFailure.Kind, _ reason: String, _ output: inout UplinkOutput
+  ) {
+    guard !isOver else { return }
+    close(&output)
+    output.tell(.failed(UplinkFailure(kind: kind, reason: reason)))
+  }
+}
+
+extension Refusal {
+  /// What an answer other than the one asked for says, with what its header adds.
+  static func told(status: Int, headers: HTTPHeaders, body: [UInt8]) -> Refusal {
+    var refusal = Refusal.decoded(problem: body, status: status)
+    if refusal.retryAfterMilliseconds == nil, let text = headers["Retry-After"],
+      let seconds = Int64(text), seconds >= 0, seconds < 1_000_000
+    {
+      refusal.retryAfterMilliseconds = seconds * 1_000
+    }
+    return refusal
+  }
+}

@@ -1,0 +1,93 @@
+import Changes
+import Storage
+
+/// Asks the apps' rules what becomes of a conflict. Where no app knows the record's type, the newer
+/// version stands, and a change outlives a delete: such an edit was made by another version of the
+/// program, which knew it.
+struct Merging: Sendable {
+  let apps: [any App]
+  let device: DeviceID
+
+  /// `local` and what it was made on, against the relay's version.
+  func resolve(_ local: OutboxEntry, _ server: Record) -> Resolution {
+    let type = local.fields == nil ? server.type : local.type
+    guard let resolver = resolver(zone: local.key.zone, type: type),
+      let conflict = conflict(local, server)
+    else { return newer(local, server) }
+    return resolver.resolve(conflict)
+  }
+
+  /// What time will make of a record.
+  func dueEdit(for record: Record) -> DueEdit? {
+    guard !record.isDeleted else { return nil }
+    for app in apps where app.zone == record.zone {
+      if let due = app.dueEdit(for: record) { return due }
+    }
+    return nil
+  }
+
+  /// The fields of an entry whose stamp moves from `from` to `to`.
+  func restamped(_ entry: OutboxEntry, to: Int64) -> [UInt8]? {
+    guard let bytes = entry.fields, let fields = Merging.value(bytes),
+      let app = apps.first(where: {
+        $0.zone == entry.key.zone && $0.resolver(for: entry.type) != nil
+      })
+    else { return entry.fields }
+    let moved = app.restamped(
+      fields, of: entry.type, base: entry.base?.fields.flatMap { Merging.value($0) },
+      from: entry.modifiedAt, to: to)
+    return moved == fields ? bytes : moved.serialized()
+  }
+
+  /// Equal as JSON.
+  static func equal(_ left: [UInt8]?, _ right: [UInt8]?) -> Bool {
+    guard let left, let right else { return left == nil && right == nil }
+    if left == right { return true }
+    guard let leftValue = value(left), let rightValue = value(right) else { return false }
+    return leftValue == rightValue
+  }
+
+  static func value(_ bytes: [UInt8]) -> JSONValue? {
+    do { return try JSONValue(parsing: bytes) } catch { return nil }
+  }
+
+  private func resolver(zone: Name, type: Name) -> (any Resolver)? {
+    for app in apps where app.zone == zone {
+      if let resolver = app.resolver(for: type) { return resolver }
+    }
+    return nil
+  }
+
+  /// nil where the fields of one of them are no JSON.
+  private func conflict(_ local: OutboxEntry, _ server: Record) -> Conflict? {
+    guard let localVersion = version(local.record(by: device, tag: 0)),
+      let serverVersion = version(server)
+    else { return nil }
+    return Conflict(
+      base: local.base.flatMap { version($0) }, local: localVersion, server: serverVersion)
+  }
+
+  private func version(_ record: Record) -> Version? {
+    var fields: JSONValue?
+    if let bytes = record.fields {
+      guard let value = Merging.value(bytes) else { return nil }
+      fields = value
+    }
+    return Version(
+      name: record.name.text, fields: fields, modifiedAt: record.modifiedAt,
+      device: record.device.text)
+  }
+
+  private func newer(_ local: OutboxEntry, _ server: Record) -> Resolution {
+    let localWins =
+      if (local.fields == nil) != server.isDeleted {
+        local.fields != nil
+      } else {
+        (local.modifiedAt, device) > (server.modifiedAt, server.device)
+      }
+    let bytes = localWins ? local.fields : server.fields
+    guard let bytes else { return .merged(fields: nil, copies: []) }
+    guard let value = Merging.value(bytes) else { return .ask }
+    return .merged(fields: value, copies: [])
+  }
+}

@@ -1,0 +1,146 @@
+import Changes
+import Storage
+
+/// The local changes that the relay has not acknowledged, as the store holds them, kept in memory on
+/// the worker's side. Follows the store's writes and decides nothing.
+struct Outbox {
+  /// By number, oldest first.
+  private(set) var entries: [OutboxEntry] = []
+  private var numbers: [RecordKey: [Int64]] = [:]
+  /// Bytes of fields, bases included.
+  private(set) var bytes = 0
+  private var waiting: [OutboxSummary.ZoneCount] = []
+  private var frozen: [Int64] = []
+  private var parked: [Int64] = []
+  private var asking: [Int64] = []
+  private(set) var untrustedCount = 0
+  private(set) var nextNumber: Int64 = 1
+
+  init() {}
+
+  init(_ entries: [OutboxEntry]) {
+    for entry in entries { put(entry) }
+  }
+
+  func entry(_ number: Int64) -> OutboxEntry? {
+    let index = position(of: number)
+    guard index < entries.count, entries[index].number == number else { return nil }
+    return entries[index]
+  }
+
+  /// What stands in flight of this record.
+  func sent(_ key: RecordKey) -> OutboxEntry? { first(key) { $0.isSent } }
+
+  /// What later edits of this record are folded into.
+  func open(_ key: RecordKey) -> OutboxEntry? { first(key) { !$0.isSent } }
+
+  func holds(_ key: RecordKey) -> Bool { numbers[key] != nil }
+
+  /// The batch that waits for its answer, and its entries.
+  var frozenBatch: (id: BatchID, entries: [OutboxEntry])? {
+    let entries = frozen.compactMap { entry($0) }
+    guard let first = entries.first, case .sent(let id) = first.state else { return nil }
+    return (id, entries)
+  }
+
+  var summary: OutboxSummary {
+    var summary = OutboxSummary()
+    summary.unsent = waiting.reduce(frozen.count) { $0 + $1.count }
+    summary.frozen = frozenBatch?.id
+    summary.waiting = waiting
+    summary.parkedCount = parked.count
+    for number in parked.prefix(Limits.statusRecords) {
+      guard let entry = entry(number), case .parked(let refusal) = entry.state else { continue }
+      summary.parked.append(SyncStatus.Parked(key: entry.key, refusal: refusal))
+    }
+    summary.askingCount = asking.count
+    summary.asking = asking.prefix(Limits.statusRecords).compactMap { entry($0)?.key }
+    return summary
+  }
+
+  /// A number for a new entry.
+  mutating func takeNumber() -> Int64 {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  mutating func put(_ entry: OutboxEntry) {
+    remove(entry.number)
+    entries.insert(entry, at: position(of: entry.number))
+    numbers[entry.key, default: []].append(entry.number)
+    nextNumber = max(nextNumber, entry.number + 1)
+    bytes += entry.bytes
+    count(entry, by: 1)
+  }
+
+  mutating func remove(_ number: Int64) {
+    guard let old = entry(number) else { return }
+    entries.remove(at: position(of: number))
+    numbers[old.key]?.removeAll { $0 == number }
+    if numbers[old.key]?.isEmpty == true { numbers[old.key] = nil }
+    bytes -= old.bytes
+    count(old, by: -1)
+  }
+
+  private func first(_ key: RecordKey, where matches: (OutboxEntry) -> Bool) -> OutboxEntry? {
+    guard let numbers = numbers[key] else { return nil }
+    for number in numbers {
+      if let entry = entry(number), matches(entry) { return entry }
+    }
+    return nil
+  }
+
+  private mutating func count(_ entry: OutboxEntry, by step: Int) {
+    if !entry.isStampTrusted { untrustedCount += step }
+    switch entry.state {
+    case .waiting: countWaiting(entry.key.zone, by: step)
+    case .sent: Outbox.note(entry.number, in: &frozen, by: step)
+    case .parked: Outbox.note(entry.number, in: &parked, by: step)
+    case .asking: Outbox.note(entry.number, in: &asking, by: step)
+    }
+  }
+
+  private mutating func countWaiting(_ zone: Name, by step: Int) {
+    if let index = waiting.firstIndex(where: { $0.zone == zone }) {
+      waiting[index].count += step
+      if waiting[index].count == 0 { waiting.remove(at: index) }
+    } else {
+      let index = waiting.firstIndex { zone < $0.zone } ?? waiting.endIndex
+      waiting.insert(OutboxSummary.ZoneCount(zone: zone, count: step), at: index)
+    }
+  }
+
+  private static func note(_ number: Int64, in numbers: inout [Int64], by step: Int) {
+    if step > 0 {
+      numbers.insert(number, at: numbers.firstIndex { number < $0 } ?? numbers.endIndex)
+    } else {
+      numbers.removeAll { $0 == number }
+    }
+  }
+
+  /// Where the entry of this number is, or belongs.
+  private func position(of number: Int64) -> Int {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+extension OutboxEntry {
+  var isSent: Bool {
+    if case .sent = state { true } else { false }
+  }
+
+  var bytes: Int { (fields?.count ?? 0) + (base?.fields?.count ?? 0) }
+
+  /// The record as this entry makes it, by `device`, at `tag`.
+  func record(by device: DeviceID, tag: ChangeTag) -> Record {
+    Record(
+      zone: key.zone, name: key.name, type: type, fields: fields, modifiedAt: modifiedAt,
+      device: device, tag: tag)
+  }
+}

@@ -1,0 +1,124 @@
+import Changes
+import Storage
+
+/// What the relay answered to a batch.
+extension ReplicaState {
+  mutating func apply(_ id: BatchID, _ answer: SaveAnswer, _ applied: inout Applied)
+    throws(StorageError)
+  {
+    guard let frozen = ledger.outbox.frozenBatch, frozen.id == id else { return }
+    applied.hasAnswer = true
+    var unanswered = frozen.entries
+    for result in answer.results {
+      guard let index = unanswered.firstIndex(where: { $0.key.name == result.name }) else {
+        continue
+      }
+      let entry = unanswered.remove(at: index)
+      switch result {
+      case .saved(_, let tag): try acknowledge(entry, tag)
+      case .conflict(_, let server): try conflict(entry, server, &applied)
+      case .refused(_, let refusal): refuse(entry, refusal, &applied)
+      }
+    }
+    // An answer that leaves some out is no answer for those: they go again.
+    for entry in unanswered { reopen(entry) }
+  }
+
+  /// The whole batch was turned down.
+  mutating func refuseBatch(_ id: BatchID, _ refusal: Refusal) throws(StorageError) {
+    guard let frozen = ledger.outbox.frozenBatch, frozen.id == id else { return }
+    let isOneThing = frozen.entries.count == 1 || frozen.entries.first?.group != nil
+    let isTheirs = refusal.blamesContent
+    for entry in frozen.entries {
+      if isTheirs && isOneThing {
+        park(entry, refusal)
+      } else {
+        reopen(entry, trusted: refusal.code != .clockAhead)
+      }
+    }
+  }
+
+  private mutating func acknowledge(_ entry: OutboxEntry, _ tag: ChangeTag) throws(StorageError) {
+    ledger.remove(entry)
+    let saved = entry.record(by: device, tag: tag)
+    guard var later = ledger.outbox.open(entry.key) else { return try ledger.put(saved) }
+    later.base = saved
+    ledger.put(later)
+    try ledger.put(later.record(by: device, tag: tag))
+  }
+
+  private mutating func conflict(
+    _ entry: OutboxEntry, _ server: Record, _ applied: inout Applied
+  ) throws(StorageError) {
+    let isOwn =
+      server.device == device && server.modifiedAt == entry.modifiedAt && server.tag > 0
+    if isOwn { return try acknowledge(entry, server.tag) }
+    var server = server
+    // A conflict with a tombstone that is no longer kept names no zone or type worth keeping.
+    if server.tag == 0 { server.type = entry.type }
+    let open = reopen(entry)
+    try settle(open, server, &applied)
+  }
+
+  private mutating func refuse(
+    _ entry: OutboxEntry, _ refusal: Refusal, _ applied: inout Applied
+  ) {
+    switch refusal.code.advice {
+    case .stampAnew:
+      applied.clockAhead = true
+      reopen(entry, trusted: false)
+    case .fetchFirst: reopen(entry)
+    case .retry:
+      applied.retryLater = refusal
+      reopen(entry)
+    case .askPerson, .park, .fixRequest: park(entry, refusal)
+    }
+  }
+
+  /// Takes an entry back that did not land. An edit made on top of it replaces it: nobody else has
+  /// seen it, so that edit was made on what this one was made on.
+  @discardableResult
+  private mutating func reopen(_ entry: OutboxEntry, trusted: Bool = true) -> OutboxEntry {
+    var open = entry
+    open.state = .waiting
+    open.isStampTrusted = trusted
+    if let later = ledger.outbox.open(entry.key) {
+      ledger.remove(entry)
+      open = later
+      open.base = entry.base
+      open.group = entry.group
+    }
+    ledger.put(open)
+    return open
+  }
+
+  /// Refused for good: it waits for the person. An edit made on top of it gets its own try.
+  private mutating func park(_ entry: OutboxEntry, _ refusal: Refusal) {
+    guard ledger.outbox.open(entry.key) == nil else {
+      reopen(entry)
+      return
+    }
+    var parked = entry
+    parked.state = .parked(refusal)
+    parked.group = nil
+    ledger.put(parked)
+  }
+}
+
+extension MutationResult {
+  var name: Name {
+    switch self {
+    case .saved(let name, _), .conflict(let name, _), .refused(let name, _): name
+    }
+  }
+}
+
+extension Refusal {
+  /// The batch's content is at fault, so that the same again would be refused again.
+  var blamesContent: Bool {
+    switch code.advice {
+    case .park, .fixRequest: code != .batchMismatch
+    case .retry, .fetchFirst, .stampAnew, .askPerson: false
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import Changes
+import Storage
+
+/// Local first: an edit stands in the records and in the outbox with one transaction, and the
+/// network is not asked.
+extension ReplicaState {
+  mutating func edit(_ request: EditRequest, _ clock: ClockReading) throws(StorageError)
+    -> Result<Record, EditFailure>
+  {
+    guard identity != nil else { return .failure(.notJoined) }
+    try restamp(clock)
+    let held = try ledger.record(request.key)
+    let current = held.flatMap { $0.isDeleted ? nil : $0 }
+    let stamp = stamp(after: held, clock)
+    let value: JSONValue?
+    do {
+      value = try request.make(EditContext(current: current, stamp: stamp, device: device))
+    } catch {
+      return .failure(.refused(error))
+    }
+    if value == nil && current == nil {
+      return .failure(.refused(EditRefusal("there is no record of that name to delete")))
+    }
+    let fields = value?.serialized()
+    if let failure = failure(of: fields, for: request.key) { return .failure(failure) }
+    return .success(
+      try change(
+        request.key, type: value == nil ? held?.type ?? request.type : request.type,
+        fields: fields, stamp: stamp, clock))
+  }
+
+  /// A person's answer to a conflict that waits for one.
+  mutating func decide(_ key: RecordKey, keepLocal: Bool, _ clock: ClockReading)
+    throws(StorageError) -> Result<Record, EditFailure>
+  {
+    guard var entry = ledger.outbox.open(key), case .asking(let server) = entry.state else {
+      return .failure(.nothingToDecide)
+    }
+    guard keepLocal else {
+      ledger.remove(entry)
+      try ledger.put(server)
+      return .success(server)
+    }
+    // The decision is a new act, made having seen both versions.
+    noteUntrusted(clock)
+    entry.modifiedAt = max(clock.relayTime, max(entry.modifiedAt, server.modifiedAt) + 1)
+    entry.isStampTrusted = clock.isTrusted
+    entry.base = server
+    entry.state = .waiting
+    ledger.put(entry)
+    let record = entry.record(by: device, tag: server.tag)
+    try ledger.put(record)
+    return .success(record)
+  }
+
+  /// Makes the edits whose time has come, one after the other where one leads to the next.
+  mutating func makeDueEdits(isConnected: Bool, _ clock: ClockReading) throws(StorageError) {
+    guard identity != nil else { return }
+    try restamp(clock)
+    for _ in 0..<Limits.dueEdits {
+      guard let (mark, time) = due.first(on: device.text, isConnected: isConnected),
+        time <= clock.relayTime
+      else { return }
+      guard let held = try ledger.record(mark.key), let edit = merging.dueEdit(for: held) else {
+        due.set(nil, for: mark.key)
+        continue
+      }
+      let fields = edit.fields.serialized()
+      guard failure(of: fields, for: mark.key) == nil else {
+        // There is no room: the edit is made when this record is next looked at.
+        due.set(nil, for: mark.key)
+        continue
+      }
+      let record = try change(
+        mark.key, type: held.type, fields: fields, stamp: stamp(after: held, clock), clock)
+      let next = merging.dueEdit(for: record)
+      // An edit that leads to itself would be made for ever.
+      due.set(next == edit ? nil : next, for: mark.key)
+    }
+  }
+
+  /// Writes a local change: into the entry that is open, or into a new one.
+  private mutating func change(
+    _ key: RecordKey, type: Name, fields: [UInt8]?, stamp: Int64, _ clock: ClockReading
+  ) throws(StorageError) -> Record {
+    noteUntrusted(clock)
+    let held = try ledger.record(key)
+    let sent = ledger.outbox.sent(key)
+    var entry: OutboxEntry
+    if let open = ledger.outbox.open(key) {
+      entry = open
+      if case .parked = open.state { entry.state = .waiting }
+    } else {
+      entry = OutboxEntry(
+        number: ledger.takeNumber(), key: key, type: type, fields: nil, modifiedAt: stamp,
+        isStampTrusted: clock.isTrusted, base: sent?.record(by: device, tag: 0) ?? held,
+        state: .waiting)
+    }
+    entry.type = type
+    entry.fields = fields
+    entry.modifiedAt = stamp
+    entry.isStampTrusted = clock.isTrusted
+    let record = entry.record(by: device, tag: held?.tag ?? 0)
+    if fields == nil, entry.base == nil, sent == nil, entry.state == .waiting {
+      // Made and deleted before anyone heard of it.
+      ledger.remove(entry)
+      try ledger.removeRecord(key)
+      return record
+    }
+    ledger.put(entry)
+    try ledger.put(record)
+    return record
+  }
+
+  private mutating func noteUntrusted(_ clock: ClockReading) {
+    if !clock.isTrusted { noteOffset(clock) }
+  }
+
+  /// Why a change to these fields cannot be kept; nil where it can.
+  private func failure(of fields: [UInt8]?, for key: RecordKey) -> EditFailure? {
+    let count = fields?.count ?? 0
+    if count > Limits.recordBytes { return .tooLarge(bytes: count) }
+    if let fields, fields.first != UInt8(ascii: "{") {
+      return .refused(EditRefusal("a record's fields must be a JSON object"))
+    }
+    let outbox = ledger.outbox
+    if outbox.open(key) == nil, outbox.entries.count >= Limits.outboxRecords { return .outboxFull }
+    if outbox.bytes + count > Limits.outboxBytes { return .outboxFull }
+    return nil
+  }
+}

@@ -1,0 +1,53 @@
+import Changes
+import Storage
+
+/// Stamps are relay time. An edit made while that was not known carries a guess, and is stamped
+/// anew before it is sent.
+extension ReplicaState {
+  /// A stamp for a new edit: later than all that was seen of the record, however wrong the clock.
+  func stamp(after held: Record?, _ clock: ClockReading) -> Int64 {
+    guard let held else { return clock.relayTime }
+    return max(clock.relayTime, held.modifiedAt + 1)
+  }
+
+  /// Remembers by which offset untrusted stamps are made, so that they can be corrected by the
+  /// difference to the true one.
+  mutating func noteOffset(_ clock: ClockReading) {
+    guard clock.offset != assumedOffset else { return }
+    // A trusted offset wanders by a few milliseconds; each of those is not worth a write.
+    let isClose = abs(clock.offset - assumedOffset) < Limits.offsetNoteMilliseconds
+    guard !(clock.isTrusted && isClose) else { return }
+    assumedOffset = clock.offset
+    ledger.setValue(ReplicaState.offsetKey, clock.offset)
+  }
+
+  /// Corrects the stamps that were guesses, now that relay time is known, and those that lie in the
+  /// relay's future. What is in flight stays as it is.
+  mutating func restamp(_ clock: ClockReading) throws(StorageError) {
+    guard clock.isTrusted else { return }
+    if ledger.outbox.untrustedCount > 0 {
+      let shift = clock.offset - assumedOffset
+      for entry in ledger.outbox.entries where !entry.isStampTrusted && !entry.isSent {
+        try restamp(entry, shift: shift, clock)
+      }
+    }
+    noteOffset(clock)
+  }
+
+  private mutating func restamp(_ old: OutboxEntry, shift: Int64, _ clock: ClockReading)
+    throws(StorageError)
+  {
+    let seen = [old.base?.modifiedAt, ledger.outbox.sent(old.key)?.modifiedAt].compactMap { $0 }
+    var stamp = min(old.modifiedAt + shift, clock.relayTime)
+    if let newest = seen.max() { stamp = max(stamp, newest + 1) }
+    var entry = old
+    entry.isStampTrusted = true
+    if stamp != old.modifiedAt {
+      entry.fields = merging.restamped(old, to: stamp)
+      entry.modifiedAt = stamp
+      let tag = try ledger.record(old.key)?.tag ?? 0
+      try ledger.put(entry.record(by: device, tag: tag))
+    }
+    ledger.put(entry)
+  }
+}

@@ -1,0 +1,235 @@
+import Changes
+import Link
+
+/// The life of one WebSocket to the relay, from connecting to its end. Knows messages, not what
+/// they mean for the replica.
+struct SocketUplink {
+  enum Stage {
+    /// → handshaking, over
+    case connecting
+    /// → greeting, over
+    case handshaking(HTTPResponseParser, key: String)
+    /// The socket stands; `hello` was sent at this instant, or is about to be. → online, over
+    case greeting(WebSocketReader, helloSent: Instant?)
+    /// → over
+    case online(WebSocketReader)
+    case over
+  }
+
+  let id: ConnectionID
+  let home: HomeCredentials
+  var stage = Stage.connecting
+  var random: SeededRandom
+  /// For connecting, handshake and welcome; afterwards, for hearing anything at all.
+  var stageDeadline: Instant?
+  var keepAliveMilliseconds = Limits.keepAliveMilliseconds
+  var unansweredSave: BatchID?
+  var unansweredFetch: String?
+  var unansweredTime: (id: String, sent: Instant)?
+  var answerDeadline: Instant?
+  private var nextRequest: UInt64 = 0
+  /// What the relay complained of last, for the close that may follow.
+  var blame: Refusal?
+
+  init(
+    _ home: HomeCredentials, random: SeededRandom, at now: Instant, _ output: inout UplinkOutput
+  ) {
+    self.home = home
+    self.random = random
+    id = output.open()
+    stageDeadline = now.advanced(milliseconds: Limits.connectMilliseconds)
+  }
+
+  var deadline: Instant? { [stageDeadline, answerDeadline].compactMap { $0 }.min() }
+
+  // MARK: what the driver tells
+
+  mutating func opened(at now: Instant, _ output: inout UplinkOutput) {
+    guard case .connecting = stage else { return }
+    var nonce: [UInt8] = []
+    for _ in 0..<16 { nonce.append(UInt8.random(in: 0...255, using: &random)) }
+    let key = WebSocketHandshake.key(nonce: nonce)
+    var headers = WebSocketHandshake.offer(key: key)
+    headers.append("Authorization", "Bearer " + home.token)
+    var parser = HTTPResponseParser()
+    parser.expectAnswer(to: "GET")
+    output.countRequest()
+    output.send(
+      id,
+      HTTPWriter.request(
+        method: "GET", target: RequestTarget(path: ["v1", "socket"]), host: home.relay.authority,
+        headers: headers))
+    stage = .handshaking(parser, key: key)
+    stageDeadline = now.advanced(milliseconds: Limits.helloMilliseconds)
+  }
+
+  mutating func received(_ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput) {
+    switch stage {
+    case .connecting, .over: return
+    case .handshaking(var parser, let key):
+      stage = .over
+      parser.receive(bytes)
+      stage = .handshaking(parser, key: key)
+      readHandshake(at: now, &output)
+    case .greeting(var reader, let helloSent):
+      stage = .over
+      reader.receive(bytes)
+      stage = .greeting(reader, helloSent: helloSent)
+      readFrames(at: now, &output)
+    case .online(var reader):
+      stage = .over
+      reader.receive(bytes)
+      stage = .online(reader)
+      stageDeadline = now.advanced(milliseconds: 2 * keepAliveMilliseconds)
+      readFrames(at: now, &output)
+    }
+  }
+
+  mutating func closed(_ cause: CloseCause, _ output: inout UplinkOutput) {
+    switch stage {
+    case .over: return
+    case .connecting: end(.unreachable, cause.reason, isClosed: true, &output)
+    case .handshaking, .greeting: end(.rung, cause.reason, isClosed: true, &output)
+    case .online: end(.lost, cause.reason, isClosed: true, &output)
+    }
+  }
+
+  mutating func expired(at now: Instant, _ output: inout UplinkOutput) {
+    guard let deadline, deadline <= now else { return }
+    switch stage {
+    case .over: return
+    case .connecting: end(.unreachable, "the relay could not be reached in time", &output)
+    case .handshaking, .greeting:
+      end(.rung, "the relay did not answer the WebSocket's opening in time", &output)
+    case .online:
+      let isSilence = stageDeadline == deadline
+      end(
+        .lost, isSilence ? "nothing was heard of the relay" : "the relay did not answer in time",
+        &output)
+    }
+  }
+
+  // MARK: what the agent asks
+
+  /// The first message. `since`: where the device stands; what was missed comes by itself then.
+  mutating func greet(since: ChangeToken?, at now: Instant, _ output: inout UplinkOutput) {
+    guard case .greeting(let reader, nil) = stage else { return }
+    stage = .greeting(reader, helloSent: now)
+    send(.hello(token: nil, since: since), &output)
+  }
+
+  mutating func save(_ request: SaveRequest, at now: Instant, _ output: inout UplinkOutput) {
+    unansweredSave = request.id
+    awaitAnswer(at: now)
+    send(.save(request), &output)
+  }
+
+  mutating func fetch(since: ChangeToken?, at now: Instant, _ output: inout UplinkOutput) {
+    let request = takeRequestID()
+    unansweredFetch = request
+    awaitAnswer(at: now)
+    send(.fetch(id: request, FetchQuery(since: since)), &output)
+  }
+
+  mutating func measureTime(at now: Instant, _ output: inout UplinkOutput) {
+    guard unansweredTime == nil, case .online = stage else { return }
+    let request = takeRequestID()
+    unansweredTime = (request, now)
+    awaitAnswer(at: now)
+    send(.time(id: request, t0: JSONNumber(now.nanoseconds / 1_000_000)), &output)
+  }
+
+  mutating func close(_ output: inout UplinkOutput) {
+    guard stage.isStanding else { return leave(&output) }
+    output.send(
+      id, WebSocketFrame.close(code: 1001, reason: "", mask: random.mask()))
+    output.close(id, .afterSending)
+    stage = .over
+  }
+
+  // MARK: the end
+
+  mutating func closedByRelay(
+    _ code: UInt16?, _ reason: String, _ output: inout UplinkOutput
+  ) {
+    let told = blame
+    let refusal = RefusalCode.allCases.first { $0.closeCode == code }.map {
+      told?.code.closeCode == code ? told ?? Refusal($0, reason) : Refusal($0, reason)
+    }
+    let isStanding = if case .online = stage { true } else { false }
+    let batch = unansweredSave
+    guard let refusal else {
+      let words = "the relay closed the socket (\(code ?? 1005) \(reason))"
+      return end(isStanding || code == 1001 ? .lost : .rung, words, &output)
+    }
+    // A message that the relay cannot take: the batch is the only large or odd one.
+    if let batch, refusal.blamesContent { output.tell(.saveRefused(batch, refusal)) }
+    let words = refusal.detail.isEmpty ? refusal.code.title : refusal.detail
+    end(.refused(Refusal(refusal.code, words)), words, &output)
+  }
+
+  mutating func fail(closeCode: UInt16, _ reason: String, _ output: inout UplinkOutput) {
+    let isStanding = if case .online = stage { true } else { false }
+    output.send(
+      id,
+      WebSocketFrame.close(code: closeCode, reason: reason, mask: random.mask()))
+    stage = .over
+    output.close(id, .afterSending)
+    output.tell(
+      .failed(
+        UplinkFailure(
+          kind: isStanding ? .lost : .rung,
+          reason: "the relay's words are malformed: \(reason)")))
+  }
+
+  mutating func end(
+    _ kind: UplinkFailure.Kind, _ reason: String, isClosed: Bool = false,
+    _ output: inout UplinkOutput
+  ) {
+    if isClosed { stage = .over } else { leave(&output) }
+    stageDeadline = nil
+    answerDeadline = nil
+    output.tell(.failed(UplinkFailure(kind: kind, reason: reason)))
+  }
+
+  private mutating func leave(_ output: inout UplinkOutput) {
+    if case .over = stage { return }
+    stage = .over
+    output.close(id, .now)
+  }
+
+  private mutating func send(_ message: DeviceMessage, _ output: inout UplinkOutput) {
+    output.countMessage()
+    output.send(id, WebSocketFrame.text(message.encoded(), mask: random.mask()))
+  }
+
+  private mutating func takeRequestID() -> String {
+    nextRequest += 1
+    return "r\(nextRequest)"
+  }
+
+  private mutating func awaitAnswer(at now: Instant) {
+    answerDeadline = now.advanced(milliseconds: Limits.answerMilliseconds)
+  }
+
+  mutating func settleAnswers() {
+    if unansweredSave == nil, unansweredFetch == nil, unansweredTime == nil {
+      answerDeadline = nil
+    }
+  }
+}
+
+extension SocketUplink.Stage {
+  /// Frames may be sent.
+  var isStanding: Bool {
+    switch self {
+    case .greeting, .online: true
+    case .connecting, .handshaking, .over: false
+    }
+  }
+}
+
+extension RandomNumberGenerator {
+  /// A key for a client's frame (RFC 6455 section 5.3).
+  mutating func mask() -> UInt32 { UInt32(truncatingIfNeeded: next()) }
+}

@@ -1,0 +1,349 @@
+import Changes
+import Link
+
+/// What to send, fetch and apply next. A pure machine: it is told what happened, and `next` gives
+/// what to do, until there is nothing. Knows no bytes, no clock and no store.
+///
+/// Its rules: a frozen batch goes before everything else; what must be fetched is fetched before
+/// anything new is sent; one batch, one fetch and one application at a time.
+struct SyncEngine {
+  enum Action: Hashable, Sendable {
+    /// A job of nothing but the offer.
+    case takeBatch(BatchBounds)
+    /// With an offer, the next batch is frozen with the same transaction.
+    case apply([Arrival], BatchBounds?)
+    case refuseBatch(BatchID, Refusal)
+    case forgetCursor
+    case save(SaveRequest)
+    case fetch(since: ChangeToken?)
+    /// A long-poll.
+    case wait(since: ChangeToken)
+    case measureClock
+    /// Try again later, by `resume`.
+    case pause(Refusal)
+    /// Nothing more until a person acts.
+    case fail(Refusal)
+  }
+
+  /// How far the device has read, as the worker last told.
+  private(set) var position = ChangePosition.nothing
+  private(set) var outbox = OutboxSummary()
+  /// nil while there is no uplink.
+  private(set) var transport: Transport?
+  /// Relay time is known, so that stamps can be trusted and batches be sent.
+  var isClockTrusted = false
+  private(set) var isPaused = false
+  /// Zones that the account's plan does not include.
+  private(set) var blockedZones: [Name] = []
+
+  private var pending: [Action] = []
+  private var batchRecords = Limits.batchRecords
+  /// The batch that was sent by this uplink and not answered.
+  private var saving: SaveRequest?
+  private var isOffering = false
+  /// Jobs on the store that were asked for, and are not done.
+  private var applications = 0
+  private var mustFetch = false
+  private var isFetching = false
+  private var isWaiting = false
+  private var hasCaughtUp = false
+  /// The relay sends what was missed by itself, since it was greeted with the cursor.
+  private var isChained = false
+  /// A batch of an earlier uplink is frozen: nothing that comes is applied before its answer.
+  private var dropsPages = false
+  private var arrivals: [Arrival] = []
+  private var arrivalBytes = 0
+  /// Batches in a row with a record from the future.
+  private var clockFaults = 0
+
+  // MARK: the state of things
+
+  /// All that the relay has is here, and all that may be sent is there.
+  var isInSync: Bool {
+    transport != nil && hasCaughtUp && !mustFetch && !isFetching && !isApplying && !isOffering
+      && saving == nil && arrivals.isEmpty && pending.isEmpty && !hasSendable
+  }
+
+  /// What was missed was promised, and has not come.
+  var awaitsBacklog: Bool { isChained && !hasCaughtUp && !mustFetch && !isFetching }
+
+  /// Entries that no plan and no person holds up.
+  private var hasSendable: Bool {
+    outbox.frozen != nil
+      || outbox.waiting.contains { waiting in !blockedZones.contains(waiting.zone) }
+  }
+
+  private var isApplying: Bool { applications > 0 }
+
+  private var bounds: BatchBounds {
+    BatchBounds(records: batchRecords, blockedZones: blockedZones)
+  }
+
+  private var isAtRest: Bool { arrivals.isEmpty && !isApplying && !isOffering && saving == nil }
+
+  // MARK: home and uplink
+
+  mutating func loaded(_ home: ChangePosition, _ outbox: OutboxSummary) {
+    position = home
+    self.outbox = outbox
+    applications = 0
+    isOffering = false
+    arrivals = []
+    arrivalBytes = 0
+    pending = []
+  }
+
+  /// What to greet a socket with: the cursor, where what it brings could be applied at once.
+  mutating func greet() -> ChangeToken? {
+    let mayChain = outbox.frozen == nil && isAtRest
+    let since = mayChain ? position.cursor : nil
+    isChained = since != nil
+    return since
+  }
+
+  /// `newest`: the account's newest token, where the relay told it.
+  mutating func online(_ transport: Transport, newest: ChangeToken?) {
+    self.transport = transport
+    isPaused = false
+    dropsPages = outbox.frozen != nil
+    if transport != .webSocket { isChained = false }
+    hasCaughtUp = isChained && !dropsPages && newest != nil && newest == position.cursor
+    mustFetch = !isChained || dropsPages || position.cursor == nil
+  }
+
+  mutating func offline() {
+    transport = nil
+    saving = nil
+    isFetching = false
+    isWaiting = false
+    mustFetch = false
+    isChained = false
+    hasCaughtUp = false
+    isPaused = false
+    // What the store is to be told stays true without an uplink.
+    pending.removeAll { !$0.isForStore }
+  }
+
+  /// The ladder moved between the two ways by HTTP.
+  mutating func changeTransport(_ transport: Transport) {
+    guard self.transport != nil else { return }
+    self.transport = transport
+  }
+
+  mutating func resume() { isPaused = false }
+
+  /// It is time to look: a poll, a manual sync, a backlog that did not come.
+  mutating func fetchNow() {
+    guard transport != nil else { return }
+    mustFetch = true
+  }
+
+  /// A person asks: what was given up on is tried again.
+  mutating func tryEverything() {
+    isPaused = false
+    blockedZones = []
+    batchRecords = Limits.batchRecords
+    fetchNow()
+  }
+
+  // MARK: what the relay says
+
+  mutating func page(_ page: ChangePage, _ origin: PageOrigin) {
+    switch origin {
+    case .push: break
+    case .fetch:
+      isFetching = false
+      mustFetch = mustFetch || page.more
+    case .longPoll:
+      isWaiting = false
+      mustFetch = mustFetch || page.more
+    }
+    if origin == .push, dropsPages { return fetchNow() }
+    if page.changes.isEmpty, position == .cursor(page.token), isAtRest {
+      // Nothing new: the device stands where the relay does.
+      if !mustFetch, !isFetching { hasCaughtUp = true }
+      return
+    }
+    let bytes = page.changes.reduce(0) { $0 + ($1.fields?.count ?? 0) }
+    guard arrivals.count < Limits.waitingArrivals, arrivalBytes + bytes < Limits.waitingArrivalBytes
+    else { return fetchNow() }
+    arrivalBytes += bytes
+    // What was fetched precedes what was pushed meanwhile.
+    if origin == .fetch {
+      arrivals.insert(.page(page), at: 0)
+    } else {
+      arrivals.append(.page(page))
+    }
+  }
+
+  mutating func hint(_ token: ChangeToken) {
+    if case .page(let page) = arrivals.last, page.token == token { return }
+    if position != .cursor(token) { fetchNow() }
+  }
+
+  mutating func saved(_ id: BatchID, _ answer: SaveAnswer) {
+    guard saving?.id == id else { return }
+    saving = nil
+    batchRecords = min(2 * batchRecords, Limits.batchRecords)
+    // While a long-poll is held, the cursor it was asked with must stay.
+    arrivals.append(.answer(id, answer, isLink: !isWaiting))
+  }
+
+  mutating func saveRefused(_ id: BatchID, _ refusal: Refusal) {
+    guard let batch = saving, batch.id == id else { return }
+    saving = nil
+    switch refusal.code {
+    case .planRequired:
+      blockedZones.append(batch.zone)
+      refuse(id, refusal)
+    case .clockAhead:
+      refuse(id, refusal)
+      refusedStamp(refusal)
+    case .batchMismatch:
+      refuse(id, refusal)
+    default:
+      if refusal.code.advice == .askPerson { return fail(refusal) }
+      if refusal.code.advice == .fetchFirst {
+        refuse(id, refusal)
+        return fetchNow()
+      }
+      // Anything else that does not blame the content may be over in a while: the batch stays
+      // frozen, and goes again as it is.
+      guard refusal.blamesContent else { return pause(refusal) }
+      batchRecords = max(1, batch.mutations.count / 2)
+      refuse(id, refusal)
+    }
+  }
+
+  mutating func fetchRefused(_ refusal: Refusal, _ origin: PageOrigin) {
+    if origin == .fetch { isFetching = false }
+    if origin == .longPoll { isWaiting = false }
+    hasCaughtUp = false
+    mustFetch = transport != nil
+    switch refusal.code.advice {
+    case .fetchFirst where position != .nothing:
+      isChained = false
+      pending.append(.forgetCursor)
+      applications += 1
+    case .askPerson: fail(refusal)
+    case .fetchFirst, .retry, .park, .stampAnew, .fixRequest: pause(refusal)
+    }
+  }
+
+  // MARK: what the worker says
+
+  /// Whether the next batch may be frozen with a job that is about to be given; the offer stands
+  /// until that job is done.
+  mutating func takeOffer() -> BatchBounds? {
+    guard canOffer else { return nil }
+    isOffering = true
+    return bounds
+  }
+
+  /// `offered`: the job carried an offer. `applied`: it was an application.
+  mutating func finished(
+    offered: Bool, applied: Applied?, batch: SaveRequest?, outbox: OutboxSummary
+  ) {
+    self.outbox = outbox
+    if offered { isOffering = false }
+    if let applied {
+      applications -= 1
+      settle(applied)
+    }
+    guard offered, transport != nil else { return }
+    guard let batch else {
+      // It was not frozen because its stamps could not be trusted after all.
+      if hasSendable { measureAgain() }
+      return
+    }
+    saving = batch
+    pending.append(.save(batch))
+  }
+
+  private mutating func settle(_ applied: Applied) {
+    position = applied.position
+    if applied.foundGap { fetchNow() }
+    if let refusal = applied.retryLater { pause(refusal) }
+    if applied.clockAhead {
+      refusedStamp(Refusal(.clockAhead, "A record's time is in the relay's future."))
+    } else if applied.hasAnswer {
+      clockFaults = 0
+    }
+    if transport != nil, position.cursor != nil, !mustFetch, !isFetching { hasCaughtUp = true }
+  }
+
+  /// Stamps are in the relay's future: its time is asked for anew, and where that did not help,
+  /// time has to pass.
+  private mutating func refusedStamp(_ refusal: Refusal) {
+    clockFaults += 1
+    measureAgain()
+    if clockFaults > 1 { pause(refusal) }
+  }
+
+  private mutating func measureAgain() {
+    guard transport != nil else { return }
+    isClockTrusted = false
+    pending.append(.measureClock)
+  }
+
+  // MARK: what to do
+
+  mutating func next() -> Action? {
+    if !pending.isEmpty { return pending.removeFirst() }
+    if let apply = nextApplication() { return apply }
+    guard transport != nil, !isPaused else { return nil }
+    if hasSendable, let bounds = takeOffer() { return .takeBatch(bounds) }
+    if mustFetch, !isFetching, isAtRest, outbox.frozen == nil {
+      mustFetch = false
+      isFetching = true
+      dropsPages = false
+      return .fetch(since: position.token)
+    }
+    if transport == .longPoll, !isWaiting, !isFetching, !mustFetch, !isApplying,
+      arrivals.isEmpty, let cursor = position.cursor
+    {
+      isWaiting = true
+      return .wait(since: cursor)
+    }
+    return nil
+  }
+
+  private mutating func nextApplication() -> Action? {
+    // What was pushed waits for what is being fetched, which comes before it.
+    guard !arrivals.isEmpty, !isApplying, !isFetching else { return nil }
+    let list = arrivals
+    arrivals = []
+    arrivalBytes = 0
+    applications += 1
+    return .apply(list, takeOffer())
+  }
+
+  private var canOffer: Bool {
+    guard transport != nil, !isPaused, isClockTrusted, saving == nil, !isOffering else {
+      return false
+    }
+    return outbox.frozen != nil || (!mustFetch && !isFetching && position.cursor != nil)
+  }
+
+  private mutating func refuse(_ id: BatchID, _ refusal: Refusal) {
+    pending.append(.refuseBatch(id, refusal))
+    applications += 1
+  }
+
+  private mutating func pause(_ refusal: Refusal) {
+    guard transport != nil else { return }
+    isPaused = true
+    pending.append(.pause(refusal))
+  }
+
+  private mutating func fail(_ refusal: Refusal) { pending.append(.fail(refusal)) }
+}
+
+extension SyncEngine.Action {
+  fileprivate var isForStore: Bool {
+    switch self {
+    case .takeBatch, .apply, .refuseBatch, .forgetCursor, .fail: true
+    case .save, .fetch, .wait, .measureClock, .pause: false
+    }
+  }
+}

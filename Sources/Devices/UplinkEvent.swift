@@ -1,0 +1,85 @@
+import Changes
+import Link
+
+/// What an uplink tells the agent, whatever the transport.
+enum UplinkEvent: Hashable, Sendable {
+  /// The socket stands; it is to be greeted (`SocketUplink.greet`).
+  case readyToGreet
+  /// The relay has answered as one. `newest`: the account's newest token, where it was told.
+  case online(newest: ChangeToken?)
+  case clock(RelayClock.Sample)
+  case saved(BatchID, SaveAnswer)
+  case saveRefused(BatchID, Refusal)
+  case page(ChangePage, PageOrigin)
+  case fetchRefused(Refusal, PageOrigin)
+  /// There is something newer.
+  case hint(ChangeToken)
+  /// The uplink is over; its connections are closed.
+  case failed(UplinkFailure)
+}
+
+enum PageOrigin: Hashable, Sendable {
+  case push
+  case fetch
+  case longPoll
+}
+
+/// Why an uplink is over.
+struct UplinkFailure: Hashable, Sendable {
+  enum Kind: Hashable, Sendable {
+    /// No connection could be made: no transport would fare better.
+    case unreachable
+    /// A connection stood, but this transport does not get through.
+    case rung
+    /// The relay said so.
+    case refused(Refusal)
+    /// It worked, and is gone.
+    case lost
+  }
+
+  var kind: Kind
+  /// For a person.
+  var reason: String
+}
+
+/// What an uplink asks of the network, and what it has to tell.
+struct UplinkOutput {
+  enum Action: Hashable, Sendable {
+    case open(ConnectionID)
+    case send(ConnectionID, [UInt8])
+    case close(ConnectionID, CloseManner)
+  }
+
+  private(set) var actions = ActionQueue<Action>()
+  private(set) var events = ActionQueue<UplinkEvent>()
+  private(set) var traffic = Traffic()
+  private var nextConnection: UInt64
+
+  init(firstNumber: UInt64) { nextConnection = firstNumber }
+
+  mutating func open() -> ConnectionID {
+    let id = ConnectionID.outgoing(nextConnection)
+    nextConnection += 1
+    traffic.connections += 1
+    actions.append(.open(id))
+    return id
+  }
+
+  mutating func send(_ id: ConnectionID, _ bytes: [UInt8]) {
+    traffic.bytesSent += bytes.count
+    actions.append(.send(id, bytes))
+  }
+
+  mutating func close(_ id: ConnectionID, _ manner: CloseManner) {
+    actions.append(.close(id, manner))
+  }
+
+  mutating func tell(_ event: UplinkEvent) { events.append(event) }
+
+  mutating func countRequest() { traffic.requests += 1 }
+  mutating func countMessage() { traffic.messages += 1 }
+  mutating func countReceived(_ bytes: Int) { traffic.bytesReceived += bytes }
+
+  mutating func nextAction() -> Action? { actions.popFirst() }
+  mutating func nextEvent() -> UplinkEvent? { events.popFirst() }
+}
