@@ -86,6 +86,13 @@ public enum Limits {
   public static let sightingDelayMilliseconds: Int64 = 1_000
   /// How often the nodes of a process tell one another their counters.
   public static let statusMilliseconds: Int64 = 5_000
+  /// How long a store waits for another connection to the same file (a reader that is in the way of
+  /// the log's restart, a recovery after a crash), in milliseconds.
+  public static let storeBusyMilliseconds = 5_000
+  /// Pages of 4 KiB in a store's write-ahead log from which it is moved into the database when the
+  /// store has a pause, and at which it is moved at once, so that the log stays bounded.
+  public static let logPages = 1_000
+  public static let logPagesMax = 16_000
   /// From SIGTERM to the end.
   public static let drainMilliseconds: Int64 = 10_000
 

@@ -1,3 +1,4 @@
+import Changes
 import Storage
 import StorageContract
 import Testing
@@ -9,5 +10,21 @@ struct MemoryZoneStoreTests {
       (store as? MemoryZoneStore)?.copy() ?? store
     }
     try story.tell(scene)
+  }
+
+  @Test func aCopyIsAStoreOfItsOwn() throws {
+    let store = MemoryZoneStore()
+    let account = AccountID(rawValue: 1)
+    let create = CommitRequest.createAccount(
+      account, generation: 1, label: "", device: nil, pairing: nil)
+    let copy = store.copy()
+    #expect(try store.commit([create], wall: 0) == [.done])
+    #expect(try copy.read(.accountCount) == .count(0))
+    #expect(try copy.commit([create], wall: 0) == [.done])
+  }
+
+  @Test(arguments: [1, 2] as [UInt64]) func walksInStepWithItself(seed: UInt64) throws {
+    var walk = ZoneWalk(seed: seed)
+    try walk.lead(MemoryZoneStore(), steps: 500) { ($0 as? MemoryZoneStore)?.copy() ?? $0 }
   }
 }

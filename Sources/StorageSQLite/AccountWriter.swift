@@ -1,0 +1,169 @@
+import Changes
+import Storage
+
+/// Writes accounts, devices and pairing codes. Each request is decided in full before its first
+/// write, so that one which is refused leaves no trace in the transaction that it shares.
+final class AccountWriter {
+  private let account: SQLiteStatement
+  private let insertAccount: SQLiteStatement
+  private let token: SQLiteStatement
+  private let member: SQLiteStatement
+  private let memberCount: SQLiteStatement
+  private let insertDevice: SQLiteStatement
+  private let renameDevice: SQLiteStatement
+  private let deleteDevice: SQLiteStatement
+  private let touchDevice: SQLiteStatement
+  private let code: SQLiteStatement
+  private let insertPairing: SQLiteStatement
+  private let deleteCode: SQLiteStatement
+  private let deleteExpiredOfAccount: SQLiteStatement
+  private let deleteOldest: SQLiteStatement
+  private let deleteExpired: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    account = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
+    insertAccount = try connection.prepare("INSERT INTO accounts VALUES (?, ?, 0, ?, ?)")
+    token = try connection.prepare("SELECT 1 FROM devices WHERE token_hash = ?")
+    member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
+    memberCount = try connection.prepare("SELECT count(*) FROM devices WHERE account = ?")
+    insertDevice = try connection.prepare(
+      """
+      INSERT INTO devices
+        (account, device, device_name, platform, app_version, token_hash, last_seen)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """)
+    renameDevice = try connection.prepare(
+      "UPDATE devices SET device_name = ?3 WHERE account = ?1 AND device = ?2")
+    deleteDevice = try connection.prepare("DELETE FROM devices WHERE account = ? AND device = ?")
+    touchDevice = try connection.prepare(
+      """
+      UPDATE devices SET last_seen = ?3
+      WHERE account = ?1 AND device = ?2 AND last_seen < ?3
+      """)
+    code = try connection.prepare(
+      "SELECT account FROM pairings WHERE code_hash = ? AND expires_at > ?")
+    insertPairing = try connection.prepare(
+      "INSERT INTO pairings (account, code_hash, expires_at) VALUES (?, ?, ?)")
+    deleteCode = try connection.prepare("DELETE FROM pairings WHERE code_hash = ?")
+    deleteExpiredOfAccount = try connection.prepare(
+      "DELETE FROM pairings WHERE account = ? AND expires_at <= ?")
+    // All but the newest ones, of which there may be so many.
+    deleteOldest = try connection.prepare(
+      """
+      DELETE FROM pairings WHERE number IN (
+        SELECT number FROM pairings WHERE account = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
+      """)
+    deleteExpired = try connection.prepare(
+      """
+      DELETE FROM pairings WHERE number IN (
+        SELECT number FROM pairings WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
+      """)
+  }
+
+  func create(
+    _ id: AccountID, generation: UInt32, label: String, device: NewDevice?, pairing: NewPairing?,
+    wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    guard try !exists(id), try isFree(device), try isFree(pairing, wall: wall) else {
+      return .refused(StoreRefusals.taken)
+    }
+    try insertAccount.bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall).run()
+    if let device { try admit(device, to: id, wall: wall) }
+    if let pairing { try offer(pairing, by: id, wall: wall) }
+    return .done
+  }
+
+  func issue(
+    _ pairing: NewPairing, for id: AccountID, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    guard try exists(id) else { return .refused(StoreRefusals.unknownAccount) }
+    guard try isFree(pairing, wall: wall) else { return .refused(StoreRefusals.taken) }
+    try offer(pairing, by: id, wall: wall)
+    return .done
+  }
+
+  func redeem(
+    _ codeHash: [UInt8], for device: NewDevice, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    guard let id = try owner(of: codeHash, wall: wall) else {
+      return .refused(StoreRefusals.badPairingCode)
+    }
+    let count = try memberCount.bind(id.rawValue).first { $0.integer(0) } ?? 0
+    guard count < Limits.devicesPerAccount else { return .refused(StoreRefusals.tooManyDevices) }
+    guard try !isMember(device.id, of: id), try isFree(device) else {
+      return .refused(StoreRefusals.taken)
+    }
+    try deleteCode.bind(codeHash).run()
+    try admit(device, to: id, wall: wall)
+    return .redeemed(id)
+  }
+
+  func rename(
+    _ device: DeviceID, of id: AccountID, to name: String
+  ) throws(StorageError) -> CommitResult {
+    guard try isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
+    try renameDevice.bind(id.rawValue).bind(device.rawValue).bind(name).run()
+    return .done
+  }
+
+  /// The device's row goes, its token's hash with it.
+  func revoke(_ device: DeviceID, of id: AccountID) throws(StorageError) -> CommitResult {
+    guard try isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
+    try deleteDevice.bind(id.rawValue).bind(device.rawValue).run()
+    return .done
+  }
+
+  func touch(_ sightings: [DeviceSighting]) throws(StorageError) -> CommitResult {
+    for sighting in sightings {
+      try touchDevice.bind(sighting.account.rawValue).bind(sighting.device.rawValue)
+        .bind(sighting.lastSeen).run()
+    }
+    return .done
+  }
+
+  /// Forgets at most `count` codes that have expired.
+  func forgetCodes(_ count: Int, wall: Int64) throws(StorageError) {
+    try deleteExpired.bind(wall).bind(Int64(count)).run()
+  }
+
+  private func admit(
+    _ device: NewDevice, to id: AccountID, wall: Int64
+  ) throws(StorageError) {
+    let description = device.description
+    try insertDevice.bind(id.rawValue).bind(device.id.rawValue).bind(description.deviceName)
+      .bind(description.platform).bind(description.appVersion).bind(device.tokenHash).bind(wall)
+      .run()
+  }
+
+  private func offer(
+    _ pairing: NewPairing, by id: AccountID, wall: Int64
+  ) throws(StorageError) {
+    // One that has expired and was not forgotten yet may have the same hash.
+    try deleteCode.bind(pairing.codeHash).run()
+    try deleteExpiredOfAccount.bind(id.rawValue).bind(wall).run()
+    try deleteOldest.bind(id.rawValue).bind(Int64(Limits.pairingCodesPerAccount - 1)).run()
+    try insertPairing.bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt).run()
+  }
+
+  private func exists(_ id: AccountID) throws(StorageError) -> Bool {
+    try account.bind(id.rawValue).first { _ in true } ?? false
+  }
+
+  private func isMember(_ device: DeviceID, of id: AccountID) throws(StorageError) -> Bool {
+    try member.bind(id.rawValue).bind(device.rawValue).first { _ in true } ?? false
+  }
+
+  private func isFree(_ device: NewDevice?) throws(StorageError) -> Bool {
+    guard let device else { return true }
+    return try token.bind(device.tokenHash).first { _ in false } ?? true
+  }
+
+  private func isFree(_ pairing: NewPairing?, wall: Int64) throws(StorageError) -> Bool {
+    guard let pairing else { return true }
+    return try owner(of: pairing.codeHash, wall: wall) == nil
+  }
+
+  private func owner(of codeHash: [UInt8], wall: Int64) throws(StorageError) -> AccountID? {
+    try code.bind(codeHash).bind(wall).first { AccountID(rawValue: $0.bits(0)) }
+  }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import Storage
+
+/// Holds a store's directory for one process, from `init` to `release`.
+///
+/// The kernel lets go of the lock when the process ends, however it ends, so nothing is left behind
+/// that would have to be cleaned up. The file holds the number of the process, for the person who
+/// is told that the store is in use; it is never removed, because a lock on a removed file guards
+/// nothing.
+package final class DirectoryLock {
+  /// -1 once it is released.
+  private var descriptor: Int32
+
+  /// Creates the directory, for its owner alone, if it is not there.
+  package init(directory: String) throws(StorageError) {
+    try DirectoryLock.create(directory)
+    descriptor = open(directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw StorageError(errno: errno, path: directory, operation: "open its lock file")
+    }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let reason = errno
+      let holder = DirectoryLock.holder(descriptor)
+      release()
+      throw reason == EWOULDBLOCK
+        ? .inUse(path: directory, by: holder)
+        : StorageError(errno: reason, path: directory, operation: "lock it")
+    }
+    let text = Array("\(getpid())\n".utf8)
+    let isWritten =
+      ftruncate(descriptor, 0) == 0
+      && text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) } == text.count
+    guard isWritten else {
+      let reason = errno
+      release()
+      throw StorageError(errno: reason, path: directory, operation: "write its lock file")
+    }
+  }
+
+  package func release() {
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    descriptor = -1
+  }
+
+  deinit { release() }
+
+  private static func holder(_ descriptor: Int32) -> String {
+    let digits = [UInt8](unsafeUninitializedCapacity: 20) { buffer, count in
+      count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+    }.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+    return digits.isEmpty
+      ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
+  }
+
+  /// Makes the directory and those above it. Each new entry is made durable in its parent: a store
+  /// whose directory is lost in a power failure is lost with it.
+  private static func create(_ directory: String) throws(StorageError) {
+    if mkdir(directory, 0o700) == 0 { return try sync(parent(of: directory)) }
+    switch errno {
+    case EEXIST: return
+    case ENOENT where parent(of: directory) != directory:
+      try create(parent(of: directory))
+      guard mkdir(directory, 0o700) == 0 else {
+        throw StorageError(errno: errno, path: directory, operation: "create its directory")
+      }
+      try sync(parent(of: directory))
+    case let reason:
+      throw StorageError(errno: reason, path: directory, operation: "create its directory")
+    }
+  }
+
+  private static func parent(of path: String) -> String {
+    let trimmed = path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
+    guard let slash = trimmed.lastIndex(of: "/") else { return "." }
+    return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
+  }
+
+  private static func sync(_ directory: String) throws(StorageError) {
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw StorageError(errno: errno, path: directory, operation: "open the directory")
+    }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else {
+      throw StorageError(errno: errno, path: directory, operation: "sync the directory")
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Changes
+import Storage
+
+/// The entries of a device's outbox, with the versions that they refer to.
+final class OutboxTable {
+  /// What `outbox.state` says.
+  private enum Word: String {
+    case waiting, sent, parked, asking
+  }
+
+  /// What `versions.role` says.
+  private enum Role: Int64 {
+    case base = 0
+    case asking = 1
+  }
+
+  private let connection: SQLiteConnection
+  private let list: SQLiteStatement
+  private let version: SQLiteStatement
+  private let put: SQLiteStatement
+  private let putVersion: SQLiteStatement
+  private let delete: SQLiteStatement
+  private let deleteVersions: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    self.connection = connection
+    list = try connection.prepare(
+      """
+      SELECT number, zone, name, type, modified_at, stamp_trusted, group_number, state,
+        batch_high, batch_low, code, detail, retry_after, relay_time, fields
+      FROM outbox ORDER BY number
+      """)
+    version = try connection.prepare(
+      "SELECT \(RecordRow.columns) FROM versions WHERE number = ? AND role = ?")
+    put = try connection.prepare(
+      "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    putVersion = try connection.prepare(
+      """
+      INSERT INTO versions (number, role, \(RecordRow.columns))
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    delete = try connection.prepare("DELETE FROM outbox WHERE number = ?")
+    deleteVersions = try connection.prepare("DELETE FROM versions WHERE number = ?")
+  }
+
+  func entries() throws(StorageError) -> [OutboxEntry] {
+    try connection.read { () throws(StorageError) in
+      try list.all { (row) throws(StorageError) in try entry(row) }
+    }
+  }
+
+  func put(_ entry: OutboxEntry) throws(StorageError) {
+    try deleteVersions.bind(entry.number).run()
+    put.bind(entry.number).bind(entry.key.zone).bind(entry.key.name).bind(entry.type)
+    put.bind(entry.modifiedAt).bind(entry.isStampTrusted ? Int64(1) : 0).bind(entry.group)
+    var batch: BatchID?
+    var refusal: Refusal?
+    switch entry.state {
+    case .waiting: put.bind(Word.waiting.rawValue)
+    case .sent(let id):
+      put.bind(Word.sent.rawValue)
+      batch = id
+    case .parked(let reason):
+      put.bind(Word.parked.rawValue)
+      refusal = reason
+    case .asking(let server):
+      put.bind(Word.asking.rawValue)
+      try insert(server, as: .asking, of: entry)
+    }
+    put.bind(batch.map { Int64(bitPattern: $0.high) }).bind(batch.map { Int64(bitPattern: $0.low) })
+    put.bind(refusal?.code.rawValue).bind(refusal?.detail)
+    put.bind(refusal?.retryAfterMilliseconds).bind(refusal?.relayTime)
+    try put.run(last: entry.fields)
+    if let base = entry.base { try insert(base, as: .base, of: entry) }
+  }
+
+  func remove(_ number: Int64) throws(StorageError) {
+    try deleteVersions.bind(number).run()
+    try delete.bind(number).run()
+  }
+
+  private func insert(
+    _ record: Record, as role: Role, of entry: OutboxEntry
+  ) throws(StorageError) {
+    try putVersion.bind(entry.number).bind(role.rawValue).bind(record).run(last: record.fields)
+  }
+
+  private func entry(_ row: SQLiteStatement) throws(StorageError) -> OutboxEntry {
+    let number = row.integer(0)
+    return OutboxEntry(
+      number: number, key: RecordKey(zone: try row.name(1), name: try row.name(2)),
+      type: try row.name(3), fields: row.isNull(14) ? nil : row.bytes(14),
+      modifiedAt: row.integer(4), isStampTrusted: row.integer(5) != 0,
+      base: try record(.base, of: number), state: try state(row, of: number),
+      group: row.isNull(6) ? nil : row.integer(6))
+  }
+
+  private func state(
+    _ row: SQLiteStatement, of number: Int64
+  ) throws(StorageError) -> OutboxEntry.State {
+    switch Word(rawValue: row.text(7)) {
+    case .waiting: return .waiting
+    case .sent: return .sent(BatchID(high: row.bits(8), low: row.bits(9)))
+    case .parked:
+      return .parked(
+        Refusal(
+          RefusalCode(rawValue: row.text(10)) ?? .internalError, row.text(11),
+          retryAfterMilliseconds: row.isNull(12) ? nil : row.integer(12),
+          relayTime: row.isNull(13) ? nil : row.integer(13)))
+    case .asking:
+      guard let server = try record(.asking, of: number) else {
+        throw connection.damage("an entry of the outbox asks about a version that is gone")
+      }
+      return .asking(server)
+    case nil: throw connection.damage("an entry of the outbox has an unknown state")
+    }
+  }
+
+  private func record(_ role: Role, of number: Int64) throws(StorageError) -> Record? {
+    try version.bind(number).bind(role.rawValue).first { (row) throws(StorageError) in
+      try row.record()
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import Changes
+import Storage
+
+/// How a record stands in a row, the same in the relay's store and a device's.
+enum RecordRow {
+  /// The columns in the order in which `record` reads them.
+  static let columns = "zone, name, type, modified_at, device, tag, fields"
+}
+
+extension SQLiteStatement {
+  /// The record whose columns begin at `column`.
+  func record(at column: Int32 = 0) throws(StorageError) -> Record {
+    Record(
+      zone: try name(column), name: try name(column + 1), type: try name(column + 2),
+      fields: isNull(column + 6) ? nil : bytes(column + 6), modifiedAt: integer(column + 3),
+      device: DeviceID(rawValue: bits(column + 4)), tag: integer(column + 5))
+  }
+
+  /// All of a record but its fields, which `run(last:)` binds.
+  @discardableResult func bind(_ record: Record) -> SQLiteStatement {
+    bind(record.zone).bind(record.name).bind(record.type).bind(record.modifiedAt)
+      .bind(record.device.rawValue).bind(record.tag)
+  }
+}

@@ -1,0 +1,119 @@
+import Changes
+import Storage
+
+/// Writes batches of records. A batch is decided in full (`SavePlan`) before its first write, so
+/// that it needs no savepoint in the transaction that it shares: what can still fail then is the
+/// disk, and with it the whole commit.
+final class RecordWriter {
+  private let queries: ZoneQueries
+  private let head: SQLiteStatement
+  private let remembered: SQLiteStatement
+  private let standing: SQLiteStatement
+  private let put: SQLiteStatement
+  private let advance: SQLiteStatement
+  private let remember: SQLiteStatement
+  private let forget: SQLiteStatement
+
+  init(_ connection: SQLiteConnection, queries: ZoneQueries) throws(StorageError) {
+    self.queries = queries
+    head = try connection.prepare(
+      """
+      SELECT generation, newest FROM accounts
+      WHERE account = ?1 AND EXISTS (SELECT 1 FROM devices WHERE account = ?1 AND device = ?2)
+      """)
+    remembered = try connection.prepare(
+      """
+      SELECT digest, first_tag, words FROM batches
+      WHERE account = ? AND device = ? AND batch_high = ? AND batch_low = ?
+      """)
+    standing = try connection.prepare(
+      """
+      SELECT tag, type, fields IS NULL FROM records
+      WHERE account = ? AND zone = ? AND name = ?
+      """)
+    put = try connection.prepare(
+      """
+      INSERT INTO records (account, \(RecordRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (account, zone, name) DO UPDATE SET type = excluded.type,
+        modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
+        fields = excluded.fields
+      """)
+    advance = try connection.prepare("UPDATE accounts SET newest = ?2 WHERE account = ?1")
+    remember = try connection.prepare(
+      """
+      INSERT INTO batches
+        (account, device, batch_high, batch_low, made_at, first_tag, words, digest)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    // The oldest are the first by number, so this looks at no more than it may forget.
+    forget = try connection.prepare(
+      """
+      DELETE FROM batches WHERE made_at < ?
+        AND number IN (SELECT number FROM batches ORDER BY number LIMIT ?)
+      """)
+  }
+
+  func save(_ commit: SaveCommit, wall: Int64) throws(StorageError) -> CommitResult {
+    let request = commit.request
+    guard let since = try head(for: commit) else { return .refused(StoreRefusals.revokedDevice) }
+    func current(_ name: Name) throws(StorageError) -> Record? {
+      try queries.record(RecordKey(zone: request.zone, name: name), of: commit.account)
+    }
+    if let remembered = try batch(of: commit) {
+      guard remembered.digest == commit.digest else { return .refused(StoreRefusals.otherBatch) }
+      let results = try remembered.results(of: request, wall: wall, record: current)
+      let answer = SaveAnswer(since: since.token, token: since.token, results: results)
+      return .saved(SaveOutcome(answer: answer, changed: []))
+    }
+    let plan = try SavePlan(commit, after: since.newest) { (name) throws(StorageError) in
+      try standing(name, in: commit)
+    }
+    let results = try plan.results(of: request, record: current)
+    let changed = plan.records
+    for record in changed {
+      try put.bind(commit.account.rawValue).bind(record).run(last: record.fields)
+    }
+    if !changed.isEmpty { try advance.bind(commit.account.rawValue).bind(plan.newest).run() }
+    try remember(
+      RememberedBatch(plan, after: since.newest, digest: commit.digest), of: commit, wall: wall)
+    let head = AccountHead(generation: since.generation, newest: plan.newest)
+    let answer = SaveAnswer(since: since.token, token: head.token, results: results)
+    return .saved(SaveOutcome(answer: answer, changed: changed))
+  }
+
+  /// Forgets at most `count` batches that are older than the history kept, the oldest first.
+  func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
+    try forget.bind(wall - Limits.historyMilliseconds).bind(Int64(count)).run()
+  }
+
+  /// Where the account stands; nil where the device is not, or no more, one of its own.
+  private func head(for commit: SaveCommit) throws(StorageError) -> AccountHead? {
+    try head.bind(commit.account.rawValue).bind(commit.device.rawValue).first { row in
+      AccountHead(generation: UInt32(truncatingIfNeeded: row.integer(0)), newest: row.integer(1))
+    }
+  }
+
+  private func batch(of commit: SaveCommit) throws(StorageError) -> RememberedBatch? {
+    let id = commit.request.id
+    remembered.bind(commit.account.rawValue).bind(commit.device.rawValue)
+    return try remembered.bind(id.high).bind(id.low).first { row in
+      RememberedBatch(
+        digest: row.bytes(0), firstTag: row.integer(1), words: row.isNull(2) ? nil : row.text(2))
+    }
+  }
+
+  private func standing(_ name: Name, in commit: SaveCommit) throws(StorageError) -> Standing? {
+    try standing.bind(commit.account.rawValue).bind(commit.request.zone).bind(name).first {
+      (row) throws(StorageError) in
+      Standing(tag: row.integer(0), type: try row.name(1), isDeleted: row.integer(2) != 0)
+    }
+  }
+
+  private func remember(
+    _ batch: RememberedBatch, of commit: SaveCommit, wall: Int64
+  ) throws(StorageError) {
+    let id = commit.request.id
+    remember.bind(commit.account.rawValue).bind(commit.device.rawValue).bind(id.high).bind(id.low)
+    try remember.bind(wall).bind(batch.firstTag).bind(batch.words).bind(batch.digest).run()
+  }
+}

@@ -1,0 +1,136 @@
+import Changes
+import Storage
+
+/// A device's store in one SQLite database of its home. Every `write` is one transaction, on disk
+/// when it returns: what a screen has shown survives a crash.
+///
+/// A home belongs to one process at a time. Whoever opens this store holds the home's lock
+/// (`DirectoryLock`) already.
+public final class SQLiteReplicaStore: ReplicaStore {
+  let connection: SQLiteConnection
+  private let outboxTable: OutboxTable
+  private let selectIdentity: SQLiteStatement
+  private let putIdentity: SQLiteStatement
+  private let deleteIdentity: SQLiteStatement
+  private let selectCursor: SQLiteStatement
+  private let putCursor: SQLiteStatement
+  private let deleteCursor: SQLiteStatement
+  private let selectRecord: SQLiteStatement
+  private let selectOfType: SQLiteStatement
+  private let selectAll: SQLiteStatement
+  private let putRecord: SQLiteStatement
+  private let deleteRecord: SQLiteStatement
+  private let selectNote: SQLiteStatement
+  private let putNote: SQLiteStatement
+  private let deleteNote: SQLiteStatement
+
+  /// Opens the store in the directory `home`, which exists, or makes it there, readable by its
+  /// owner alone.
+  ///
+  /// Throws `tooNew`, `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
+  public init(home: String) throws(StorageError) {
+    connection = try SQLiteConnection(
+      path: home + "/replica.sqlite", role: .writer, schema: .replica)
+    outboxTable = try OutboxTable(connection)
+    selectIdentity = try connection.prepare(
+      "SELECT relay, account, device, token, device_name FROM identity")
+    putIdentity = try connection.prepare(
+      "INSERT OR REPLACE INTO identity VALUES (1, ?, ?, ?, ?, ?)")
+    deleteIdentity = try connection.prepare("DELETE FROM identity")
+    selectCursor = try connection.prepare("SELECT cursor FROM place")
+    putCursor = try connection.prepare("INSERT OR REPLACE INTO place VALUES (1, ?)")
+    deleteCursor = try connection.prepare("DELETE FROM place")
+    let columns = RecordRow.columns
+    selectRecord = try connection.prepare(
+      "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
+    selectOfType = try connection.prepare(
+      """
+      SELECT \(columns) FROM records
+      WHERE zone = ? AND type = ? AND fields IS NOT NULL ORDER BY name
+      """)
+    selectAll = try connection.prepare("SELECT \(columns) FROM records ORDER BY zone, name")
+    putRecord = try connection.prepare(
+      """
+      INSERT INTO records (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
+        modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
+        fields = excluded.fields
+      """)
+    deleteRecord = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
+    selectNote = try connection.prepare("SELECT value FROM notes WHERE key = ?")
+    putNote = try connection.prepare("INSERT OR REPLACE INTO notes VALUES (?, ?)")
+    deleteNote = try connection.prepare("DELETE FROM notes WHERE key = ?")
+  }
+
+  deinit { close() }
+
+  /// Moves the log into the database and lets go of the files. What is asked afterwards fails.
+  public func close() { connection.close() }
+
+  public func identity() throws(StorageError) -> HomeIdentity? {
+    try selectIdentity.first { row in
+      HomeIdentity(
+        relay: row.text(0),
+        credentials: Credentials(
+          account: AccountID(rawValue: row.bits(1)), device: DeviceID(rawValue: row.bits(2)),
+          token: row.text(3)),
+        deviceName: row.text(4))
+    }
+  }
+
+  public func record(_ key: RecordKey) throws(StorageError) -> Record? {
+    try selectRecord.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
+      try row.record()
+    }
+  }
+
+  public func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+    try selectOfType.bind(zone).bind(type).all { (row) throws(StorageError) in try row.record() }
+  }
+
+  public func allRecords() throws(StorageError) -> [Record] {
+    try selectAll.all { (row) throws(StorageError) in try row.record() }
+  }
+
+  public func cursor() throws(StorageError) -> ChangeToken? {
+    guard let text = try selectCursor.first({ $0.text(0) }) else { return nil }
+    guard let token = ChangeToken(text: text) else {
+      throw connection.damage("the cursor is not a change token")
+    }
+    return token
+  }
+
+  public func outbox() throws(StorageError) -> [OutboxEntry] { try outboxTable.entries() }
+
+  public func value(_ key: String) throws(StorageError) -> String? {
+    try selectNote.bind(key).first { $0.text(0) }
+  }
+
+  public func write(_ changes: [ReplicaChange]) throws(StorageError) {
+    if changes.isEmpty { return }
+    // A device writes so little that it may move its log in between, once in a long while; before
+    // the write, so that what throws has written nothing.
+    if connection.waitingPages >= Limits.logPages { try connection.checkpoint(waits: false) }
+    try connection.write { () throws(StorageError) in
+      for change in changes { try perform(change) }
+    }
+  }
+
+  private func perform(_ change: ReplicaChange) throws(StorageError) {
+    switch change {
+    case .setIdentity(nil): try deleteIdentity.run()
+    case .setIdentity(let identity?):
+      let credentials = identity.credentials
+      try putIdentity.bind(identity.relay).bind(credentials.account.rawValue)
+        .bind(credentials.device.rawValue).bind(credentials.token).bind(identity.deviceName).run()
+    case .putRecord(let record): try putRecord.bind(record).run(last: record.fields)
+    case .removeRecord(let key): try deleteRecord.bind(key.zone).bind(key.name).run()
+    case .setCursor(nil): try deleteCursor.run()
+    case .setCursor(let token?): try putCursor.bind(token.text).run()
+    case .putEntry(let entry): try outboxTable.put(entry)
+    case .removeEntry(let number): try outboxTable.remove(number)
+    case .setValue(let key, nil): try deleteNote.bind(key).run()
+    case .setValue(let key, let value?): try putNote.bind(key).bind(value).run()
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import CSQLite
+import Changes
+import Storage
+
+/// A prepared statement, kept and used again. Values are bound one after another with `bind`; `run`
+/// or `first` ends a use, after which it starts anew.
+final class SQLiteStatement {
+  private unowned let connection: SQLiteConnection
+  /// nil once the connection is closed: SQLite then answers with SQLITE_MISUSE.
+  private var handle: OpaquePointer?
+  let sql: String
+  private var boundCount: Int32 = 0
+  /// The first fault while values were bound; `step` tells it.
+  private var bindingCode = SQLITE_OK
+
+  init(_ handle: OpaquePointer?, sql: String, of connection: SQLiteConnection) {
+    self.handle = handle
+    self.sql = sql
+    self.connection = connection
+  }
+
+  func finalize() {
+    sqlite3_finalize(handle)
+    handle = nil
+  }
+
+  // MARK: Binding
+
+  @discardableResult func bind(_ value: Int64) -> SQLiteStatement {
+    note(sqlite3_bind_int64(handle, nextPosition(), value))
+  }
+
+  /// Ids use all sixty-four bits; SQLite's integers have a sign.
+  @discardableResult func bind(_ value: UInt64) -> SQLiteStatement {
+    bind(Int64(bitPattern: value))
+  }
+
+  @discardableResult func bind(_ value: Int64?) -> SQLiteStatement {
+    guard let value else { return note(sqlite3_bind_null(handle, nextPosition())) }
+    return bind(value)
+  }
+
+  @discardableResult func bind(_ value: String?) -> SQLiteStatement {
+    let position = nextPosition()
+    guard var value else { return note(sqlite3_bind_null(handle, position)) }
+    return note(
+      value.withUTF8 { bytes in
+        // Without an address SQLite would take an empty text for NULL.
+        guard let start = bytes.baseAddress, !bytes.isEmpty else {
+          return sqlite3_bind_text(handle, position, "", 0, SQLiteStatement.copied)
+        }
+        return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+          sqlite3_bind_text(handle, position, $0, Int32(bytes.count), SQLiteStatement.copied)
+        }
+      })
+  }
+
+  @discardableResult func bind(_ name: Name) -> SQLiteStatement { bind(name.text) }
+
+  /// Short bytes (hashes), copied.
+  @discardableResult func bind(_ bytes: [UInt8]) -> SQLiteStatement {
+    let position = nextPosition()
+    return note(
+      bytes.withUnsafeBytes {
+        $0.isEmpty
+          ? sqlite3_bind_zeroblob(handle, position, 0)
+          : sqlite3_bind_blob64(
+            handle, position, $0.baseAddress, UInt64($0.count), SQLiteStatement.copied)
+      })
+  }
+
+  // MARK: Stepping
+
+  /// True where there is a row, false at the end.
+  func step() throws(StorageError) -> Bool {
+    let code = bindingCode == SQLITE_OK ? sqlite3_step(handle) : bindingCode
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw connection.fault(code, "run a statement")
+    }
+  }
+
+  /// Ready for the next use. Its result repeats what `step` has told already.
+  func reset() {
+    sqlite3_reset(handle)
+    boundCount = 0
+    bindingCode = SQLITE_OK
+  }
+
+  func run() throws(StorageError) {
+    defer { reset() }
+    while try step() {}
+  }
+
+  /// Binds `bytes` as the last value without copying them, and runs: a record's fields may be a
+  /// megabyte.
+  func run(last bytes: [UInt8]?) throws(StorageError) {
+    guard let bytes, !bytes.isEmpty else {
+      if let bytes { bind(bytes) } else { bind(Int64?.none) }
+      return try run()
+    }
+    // `withUnsafeBytes` cannot pass a typed error on, so it comes out as a result.
+    let position = nextPosition()
+    let result = bytes.withUnsafeBytes { buffer -> Result<Void, StorageError> in
+      note(sqlite3_bind_blob64(handle, position, buffer.baseAddress, UInt64(buffer.count), nil))
+      do throws(StorageError) {
+        try run()
+        // The bytes go away with this scope; nothing may be left pointing at them.
+        sqlite3_clear_bindings(handle)
+        return .success(())
+      } catch {
+        sqlite3_clear_bindings(handle)
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  /// The first row as `read` makes it; nil where there is none.
+  func first<Value>(
+    _ read: (SQLiteStatement) throws(StorageError) -> Value
+  ) throws(StorageError) -> Value? {
+    defer { reset() }
+    return try step() ? read(self) : nil
+  }
+
+  /// All rows as `read` makes them.
+  func all<Value>(
+    _ read: (SQLiteStatement) throws(StorageError) -> Value
+  ) throws(StorageError) -> [Value] {
+    defer { reset() }
+    var values: [Value] = []
+    while try step() { values.append(try read(self)) }
+    return values
+  }
+
+  // MARK: Columns
+
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+  func bits(_ column: Int32) -> UInt64 { UInt64(bitPattern: integer(column)) }
+
+  func text(_ column: Int32) -> String {
+    let start = sqlite3_column_text(handle, column)
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  func bytes(_ column: Int32) -> [UInt8] {
+    let start = sqlite3_column_blob(handle, column)
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// A name, which only a damaged file can break.
+  func name(_ column: Int32) throws(StorageError) -> Name {
+    guard let name = Name(text(column)) else {
+      throw connection.damage("a name is empty, too long or has control characters")
+    }
+    return name
+  }
+
+  // MARK: Inside
+
+  /// SQLITE_TRANSIENT, a macro that Swift does not see: SQLite copies what is bound.
+  private static var copied: sqlite3_destructor_type? {
+    unsafeBitCast(-1, to: sqlite3_destructor_type?.self)
+  }
+
+  private func nextPosition() -> Int32 {
+    boundCount += 1
+    return boundCount
+  }
+
+  @discardableResult private func note(_ code: Int32) -> SQLiteStatement {
+    if bindingCode == SQLITE_OK { bindingCode = code }
+    return self
+  }
+}

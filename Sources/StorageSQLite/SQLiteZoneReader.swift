@@ -1,0 +1,21 @@
+import Storage
+
+/// A view of a relay's store for another thread than the writer's. Sees what was committed before
+/// each `read`, and never waits for a commit.
+package final class SQLiteZoneReader: ZoneReader {
+  let connection: SQLiteConnection
+  private let queries: ZoneQueries
+
+  init(path: String) throws(StorageError) {
+    connection = try SQLiteConnection(path: path, role: .reader, schema: .zones)
+    queries = try ZoneQueries(connection)
+  }
+
+  deinit { close() }
+
+  package func close() { connection.close() }
+
+  package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
+    try queries.read(request)
+  }
+}

@@ -1,0 +1,93 @@
+import Changes
+import Storage
+
+/// The relay's store in one SQLite database, held by one process: the writer. `makeReader` gives
+/// connections for other threads, which never wait for it.
+///
+/// All requests of a commit are one transaction and one fsync: under load, hundreds of saves share
+/// it. After a commit that throws nothing was done and the store goes on, as soon as the fault
+/// allows it. One exception is in the nature of disks: where the final fsync itself fails, a crash
+/// right afterwards may bring back what was refused; a retry under the batch's id is then
+/// recognised.
+package final class SQLiteZoneStore: ZoneStore {
+  private let directory: String
+  private let lock: DirectoryLock
+  let connection: SQLiteConnection
+  private let queries: ZoneQueries
+  private let accounts: AccountWriter
+  private let records: RecordWriter
+
+  /// Opens the store in `directory`, or makes it there, readable by its owner alone.
+  ///
+  /// Throws `inUse` while another store, here or in another process, has the directory; `tooNew`,
+  /// `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
+  package init(directory: String) throws(StorageError) {
+    self.directory = directory
+    lock = try DirectoryLock(directory: directory)
+    connection = try SQLiteConnection(
+      path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
+    queries = try ZoneQueries(connection)
+    accounts = try AccountWriter(connection)
+    records = try RecordWriter(connection, queries: queries)
+  }
+
+  deinit { close() }
+
+  /// Moves the log into the database, lets go of the files and then of the directory. What is asked
+  /// afterwards fails.
+  package func close() {
+    connection.close()
+    lock.release()
+  }
+
+  /// A view for another thread, on a connection of its own that cannot write.
+  package func makeReader() throws(StorageError) -> sending SQLiteZoneReader {
+    try SQLiteZoneReader(path: SQLiteZoneStore.path(in: directory))
+  }
+
+  package func commit(
+    _ requests: [CommitRequest], wall: Int64
+  ) throws(StorageError) -> [CommitResult] {
+    if requests.isEmpty { return [] }
+    // Before the commit, not behind it: what is in it has not been promised to anyone yet.
+    if connection.waitingPages >= Limits.logPagesMax { try connection.checkpoint(waits: true) }
+    return try connection.write { () throws(StorageError) in
+      var results: [CommitResult] = []
+      results.reserveCapacity(requests.count)
+      for request in requests { results.append(try perform(request, wall: wall)) }
+      let forgotten = Limits.forgottenPerRequest * requests.count
+      try records.forgetBatches(forgotten, wall: wall)
+      try accounts.forgetCodes(forgotten, wall: wall)
+      return results
+    }
+  }
+
+  package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
+    try queries.read(request)
+  }
+
+  package func rest() throws(StorageError) {
+    guard connection.waitingPages >= Limits.logPages else { return }
+    try connection.checkpoint(waits: false)
+  }
+
+  private func perform(
+    _ request: CommitRequest, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    switch request {
+    case .createAccount(let id, let generation, let label, let device, let pairing):
+      try accounts.create(
+        id, generation: generation, label: label, device: device, pairing: pairing, wall: wall)
+    case .issuePairing(let id, let pairing): try accounts.issue(pairing, for: id, wall: wall)
+    case .redeemPairing(let codeHash, let device):
+      try accounts.redeem(codeHash, for: device, wall: wall)
+    case .renameDevice(let id, let device, let name):
+      try accounts.rename(device, of: id, to: name)
+    case .revokeDevice(let id, let device): try accounts.revoke(device, of: id)
+    case .touchDevices(let sightings): try accounts.touch(sightings)
+    case .save(let commit): try records.save(commit, wall: wall)
+    }
+  }
+
+  private static func path(in directory: String) -> String { directory + "/zones.sqlite" }
+}

@@ -1,0 +1,80 @@
+extension Schema {
+  /// The relay's tables. Each leads with the account, so that a distributed database could place
+  /// them by it.
+  static let zones = Schema(applicationID: 0x4C53_7A6F, steps: [zonesVersion1])
+
+  ///     accounts   account · generation · newest (tag) · label · made_at
+  ///     devices    account · number · device · device_name · platform · app_version · token_hash ·
+  ///                last_seen
+  ///     pairings   account · number · code_hash · expires_at
+  ///     records    account · number · zone · name · type · modified_at · device · tag · fields
+  ///     batches    account · number · device · batch_high · batch_low · made_at · first_tag ·
+  ///                words · digest
+  ///
+  /// Ids are 64 random bits, told as signed integers. Times are milliseconds since the Unix epoch.
+  /// `number` is the order in which rows were made. `fields` is NULL in a tombstone. What `words`
+  /// of a batch means is told in `RememberedBatch`.
+  private static let zonesVersion1 = """
+    CREATE TABLE accounts (
+      account INTEGER PRIMARY KEY,
+      generation INTEGER NOT NULL,
+      newest INTEGER NOT NULL,
+      label TEXT NOT NULL,
+      made_at INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE devices (
+      account INTEGER NOT NULL,
+      number INTEGER PRIMARY KEY,
+      device INTEGER NOT NULL,
+      device_name TEXT NOT NULL,
+      platform TEXT NOT NULL,
+      app_version TEXT NOT NULL,
+      token_hash BLOB NOT NULL,
+      last_seen INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX devices_by_account ON devices (account, device);
+    CREATE UNIQUE INDEX devices_by_token ON devices (token_hash);
+
+    CREATE TABLE pairings (
+      account INTEGER NOT NULL,
+      number INTEGER PRIMARY KEY,
+      code_hash BLOB NOT NULL,
+      expires_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX pairings_by_account ON pairings (account);
+    CREATE UNIQUE INDEX pairings_by_code ON pairings (code_hash);
+    CREATE INDEX pairings_by_expiry ON pairings (expires_at);
+
+    -- Rows are found by a number and not kept in the order of a key: fields may be large, and a
+    -- tree whose inner pages hold them would be deep.
+    CREATE TABLE records (
+      account INTEGER NOT NULL,
+      number INTEGER PRIMARY KEY,
+      zone TEXT NOT NULL,
+      name TEXT NOT NULL,
+      type TEXT NOT NULL,
+      modified_at INTEGER NOT NULL,
+      device INTEGER NOT NULL,
+      tag INTEGER NOT NULL,
+      fields BLOB
+    ) STRICT;
+    CREATE UNIQUE INDEX records_by_name ON records (account, zone, name);
+    -- With the zone in it, a page of one zone passes over the others' rows without reading them.
+    CREATE UNIQUE INDEX records_by_tag ON records (account, tag, zone);
+
+    -- In the order of time, so that old ones are found at the beginning.
+    CREATE TABLE batches (
+      account INTEGER NOT NULL,
+      number INTEGER PRIMARY KEY,
+      device INTEGER NOT NULL,
+      batch_high INTEGER NOT NULL,
+      batch_low INTEGER NOT NULL,
+      made_at INTEGER NOT NULL,
+      first_tag INTEGER NOT NULL,
+      words TEXT,
+      digest BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX batches_by_id ON batches (account, device, batch_high, batch_low);
+    """
+}

@@ -1,0 +1,129 @@
+import Changes
+import Storage
+import Testing
+
+/// What a device relies on.
+enum ReplicaStories {
+  static let all = [
+    ReplicaStory("an empty home holds nothing") { scene in
+      try scene.reopen()
+      let store = scene.store
+      #expect(try store.identity() == nil)
+      #expect(try store.cursor() == nil)
+      #expect(try store.allRecords().isEmpty)
+      #expect(try store.outbox().isEmpty)
+      #expect(try store.value("any") == nil)
+      #expect(try store.record(scene.record("a").key) == nil)
+    },
+    ReplicaStory("a home knows whose it is, until it is told to forget") { scene in
+      let credentials = Credentials(
+        account: AccountID(rawValue: .max), device: DeviceID(rawValue: 1), token: "secret")
+      let identity = HomeIdentity(
+        relay: "http://relay.example:5625", credentials: credentials, deviceName: "Sofa 🛋")
+      try scene.write(.setIdentity(identity))
+      try scene.reopen()
+      #expect(try scene.store.identity() == identity)
+      var moved = identity
+      moved.relay = "http://other.example"
+      try scene.write(.setIdentity(moved))
+      #expect(try scene.store.identity() == moved)
+      try scene.write(.setIdentity(nil))
+      try scene.reopen()
+      #expect(try scene.store.identity() == nil)
+    },
+    ReplicaStory("a record is held as it was put, the last one wins") { scene in
+      let first = scene.record("a", #"{"n":1}"#)
+      let second = scene.record("a", #"{"n":2}"#, tag: 9, type: Name(trusted: "Other"))
+      try scene.write(.putRecord(first))
+      try scene.reopen()
+      #expect(try scene.store.record(first.key) == first)
+      try scene.write(.putRecord(second))
+      try scene.reopen()
+      #expect(try scene.store.record(first.key) == second)
+      #expect(try scene.store.records(zone: scene.zone, type: scene.type).isEmpty)
+      try scene.write(.removeRecord(first.key), .removeRecord(first.key))
+      try scene.reopen()
+      #expect(try scene.store.record(first.key) == nil)
+    },
+    ReplicaStory("records of a type come by name, tombstones left out") { scene in
+      let other = Name(trusted: "Other")
+      let records = [
+        scene.record("é"), scene.record("b"), scene.record("a"), scene.record("Z"),
+        scene.record("gone", nil), scene.record("x", zone: other), scene.record("y", type: other),
+      ]
+      try scene.store.write(records.map { .putRecord($0) })
+      try scene.reopen()
+      let listed = try scene.store.records(zone: scene.zone, type: scene.type)
+      #expect(listed.map(\.name.text) == ["Z", "a", "b", "é"])
+      let all = try scene.store.allRecords()
+      #expect(all.map(\.name.text) == ["Z", "a", "b", "gone", "y", "é", "x"])
+      #expect(all == records.sorted { $0.key < $1.key })
+    },
+    ReplicaStory("the cursor is kept as it was set, and can be dropped") { scene in
+      let token = ChangeToken(generation: .max, sequence: 5, zoneDigest: 7, pinned: 9)
+      try scene.write(.setCursor(token))
+      try scene.reopen()
+      #expect(try scene.store.cursor() == token)
+      try scene.write(.setCursor(nil))
+      try scene.reopen()
+      #expect(try scene.store.cursor() == nil)
+    },
+    ReplicaStory("the outbox comes oldest first, in every state, as it was put") { scene in
+      let refusal = Refusal(
+        .recordTooLarge, "Make it smaller.", retryAfterMilliseconds: 5, relayTime: -6)
+      let entries = [
+        scene.entry(1), scene.entry(2, state: .sent(BatchID(high: .max, low: 3)), group: 2),
+        scene.entry(3, state: .parked(refusal), base: scene.record("a", #"{"n":1}"#)),
+        scene.entry(4, state: .parked(Refusal(.badName, ""))),
+        scene.entry(
+          5, state: .asking(scene.record("a", nil, tag: 8)), base: scene.record("a"), fields: nil),
+        scene.entry(11),
+      ]
+      try scene.store.write(entries.reversed().map { .putEntry($0) })
+      try scene.reopen()
+      #expect(try scene.store.outbox() == entries)
+    },
+    ReplicaStory("an entry is replaced with all that it refers to, and removed with it") { scene in
+      let base = scene.record("a", #"{"n":1}"#)
+      try scene.write(.putEntry(scene.entry(1, state: .asking(base), base: base)))
+      let waiting = scene.entry(1, "b")
+      try scene.write(.putEntry(waiting))
+      try scene.reopen()
+      #expect(try scene.store.outbox() == [waiting])
+      try scene.write(.removeEntry(number: 1), .removeEntry(number: 2))
+      try scene.write(.putEntry(scene.entry(1)))
+      try scene.reopen()
+      #expect(try scene.store.outbox() == [scene.entry(1)])
+    },
+    ReplicaStory("a note is kept under its key until it is dropped") { scene in
+      try scene.write(.setValue(key: "k", "one"), .setValue(key: "empty", ""))
+      try scene.write(.setValue(key: "k", "two"))
+      try scene.reopen()
+      #expect(try scene.store.value("k") == "two")
+      #expect(try scene.store.value("empty") == "")
+      #expect(try scene.store.value("K") == nil)
+      try scene.write(.setValue(key: "k", nil), .setValue(key: "never", nil))
+      try scene.reopen()
+      #expect(try scene.store.value("k") == nil)
+    },
+    ReplicaStory("the writes of one call happen in their order") { scene in
+      let record = scene.record("a")
+      try scene.write(
+        .putRecord(record), .removeRecord(record.key), .putRecord(scene.record("a", tag: 2)),
+        .putEntry(scene.entry(1)), .removeEntry(number: 1), .setValue(key: "k", "1"),
+        .setValue(key: "k", "2"))
+      try scene.reopen()
+      #expect(try scene.store.record(record.key)?.tag == 2)
+      #expect(try scene.store.outbox().isEmpty)
+      #expect(try scene.store.value("k") == "2")
+    },
+    ReplicaStory("a megabyte of fields comes back as it was") { scene in
+      let text = "{\"n\":\"" + String(repeating: "é", count: 500_000) + "\"}"
+      let record = scene.record("a", text)
+      try scene.write(.putRecord(record), .putEntry(scene.entry(1, base: record, fields: text)))
+      try scene.reopen()
+      #expect(try scene.store.record(record.key) == record)
+      #expect(try scene.store.outbox().first?.base == record)
+    },
+  ]
+}

@@ -1,0 +1,114 @@
+import Changes
+import Storage
+import Testing
+
+/// A random walk, repeatable by its seed, that leads a device's store and the reference side by
+/// side: the same writes, and the same answers after each.
+package struct ReplicaWalk {
+  private var random: SeededRandom
+
+  package init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  /// `reopening` closes the store and gives what comes up after it; it is called now and then.
+  package mutating func lead(
+    _ subject: any ReplicaStore, steps: Int,
+    reopening: (any ReplicaStore) throws -> any ReplicaStore
+  ) throws {
+    let reference = MemoryReplicaStore()
+    var subject = subject
+    for step in 0..<steps {
+      let changes = (0..<Int.random(in: 0...5, using: &random)).map { _ in change() }
+      try subject.write(changes)
+      try reference.write(changes)
+      if Int.random(in: 0..<50, using: &random) == 0 { subject = try reopening(subject) }
+      try #require(
+        try ReplicaWalk.content(subject) == ReplicaWalk.content(reference), "step \(step)")
+    }
+  }
+
+  /// All that a store tells.
+  private struct Content: Equatable {
+    var identity: HomeIdentity?
+    var cursor: ChangeToken?
+    var records: [Record]
+    var ofTypes: [[Record]]
+    var single: [Record?]
+    var outbox: [OutboxEntry]
+    var notes: [String?]
+  }
+
+  private static let zones = ["A", "B"].map(Name.init(trusted:))
+  private static let types = ["T", "U"].map(Name.init(trusted:))
+  private static let names = ["a", "A", "é", "e\u{301}", "z"].map(Name.init(trusted:))
+  private static let places = zones.flatMap { zone in
+    names.map { RecordKey(zone: zone, name: $0) }
+  }
+
+  private static func content(_ store: any ReplicaStore) throws -> Content {
+    Content(
+      identity: try store.identity(), cursor: try store.cursor(), records: try store.allRecords(),
+      ofTypes: try zones.flatMap { zone in
+        try types.map { try store.records(zone: zone, type: $0) }
+      },
+      single: try places.map { try store.record($0) }, outbox: try store.outbox(),
+      notes: try ["a", "b"].map { try store.value($0) })
+  }
+
+  private mutating func change() -> ReplicaChange {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0: .setIdentity(chance(4) ? nil : identity())
+    case 1: .setCursor(chance(4) ? nil : ChangeToken(generation: 1, sequence: number(1_000)))
+    case 2...4: .putRecord(record())
+    case 5: .removeRecord(key())
+    case 6...8: .putEntry(entry())
+    case 9: .removeEntry(number: number(8))
+    case let draw:
+      .setValue(key: draw == 10 ? "a" : "b", chance(4) ? nil : "\(number(1_000))")
+    }
+  }
+
+  private mutating func identity() -> HomeIdentity {
+    let credentials = Credentials(
+      account: AccountID(rawValue: random.next()), device: DeviceID(rawValue: random.next()),
+      token: "t\(number(9))")
+    return HomeIdentity(relay: "r\(number(9))", credentials: credentials, deviceName: "")
+  }
+
+  private mutating func record() -> Record {
+    let key = key()
+    return Record(
+      zone: key.zone, name: key.name, type: pick(ReplicaWalk.types), fields: fields(),
+      modifiedAt: number(1_000), device: DeviceID(rawValue: random.next()), tag: number(1_000))
+  }
+
+  private mutating func entry() -> OutboxEntry {
+    let states: [OutboxEntry.State] = [
+      .waiting, .sent(BatchID(random: &random)), .asking(record()),
+      .parked(Refusal(pick(RefusalCode.allCases), "Because \(number(9)).", relayTime: number(9))),
+    ]
+    return OutboxEntry(
+      number: number(8), key: key(), type: pick(ReplicaWalk.types), fields: fields(),
+      modifiedAt: number(1_000), isStampTrusted: chance(2), base: chance(2) ? nil : record(),
+      state: pick(states), group: chance(2) ? nil : number(4))
+  }
+
+  private mutating func fields() -> [UInt8]? {
+    if chance(4) { return nil }
+    return Array("{\"n\":\(number(1_000))}".utf8)
+  }
+
+  private mutating func key() -> RecordKey { pick(ReplicaWalk.places) }
+
+  private mutating func number(_ limit: Int64) -> Int64 {
+    Int64.random(in: 0..<limit, using: &random)
+  }
+
+  /// True once in `count` times.
+  private mutating func chance(_ count: Int) -> Bool {
+    Int.random(in: 0..<count, using: &random) == 0
+  }
+
+  private mutating func pick<Element>(_ choices: [Element]) -> Element {
+    choices[Int.random(in: 0..<choices.count, using: &random)]
+  }
+}

@@ -1,0 +1,178 @@
+import Changes
+import Storage
+import Testing
+
+/// A random walk, repeatable by its seed, that leads a relay's store and the reference side by
+/// side: the same requests, and the same results. Names and ids are few, so that requests meet.
+package struct ZoneWalk {
+  private var random: SeededRandom
+  private var wall: Int64 = 1_700_000_000_000
+  /// Tokens that were told, to go on from.
+  private var tokens: [ChangeToken] = []
+  /// Batches that were sent, to be sent again.
+  private var sent: [SaveCommit] = []
+  private var newest: ChangeTag = 0
+
+  package init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  /// `reopening` closes the store and gives what comes up after it; it is called now and then.
+  package mutating func lead(
+    _ subject: any ZoneStore, steps: Int, reopening: (any ZoneStore) throws -> any ZoneStore
+  ) throws {
+    let reference = MemoryZoneStore()
+    var subject = subject
+    for step in 0..<steps {
+      wall += chance(400) ? Limits.historyMilliseconds / 2 : number(2_000)
+      let requests = (0..<Int.random(in: 1...6, using: &random)).map { _ in request() }
+      let results = try reference.commit(requests, wall: wall)
+      try #require(try subject.commit(requests, wall: wall) == results, "commit of step \(step)")
+      for result in results { learn(from: result) }
+      if chance(10) { try subject.rest() }
+      if chance(100) { subject = try reopening(subject) }
+      for _ in 0..<3 {
+        let read = read()
+        let told = try reference.read(read)
+        try #require(try subject.read(read) == told, "read of step \(step): \(read)")
+        if case .page(let page) = told { tokens.append(page.token) }
+      }
+      if tokens.count > 60 { tokens.removeFirst(30) }
+    }
+  }
+
+  private mutating func learn(from result: CommitResult) {
+    guard case .saved(let outcome) = result else { return }
+    newest = outcome.answer.token.sequence
+    tokens.append(outcome.answer.token)
+  }
+
+  // MARK: Requests
+
+  private mutating func request() -> CommitRequest {
+    switch Int.random(in: 0..<40, using: &random) {
+    case 0:
+      .createAccount(
+        account(), generation: UInt32(number(3)), label: "", device: chance(2) ? nil : newDevice(),
+        pairing: chance(2) ? nil : pairing())
+    case 1...2: .issuePairing(account(), pairing())
+    case 3...5: .redeemPairing(codeHash: hash(20), device: newDevice())
+    case 6: .renameDevice(account(), device(), deviceName: "n\(number(9))")
+    case 7: chance(4) ? .revokeDevice(account(), device()) : .touchDevices([])
+    case 8...9:
+      .touchDevices([
+        DeviceSighting(account: account(), device: device(), lastSeen: wall - 500 + number(1_000)),
+        DeviceSighting(account: account(), device: device(), lastSeen: wall),
+      ])
+    default: .save(save())
+    }
+  }
+
+  private mutating func save() -> SaveCommit {
+    if chance(6), !sent.isEmpty {
+      var again = pick(sent)
+      if chance(8) { again.digest = hash(4) }
+      return again
+    }
+    let first = Int.random(in: 0..<ZoneWalk.names.count, using: &random)
+    let count = Int.random(in: 0...4, using: &random)
+    let mutations = (0..<count).map { offset in
+      mutation(ZoneWalk.names[(first + offset) % ZoneWalk.names.count])
+    }
+    let request = SaveRequest(
+      id: BatchID(random: &random), zone: pick(ZoneWalk.zones), atomic: chance(3),
+      mutations: mutations)
+    let save = SaveCommit(
+      account: account(), device: device(), request: request, digest: hash(4))
+    sent.append(save)
+    if sent.count > 200 { sent.removeFirst(100) }
+    return save
+  }
+
+  private mutating func mutation(_ name: Name) -> Mutation {
+    let isDelete = chance(4)
+    return Mutation(
+      name: name, type: isDelete ? nil : pick(ZoneWalk.types), fields: isDelete ? nil : fields(),
+      modifiedAt: wall, baseTag: baseTag(), refusal: chance(20) ? refusal() : nil)
+  }
+
+  private mutating func baseTag() -> ChangeTag? {
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: nil
+    case 1: 0
+    default: max(0, newest - number(20))
+    }
+  }
+
+  private mutating func fields() -> [UInt8] {
+    if chance(100) { return [UInt8](repeating: UInt8(ascii: " "), count: 900_000) }
+    return Array("{\"n\":\(number(1_000))}".utf8)
+  }
+
+  private mutating func refusal() -> Refusal {
+    Refusal(pick([.clockAhead, .recordTooLarge, .chunksMissing]), "Found before.", relayTime: wall)
+  }
+
+  // MARK: Reads
+
+  private mutating func read() -> ReadRequest {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0: .authenticate(tokenHash: hash(20))
+    case 1: .record(account(), RecordKey(zone: pick(ZoneWalk.zones), name: pick(ZoneWalk.names)))
+    case 2: .newestToken(account())
+    case 3: .devices(account())
+    case 4: .accountCount
+    default: changes()
+    }
+  }
+
+  private mutating func changes() -> ReadRequest {
+    let zone = chance(2) ? nil : pick(ZoneWalk.zones)
+    let limit = Int.random(in: -1...12, using: &random)
+    var since = chance(5) || tokens.isEmpty ? nil : pick(tokens)
+    // Mostly with the zone that it belongs to.
+    if !chance(10) { since?.zoneDigest = zone.map(ChangeToken.digest) }
+    if chance(20) { since?.sequence += number(50) }
+    if let pinned = since?.pinned, let sequence = since?.sequence, pinned < sequence {
+      since?.pinned = sequence
+    }
+    return .changes(account(), since: since, zone: zone, limit: limit)
+  }
+
+  // MARK: Words
+
+  private static let zones = ["A", "B"].map(Name.init(trusted:))
+  private static let types = ["T", "U"].map(Name.init(trusted:))
+  private static let names = ["a", "A", "b", "é", "e\u{301}", "x/y", "z"].map(Name.init(trusted:))
+
+  private mutating func account() -> AccountID { AccountID(rawValue: .max - UInt64(number(3))) }
+
+  private mutating func device() -> DeviceID { DeviceID(rawValue: UInt64(number(6))) }
+
+  private mutating func newDevice() -> NewDevice {
+    NewDevice(
+      id: device(),
+      description: DeviceDescription(
+        deviceName: "d\(number(9))", platform: "", appVersion: "\(number(9))"),
+      tokenHash: hash(20))
+  }
+
+  private mutating func pairing() -> NewPairing {
+    NewPairing(codeHash: hash(20), expiresAt: wall + number(20_000))
+  }
+
+  private mutating func hash(_ choices: Int64) -> [UInt8] {
+    ZoneScene.hash(UInt8(number(choices)))
+  }
+
+  private mutating func number(_ limit: Int64) -> Int64 {
+    Int64.random(in: 0..<limit, using: &random)
+  }
+
+  /// True once in `count` times.
+  private mutating func chance(_ count: Int) -> Bool {
+    Int.random(in: 0..<count, using: &random) == 0
+  }
+
+  private mutating func pick<Element>(_ choices: [Element]) -> Element {
+    choices[Int.random(in: 0..<choices.count, using: &random)]
+  }
+}

@@ -1,0 +1,57 @@
+import Changes
+import Storage
+import Testing
+
+@testable import StorageSQLite
+
+/// No statement walks a table to find its rows: what a request costs must not grow with the store.
+struct QueryPlanTests {
+  @Test func theRelaysStatementsFindTheirRowsByAnIndex() throws {
+    let directory = try TemporaryDirectory()
+    let connection = try SQLiteConnection(
+      path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
+    let queries = try ZoneQueries(connection)
+    let writers = (try AccountWriter(connection), try RecordWriter(connection, queries: queries))
+    withExtendedLifetime(writers) {
+      expectNoScans(
+        connection,
+        except: [
+          // Asked when the relay starts, and for its metrics.
+          "SELECT count(*) FROM accounts",
+          // Ends after as many rows as it may forget.
+          "SELECT number FROM batches ORDER BY number LIMIT ?",
+        ])
+    }
+    #expect(connection.statements.count > 25)
+  }
+
+  @Test func aDevicesStatementsFindTheirRowsByAnIndex() throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    expectNoScans(
+      store.connection,
+      except: [
+        // One row, or all that is asked for.
+        "FROM identity", "FROM place", "FROM outbox ORDER BY number",
+        "FROM records ORDER BY zone, name",
+      ])
+  }
+
+  private func expectNoScans(_ connection: SQLiteConnection, except allowed: [String]) {
+    for statement in connection.statements {
+      do {
+        let plan = try connection.prepare("EXPLAIN QUERY PLAN " + statement.sql)
+        let lines = try plan.all { $0.text(3) }
+        if allowed.contains(where: { statement.sql.contains($0) }) { continue }
+        for line in lines {
+          #expect(!line.hasPrefix("SCAN"), "\(line) in \(statement.sql)")
+          // The devices and codes of one account are few; nothing else is sorted.
+          let isFew = ["FROM devices", "FROM pairings"].contains { statement.sql.contains($0) }
+          #expect(isFew || !line.contains("TEMP B-TREE"), "\(line) in \(statement.sql)")
+        }
+      } catch {
+        Issue.record("\(error): \(statement.sql)")
+      }
+    }
+  }
+}

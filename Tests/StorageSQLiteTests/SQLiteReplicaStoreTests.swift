@@ -1,0 +1,96 @@
+import Changes
+import Storage
+import StorageContract
+import Testing
+
+@testable import StorageSQLite
+
+struct SQLiteReplicaStoreTests {
+  @Test(arguments: ReplicaStory.all) func holds(_ story: ReplicaStory) throws {
+    let directory = try TemporaryDirectory()
+    let scene = ReplicaScene(try SQLiteReplicaStore(home: directory.path)) { store in
+      (store as? SQLiteReplicaStore)?.close()
+      return try SQLiteReplicaStore(home: directory.path)
+    }
+    try story.tell(scene)
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>) func walksInStepWithTheReference(
+    seed: UInt64
+  ) throws {
+    let directory = try TemporaryDirectory()
+    func open() throws -> SQLiteReplicaStore {
+      let store = try SQLiteReplicaStore(home: directory.path)
+      // The walk is about what is answered; to sync each of its steps would only take time.
+      try store.connection.execute("PRAGMA synchronous = OFF")
+      return store
+    }
+    var walk = ReplicaWalk(seed: seed)
+    try walk.lead(try open(), steps: 600) { store in
+      (store as? SQLiteReplicaStore)?.close()
+      return try open()
+    }
+  }
+
+  @Test func whatWasWrittenSurvivesACrashAsAWhole() throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    for number in 0..<10 as Range<Int64> {
+      let token = ChangeToken(generation: 1, sequence: number)
+      try store.write([.setCursor(token), .setValue(key: "k", "\(number)")])
+      let crashed = try directory.crashed()
+      let copy = try SQLiteReplicaStore(home: crashed.path)
+      #expect(try copy.cursor() == token)
+      #expect(try copy.value("k") == "\(number)")
+    }
+  }
+
+  @Test func aFullDiskUndoesTheWriteAndTheStoreGoesOn() throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    try store.write([.setValue(key: "k", "before")])
+    let pages = try store.connection.number("PRAGMA page_count")
+    _ = try store.connection.number("PRAGMA max_page_count = \(pages + 2)")
+    let large = String(repeating: "x", count: 100_000)
+    #expect(throws: StorageError.diskFull(path: directory.path("replica.sqlite"))) {
+      try store.write([.setValue(key: "k", "after"), .setValue(key: "large", large)])
+    }
+    #expect(try store.value("k") == "before")
+    try store.write([.setValue(key: "k", "later")])
+    #expect(try store.value("k") == "later")
+    #expect(try store.value("large") == nil)
+  }
+
+  @Test func aRelaysStoreIsNotTakenForADevices() throws {
+    let directory = try TemporaryDirectory()
+    try SQLiteZoneStore(directory: directory.path).close()
+    try directory.write(try directory.bytes("zones.sqlite"), to: "replica.sqlite")
+    let error = #expect(throws: StorageError.self) {
+      try SQLiteReplicaStore(home: directory.path)
+    }
+    guard case .corrupt = error else {
+      Issue.record("told as \(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func theOutboxTableTellsOfDamage() throws {
+    let directory = try TemporaryDirectory()
+    let connection = try SQLiteConnection(
+      path: directory.path("replica.sqlite"), role: .writer, schema: .replica)
+    let table = try OutboxTable(connection)
+    let entry = OutboxEntry(
+      number: 1, key: RecordKey(zone: Name(trusted: "Z"), name: Name(trusted: "n")),
+      type: Name(trusted: "T"), fields: nil, modifiedAt: 1, isStampTrusted: true, base: nil,
+      state: .waiting)
+    try table.put(entry)
+    #expect(try table.entries() == [entry])
+    for state in ["nonsense", "asking"] {
+      try connection.execute("UPDATE outbox SET state = '\(state)'")
+      #expect(throws: StorageError.self) { try table.entries() }
+    }
+    // After a fault the table is read anew.
+    try connection.execute("UPDATE outbox SET state = 'waiting'")
+    #expect(try table.entries() == [entry])
+  }
+}

@@ -1,0 +1,148 @@
+import Changes
+import Foundation
+import Storage
+import StorageContract
+import Testing
+
+@testable import StorageSQLite
+
+struct SQLiteZoneStoreTests {
+  @Test(arguments: ZoneStory.all) func holds(_ story: ZoneStory) throws {
+    let directory = try TemporaryDirectory()
+    let scene = ZoneScene(try SQLiteZoneStore(directory: directory.path)) { store in
+      (store as? SQLiteZoneStore)?.close()
+      return try SQLiteZoneStore(directory: directory.path)
+    }
+    try story.tell(scene)
+  }
+
+  /// The same stories, with everything read on the connection of another thread.
+  @Test(arguments: ZoneStory.all) func holdsForItsReader(_ story: ZoneStory) throws {
+    let directory = try TemporaryDirectory()
+    let scene = ZoneScene(try StoreAndReader(directory.path)) { store in
+      (store as? StoreAndReader)?.close()
+      return try StoreAndReader(directory.path)
+    }
+    try story.tell(scene)
+  }
+
+  @Test(arguments: 1...6 as ClosedRange<UInt64>) func walksInStepWithTheReference(
+    seed: UInt64
+  ) throws {
+    let directory = try TemporaryDirectory()
+    func open() throws -> StoreAndReader {
+      let store = try StoreAndReader(directory.path)
+      // The walk is about what is answered; to sync each of its steps would only take time.
+      try store.writer.connection.execute("PRAGMA synchronous = OFF")
+      return store
+    }
+    var walk = ZoneWalk(seed: seed)
+    try walk.lead(try open(), steps: 700) { store in
+      (store as? StoreAndReader)?.close()
+      return try open()
+    }
+  }
+
+  @Test func isForItsOwnerAlone() throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteZoneStore(directory: directory.path("a/b"))
+    _ = try store.commit([create()], wall: 0)
+    #expect(try directory.rights("a") == 0o700)
+    #expect(try directory.rights("a/b") == 0o700)
+    for name in ["zones.sqlite", "zones.sqlite-wal", "lock"] {
+      #expect(try directory.rights("a/b/" + name) == 0o600)
+    }
+  }
+
+  @Test func aSecondStoreOnTheSameDirectoryIsRefusedUntilTheFirstIsClosed() throws {
+    let directory = try TemporaryDirectory()
+    let first = try SQLiteZoneStore(directory: directory.path)
+    let inUse = StorageError.inUse(path: directory.path, by: "process \(getpid())")
+    #expect(throws: inUse) { try SQLiteZoneStore(directory: directory.path) }
+    _ = try first.commit([create()], wall: 0)
+    first.close()
+    let second = try SQLiteZoneStore(directory: directory.path)
+    #expect(try second.read(.accountCount) == .count(1))
+  }
+
+  @Test func closingLeavesOneFileAndTheLock() throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    _ = try store.commit([create()], wall: 0)
+    store.close()
+    store.close()
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    #expect(names == ["lock", "zones.sqlite"])
+    #expect(throws: StorageError.self) { try store.commit([create()], wall: 0) }
+    #expect(throws: StorageError.self) { try store.read(.accountCount) }
+  }
+
+  @Test func aReaderSeesEachCommitAndCannotWrite() throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    let reader = try store.makeReader()
+    #expect(try reader.read(.accountCount) == .count(0))
+    _ = try store.commit([create()], wall: 0)
+    #expect(try reader.read(.accountCount) == .count(1))
+    #expect(throws: StorageError.readOnly(path: directory.path("zones.sqlite"))) {
+      try reader.connection.execute("DELETE FROM accounts")
+    }
+  }
+
+  @Test func theLogIsMovedInPausesAndBoundedWithout() throws {
+    let directory = try TemporaryDirectory()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    try store.connection.execute("PRAGMA synchronous = OFF")
+    _ = try store.commit([create()], wall: 0)
+    func saveMebibytes(_ count: Int) throws -> Int {
+      var greatest = 0
+      for number in 0..<count {
+        _ = try store.commit([save("large \(count) \(number)", bytes: 1 << 20)], wall: 0)
+        greatest = max(greatest, store.connection.waitingPages)
+      }
+      return greatest
+    }
+    #expect(try saveMebibytes(8) > Limits.logPages)
+    try store.rest()
+    #expect(store.connection.waitingPages == 0)
+    // A commit of one mebibyte is a little over 256 pages.
+    #expect(try saveMebibytes(70) < Limits.logPagesMax + 300)
+    #expect(store.connection.waitingPages < 8_000)
+  }
+
+  // MARK: Words
+
+  private let account = AccountID(rawValue: 1)
+
+  private func create() -> CommitRequest { TestRequests.create(account) }
+
+  private func save(_ name: String, bytes: Int) -> CommitRequest {
+    TestRequests.save(name, in: account, bytes: bytes)
+  }
+}
+
+/// The writer's commits, and the reader's view.
+private final class StoreAndReader: ZoneStore {
+  let writer: SQLiteZoneStore
+  private let reader: SQLiteZoneReader
+
+  init(_ directory: String) throws {
+    writer = try SQLiteZoneStore(directory: directory)
+    reader = try writer.makeReader()
+  }
+
+  func close() {
+    reader.close()
+    writer.close()
+  }
+
+  func commit(_ requests: [CommitRequest], wall: Int64) throws(StorageError) -> [CommitResult] {
+    try writer.commit(requests, wall: wall)
+  }
+
+  func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
+    try reader.read(request)
+  }
+
+  func rest() throws(StorageError) { try writer.rest() }
+}

@@ -1,0 +1,75 @@
+import Changes
+import Storage
+import Testing
+
+@testable import StorageSQLite
+
+struct SchemaTests {
+  private let first = "CREATE TABLE t (a INTEGER NOT NULL) STRICT; INSERT INTO t VALUES (7);"
+  private let second = "ALTER TABLE t ADD COLUMN b INTEGER NOT NULL DEFAULT 8;"
+
+  @Test func anOlderStoreIsLedToTheNewestVersion() throws {
+    let directory = try TemporaryDirectory()
+    let old = Schema(applicationID: 5, steps: [first])
+    try connect(directory, old).close()
+    let new = Schema(applicationID: 5, steps: [first, second])
+    let connection = try connect(directory, new)
+    #expect(try connection.number("SELECT a + b FROM t") == 15)
+    #expect(try connection.number("PRAGMA user_version") == 2)
+    #expect(try connection.number("PRAGMA application_id") == 5)
+    connection.close()
+    #expect(
+      throws: StorageError.tooNew(path: directory.path("t.sqlite"), found: 2, known: 1)
+    ) { try connect(directory, old) }
+  }
+
+  @Test func aStepThatFailsLeavesTheStoreAsItWas() throws {
+    let directory = try TemporaryDirectory()
+    let old = Schema(applicationID: 5, steps: [first])
+    try connect(directory, old).close()
+    let broken = Schema(
+      applicationID: 5, steps: [first, second, "INSERT INTO nowhere VALUES (1);"])
+    #expect(throws: StorageError.self) { try connect(directory, broken) }
+    let connection = try connect(directory, old)
+    #expect(try connection.number("SELECT count(*) FROM pragma_table_info('t')") == 1)
+    #expect(try connection.number("PRAGMA user_version") == 1)
+  }
+
+  /// What the first version wrote. It stays as it is, whatever later versions do.
+  @Test func aRelaysStoreOfVersion1IsUnderstood() throws {
+    let directory = try TemporaryDirectory()
+    let version1 = Schema(applicationID: 0x4C53_7A6F, steps: Array(Schema.zones.steps.prefix(1)))
+    let connection = try SQLiteConnection(
+      path: directory.path("zones.sqlite"), role: .writer, schema: version1)
+    try connection.execute(
+      """
+      INSERT INTO accounts VALUES (1, 1, 2, 'Ada', 0);
+      INSERT INTO devices VALUES (1, 1, 1, 'd', 'p', '1', zeroblob(32), 5);
+      INSERT INTO records VALUES (1, 1, 'Z', 'r', 'T', 1, 1, 2, CAST('{}' AS BLOB));
+      INSERT INTO batches VALUES
+        (1, 1, 1, 1, 3, 0, 2, NULL,
+         x'0707070707070707070707070707070707070707070707070707070707070707');
+      PRAGMA user_version = 1;
+      """)
+    connection.close()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    let account = AccountID(rawValue: 1)
+    #expect(try TestRequests.names(account, in: store) == ["r"])
+    #expect(
+      try store.read(.authenticate(tokenHash: [UInt8](repeating: 0, count: 32)))
+        == .principal(account, DeviceID(rawValue: 1)))
+    let retry = try store.commit([TestRequests.save("r", in: account, id: 3)], wall: 0)
+    guard case .saved(let outcome) = try #require(retry.first) else {
+      Issue.record("\(retry)")
+      return
+    }
+    #expect(outcome.answer.results == [.saved(name: Name(trusted: "r"), tag: 2)])
+    #expect(outcome.changed.isEmpty)
+  }
+
+  private func connect(
+    _ directory: TemporaryDirectory, _ schema: Schema
+  ) throws -> SQLiteConnection {
+    try SQLiteConnection(path: directory.path("t.sqlite"), role: .writer, schema: schema)
+  }
+}

@@ -1,0 +1,40 @@
+import Changes
+import Storage
+
+/// Requests for tests that care about the file, not about what is in it.
+enum TestRequests {
+  private static let device = DeviceID(rawValue: 1)
+
+  /// An account with one device, whose pairing code is spent.
+  static func create(_ account: AccountID) -> CommitRequest {
+    let description = DeviceDescription(deviceName: "d", platform: "p", appVersion: "1")
+    let hash = [UInt8](repeating: UInt8(truncatingIfNeeded: account.rawValue), count: 32)
+    return .createAccount(
+      account, generation: 1, label: "",
+      device: NewDevice(id: device, description: description, tokenHash: hash), pairing: nil)
+  }
+
+  /// A batch of one record, over whatever stands.
+  static func save(
+    _ name: String, in account: AccountID, bytes: Int = 20, id: UInt64? = nil
+  ) -> CommitRequest {
+    var random = SystemRandomNumberGenerator()
+    let mutation = Mutation(
+      name: Name(trusted: name), type: Name(trusted: "T"),
+      fields: [UInt8](repeating: UInt8(ascii: " "), count: bytes), modifiedAt: 1, baseTag: nil)
+    let request = SaveRequest(
+      id: id.map { BatchID(high: 1, low: $0) } ?? BatchID(random: &random),
+      zone: Name(trusted: "Z"), atomic: false, mutations: [mutation])
+    return .save(
+      SaveCommit(
+        account: account, device: device, request: request,
+        digest: [UInt8](repeating: 7, count: 32)))
+  }
+
+  /// The names of an account's records, in the order of their tags.
+  static func names(_ account: AccountID, in store: some ZoneReader) throws -> [String] {
+    let request = ReadRequest.changes(account, since: nil, zone: nil, limit: Limits.pageRecords)
+    guard case .page(let page) = try store.read(request) else { return [] }
+    return page.changes.map(\.name.text)
+  }
+}

@@ -1,0 +1,22 @@
+import Changes
+import Testing
+
+@testable import Storage
+
+struct MemoryAccountTests {
+  /// The log forgets stale entries, and pages are cut as before.
+  @Test func aRecordSavedOverAndOverIsOneChange() throws {
+    var account = MemoryAccount(generation: 1, label: "")
+    for tag in 1...1_000 { account.write([record(tag == 500 ? "other" : "same", Int64(tag))]) }
+    let page = try account.page(since: nil, zone: nil, limit: 10)
+    #expect(page.changes.map(\.tag) == [500, 1_000])
+    let after = ChangeToken(generation: 1, sequence: 500)
+    #expect(try account.page(since: after, zone: nil, limit: 10).changes.map(\.tag) == [1_000])
+  }
+
+  private func record(_ name: String, _ tag: ChangeTag) -> Record {
+    Record(
+      zone: Name(trusted: "Z"), name: Name(trusted: name), type: Name(trusted: "T"), fields: [],
+      modifiedAt: 0, device: DeviceID(rawValue: 1), tag: tag)
+  }
+}

@@ -1,0 +1,23 @@
+import Storage
+import StorageContract
+import Testing
+
+/// The reference holds to what every device's store must do.
+struct MemoryReplicaStoreTests {
+  @Test(arguments: ReplicaStory.all) func holds(_ story: ReplicaStory) throws {
+    let scene = ReplicaScene(MemoryReplicaStore()) { store in
+      (store as? MemoryReplicaStore)?.copy() ?? store
+    }
+    try story.tell(scene)
+  }
+
+  @Test func aCopyIsAStoreOfItsOwn() throws {
+    let store = MemoryReplicaStore()
+    try store.write([.setValue(key: "k", "before")])
+    let copy = store.copy()
+    try store.write([.setValue(key: "k", "after")])
+    #expect(try copy.value("k") == "before")
+    try copy.write([.setValue(key: "k", nil)])
+    #expect(try store.value("k") == "after")
+  }
+}

@@ -1,0 +1,58 @@
+import Changes
+import Storage
+import Testing
+
+struct PagePlanTests {
+  private let head = AccountHead(generation: 1, newest: 9)
+
+  @Test func aPageIsFullAtItsLimitAndSaysSo() throws {
+    var plan = try PagePlan(since: nil, zone: nil, limit: 2, head: head)
+    #expect(take([record(1), record(2), record(3)], into: &plan) == [true, true, false])
+    let page = plan.page()
+    #expect(page.changes.map(\.tag) == [1, 2])
+    #expect(page.more)
+    #expect(page.token == ChangeToken(generation: 1, sequence: 2, pinned: 9))
+  }
+
+  @Test func aPageThatEndsAtItsLimitIsTheLast() throws {
+    var plan = try PagePlan(since: nil, zone: nil, limit: 1, head: head)
+    #expect(take([record(1)], into: &plan) == [true])
+    let page = plan.page()
+    #expect(!page.more)
+    #expect(page.token == head.token)
+  }
+
+  @Test func aPageHoldsNoMoreBytesThanItsLimitButOneRecord() throws {
+    var plan = try PagePlan(since: nil, zone: nil, limit: 10, head: head)
+    let large = record(1, bytes: Limits.pageBytes + 1)
+    #expect(take([large, record(2)], into: &plan) == [true, false])
+    var exact = try PagePlan(since: nil, zone: nil, limit: 10, head: head)
+    // Zone, name and type take a byte each.
+    let most = record(1, bytes: Limits.pageBytes - 6)
+    let rest = [record(2, bytes: 0), record(3, bytes: 0)]
+    #expect(take([most] + rest, into: &exact) == [true, true, false])
+  }
+
+  @Test func aTokenSaysWhatIsRead() throws {
+    let plain = ChangeToken(generation: 1, sequence: 4)
+    let changes = try PagePlan(since: plain, zone: nil, limit: 1, head: head)
+    #expect((changes.after, changes.through) == (4, 9))
+    #expect(!changes.isSnapshot)
+    let middle = ChangeToken(generation: 1, sequence: 4, pinned: 6)
+    let snapshot = try PagePlan(since: middle, zone: nil, limit: 1, head: head)
+    #expect((snapshot.after, snapshot.through) == (4, 6))
+    #expect(snapshot.isSnapshot)
+    #expect(snapshot.page().token == ChangeToken(generation: 1, sequence: 6))
+  }
+
+  private func take(_ records: [Record], into plan: inout PagePlan) -> [Bool] {
+    records.map { plan.take($0) }
+  }
+
+  private func record(_ tag: ChangeTag, bytes: Int = 2) -> Record {
+    Record(
+      zone: Name(trusted: "Z"), name: Name(trusted: "n"), type: Name(trusted: "T"),
+      fields: [UInt8](repeating: 0, count: bytes), modifiedAt: 0, device: DeviceID(rawValue: 1),
+      tag: tag)
+  }
+}

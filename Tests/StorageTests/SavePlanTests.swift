@@ -1,0 +1,74 @@
+import Changes
+import Storage
+import Testing
+
+struct SavePlanTests {
+  private let name = Name(trusted: "a")
+  private let live = Standing(tag: 4, type: Name(trusted: "Old"), isDeleted: false)
+  private let tombstone = Standing(tag: 4, type: Name(trusted: "Old"), isDeleted: true)
+
+  /// Every base against everything that may stand.
+  @Test func aChangeLandsOnlyOnTheVersionItWasMadeOn() throws {
+    let cases: [(base: ChangeTag?, standing: Standing?, lands: Bool)] = [
+      (nil, nil, true), (nil, live, true), (nil, tombstone, true),
+      (0, nil, true), (0, live, false), (0, tombstone, true),
+      (4, nil, false), (4, live, true), (4, tombstone, true),
+      (3, nil, false), (3, live, false), (3, tombstone, false),
+    ]
+    for (base, standing, lands) in cases {
+      for fields in [[], nil] as [[UInt8]?] {
+        let plan = try plan([mutation(fields: fields, base: base)], over: standing)
+        #expect((plan.verdicts != [.conflict]) == lands, "\(String(describing: base))")
+        #expect(plan.newest == (lands ? 10 : 9))
+      }
+    }
+  }
+
+  @Test func aTombstoneKeepsTheTypeThatTheRecordHad() throws {
+    #expect(try plan([mutation(fields: nil)], over: live).records.map(\.type.text) == ["Old"])
+    #expect(try plan([mutation(fields: nil)], over: nil).records.map(\.type.text) == ["New"])
+    let bare = Mutation(name: name, type: nil, fields: nil, modifiedAt: 0, baseTag: nil)
+    #expect(try plan([bare], over: nil).records.map(\.type) == [Record.typeOfNothing])
+    #expect(try plan([mutation(fields: [])], over: live).records.map(\.type.text) == ["New"])
+  }
+
+  @Test func tagsFollowOneAnotherPastWhatFails() throws {
+    var refused = mutation(fields: [])
+    refused.refusal = Refusal(.recordTooLarge, "")
+    let plan = try plan(
+      [mutation(fields: []), refused, mutation(fields: [], base: 1), mutation(fields: [])],
+      over: nil)
+    #expect(plan.records.map(\.tag) == [10, 11])
+    #expect(plan.newest == 11)
+    #expect(plan.records.map(\.device) == [DeviceID(rawValue: 5), DeviceID(rawValue: 5)])
+  }
+
+  @Test func oneFaultAbortsAnAtomicBatch() throws {
+    let plan = try plan(
+      [mutation(fields: []), mutation(fields: [], base: 1)], over: nil, atomic: true)
+    #expect(plan.records.isEmpty)
+    #expect(plan.newest == 9)
+    guard case .refuse(let refusal) = plan.verdicts.first else {
+      Issue.record("\(plan.verdicts)")
+      return
+    }
+    #expect(refusal.code == .batchAborted)
+    #expect(plan.verdicts.last == .conflict)
+  }
+
+  private func mutation(fields: [UInt8]?, base: ChangeTag? = nil) -> Mutation {
+    Mutation(
+      name: name, type: Name(trusted: "New"), fields: fields, modifiedAt: 0, baseTag: base)
+  }
+
+  private func plan(
+    _ mutations: [Mutation], over standing: Standing?, atomic: Bool = false
+  ) throws -> SavePlan {
+    let request = SaveRequest(
+      id: BatchID(high: 1, low: 1), zone: Name(trusted: "Z"), atomic: atomic,
+      mutations: mutations)
+    let commit = SaveCommit(
+      account: AccountID(rawValue: 1), device: DeviceID(rawValue: 5), request: request, digest: [])
+    return try SavePlan(commit, after: 9) { _ in standing }
+  }
+}
