@@ -1,0 +1,37 @@
+import Digest
+import Testing
+
+struct Base64Tests {
+  /// RFC 4648 section 10.
+  @Test(arguments: [
+    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
+    ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
+  ])
+  func textsAreThePublishedOnes(bytes: String, text: String) {
+    #expect(Base64.encode(Array(bytes.utf8)) == text)
+    #expect(Base64.decode(text) == Array(bytes.utf8))
+  }
+
+  @Test func urlAlphabetNeedsNoEscapeAndNoPadding() {
+    #expect(Base64.encode([0xFB, 0xFF, 0xFE, 0x00]) == "+//+AA==")
+    #expect(Base64.encodeURL([0xFB, 0xFF, 0xFE, 0x00]) == "-__-AA")
+  }
+
+  @Test func everyLengthComesBack() {
+    for count in 0..<70 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ count) }
+      #expect(Base64.decode(Base64.encode(bytes)) == bytes)
+    }
+  }
+
+  @Test(arguments: [
+    "Zg", "Zg=", "Z===", "====", "=", "Zg==Zg==", "Zm9v\n", "Zm-v", "Zm_v", "Zm 9", "Zé8=",
+  ])
+  func brokenTextIsNil(text: String) {
+    #expect(Base64.decode(text) == nil)
+  }
+
+  @Test func unusedBitsAreNotLookedAt() {
+    #expect(Base64.decode("AQIDBAUGBwgJCgsMDQ4PEC==") == [UInt8](1...16))
+  }
+}
