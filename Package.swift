@@ -69,6 +69,7 @@ let package = Package(
     tests(
       "StorageSQLiteTests", ["StorageSQLite", "Storage", "StorageContract", "Changes", "CSQLite"]),
     tests("ToolsTests", ["Tools", "Changes", "Link"]),
+    tests("lockstepTests", ["lockstep", "Changes", "Devices", "Link"]),
     .target(
       name: "StorageContract", dependencies: ["Storage", "Changes"], path: "Tests/StorageContract",
       swiftSettings: strict),

@@ -67,6 +67,8 @@ public enum Limits {
   // Apps.
   /// One phase of a timer, in milliseconds: a day. What is longer is a slip of the finger.
   public static let timerMilliseconds: Int64 = 24 * 3_600_000
+  /// One line of `lockstep resolve`, in bytes: three records at their largest, spelt generously.
+  public static let resolveLineBytes = 8 << 20
 
   // The relay as a whole.
   /// Connections of one node: what a loop can hold without its idle ones taking all the memory.

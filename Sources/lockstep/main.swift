@@ -1,1 +1,3 @@
-print("lockstep")
+import Glibc
+
+exit(Lockstep.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,0 +1,69 @@
+import Glibc
+
+/// The program: all its commands, and how the one that is asked for is found and run.
+package enum Lockstep {
+  package static let version = "0.1.0"
+
+  /// A command of its own file joins the program by a line here.
+  package static let root = Command(
+    name: "lockstep",
+    summary: "Keeps a person's devices in lockstep.",
+    discussion: """
+      A relay stores each account's records durably and pushes changes to the account's devices; \
+      each device keeps working without it and catches up.
+      """,
+    subcommands: [
+      ResolveCommand.command
+    ])
+
+  /// `words`: what stands behind the program's name. Faults go to standard error, each with its
+  /// next step.
+  package static func run(_ words: [String]) -> ExitCode {
+    // Who writes to a pipe that nobody reads any more is told so, instead of being killed.
+    signal(SIGPIPE, SIG_IGN)
+    let parser = ArgumentsParser(root: root, environment: environment)
+    do throws(ArgumentsFault) {
+      switch try parser.parse(words) {
+      case .run(let path, let action, let arguments):
+        return perform(as: HelpText.name(of: path)) { () throws(CommandFailure) in
+          try action(arguments)
+        }
+      case .help(let path):
+        return perform(as: root.name) { () throws(CommandFailure) in
+          try printed(HelpText.text(for: path))
+        }
+      case .version:
+        return perform(as: root.name) { () throws(CommandFailure) in
+          try printed("\(root.name) \(version)\n")
+        }
+      }
+    } catch {
+      complain("\(error.commandName): \(error.explanation)")
+      return .usage
+    }
+  }
+
+  private static func perform(
+    as name: String, _ work: () throws(CommandFailure) -> ExitCode
+  ) -> ExitCode {
+    do throws(CommandFailure) {
+      return try work()
+    } catch {
+      if let message = error.message { complain("\(name): \(message)") }
+      return error.exitCode
+    }
+  }
+
+  private static func printed(_ text: String) throws(CommandFailure) -> ExitCode {
+    try TerminalOutput.standard.write(text)
+    return .success
+  }
+
+  private static func complain(_ line: String) {
+    TerminalOutput.writeToStandardError(line + "\n")
+  }
+
+  private static func environment(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+  }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// Where the program writes for people and other programs: standard output and standard error.
+/// Every call leaves at once; nothing is kept back.
+package struct TerminalOutput: Sendable {
+  package static let standard = TerminalOutput(descriptor: STDOUT_FILENO)
+  package static let standardError = TerminalOutput(descriptor: STDERR_FILENO)
+
+  private let descriptor: Int32
+
+  package init(descriptor: Int32) { self.descriptor = descriptor }
+
+  package func write(_ text: String) throws(CommandFailure) { try write(Array(text.utf8)) }
+
+  /// Writes all of it, or throws: `nobodyReads` where the reader has gone.
+  package func write(_ bytes: [UInt8]) throws(CommandFailure) {
+    if let code = failure(writing: bytes) {
+      if code == EPIPE { throw .nobodyReads }
+      throw CommandFailure("cannot write the output: \(String(cString: strerror(code)))")
+    }
+  }
+
+  /// For what has no better place to go: where standard error fails too, nobody can be told.
+  package static func writeToStandardError(_ text: String) {
+    _ = standardError.failure(writing: Array(text.utf8))
+  }
+
+  package var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// Whether colours would reach a person who wants them (https://no-color.org).
+  package var takesColours: Bool {
+    guard isTerminal, let terminal = getenv("TERM"), String(cString: terminal) != "dumb" else {
+      return false
+    }
+    return getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
+  }
+
+  /// The code of the system's error; nil when all is written.
+  private func failure(writing bytes: [UInt8]) -> Int32? {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno == EAGAIN {
+        // A terminal or pipe that another process has set not to block.
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&wanted, 1, -1)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return nil
+  }
+}

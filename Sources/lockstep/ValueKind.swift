@@ -1,0 +1,116 @@
+import Devices
+import Link
+
+/// A kind of value that an option takes: how it looks, and how it is read.
+package struct ValueKind<Value: Sendable>: Sendable {
+  package let placeholder: String
+  package let parse: @Sendable (String) throws(ValueFault) -> Value
+
+  package init(
+    _ placeholder: String, parse: @escaping @Sendable (String) throws(ValueFault) -> Value
+  ) {
+    self.placeholder = placeholder
+    self.parse = parse
+  }
+}
+
+extension ValueKind where Value == String {
+  /// Any text but an empty one.
+  package static func text(_ placeholder: String) -> ValueKind {
+    ValueKind(placeholder) { text throws(ValueFault) in
+      guard !text.isEmpty else { throw ValueFault("it is empty") }
+      return text
+    }
+  }
+
+  /// The path of a folder. Whether it is there is found out where it is used.
+  package static var folder: ValueKind { .text("DIR") }
+}
+
+extension ValueKind where Value == Int {
+  package static func integer(_ range: ClosedRange<Int>, _ placeholder: String = "N") -> ValueKind {
+    ValueKind(placeholder) { text throws(ValueFault) in
+      guard let value = Int(text) else { throw ValueFault("\"\(text)\" is no whole number") }
+      guard range.contains(value) else {
+        throw ValueFault("\(text) is not between \(range.lowerBound) and \(range.upperBound)")
+      }
+      return value
+    }
+  }
+}
+
+extension ValueKind where Value == UInt64 {
+  /// What a simulation or a test is to be run again from.
+  package static var seed: ValueKind {
+    ValueKind("N") { text throws(ValueFault) in
+      guard let value = UInt64(text) else {
+        throw ValueFault("\"\(text)\" is no whole number from 0 to \(UInt64.max)")
+      }
+      return value
+    }
+  }
+}
+
+extension ValueKind where Value == Double {
+  /// A number that need not be whole.
+  package static func decimal(_ range: ClosedRange<Double>, _ placeholder: String) -> ValueKind {
+    ValueKind(placeholder) { text throws(ValueFault) in
+      // `Double` also reads "nan", "inf" and "0x1p3", which are slips here.
+      guard let value = Double(text), text.utf8.allSatisfy({ $0 < UInt8(ascii: "a") }) else {
+        throw ValueFault("\"\(text)\" is no number")
+      }
+      guard range.contains(value) else {
+        throw ValueFault("\(text) is not between \(range.lowerBound) and \(range.upperBound)")
+      }
+      return value
+    }
+  }
+}
+
+extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+  /// One of a few words.
+  package static var choice: ValueKind {
+    let words = Value.allCases.map(\.rawValue)
+    return ValueKind(words.joined(separator: "|")) { text throws(ValueFault) in
+      guard let value = Value(rawValue: text) else {
+        throw ValueFault("\"\(text)\" is none of \(words.joined(separator: ", "))")
+      }
+      return value
+    }
+  }
+}
+
+extension ValueKind where Value == RelayAddress {
+  /// Where a relay is.
+  package static var relay: ValueKind {
+    ValueKind("URL") { text throws(ValueFault) in
+      guard let address = RelayAddress(url: text) else {
+        throw ValueFault("\"\(text)\" is no address of a relay, such as http://127.0.0.1:5625")
+      }
+      return address
+    }
+  }
+}
+
+extension ValueKind where Value == PeerAddress {
+  /// Where to listen. An IPv6 address stands in brackets; port 0 is any free one.
+  package static var listener: ValueKind {
+    ValueKind("ADDRESS:PORT") { text throws(ValueFault) in
+      guard let colon = text.lastIndex(of: ":"),
+        let port = UInt16(text[text.index(after: colon)...]), let host = host(text[..<colon])
+      else {
+        throw ValueFault("\"\(text)\" is no address and port, such as 127.0.0.1:5625 or [::1]:0")
+      }
+      return .host(host, port: port)
+    }
+  }
+
+  private static func host(_ text: Substring) -> String? {
+    let isBracketed = text.first == "[" && text.last == "]"
+    let host = isBracketed ? text.dropFirst().dropLast() : text
+    guard !host.isEmpty, isBracketed == host.contains(":"),
+      !host.contains(where: { "[]/@ ".contains($0) })
+    else { return nil }
+    return String(host)
+  }
+}
