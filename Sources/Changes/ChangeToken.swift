@@ -29,24 +29,24 @@ public struct ChangeToken: Hashable, Sendable {
 
   /// nil where `text` is not a token that this relay could have made.
   public init?(text: String) {
-    guard text.utf8.count <= Limits.changeTokenBytes else { return nil }
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count >= 2, parts.count <= 4,
-      let generation = ChangeToken.hexadecimal(parts[0]),
-      let sequence = ChangeToken.decimal(parts[1])
+    let bytes = text.utf8Span.span
+    var index = 0
+    guard bytes.count <= Limits.changeTokenBytes,
+      let generation = ChangeToken.hexadecimal(bytes, &index),
+      ChangeToken.take(UInt8(ascii: "."), bytes, &index),
+      let sequence = ChangeToken.decimal(bytes, &index)
     else { return nil }
     self.init(generation: generation, sequence: sequence)
-    for part in parts.dropFirst(2) {
-      switch part.first {
-      case "z" where zoneDigest == nil && pinned == nil:
-        guard let digest = ChangeToken.hexadecimal(part.dropFirst()) else { return nil }
+    while index < bytes.count {
+      guard ChangeToken.take(UInt8(ascii: "."), bytes, &index), pinned == nil else { return nil }
+      if zoneDigest == nil, ChangeToken.take(UInt8(ascii: "z"), bytes, &index) {
+        guard let digest = ChangeToken.hexadecimal(bytes, &index) else { return nil }
         zoneDigest = digest
-      case "p" where pinned == nil:
-        guard let value = ChangeToken.decimal(part.dropFirst()), value >= sequence else {
-          return nil
-        }
+      } else {
+        guard ChangeToken.take(UInt8(ascii: "p"), bytes, &index),
+          let value = ChangeToken.decimal(bytes, &index), value >= sequence
+        else { return nil }
         pinned = value
-      default: return nil
       }
     }
   }
@@ -63,15 +63,38 @@ public struct ChangeToken: Hashable, Sendable {
     zone.text.utf8.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
   }
 
-  private static func decimal(_ text: Substring) -> Int64? {
-    guard let value = Int64(text), value >= 0, value < Limits.sequenceLimit,
-      String(value) == text
-    else { return nil }
-    return value
+  // Numbers are taken only as this relay writes them, so that a token has one text.
+
+  private static func decimal(_ bytes: Span<UInt8>, _ index: inout Int) -> Int64? {
+    let start = index
+    var value: Int64 = 0
+    while index < bytes.count, bytes[index] &- UInt8(ascii: "0") <= 9 {
+      value = value * 10 + Int64(bytes[index] &- UInt8(ascii: "0"))
+      guard value < Limits.sequenceLimit else { return nil }
+      index += 1
+    }
+    return isShortest(bytes, start..<index) ? value : nil
   }
 
-  private static func hexadecimal(_ text: Substring) -> UInt32? {
-    guard let value = UInt32(text, radix: 16), String(value, radix: 16) == text else { return nil }
-    return value
+  private static func hexadecimal(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt32? {
+    let start = index
+    var value: UInt32 = 0
+    while index < bytes.count, let digit = HexText.digit(bytes[index]) {
+      guard index - start < 8, bytes[index] >= UInt8(ascii: "a") || digit < 10 else { return nil }
+      value = value << 4 | UInt32(digit)
+      index += 1
+    }
+    return isShortest(bytes, start..<index) ? value : nil
+  }
+
+  /// No empty number, and no zero in front of one.
+  private static func isShortest(_ bytes: Span<UInt8>, _ digits: Range<Int>) -> Bool {
+    digits.count == 1 || (digits.count > 1 && bytes[digits.lowerBound] != UInt8(ascii: "0"))
+  }
+
+  private static func take(_ byte: UInt8, _ bytes: Span<UInt8>, _ index: inout Int) -> Bool {
+    guard index < bytes.count, bytes[index] == byte else { return false }
+    index += 1
+    return true
   }
 }

@@ -42,19 +42,35 @@ public struct BatchID: Hashable, Sendable {
 
   /// nil where `text` is not of the form 8-4-4-4-12 hexadecimal digits.
   public init?(text: String) {
-    let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    guard parts.map(\.count) == [8, 4, 4, 4, 12] else { return nil }
-    let digits = parts.joined()
-    guard let high = HexText.parse(digits.prefix(16)), let low = HexText.parse(digits.dropFirst(16))
-    else { return nil }
-    self.high = high
-    self.low = low
+    let bytes = text.utf8Span.span
+    guard bytes.count == 36 else { return nil }
+    var words: (high: UInt64, low: UInt64) = (0, 0)
+    for index in bytes.indices {
+      let byte = bytes[index]
+      if index == 8 || index == 13 || index == 18 || index == 23 {
+        guard byte == UInt8(ascii: "-") else { return nil }
+        continue
+      }
+      guard let digit = HexText.digit(byte) else { return nil }
+      words = (words.high << 4 | words.low >> 60, words.low << 4 | UInt64(digit))
+    }
+    (high, low) = words
   }
 
   public var text: String {
-    let digits = Array((HexText.text(high) + HexText.text(low)).utf8)
-    let cuts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-    return cuts.map { String(decoding: digits[$0], as: UTF8.self) }.joined(separator: "-")
+    let digits = HexText.text(high) + HexText.text(low)
+    return String(unsafeUninitializedCapacity: 36) { buffer in
+      var index = 0
+      for digit in digits.utf8 {
+        if index == 8 || index == 13 || index == 18 || index == 23 {
+          buffer[index] = UInt8(ascii: "-")
+          index += 1
+        }
+        buffer[index] = digit
+        index += 1
+      }
+      return index
+    }
   }
 }
 

@@ -21,8 +21,11 @@ public struct Name: Sendable {
   public static func isValid(_ text: String) -> Bool {
     let count = text.utf8.count
     guard count >= 1, count <= Limits.nameBytes else { return false }
-    for scalar in text.unicodeScalars where scalar.properties.generalCategory == .control {
-      return false
+    var previous: UInt8 = 0
+    for byte in text.utf8 {
+      // U+0080 to U+009F, the second row of control characters, are C2 80 to C2 9F.
+      if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return false }
+      previous = byte
     }
     return true
   }
@@ -38,7 +41,8 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
   }
 
   public func hash(into hasher: inout Hasher) {
-    for byte in text.utf8 { hasher.combine(byte) }
+    text.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+    // No UTF-8 text holds this byte, so names that follow one another cannot run together.
     hasher.combine(UInt8(0xFF))
   }
 

@@ -39,7 +39,7 @@ extension JSONScanner {
     var hasEscapes = false
     position = start
     while true {
-      skipPlainWords()
+      position = bytes.endOfPlainText(from: position)
       guard position < count else { throw fault(.unexpectedEnd) }
       switch byte(position) {
       case .quote:
@@ -49,30 +49,8 @@ extension JSONScanner {
         hasEscapes = true
         _ = try scanEscape()
       case 0x00...0x1F: throw fault(.bareControlCharacter)
-      case 0x80...0xFF: try skipCharacter()
-      default: position += 1
+      default: try skipCharacter()
       }
-    }
-  }
-
-  /// Goes on, eight bytes at a time, to the first that is no plain ASCII character of a string, or
-  /// to where fewer than eight are left.
-  @inline(__always)
-  private mutating func skipPlainWords() {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    while position &+ 8 <= count {
-      let word = word(position)
-      // In each difference the topmost bit of a byte is set where the byte is the one looked for.
-      // A borrow can set it wrongly only above such a byte, so the lowest one set is right.
-      let belowSpace = word &- ones &* 0x20
-      let quote = (word ^ ones &* 0x22) &- ones
-      let backslash = (word ^ ones &* 0x5C) &- ones
-      let special = (word | belowSpace | quote | backslash) & ones &* 0x80
-      if special != 0 {
-        position &+= special.trailingZeroBitCount >> 3
-        return
-      }
-      position &+= 8
     }
   }
 
@@ -169,5 +147,35 @@ extension JSONScanner {
       }
     }
     return result
+  }
+}
+
+extension RawSpan {
+  /// The first byte from `start` on that does not simply stand for itself in a JSON string: the
+  /// quote, the backslash, a control character, or a byte beyond ASCII. The count where all do.
+  /// Looks at eight bytes at a time.
+  @inline(__always)
+  func endOfPlainText(from start: Int) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    var offset = start
+    while offset &+ 8 <= byteCount {
+      let word = UInt64(
+        littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
+      // In each difference the topmost bit of a byte is set where the byte is the one looked for.
+      // A borrow can set it wrongly only above such a byte, so the lowest one set is right.
+      let belowSpace = word &- (ones &* 0x20)
+      let quote = (word ^ (ones &* 0x22)) &- ones
+      let backslash = (word ^ (ones &* 0x5C)) &- ones
+      let special = (word | belowSpace | quote | backslash) & (ones &* 0x80)
+      if special != 0 { return offset &+ special.trailingZeroBitCount >> 3 }
+      offset &+= 8
+    }
+    while offset < byteCount {
+      switch unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self) {
+      case .quote, .backslash, 0x00...0x1F, 0x80...0xFF: return offset
+      default: offset &+= 1
+      }
+    }
+    return offset
   }
 }

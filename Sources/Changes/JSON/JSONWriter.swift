@@ -4,7 +4,7 @@
 ///
 ///     var writer = JSONWriter(capacity: 128)
 ///     writer.beginObject()
-///     writer.name("tag")
+///     writer.member("tag")
 ///     writer.integer(7)
 ///     writer.endObject()
 ///     let bytes = writer.finish()
@@ -30,7 +30,7 @@ package struct JSONWriter: ~Copyable {
   package mutating func endArray() { bytes.append(.closeBracket) }
 
   /// A member's name and the colon. `name` is one of the protocol's: plain ASCII, no escapes.
-  package mutating func name(_ name: StaticString) {
+  package mutating func member(_ name: StaticString) {
     separate()
     bytes.append(.quote)
     append(name)
@@ -38,6 +38,7 @@ package struct JSONWriter: ~Copyable {
     bytes.append(.colon)
   }
 
+  /// As `member`, with any name.
   package mutating func name(_ name: String) {
     string(name)
     bytes.append(.colon)
@@ -93,20 +94,25 @@ package struct JSONWriter: ~Copyable {
 
   /// The characters of a string as they stand in JSON: only what must be escaped is.
   private mutating func escape(_ text: String) {
-    let characters = text.utf8Span.span
+    let characters = text.utf8Span.span.bytes
     var plainStart = 0
-    for index in characters.indices {
-      let byte = characters[unchecked: index]
-      guard byte < 0x20 || byte == .quote || byte == .backslash else { continue }
-      append(characters.extracting(plainStart..<index))
-      appendEscape(byte)
-      plainStart = index + 1
+    var offset = 0
+    while true {
+      offset = characters.endOfPlainText(from: offset)
+      guard offset < characters.byteCount else { break }
+      let byte = characters.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      if byte < 0x80 {
+        append(characters.extracting(plainStart..<offset))
+        appendEscape(byte)
+        plainStart = offset + 1
+      }
+      offset += 1
     }
-    append(characters.extracting(plainStart..<characters.count))
+    append(characters.extracting(plainStart..<offset))
   }
 
-  private mutating func append(_ characters: Span<UInt8>) {
-    characters.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+  private mutating func append(_ characters: RawSpan) {
+    characters.withUnsafeBytes { bytes.append(contentsOf: $0) }
   }
 
   private mutating func appendEscape(_ byte: UInt8) {

@@ -9,7 +9,7 @@ public struct DeviceList: Hashable, Sendable {
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 32 + devices.count * 192)
     writer.beginObject()
-    writer.name("devices")
+    writer.member("devices")
     writer.beginArray()
     for device in devices { writer.device(device) }
     writer.endArray()
@@ -78,12 +78,12 @@ extension MessageReader {
 extension JSONWriter {
   fileprivate mutating func device(_ device: Device) {
     beginObject()
-    name("deviceID")
+    member("deviceID")
     string(device.id.text)
     description(device.description)
-    name("lastSeen")
+    member("lastSeen")
     integer(device.lastSeen)
-    name("connected")
+    member("connected")
     bool(device.connected)
     endObject()
   }

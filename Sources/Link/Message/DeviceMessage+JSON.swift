@@ -36,7 +36,7 @@ extension DeviceMessage {
   public func encoded() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.beginObject()
-    writer.name("op")
+    writer.member("op")
     switch self {
     case .hello(let token, let since):
       writer.string("hello")
@@ -44,24 +44,24 @@ extension DeviceMessage {
       writer.optional("since", since?.text)
     case .save(let request):
       writer.string("save")
-      writer.name("zone")
+      writer.member("zone")
       writer.string(request.zone.text)
       writer.batch(request)
     case .fetch(let id, let query):
       writer.string("fetch")
-      writer.name("id")
+      writer.member("id")
       writer.string(id)
       writer.optional("since", query.since?.text)
       writer.optional("zone", query.zone?.text)
       if query.limit != Limits.pageRecords {
-        writer.name("limit")
+        writer.member("limit")
         writer.integer(Int64(query.limit))
       }
     case .time(let id, let t0):
       writer.string("time")
-      writer.name("id")
+      writer.member("id")
       writer.string(id)
-      writer.name("t0")
+      writer.member("t0")
       writer.raw(Array(t0.text.utf8))
     }
     writer.endObject()
@@ -137,7 +137,7 @@ extension JSONWriter {
   /// A member that is left out where it is nil.
   mutating func optional(_ member: StaticString, _ value: String?) {
     guard let value else { return }
-    name(member)
+    self.member(member)
     string(value)
   }
 }

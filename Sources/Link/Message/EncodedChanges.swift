@@ -23,10 +23,10 @@ public struct EncodedChanges: Hashable, Sendable {
   public func message(id: String?, since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
     var writer = JSONWriter(capacity: array.count + (id?.utf8.count ?? 0) + 192)
     writer.beginObject()
-    writer.name("op")
+    writer.member("op")
     writer.string("changes")
     if let id {
-      writer.name("id")
+      writer.member("id")
       writer.string(id)
     }
     return finish(writer, since: since, token: token, more: more)
@@ -42,13 +42,13 @@ public struct EncodedChanges: Hashable, Sendable {
   private func finish(
     _ writer: consuming JSONWriter, since: ChangeToken?, token: ChangeToken, more: Bool
   ) -> [UInt8] {
-    writer.name("since")
+    writer.member("since")
     writer.token(since)
-    writer.name("token")
+    writer.member("token")
     writer.token(token)
-    writer.name("more")
+    writer.member("more")
     writer.bool(more)
-    writer.name("changes")
+    writer.member("changes")
     writer.raw(array)
     writer.endObject()
     return writer.finish()

@@ -69,7 +69,7 @@ public struct RenameRequest: Hashable, Sendable {
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 64)
     writer.beginObject()
-    writer.name("deviceName")
+    writer.member("deviceName")
     writer.string(deviceName)
     writer.endObject()
     return writer.finish()
@@ -84,11 +84,11 @@ extension MessageReader {
 
 extension JSONWriter {
   mutating func description(_ description: DeviceDescription) {
-    name("deviceName")
+    member("deviceName")
     string(description.deviceName)
-    name("platform")
+    member("platform")
     string(description.platform)
-    name("appVersion")
+    member("appVersion")
     string(description.appVersion)
   }
 }

@@ -104,7 +104,7 @@ extension MessageReader {
 
 extension JSONWriter {
   mutating func mutations(_ mutations: [Mutation]) {
-    name("records")
+    member("records")
     beginArray()
     for mutation in mutations { self.mutation(mutation) }
     endArray()
@@ -112,23 +112,23 @@ extension JSONWriter {
 
   private mutating func mutation(_ mutation: Mutation) {
     beginObject()
-    name("name")
+    member("name")
     string(mutation.name.text)
     if let fields = mutation.fields {
       if let type = mutation.type {
-        name("type")
+        member("type")
         string(type.text)
       }
-      name("fields")
+      member("fields")
       raw(fields)
     } else {
-      name("deleted")
+      member("deleted")
       bool(true)
     }
-    name("modifiedAt")
+    member("modifiedAt")
     integer(mutation.modifiedAt)
     if let baseTag = mutation.baseTag {
-      name("baseTag")
+      member("baseTag")
       integer(baseTag)
     }
     endObject()

@@ -14,9 +14,9 @@ public struct PairingOffer: Hashable, Sendable {
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 96)
     writer.beginObject()
-    writer.name("code")
+    writer.member("code")
     writer.string(code)
-    writer.name("expiresAt")
+    writer.member("expiresAt")
     writer.integer(expiresAt)
     writer.endObject()
     return writer.finish()

@@ -86,11 +86,11 @@ extension MessageReader {
 extension JSONWriter {
   mutating func problem(_ refusal: Refusal) {
     beginObject()
-    name("type")
+    member("type")
     string("urn:lockstep:problem:" + refusal.code.rawValue)
-    name("title")
+    member("title")
     string(refusal.code.title)
-    name("status")
+    member("status")
     integer(Int64(refusal.code.status))
     refusalMembers(refusal)
     endObject()
@@ -98,16 +98,16 @@ extension JSONWriter {
 
   /// What a problem and an `error` message have in common.
   mutating func refusalMembers(_ refusal: Refusal) {
-    name("code")
+    member("code")
     string(refusal.code.rawValue)
-    name("detail")
+    member("detail")
     string(refusal.detail)
     if let time = refusal.relayTime {
-      name("time")
+      member("time")
       integer(time)
     }
     if let seconds = refusal.retryAfterSeconds {
-      name("retryAfter")
+      member("retryAfter")
       integer(seconds)
     }
   }

@@ -33,7 +33,7 @@ extension RelayMessage {
     }
     var writer = JSONWriter(capacity: encodedBytes)
     writer.beginObject()
-    writer.name("op")
+    writer.member("op")
     writer.string(op)
     writer.members(of: self)
     writer.endObject()
@@ -62,31 +62,31 @@ extension JSONWriter {
   fileprivate mutating func members(of message: RelayMessage) {
     switch message {
     case .welcome(let account, let device, let token, let time, let keepAlive):
-      name("accountID")
+      member("accountID")
       string(account.text)
-      name("deviceID")
+      member("deviceID")
       string(device.text)
-      name("token")
+      member("token")
       self.token(token)
-      name("time")
+      member("time")
       integer(time)
-      name("keepAlive")
+      member("keepAlive")
       integer(keepAlive)
     case .saved(let id, let answer):
-      name("id")
+      member("id")
       string(id.text)
       self.answer(answer)
     case .changed(let token):
-      name("token")
+      member("token")
       self.token(token)
     case .time(let id, let t0, let t1, let t2):
-      name("id")
+      member("id")
       string(id)
-      name("t0")
+      member("t0")
       raw(Array(t0.text.utf8))
-      name("t1")
+      member("t1")
       integer(t1)
-      name("t2")
+      member("t2")
       integer(t2)
     case .error(let id, let refusal):
       optional("id", id)

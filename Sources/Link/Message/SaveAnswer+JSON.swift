@@ -95,11 +95,11 @@ extension MessageReader {
 extension JSONWriter {
   /// An answer's members.
   mutating func answer(_ answer: SaveAnswer) {
-    name("since")
+    member("since")
     token(answer.since)
-    name("token")
+    member("token")
     token(answer.token)
-    name("results")
+    member("results")
     beginArray()
     for result in answer.results { self.result(result) }
     endArray()
@@ -107,19 +107,19 @@ extension JSONWriter {
 
   private mutating func result(_ result: MutationResult) {
     beginObject()
-    name("name")
+    member("name")
     switch result {
     case .saved(let name, let tag):
       string(name.text)
-      self.name("tag")
+      self.member("tag")
       integer(tag)
     case .conflict(let name, let record):
       string(name.text)
-      self.name("conflict")
+      self.member("conflict")
       self.record(record)
     case .refused(let name, let refusal):
       string(name.text)
-      self.name("error")
+      self.member("error")
       problem(refusal)
     }
     endObject()

@@ -51,10 +51,10 @@ extension MessageReader {
 extension JSONWriter {
   /// A batch's members without its zone.
   mutating func batch(_ request: SaveRequest) {
-    name("id")
+    member("id")
     string(request.id.text)
     if request.atomic {
-      name("atomic")
+      member("atomic")
       bool(true)
     }
     mutations(request.mutations)

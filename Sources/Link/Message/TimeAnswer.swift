@@ -10,7 +10,7 @@ public struct TimeAnswer: Hashable, Sendable {
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 32)
     writer.beginObject()
-    writer.name("time")
+    writer.member("time")
     writer.integer(time)
     writer.endObject()
     return writer.finish()
