@@ -46,6 +46,18 @@ import Testing
     }
   }
 
+  @Test func plainTextEndsAtEverySpecialByteAndAtNoOther() {
+    for byte in UInt8.min...UInt8.max {
+      let isSpecial = byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x80
+      for before in 0..<17 {
+        var text = [UInt8](repeating: UInt8(ascii: "x"), count: 20)
+        text[before] = byte
+        #expect(text.span.bytes.endOfPlainText(from: 0) == (isSpecial ? before : 20))
+        #expect(text.span.bytes.endOfPlainText(from: before + 1) == 20)
+      }
+    }
+  }
+
   @Test func skippedValueIsNamedByItsBytesAlone() throws {
     let text = Array(#" { "a" : [ 1 , {"b":"]}"} ] , "c" : -1.5e3 } "#.utf8)
     var scanner = JSONScanner(text.span.bytes)

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import Changes
+
+@Suite struct ChangeTokenTests {
+  @Test func tokensHaveOneText() {
+    let tokens: [(ChangeToken, String)] = [
+      (ChangeToken(generation: 0, sequence: 0), "0.0"),
+      (ChangeToken(generation: 0xABC, sequence: 12), "abc.12"),
+      (ChangeToken(generation: 1, sequence: 2, zoneDigest: 0xF), "1.2.zf"),
+      (ChangeToken(generation: 1, sequence: 2, pinned: 2), "1.2.p2"),
+      (
+        ChangeToken(
+          generation: .max, sequence: Limits.sequenceLimit - 1, zoneDigest: .max,
+          pinned: Limits.sequenceLimit - 1),
+        "ffffffff.9007199254740991.zffffffff.p9007199254740991"
+      ),
+    ]
+    for (token, text) in tokens {
+      #expect(token.text == text)
+      #expect(ChangeToken(text: text) == token)
+      #expect(text.utf8.count <= Limits.changeTokenBytes)
+    }
+  }
+
+  @Test func randomTokenSurvivesTheRoundTrip() {
+    var random = SeededRandom(seed: 1)
+    for _ in 0..<1_000 {
+      let sequence = Int64.random(in: 0..<Limits.sequenceLimit, using: &random)
+      let token = ChangeToken(
+        generation: UInt32(truncatingIfNeeded: random.next() >> (random.next() % 64)),
+        sequence: sequence,
+        zoneDigest: Bool.random(using: &random) ? UInt32(truncatingIfNeeded: random.next()) : nil,
+        pinned: Bool.random(using: &random)
+          ? Int64.random(in: sequence..<Limits.sequenceLimit, using: &random) : nil)
+      #expect(ChangeToken(text: token.text) == token)
+    }
+  }
+
+  @Test(arguments: [
+    "", ".", "1", "1.", ".1", "1.1.", "1..1", "1.1.x1", "1.1.z", "1.1.p", "1.1.p1.z1",
+    "1.1.z1.z1", "1.1.p1.p1", "1.1.z1.p1.p1", "1.1z1", "01.1", "1.01", "1.1.z01", "1.1.p01",
+    "A.1", "1.a", "g.1", "1.-1", "1.+1", "-1.1", "1.1 ", " 1.1", "1.1\n", "1.9007199254740992",
+    "1.99999999999999999999999", "100000000.1", "1.5.p4", "1.1.p9007199254740992",
+    "1.1.z100000000", "１.1", "1.1.z1.",
+  ]) func textThatIsNoTokenIsRefused(_ text: String) {
+    #expect(ChangeToken(text: text) == nil)
+  }
+
+  @Test func textThatIsAcceptedIsTheTokensOwn() {
+    var random = SeededRandom(seed: 2)
+    let alphabet = Array("0123456789abfzpg.-")
+    var accepted = 0
+    for _ in 0..<50_000 {
+      var text = String(
+        (0..<Int.random(in: 1...9, using: &random)).map { _ in
+          alphabet.randomElement(using: &random)!
+        })
+      if Bool.random(using: &random) { text = "1." + text }
+      guard let token = ChangeToken(text: text) else { continue }
+      accepted += 1
+      #expect(token.text == text)
+    }
+    #expect(accepted > 100)
+  }
+
+  @Test func longTextIsRefusedUnread() {
+    #expect(ChangeToken(text: String(repeating: "1", count: 1_000_000)) == nil)
+  }
+
+  @Test func digestTellsZonesApart() throws {
+    // FNV-1a's own vectors.
+    #expect(ChangeToken.digest(of: try #require(Name("a"))) == 0xE40C_292C)
+    #expect(ChangeToken.digest(of: try #require(Name("foobar"))) == 0xBF9C_F968)
+  }
+}
