@@ -142,4 +142,20 @@ public enum Limits {
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
   public static let waitingArrivals = 256
   public static let waitingArrivalBytes = 8 << 20
+
+  // The loop.
+  /// Read at once from a connection: large enough that most bodies come in one piece.
+  public static let receiveBytes = 128 << 10
+  /// Frames in one write: joined, they cost one system call.
+  public static let framesAWrite = 64
+  /// Written to one connection before the others have their turn.
+  public static let writeBytes = 1 << 20
+  /// Connections that one listener lets in before the others have their turn.
+  public static let acceptsATurn = 64
+  /// Pause of a listener when no descriptor is left: the call would fail at once, again and again.
+  public static let acceptPauseMilliseconds: Int64 = 100
+  /// A closed connection's late bytes are read for this long and no further, so that they do not
+  /// reset it before the peer has read the last answer.
+  public static let lingerMilliseconds: Int64 = 2_000
+  public static let lingerBytes = 4 << 20
 }

@@ -1,2 +1,73 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static int wait_in_milliseconds(
+    int descriptor, struct epoll_event *events, int capacity, int64_t timeout_nanoseconds) {
+  if (timeout_nanoseconds < 0) return epoll_wait(descriptor, events, capacity, -1);
+  int64_t milliseconds =
+      timeout_nanoseconds / 1000000 + (timeout_nanoseconds % 1000000 != 0 ? 1 : 0);
+  if (milliseconds > INT_MAX) milliseconds = INT_MAX;
+  return epoll_wait(descriptor, events, capacity, (int)milliseconds);
+}
+
+int linux_epoll_wait(
+    int descriptor, struct epoll_event *events, int capacity, int64_t timeout_nanoseconds) {
+#ifdef SYS_epoll_pwait2
+  static atomic_bool is_missing = false;
+  if (!atomic_load_explicit(&is_missing, memory_order_relaxed)) {
+    struct timespec timeout = {
+        .tv_sec = timeout_nanoseconds / 1000000000,
+        .tv_nsec = timeout_nanoseconds % 1000000000,
+    };
+    int count = (int)syscall(
+        SYS_epoll_pwait2, descriptor, events, capacity,
+        timeout_nanoseconds < 0 ? NULL : &timeout, NULL, (size_t)0);
+    // A sandbox may answer EPERM to a call that it does not know.
+    if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count;
+    atomic_store_explicit(&is_missing, true, memory_order_relaxed);
+  }
+#endif
+  return wait_in_milliseconds(descriptor, events, capacity, timeout_nanoseconds);
+}
+
+int linux_accept(int listener, struct sockaddr_storage *peer, socklen_t *peer_length) {
+  *peer_length = sizeof *peer;
+  return accept4(listener, (struct sockaddr *)peer, peer_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+ssize_t linux_getrandom(void *bytes, size_t count) { return getrandom(bytes, count, 0); }
+
+void linux_name_thread(const char *name) {
+  char kept[16];
+  strncpy(kept, name, sizeof kept - 1);
+  kept[sizeof kept - 1] = 0;
+  pthread_setname_np(pthread_self(), kept);
+}
+
+int linux_open_instruction_counter(void) {
+  struct perf_event_attr attributes = {
+      .type = PERF_TYPE_HARDWARE,
+      .size = sizeof attributes,
+      .config = PERF_COUNT_HW_INSTRUCTIONS,
+      .exclude_kernel = 1,
+      .exclude_hv = 1,
+  };
+  return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+size_t linux_unix_path_capacity(void) {
+  return sizeof((struct sockaddr_un *)0)->sun_path - 1;
+}

@@ -1,6 +1,33 @@
-// What Swift's Glibc module lacks: epoll, eventfd, accept4 and a few more.
-// _GNU_SOURCE stays out of this header: it would change the types of the socket calls.
+// What Swift's Glibc module lacks: epoll, eventfd, signalfd, and calls that are GNU extensions or
+// take a variable number of arguments. _GNU_SOURCE stays out of this header: it would change the
+// types of the socket calls. All wrappers answer -1 with errno set, like the calls they stand for.
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/// epoll_wait with a timeout in nanoseconds; a negative one waits without end. Where the kernel
+/// lacks epoll_pwait2, the timeout is rounded up to milliseconds.
+int linux_epoll_wait(
+    int descriptor, struct epoll_event *_Nonnull events, int capacity, int64_t timeout_nanoseconds);
+
+/// accept4 with SOCK_NONBLOCK and SOCK_CLOEXEC.
+int linux_accept(
+    int listener, struct sockaddr_storage *_Nonnull peer, socklen_t *_Nonnull peer_length);
+
+/// getrandom without flags: blocks only until the kernel's pool has been filled once after boot.
+ssize_t linux_getrandom(void *_Nonnull bytes, size_t count);
+
+/// Names the calling thread for debuggers and top; at most 15 bytes are kept.
+void linux_name_thread(const char *_Nonnull name);
+
+/// A descriptor that counts the calling thread's instructions in user mode; an 8-byte read gives
+/// the number so far.
+int linux_open_instruction_counter(void);
+
+/// Bytes of path that a Unix socket's address has room for, the final zero left out.
+size_t linux_unix_path_capacity(void);

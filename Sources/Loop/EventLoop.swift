@@ -1,0 +1,184 @@
+public import Changes
+import Glibc
+public import Link
+
+/// The sockets of one thread: waits for the kernel, moves bytes, and tells what happened. It knows
+/// neither nodes nor jobs; a `NodeRunner` stands above it.
+///
+/// A turn: `wait`, then `next` until nil, then `flush`, then `next` until nil again.
+@usableFromInline
+struct EventLoop: ~Copyable {
+  /// What a node may want to hear of.
+  @usableFromInline
+  enum Input {
+    case opened(ConnectionID, Opening)
+    /// So many bytes stand in `receiveBuffer`, until the next call.
+    case received(ConnectionID, count: Int)
+    case drained(ConnectionID, unsent: Int)
+    case closed(ConnectionID, CloseCause)
+  }
+
+  /// Something to tell that came up while something else was being done.
+  struct Incident {
+    enum Kind {
+      case opened(Opening)
+      case drained
+      case closed(CloseCause)
+    }
+
+    var registration: Poller.Registration
+    var kind: Kind
+  }
+
+  /// Asks elsewhere for the addresses of a host; the answer comes back by `connect(_:to:)`.
+  typealias Lookup = (_ host: String, _ port: UInt16, Poller.Registration) -> SystemFault?
+
+  @usableFromInline let receiveBuffer: UnsafeMutableRawBufferPointer
+  let poller: Poller
+  var slab = ConnectionSlab()
+  var frames = FrameStore()
+  /// Slots with frames that are new since the last flush.
+  var dirty: [Int32] = []
+  var incidents = ActionQueue<Incident>()
+  var listeners: [Listener] = []
+  /// Places of listeners that are not heard any more.
+  var isDeaf: Set<Int> = []
+  /// When listeners that ran out of descriptors are heard again.
+  var listenersPausedUntil: Instant?
+  /// Connections that are closing, and blocked; and those that linger.
+  var stalls = ExpiryQueue(milliseconds: Limits.stalledMilliseconds)
+  var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
+  /// Addresses of connecting connections that have not been tried yet, by slot.
+  var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
+  /// When the turn began.
+  var now = SystemClock.instant()
+  let vectors: UnsafeMutablePointer<iovec>
+  let lookup: Lookup
+  let notice: (LoopNotice) -> Void
+  private var eventCount = 0
+  private var nextEvent = 0
+
+  init(bell: borrowing Bell, lookup: @escaping Lookup, notice: @escaping (LoopNotice) -> Void)
+    throws(SystemFault)
+  {
+    let poller = try Poller()
+    try poller.add(bell.rawValue, [.reading, .onceARise], as: .other(0))
+    self.poller = poller
+    receiveBuffer = .allocate(byteCount: Limits.receiveBytes, alignment: 16)
+    vectors = .allocate(capacity: Limits.framesAWrite)
+    self.lookup = lookup
+    self.notice = notice
+  }
+
+  deinit {
+    receiveBuffer.deallocate()
+    vectors.deallocate()
+  }
+
+  /// Waits until something happens, `deadline` passes, or the mailbox's bell rings. With `mayWait`
+  /// false it only looks.
+  @usableFromInline
+  mutating func wait(until deadline: Instant?, mayWait: Bool) -> Moment {
+    eventCount = poller.wait(nanoseconds: mayWait ? nanosecondsToWait(deadline) : 0)
+    nextEvent = 0
+    let moment = SystemClock.moment()
+    now = moment.instant
+    expire()
+    return moment
+  }
+
+  private func nanosecondsToWait(_ deadline: Instant?) -> Int64 {
+    var earliest = deadline
+    for other in [listenersPausedUntil, stalls.next, lingers.next] {
+      if let other { earliest = min(earliest ?? other, other) }
+    }
+    guard let earliest else { return -1 }
+    return max(0, earliest.nanoseconds - SystemClock.instant().nanoseconds)
+  }
+
+  /// What happened next in this turn; nil when that is all.
+  @usableFromInline
+  mutating func next() -> Input? {
+    while true {
+      while let incident = incidents.popFirst() {
+        if let input = input(of: incident) { return input }
+      }
+      guard nextEvent < eventCount else { return nil }
+      let event = poller.event(nextEvent)
+      nextEvent += 1
+      if event.registration.isOther {
+        // Number 0 is the bell: it has done its work by ending the wait.
+        let number = event.registration.slot
+        if number > 0 { accept(at: number - 1) }
+      } else if let slot = slab.slot(of: event.registration) {
+        if let input = handle(event, slot) { return input }
+      }
+    }
+  }
+
+  /// nil where the node closed the connection before it could be told.
+  private mutating func input(of incident: Incident) -> Input? {
+    guard let slot = slab.slot(of: incident.registration), slab[slot].pointee.isKnown else {
+      return nil
+    }
+    let id = slab[slot].pointee.id
+    switch incident.kind {
+    case .opened(let opening):
+      return .opened(id, opening)
+    case .drained:
+      guard slab[slot].pointee.stage == .open else { return nil }
+      return .drained(id, unsent: slab[slot].pointee.output.unsent)
+    case .closed(let cause):
+      slab.forget(slot)
+      if slab[slot].pointee.stage == .ended { slab.free(slot) }
+      return .closed(id, cause)
+    }
+  }
+
+  private mutating func handle(_ event: Poller.Event, _ slot: Int) -> Input? {
+    let connection = slab[slot]
+    switch connection.pointee.stage {
+    case .free, .lookingUp, .ended:
+      return nil
+    case .connecting:
+      finishConnecting(slot)
+      return nil
+    case .open:
+      if event.canWrite, connection.pointee.isBlocked { writeBlocked(slot) }
+      guard connection.pointee.stage == .open else { return nil }
+      if !connection.pointee.isPaused {
+        return event.canRead || event.isBroken ? receive(slot) : nil
+      }
+      if event.isBroken { breakPaused(slot) }
+      return nil
+    case .closing:
+      connection.pointee.isBlocked = false
+      write(slot)
+      return nil
+    case .lingering:
+      discard(slot)
+      return nil
+    }
+  }
+
+  mutating func tell(_ slot: Int, _ kind: Incident.Kind) {
+    incidents.append(Incident(registration: slab.registration(of: slot), kind: kind))
+  }
+}
+
+/// Something that a person who looks after the process wants to know.
+public enum LoopNotice: Hashable, Sendable, CustomStringConvertible {
+  /// No connection can be let in for now; it is tried again by itself.
+  case acceptPaused(SystemFault)
+  /// A listener could not be paused, heard again, or stopped.
+  case listenerFailed(SystemFault)
+
+  public var description: String {
+    switch self {
+    case .acceptPaused(let fault):
+      "no more connections can be let in for now (\(fault)); raise the limit of open files"
+    case .listenerFailed(let fault):
+      "a listener failed (\(fault)); restart if no connections come in"
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Changes
+
+/// Connections that are given the same time each, the oldest first.
+struct ExpiryQueue {
+  struct Entry {
+    var registration: Poller.Registration
+    var deadline: Instant
+    /// Bytes that waited when the time began: fewer now means that the peer still takes some.
+    var unsent: Int
+  }
+
+  private let milliseconds: Int64
+  private var entries: [Entry] = []
+  private var head = 0
+
+  init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  var next: Instant? { head < entries.count ? entries[head].deadline : nil }
+
+  mutating func add(_ registration: Poller.Registration, unsent: Int, at now: Instant) {
+    let deadline = now.advanced(milliseconds: milliseconds)
+    entries.append(Entry(registration: registration, deadline: deadline, unsent: unsent))
+  }
+
+  mutating func popExpired(at now: Instant) -> Entry? {
+    guard head < entries.count, entries[head].deadline <= now else { return nil }
+    let entry = entries[head]
+    head += 1
+    if head * 2 >= entries.count {
+      entries.removeFirst(head)
+      head = 0
+    }
+    return entry
+  }
+}

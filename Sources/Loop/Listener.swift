@@ -1,0 +1,161 @@
+import Glibc
+public import Link
+
+/// A socket that connections come in by. It listens from the moment it is made: who connects before
+/// a node runs waits in the kernel.
+public final class Listener: Sendable {
+  public let door: Opening.Door
+  /// Where it listens, with the port that the kernel picked where port 0 was asked for.
+  public let address: PeerAddress
+  private let descriptor: Descriptor
+
+  private init(_ descriptor: consuming Descriptor, door: Opening.Door, address: PeerAddress) {
+    self.descriptor = descriptor
+    self.door = door
+    self.address = address
+  }
+
+  deinit {
+    if case .local(let path) = address {
+      // Gone already is as good.
+      do throws(SystemFault) { try Syscall.unlink(path) } catch {}
+    }
+  }
+
+  var rawValue: Int32 { descriptor.rawValue }
+
+  /// `count` listeners, one a loop, among which the kernel spreads what comes in.
+  ///
+  /// - A TCP address whose port is 0 gets a free port, the same for all.
+  /// - A Unix socket (`.local`) belongs to the owner alone (mode 0600) and to one loop (`count` 1).
+  ///   One that a dead process left behind is replaced.
+  public static func open(_ address: PeerAddress, door: Opening.Door, count: Int = 1)
+    throws(ListenFault) -> [Listener]
+  {
+    precondition(count > 0)
+    switch address {
+    case .host(let host, let port):
+      return try openTCP(host, port, door, count)
+    case .local(let path):
+      precondition(count == 1)
+      return [try openLocal(path, door)]
+    }
+  }
+
+  // MARK: TCP
+
+  /// Sockets that share a port must all have SO_REUSEPORT, and with it another process of the same
+  /// user that also has it could take the port unnoticed. So the first socket is bound without it,
+  /// which fails where anybody listens, and gets it only then. From there on it holds the port.
+  private static func openTCP(
+    _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int
+  ) throws(ListenFault) -> [Listener] {
+    let name = text(host, port)
+    let address: SocketAddress
+    do throws(SocketAddress.LookupFault) {
+      address = try SocketAddress.lookUp(host, port: port, as: .name, toListen: true)[0]
+    } catch {
+      throw .addressUnknown(name, detail: error.text)
+    }
+    do throws(SystemFault) {
+      let first = try socket(address)
+      try Syscall.bind(first.rawValue, address)
+      if count > 1 { try Syscall.setOption(first, SOL_SOCKET, SO_REUSEPORT, 1) }
+      let bound = Syscall.localAddress(first.rawValue)
+      var listeners = [try listening(first, door, bound)]
+      while listeners.count < count {
+        let next = try socket(bound)
+        try Syscall.setOption(next, SOL_SOCKET, SO_REUSEPORT, 1)
+        try Syscall.bind(next.rawValue, bound)
+        listeners.append(try listening(next, door, bound))
+      }
+      return listeners
+    } catch {
+      throw listenFault(name, error)
+    }
+  }
+
+  private static func socket(_ address: SocketAddress) throws(SystemFault) -> Descriptor {
+    let descriptor = try Syscall.makeSocket(address.family)
+    // A relay that comes back at once must not wait for the old connections' last minutes.
+    try Syscall.setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+    // What is accepted inherits this: answers leave at once, without waiting to be joined.
+    try Syscall.setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    if address.family == AF_INET6 {
+      try Syscall.setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0)
+    }
+    return descriptor
+  }
+
+  private static func listening(
+    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ bound: SocketAddress
+  ) throws(SystemFault) -> Listener {
+    try Syscall.listen(descriptor.rawValue, backlog: backlog)
+    return Listener(descriptor, door: door, address: bound.peer)
+  }
+
+  /// The kernel cuts this to its own limit (net.core.somaxconn).
+  private static let backlog = 4_096
+
+  // MARK: Unix sockets
+
+  private static func openLocal(_ path: String, _ door: Opening.Door) throws(ListenFault)
+    -> Listener
+  {
+    let address: SocketAddress
+    do throws(SocketAddress.PathLimit) {
+      address = try SocketAddress(path: path)
+    } catch {
+      throw .pathTooLong(path, limit: error.bytes)
+    }
+    try removeAbandoned(path, address)
+    do throws(SystemFault) {
+      let descriptor = try Syscall.makeSocket(AF_UNIX)
+      // Set before binding, so that there is no moment in which others may connect.
+      try Syscall.setMode(descriptor, 0o600)
+      try Syscall.bind(descriptor.rawValue, address)
+      try Syscall.listen(descriptor.rawValue, backlog: backlog)
+      return Listener(descriptor, door: door, address: .local(path: path))
+    } catch {
+      throw listenFault(path, error)
+    }
+  }
+
+  /// A socket file outlives its process. It is removed only where nobody answers at it.
+  private static func removeAbandoned(_ path: String, _ address: SocketAddress)
+    throws(ListenFault)
+  {
+    switch Result(catching: { () throws(SystemFault) in try Syscall.fileKind(path) }) {
+    case .success(S_IFSOCK): break
+    case .success: throw .notASocket(path: path)
+    case .failure(let fault) where fault.code == ENOENT: return
+    case .failure(let fault): throw listenFault(path, fault)
+    }
+    let answer = Result { () throws(SystemFault) in
+      let probe = try Syscall.makeSocket(AF_UNIX)
+      return try Syscall.connect(probe.rawValue, address)
+    }
+    switch answer {
+    case .success: throw .addressInUse(path)
+    case .failure(let fault) where fault.code == EAGAIN: throw .addressInUse(path)
+    case .failure(let fault) where fault.code == ECONNREFUSED: break
+    case .failure(let fault): throw listenFault(path, fault)
+    }
+    do throws(SystemFault) { try Syscall.unlink(path) } catch { throw listenFault(path, error) }
+  }
+
+  // MARK: Words
+
+  private static func listenFault(_ name: String, _ fault: SystemFault) -> ListenFault {
+    switch fault.code {
+    case EADDRINUSE: .addressInUse(name)
+    case EACCES, EPERM: .notPermitted(name)
+    case EADDRNOTAVAIL: .addressUnknown(name, detail: fault.text)
+    default: .failed(name, fault)
+    }
+  }
+
+  private static func text(_ host: String, _ port: UInt16) -> String {
+    host.contains(":") && !host.hasPrefix("[") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+}

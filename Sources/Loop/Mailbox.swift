@@ -1,0 +1,113 @@
+import Synchronization
+
+/// Messages for one thread from many. The reader takes all that wait at once; a writer makes the
+/// system call that wakes it only when it sleeps.
+public final class Mailbox<Message: Sendable>: Sendable {
+  @usableFromInline struct State {
+    @usableFromInline var messages: [Message] = []
+    @usableFromInline var isAsleep = false
+    @usableFromInline var isClosed = false
+    @inlinable init() {}
+  }
+
+  @usableFromInline let state = Mutex(State())
+  @usableFromInline let bell: Bell
+
+  /// `isBlocking`: the reader sleeps in `waitForMessages` rather than in a poll.
+  @inlinable
+  package init(isBlocking: Bool) throws(SystemFault) {
+    bell = try Bell(isBlocking: isBlocking)
+  }
+
+  @inlinable
+  public func post(_ message: Message) {
+    let mustWake = state.withLock { state in
+      if state.isClosed { return false }
+      state.messages.append(message)
+      return state.isAsleep.taken()
+    }
+    if mustWake { bell.ring() }
+  }
+
+  /// Leaves `messages` empty, with its capacity.
+  @inlinable
+  package func post(allOf messages: inout [Message]) {
+    if messages.isEmpty { return }
+    let mustWake = state.withLock { state in
+      if state.isClosed { return false }
+      if state.messages.isEmpty {
+        swap(&state.messages, &messages)
+      } else {
+        state.messages.append(contentsOf: messages)
+      }
+      return state.isAsleep.taken()
+    }
+    messages.removeAll(keepingCapacity: true)
+    if mustWake { bell.ring() }
+  }
+
+  /// Swaps what waits with `messages`, which must be empty; the reader is awake afterwards.
+  @inlinable
+  package func take(into messages: inout [Message]) {
+    state.withLock { state in
+      state.isAsleep = false
+      swap(&state.messages, &messages)
+    }
+  }
+
+  /// The reader says that it is about to sleep. False, and not asleep, where messages wait.
+  @inlinable
+  package func fallAsleep() -> Bool {
+    state.withLock { state in
+      state.isAsleep = state.messages.isEmpty && !state.isClosed
+      return state.isAsleep
+    }
+  }
+
+  /// Sleeps until there are messages, or the mailbox is closed. False once it is closed and empty.
+  @inlinable
+  package func waitForMessages(into messages: inout [Message]) -> Bool {
+    while true {
+      take(into: &messages)
+      if !messages.isEmpty { return true }
+      if state.withLock({ $0.isClosed }) { return false }
+      if fallAsleep() { bell.wait() }
+    }
+  }
+
+  /// From here on what is posted is dropped; what waits can still be taken.
+  @inlinable
+  package func close() {
+    let mustWake = state.withLock { state in
+      state.isClosed = true
+      return state.isAsleep.taken()
+    }
+    if mustWake { bell.ring() }
+  }
+}
+
+extension Bool {
+  /// What it was; it is false now.
+  @inlinable mutating func taken() -> Bool {
+    let value = self
+    self = false
+    return value
+  }
+}
+
+/// An eventfd. A poll that watches it for rises never has to read it.
+@usableFromInline
+struct Bell: ~Copyable, Sendable {
+  private let descriptor: Descriptor
+
+  @usableFromInline
+  init(isBlocking: Bool) throws(SystemFault) {
+    descriptor = try Syscall.makeEventCounter(isBlocking: isBlocking)
+  }
+
+  var rawValue: Int32 { descriptor.rawValue }
+
+  @usableFromInline func ring() { Syscall.add(1, toEventCounter: descriptor.rawValue) }
+
+  @usableFromInline func wait() { Syscall.waitForEventCounter(descriptor.rawValue) }
+}

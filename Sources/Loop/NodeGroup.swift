@@ -1,0 +1,188 @@
+import Changes
+public import Link
+import Synchronization
+
+/// What a group does with what its nodes say, and how it runs them.
+public struct GroupSettings<Report: Sendable>: Sendable {
+  /// Called on the node's own thread, with its place; should not block.
+  public var report: @Sendable (_ node: Int, Report) -> Void
+  /// True for the report by which a node says that it is done.
+  public var isLastReport: @Sendable (Report) -> Bool = { _ in false }
+  /// Gets a line for every event and action, on the node's thread; nil costs nothing.
+  public var trace: (@Sendable (String) -> Void)?
+  /// For the log.
+  public var notice: @Sendable (LoopNotice) -> Void = { _ in }
+  /// From `stop` to the end, whatever is left then.
+  public var stopMilliseconds = Limits.drainMilliseconds
+  public var clock = Clock.eachTurn
+
+  /// How often the clock is read for the moments that a node is told.
+  public enum Clock: Sendable {
+    /// Once a turn: cheap, and late by no more than the turn lasts.
+    case eachTurn
+    /// Before each event: for a node that measures.
+    case eachEvent
+  }
+
+  public init(report: @escaping @Sendable (_ node: Int, Report) -> Void) { self.report = report }
+}
+
+/// Nodes of one kind, each on a thread of its own, that share workers and hear each other's news.
+///
+/// ```
+/// let group = try NodeGroup<RelayNode>(count: loops, settings)
+/// try group.work(on: .commits) { jobs, moment in … }
+/// for place in 0..<loops { try group.add(RelayNode(…), listeners: [front[place]]) }
+/// let endings = try group.run(signals)
+/// ```
+public final class NodeGroup<N: Node & ~Copyable>: Sendable {
+  public typealias Runner = NodeRunner<N>
+  public typealias Perform = Runner.Perform
+  @usableFromInline typealias JobWorker = Worker<N.Job, N.Outcome, N.Order, N.News>
+
+  @usableFromInline
+  struct State {
+    @usableFromInline var workers: [JobWorker?] = Lane.allCases.map { _ in nil }
+    @usableFromInline var seats: [Seat] = []
+  }
+
+  @usableFromInline let settings: GroupSettings<N.Report>
+  @usableFromInline let mailboxes: [Mailbox<Runner.Mail>]
+  let lookup: NameLookup
+  @usableFromInline let endings: Mailbox<(place: Int, NodeEnding)>
+  @usableFromInline let state = Mutex(State())
+
+  /// `count`: how many nodes will be added.
+  public init(count: Int, _ settings: GroupSettings<N.Report>) throws(SystemFault) {
+    Syscall.ignoreBrokenPipes()
+    self.settings = settings
+    var mailboxes: [Mailbox<Runner.Mail>] = []
+    for _ in 0..<count { mailboxes.append(try Mailbox(isBlocking: false)) }
+    self.mailboxes = mailboxes
+    lookup = try NameLookup()
+    endings = try Mailbox(isBlocking: true)
+  }
+
+  /// Starts a thread that does the jobs of `lane`, of all nodes. Before any node is added.
+  /// `perform` and what it captures belong to that thread alone from here on.
+  @inlinable
+  public func work(on lane: Lane, _ perform: sending @escaping Perform) throws(SystemFault) {
+    let worker = try JobWorker.start(lane, nodes: mailboxes, perform)
+    state.withLock { $0.workers[Int(lane.rawValue)] = worker }
+  }
+
+  /// Adds the next node. `performInline` does, on the node's own thread, the jobs of lanes without
+  /// a worker.
+  @inlinable
+  public func add(
+    _ node: consuming sending N, listeners: [Listener] = [],
+    performInline: sending Perform? = nil
+  ) throws(SystemFault) {
+    let (place, lanes) = state.withLock { state in
+      (state.seats.count, state.workers.map { $0?.jobs })
+    }
+    let surroundings = Runner.Surroundings(
+      place: place, mailboxes: mailboxes, lanes: lanes, performInline: performInline,
+      settings: settings)
+    let loop = try makeLoop(place, listeners)
+    let room = Room(Runner(node, loop, surroundings))
+    let mailbox = mailboxes[place]
+    let endings = endings
+    let seat = Seat {
+      let ending = room.run()
+      mailbox.close()
+      endings.post((place, ending))
+    }
+    state.withLock { $0.seats.append(seat) }
+  }
+
+  /// Where a runner waits for its thread.
+  @usableFromInline
+  final class Room {
+    @usableFromInline var runner: Runner?
+
+    @inlinable
+    init(_ runner: consuming Runner) { self.runner = .some(runner) }
+
+    /// Once. The runner is gone at the end, and its sockets with it.
+    @inlinable
+    func run() -> NodeEnding {
+      guard var runner = runner.take() else { preconditionFailure("a group runs once") }
+      return runner.run()
+    }
+  }
+
+  @usableFromInline
+  func makeLoop(_ place: Int, _ listeners: [Listener]) throws(SystemFault) -> EventLoop {
+    let mailbox = mailboxes[place]
+    let lookup = lookup
+    var loop = try EventLoop(
+      bell: mailbox.bell,
+      lookup: { host, port, registration in
+        do throws(SystemFault) {
+          try lookup.ask(
+            NameLookup.Question(host: host, port: port) { answer in
+              mailbox.post(
+                NodeMail(.addresses(LookupAnswer(registration: registration, answer: answer))))
+            })
+          return nil
+        } catch {
+          return error
+        }
+      }, notice: settings.notice)
+    for listener in listeners { try loop.listen(at: listener) }
+    return loop
+  }
+
+  /// From any thread; dropped once the node has ended.
+  public func post(_ order: N.Order, to place: Int = 0) {
+    mailboxes[place].post(NodeMail(.ordered(order)))
+  }
+
+  /// From any thread. Each node is told `stopping`, and ends when it has made its last report, or
+  /// has no connection and no job left, or `stopMilliseconds` have passed. A second call ends all
+  /// at once.
+  public func stop() {
+    for mailbox in mailboxes { mailbox.post(NodeMail(.stop)) }
+  }
+
+  /// Runs all nodes, each on a thread, and returns when all have ended and all threads are joined:
+  /// how each node ended, by place. A signal is a call of `stop`.
+  public func run(_ signals: Signals? = nil) throws(SystemFault) -> [NodeEnding] {
+    let (seats, workers) = state.withLock { ($0.seats, $0.workers) }
+    precondition(seats.count == mailboxes.count, "fewer nodes than were promised")
+    var threads: [LoopThread] = []
+    for (place, seat) in seats.enumerated() {
+      threads.append(try LoopThread("node \(place)") { seat.run() })
+    }
+    let results = try waitForEndings(signals)
+    for thread in threads { thread.join() }
+    for worker in workers { worker?.finish() }
+    return results
+  }
+
+  private func waitForEndings(_ signals: Signals?) throws(SystemFault) -> [NodeEnding] {
+    var results = [NodeEnding?](repeating: nil, count: mailboxes.count)
+    var news: [(place: Int, NodeEnding)] = []
+    while results.contains(nil) {
+      if endings.fallAsleep() {
+        let descriptors = [endings.bell.rawValue] + (signals.map { [$0.rawValue] } ?? [])
+        if Syscall.waitUntilReadable(descriptors)[0] { endings.bell.wait() }
+      }
+      if let signals {
+        for _ in 0..<(try signals.take()) { stop() }
+      }
+      endings.take(into: &news)
+      for (place, ending) in news { results[place] = ending }
+      news.removeAll()
+    }
+    return results.compactMap(\.self)
+  }
+}
+
+/// Hands a runner to its thread, which is the only one that touches it from then on.
+@usableFromInline
+final class Seat: @unchecked Sendable {
+  let run: () -> Void
+  @usableFromInline init(run: @escaping () -> Void) { self.run = run }
+}

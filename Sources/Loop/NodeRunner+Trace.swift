@@ -1,0 +1,60 @@
+public import Link
+
+/// A line for all that crosses the seam, for people who look for a fault. Of what a node and the
+/// others say to each other only the kind is shown: the rest may be somebody's data or secrets.
+extension NodeRunner where N: ~Copyable {
+  @usableFromInline
+  func line(received id: ConnectionID, _ count: Int) -> String {
+    prefix("<") + "received \(name(id)) \(count) bytes"
+  }
+
+  @usableFromInline
+  func line(_ event: NodeEvent<N.Outcome, N.Order, N.News>) -> String {
+    let words =
+      switch event {
+      case .opened(let id, let opening): "opened \(name(id)) \(opening.door) \(opening.peer)"
+      case .drained(let id, let unsent): "drained \(name(id)) \(unsent) bytes left"
+      case .closed(let id, let cause): "closed \(name(id)) \(cause)"
+      case .finished(let id, let outcome): "finished \(id.rawValue) \(kind(outcome))"
+      case .ordered(let order): "ordered \(kind(order))"
+      case .news(let news): "news \(kind(news))"
+      case .deadlineReached: "deadlineReached"
+      case .stopping: "stopping"
+      }
+    return prefix("<") + words
+  }
+
+  @usableFromInline
+  func line(_ action: NodeAction<N.Job, N.Report, N.News>) -> String {
+    let words =
+      switch action {
+      case .open(let id, let address): "open \(name(id)) \(address)"
+      case .send(let id, let frame): "send \(name(id)) \(frame.count) bytes"
+      case .multicast(let frame, let ids): "multicast \(frame.count) bytes to \(ids.count)"
+      case .close(let id, let manner): "close \(name(id)) \(manner)"
+      case .pauseReading(let id): "pauseReading \(name(id))"
+      case .resumeReading(let id): "resumeReading \(name(id))"
+      case .run(let id, let lane, let job): "run \(id.rawValue) \(lane) \(kind(job))"
+      case .report(let report): "report \(kind(report))"
+      case .tell(let news): "tell \(kind(news))"
+      }
+    return prefix(">") + words
+  }
+
+  private func prefix(_ direction: String) -> String {
+    "\(moment.wall) node \(surroundings.place) \(direction) "
+  }
+
+  private func name(_ id: ConnectionID) -> String {
+    if id.isOutgoing { return "out \(id.rawValue & ~(1 << 63))" }
+    let registration = Poller.Registration(rawValue: id.rawValue)
+    return "in \(registration.slot).\(registration.generation)"
+  }
+
+  /// The name of an enum's case, without what it carries.
+  private func kind(_ value: some Any) -> String {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .enum else { return "\(type(of: value))" }
+    return mirror.children.first?.label ?? "\(value)"
+  }
+}

@@ -1,0 +1,93 @@
+public import Changes
+public import Link
+
+/// Jobs, news and reports: what a node has to do with others; and how it comes to its end.
+extension NodeRunner where N: ~Copyable {
+  @inlinable
+  mutating func assign(_ id: JobID, _ lane: Lane, _ job: N.Job) {
+    jobs[Int(lane.rawValue)].append(
+      Assignment(node: surroundings.place, id: id, job: job))
+    jobsInFlight += 1
+    hasJobs = true
+  }
+
+  /// Jobs of one turn go together: to the lane's worker, or, where there is none, they are done
+  /// here and now.
+  @inlinable
+  mutating func passJobs() {
+    if !hasJobs { return }
+    hasJobs = false
+    for index in jobs.indices where !jobs[index].isEmpty {
+      if let lane = surroundings.lanes[index] {
+        lane.post(allOf: &jobs[index])
+      } else {
+        performHere(index)
+      }
+    }
+  }
+
+  @inlinable
+  mutating func performHere(_ index: Int) {
+    guard let perform = surroundings.performInline else {
+      preconditionFailure("a job for a lane that nobody works on")
+    }
+    var batch: [Assignment<N.Job>] = []
+    swap(&batch, &jobs[index])
+    let results = perform(batch, moment)
+    precondition(results.count == batch.count, "a job without an outcome")
+    for (assignment, (outcome, news)) in zip(batch, results) {
+      if let news {
+        tell(news)
+        handle(.news(news))
+      }
+      jobsInFlight -= 1
+      handle(.finished(assignment.id, outcome))
+    }
+  }
+
+  @inlinable
+  func tell(_ news: N.News) {
+    for (place, mailbox) in surroundings.mailboxes.enumerated() where place != surroundings.place {
+      mailbox.post(Mail(.news(news)))
+    }
+  }
+
+  @inlinable
+  mutating func pass(_ report: N.Report) {
+    if surroundings.settings.isLastReport(report) { ending.isReported = true }
+    surroundings.settings.report(surroundings.place, report)
+  }
+
+  /// The front door is closed at once; the others stay open, for those who want to see how it goes.
+  @inlinable
+  mutating func beginEnding() {
+    if ending.bound != nil {
+      ending.isAtOnce = true
+      return
+    }
+    ending.bound = moment.instant.advanced(
+      milliseconds: surroundings.settings.stopMilliseconds)
+    loop.stopListening(at: .front)
+    takeInput()
+    handle(.stopping)
+  }
+
+  @inlinable
+  func endingReached() -> NodeEnding? {
+    if ending.isAtOnce { return .atOnce }
+    if ending.isReported, !loop.isClosing { return .done }
+    guard let bound = ending.bound else { return nil }
+    if !ending.isReported, loop.isEmpty, jobsInFlight == 0 { return .done }
+    return bound <= moment.instant ? .outOfTime : nil
+  }
+}
+
+/// How a node came to its end.
+public enum NodeEnding: Hashable, Sendable {
+  /// It reported that it is done, or had nothing left to do.
+  case done
+  /// The time for stopping passed.
+  case outOfTime
+  /// It was told to stop a second time.
+  case atOnce
+}

@@ -1,1 +1,0 @@
-// Room for what README.md names.

@@ -1,0 +1,101 @@
+import Changes
+import Glibc
+import Link
+
+/// What the seam costs on its own: a small node that passes each change on to five receivers,
+/// driven by the real runner, down to one write a receiver and turn, into nothing (`/dev/null`)
+/// instead of sockets. Counted in user instructions, which repeat on a busy machine where times do
+/// not.
+public enum SeamCost {
+  public enum Figure: Hashable, Sendable {
+    case instructionsPerDelivery(Double)
+    /// The hardware, or the system's settings, give no counter.
+    case notSupported(SystemFault)
+  }
+
+  /// `changesATurn`: how many changes come in before all is written; 1 is the dearest.
+  public static func measure(changesATurn: Int = 1, turns: Int = 20_000) throws(SystemFault)
+    -> Figure
+  {
+    var senders: [ConnectionID] = []
+    var runner = try makeRunner(&senders)
+    let payload = [UInt8](repeating: UInt8(ascii: "x"), count: payloadBytes)
+    runner.loop.receiveBuffer.copyBytes(from: payload)
+    for turn in 0..<warmUpTurns { runTurn(&runner, senders, turn, changesATurn) }
+    let counter: InstructionCounter
+    do throws(SystemFault) { counter = try InstructionCounter() } catch {
+      return .notSupported(error)
+    }
+    let before = counter.read()
+    for turn in 0..<turns { runTurn(&runner, senders, turn, changesATurn) }
+    let count = counter.read() - before
+    let deliveries = turns * changesATurn * receivers
+    return .instructionsPerDelivery(Double(count) / Double(deliveries))
+  }
+
+  private static let receivers = 5
+  private static let groups = 100
+  private static let payloadBytes = 200
+  private static let warmUpTurns = 1_000
+
+  private static func runTurn(
+    _ runner: inout NodeRunner<Echo>, _ senders: [ConnectionID], _ turn: Int, _ changes: Int
+  ) {
+    for change in 0..<changes {
+      let sender = senders[(turn &* 7 &+ change) % senders.count]
+      runner.take(received: sender, payloadBytes)
+    }
+    runner.finishTurn()
+  }
+
+  /// Each group has `receivers` connections, and one that only sends.
+  private static func makeRunner(_ senders: inout [ConnectionID]) throws(SystemFault)
+    -> NodeRunner<Echo>
+  {
+    let mailbox = try Mailbox<NodeRunner<Echo>.Mail>(isBlocking: false)
+    var loop = try EventLoop(bell: mailbox.bell, lookup: { _, _, _ in nil }, notice: { _ in })
+    var node = Echo()
+    for _ in 0..<groups {
+      var ids: [ConnectionID] = []
+      for _ in 0..<receivers { ids.append(loop.adopt(try Syscall.open("/dev/null", O_WRONLY))) }
+      let sender = loop.adopt(try Syscall.open("/dev/null", O_WRONLY))
+      node.watchers[sender] = ids
+      senders.append(sender)
+    }
+    let surroundings = NodeRunner<Echo>.Surroundings(
+      place: 0, mailboxes: [mailbox], lanes: Lane.allCases.map { _ in nil }, performInline: nil,
+      settings: GroupSettings { _, _ in })
+    return NodeRunner(node, loop, surroundings)
+  }
+
+  /// Puts two bytes before what came in, as a frame has them, and sends it to all who watch.
+  private struct Echo: Node {
+    typealias Job = Never
+    typealias Outcome = Never
+    typealias Order = Never
+    typealias Report = Never
+    typealias News = Never
+
+    var watchers: [ConnectionID: [ConnectionID]] = [:]
+    var actions = ActionQueue<NodeAction<Never, Never, Never>>()
+    var nextDeadline: Instant? { nil }
+
+    mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+      guard let ids = watchers[id] else { return }
+      let frame = [UInt8](unsafeUninitializedCapacity: bytes.byteCount + 2) { buffer, count in
+        buffer[0] = 0x81
+        buffer[1] = UInt8(truncatingIfNeeded: bytes.byteCount)
+        bytes.withUnsafeBytes { source in
+          UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[2...])
+            .copyMemory(from: source)
+        }
+        count = bytes.byteCount + 2
+      }
+      actions.append(.multicast(frame, ids))
+    }
+
+    mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {}
+
+    mutating func nextAction() -> NodeAction<Never, Never, Never>? { actions.popFirst() }
+  }
+}

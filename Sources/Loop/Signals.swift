@@ -1,0 +1,26 @@
+import CLinux
+import Glibc
+
+/// SIGTERM and SIGINT, read from a descriptor instead of interrupting somebody. Make it on the main
+/// thread before any other thread is started: threads inherit that the two are held back.
+public final class Signals: Sendable {
+  private let descriptor: Descriptor
+
+  public init() throws(SystemFault) {
+    Syscall.ignoreBrokenPipes()
+    descriptor = try Syscall.takeSignals([SIGTERM, SIGINT])
+  }
+
+  var rawValue: Int32 { descriptor.rawValue }
+
+  /// How many have come since the last call; does not wait.
+  package func take() throws(SystemFault) -> Int {
+    try withUnsafeTemporaryAllocation(of: signalfd_siginfo.self, capacity: 4) {
+      (buffer) throws(SystemFault) in
+      switch try Syscall.read(descriptor.rawValue, UnsafeMutableRawBufferPointer(buffer)) {
+      case .done(let bytes): bytes / MemoryLayout<signalfd_siginfo>.size
+      case .wouldBlock: 0
+      }
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import CLinux
+import Glibc
+import Link
+
+/// An address as the kernel takes it: IPv4, IPv6, or the path of a Unix socket.
+struct SocketAddress: Sendable {
+  var storage = sockaddr_storage()
+  var length: socklen_t = 0
+
+  init() {}
+
+  /// Throws the limit, in bytes, where `path` is too long for a socket.
+  init(path: String) throws(PathLimit) {
+    let bytes = Array(path.utf8)
+    let capacity = linux_unix_path_capacity()
+    guard bytes.count <= capacity, !bytes.isEmpty, !bytes.contains(0) else {
+      throw PathLimit(bytes: capacity)
+    }
+    storage.ss_family = sa_family_t(AF_UNIX)
+    let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+    withUnsafeMutableBytes(of: &storage) { raw in
+      UnsafeMutableRawBufferPointer(rebasing: raw[start...]).copyBytes(from: bytes)
+    }
+    length = socklen_t(start + bytes.count + 1)
+  }
+
+  private init(copying info: addrinfo) {
+    precondition(Int(info.ai_addrlen) <= MemoryLayout<sockaddr_storage>.size)
+    length = info.ai_addrlen
+    withUnsafeMutableBytes(of: &storage) { raw in
+      raw.copyMemory(
+        from: UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen)))
+    }
+  }
+
+  struct PathLimit: Error {
+    var bytes: Int
+  }
+
+  /// Why a name gave no address, in the system's words.
+  struct LookupFault: Error, Hashable, Sendable {
+    var text: String
+    /// The text is no literal address; a lookup may know it.
+    var isName: Bool
+  }
+
+  enum Kind {
+    /// `127.0.0.1` or `::1`, in brackets or not: needs no lookup and never blocks.
+    case literal
+    /// A name, asked of the system's resolver: may block for many seconds.
+    case name
+  }
+
+  /// All addresses of a host, in the order in which they should be tried; never empty.
+  static func lookUp(_ host: String, port: UInt16, as kind: Kind, toListen: Bool = false)
+    throws(LookupFault) -> [SocketAddress]
+  {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_NUMERICSERV | (toListen ? AI_PASSIVE : 0)
+    if kind == .literal { hints.ai_flags |= AI_NUMERICHOST }
+    var first: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(bare(host), String(port), &hints, &first)
+    guard code == 0 else {
+      throw LookupFault(
+        text: code == EAI_SYSTEM
+          ? SystemFault.text(of: errno) : gai_strerror(code).map { String(cString: $0) } ?? "",
+        isName: code == EAI_NONAME)
+    }
+    defer { freeaddrinfo(first) }
+    var addresses: [SocketAddress] = []
+    var next = first
+    while let entry = next {
+      addresses.append(SocketAddress(copying: entry.pointee))
+      next = entry.pointee.ai_next
+    }
+    guard !addresses.isEmpty else { throw LookupFault(text: "no address", isName: false) }
+    return addresses
+  }
+
+  private static func bare(_ host: String) -> String {
+    guard host.hasPrefix("["), host.hasSuffix("]") else { return host }
+    return String(host.dropFirst().dropLast())
+  }
+
+  func withPointer<Result, Fault: Error>(
+    _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Fault) -> Result
+  ) throws(Fault) -> Result {
+    var copy = storage
+    return try withUnsafeMutablePointer(to: &copy) { (pointer) throws(Fault) in
+      try body(UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self), length)
+    }
+  }
+
+  mutating func withMutablePointer<Result>(
+    _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Result
+  ) -> Result {
+    withUnsafeMutablePointer(to: &storage) { pointer in
+      body(UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self), &length)
+    }
+  }
+
+  var family: Int32 { Int32(storage.ss_family) }
+
+  /// The far end as a node knows it. An IPv4 address that came in by an IPv6 socket is written as
+  /// IPv4, so that one peer has one name.
+  var peer: PeerAddress {
+    switch family {
+    case AF_INET:
+      withStorage(as: sockaddr_in.self) { address in
+        .host(Self.text(AF_INET, &address.sin_addr), port: UInt16(bigEndian: address.sin_port))
+      }
+    case AF_INET6:
+      withStorage(as: sockaddr_in6.self) { address in
+        let text = Self.text(AF_INET6, &address.sin6_addr)
+        let isMapped = text.hasPrefix("::ffff:") && text.contains(".")
+        return .host(
+          isMapped ? String(text.dropFirst(7)) : text, port: UInt16(bigEndian: address.sin6_port))
+      }
+    default:
+      .local(path: "")
+    }
+  }
+
+  private func withStorage<Address, Result>(
+    as type: Address.Type, _ body: (inout Address) -> Result
+  )
+    -> Result
+  {
+    withUnsafeBytes(of: storage) { raw in
+      var address = raw.loadUnaligned(as: Address.self)
+      return body(&address)
+    }
+  }
+
+  private static func text(_ family: Int32, _ address: UnsafeRawPointer) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
+      guard
+        let text = inet_ntop(family, address, buffer.baseAddress, socklen_t(buffer.count))
+      else { return "" }
+      return String(cString: text)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import Link
+
+/// What a loop keeps of one connection: a record of a slab, without buffers of its own.
+struct SocketConnection: ~Copyable {
+  enum Stage: UInt8 {
+    /// Next: lookingUp, connecting, open.
+    case free
+    /// The name is being looked up elsewhere. Next: connecting, ended, free.
+    case lookingUp
+    /// Next: connecting (another address), open, ended, free.
+    case connecting
+    /// Next: closing, ended, free.
+    case open
+    /// Gone, and the node is told next. Next: free.
+    case ended
+    /// What waits still leaves, then it is closed; the node is done with it. Next: lingering, free.
+    case closing
+    /// All has left and the peer was told the end; its late bytes are thrown away. Next: free.
+    case lingering
+  }
+
+  /// nil while free, looking up, or ended.
+  var descriptor: Descriptor?
+  var id = ConnectionID(rawValue: 0)
+  /// Rises whenever the slot is freed, so that an old name never means a new connection.
+  var generation: UInt32 = 0
+  var stage = Stage.free
+  /// The node has heard of it, or asked for it, and has been told no end.
+  var isKnown = false
+  var isPaused = false
+  /// Stands in the list of connections to flush at the end of the turn.
+  var isDirty = false
+  /// The kernel refused bytes; waits to be told that it takes some again.
+  var isBlocked = false
+  /// The peer ended its stream; what waits for it may still leave.
+  var hasPeerEnded = false
+  /// Stands in the poll.
+  var isWatched = false
+  var interest: Poller.Interest = []
+  /// The error that a write met. What came in before it is still read.
+  var writeError: Int32 = 0
+  /// Bytes that were thrown away while lingering.
+  var discarded = 0
+  var output = FrameList()
+
+  var takesFrames: Bool {
+    switch stage {
+    case .lookingUp, .connecting, .open: writeError == 0
+    case .free, .ended, .closing, .lingering: false
+    }
+  }
+
+  /// What the poll should tell, as things stand.
+  var wantedInterest: Poller.Interest {
+    let writing: Poller.Interest = isBlocked ? .writing : []
+    return switch stage {
+    case .free, .lookingUp, .ended: []
+    case .connecting: .writing
+    case .open: isPaused ? writing : writing.union(.reading)
+    case .closing: writing
+    case .lingering: .reading
+    }
+  }
+}

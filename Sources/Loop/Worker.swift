@@ -1,0 +1,69 @@
+public import Changes
+public import Link
+
+/// A thread that does the jobs of one lane, for all nodes of a group: it takes all that wait as one
+/// batch, so that they can share what is dear, such as one commit to disk.
+public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
+  /// Does the jobs, in order, and gives what came of each: its outcome, and what that means for all
+  /// nodes. As many results as jobs.
+  public typealias Perform = ([Assignment<Job>], Moment) -> [(Outcome, News?)]
+
+  @usableFromInline typealias Mail = NodeMail<Outcome, Order, News>
+
+  @usableFromInline let jobs: Mailbox<Assignment<Job>>
+  private let thread: LoopThread
+
+  /// Makes it possible to hand a closure that is not Sendable to the one thread that calls it.
+  @usableFromInline
+  final class Handover: @unchecked Sendable {
+    @usableFromInline let perform: Perform
+    @usableFromInline init(_ perform: @escaping Perform) { self.perform = perform }
+  }
+
+  @usableFromInline
+  init(jobs: Mailbox<Assignment<Job>>, thread: LoopThread) {
+    self.jobs = jobs
+    self.thread = thread
+  }
+
+  @inlinable
+  static func start(
+    _ lane: Lane, nodes: [Mailbox<Mail>], _ perform: sending @escaping Perform
+  ) throws(SystemFault) -> Worker {
+    let jobs = try Mailbox<Assignment<Job>>(isBlocking: true)
+    let handover = Handover(perform)
+    let thread = try LoopThread("\(lane)") {
+      work(on: jobs, for: nodes, handover.perform)
+    }
+    return Worker(jobs: jobs, thread: thread)
+  }
+
+  @inlinable
+  static func work(
+    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], _ perform: Perform
+  ) {
+    var batch: [Assignment<Job>] = []
+    var letters = [[Mail]](repeating: [], count: nodes.count)
+    while jobs.waitForMessages(into: &batch) {
+      let results = perform(batch, SystemClock.moment())
+      precondition(results.count == batch.count, "a job without an outcome")
+      for (assignment, (outcome, news)) in zip(batch, results) {
+        // The news first, to all, so that a node never learns of its own job's outcome before what
+        // it means; and all nodes learn of all commits in the same order.
+        if let news {
+          for index in letters.indices { letters[index].append(Mail(.news(news))) }
+        }
+        letters[assignment.node].append(Mail(.finished(assignment.id, outcome)))
+      }
+      batch.removeAll(keepingCapacity: true)
+      for index in letters.indices { nodes[index].post(allOf: &letters[index]) }
+    }
+  }
+
+  /// The jobs that wait are still done; then the thread ends, and this returns.
+  @usableFromInline
+  func finish() {
+    jobs.close()
+    thread.join()
+  }
+}

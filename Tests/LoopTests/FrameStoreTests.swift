@@ -1,0 +1,73 @@
+import Changes
+import Glibc
+import Testing
+
+@testable import Loop
+
+struct FrameStoreTests {
+  private func bytes(_ store: borrowing FrameStore, _ list: FrameList, limit: Int = 64) -> [UInt8] {
+    withUnsafeTemporaryAllocation(of: iovec.self, capacity: limit) { vectors in
+      guard let start = vectors.baseAddress else { return [] }
+      let gathered = store.gather(list, into: start, limit: limit)
+      let all = vectors.prefix(gathered.vectors).flatMap {
+        Array(UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len))
+      }
+      #expect(all.count == gathered.bytes)
+      return all
+    }
+  }
+
+  private func expect(_ store: borrowing FrameStore, _ list: FrameList, _ wanted: [UInt8]) {
+    let all = bytes(store, list)
+    #expect(all == wanted)
+  }
+
+  @Test func partOfAFrameLeavesTheRest() {
+    var store = FrameStore()
+    var list = FrameList()
+    store.append([1, 2, 3], to: &list)
+    store.append([4, 5], to: &list)
+    store.drop(2, from: &list)
+    expect(store, list, [3, 4, 5])
+    store.drop(1, from: &list)
+    expect(store, list, [4, 5])
+    #expect(list.unsent == 2)
+  }
+
+  @Test func gatheringStopsAtItsLimit() {
+    var store = FrameStore()
+    var list = FrameList()
+    for byte in 0..<10 { store.append([UInt8(byte)], to: &list) }
+    let first = bytes(store, list, limit: 4)
+    #expect(first == [0, 1, 2, 3])
+  }
+
+  @Test func listsDoNotDisturbOneAnother() {
+    var random = SeededRandom(seed: 20_261_121)
+    var store = FrameStore()
+    var lists = [FrameList](repeating: FrameList(), count: 20)
+    var models = [[UInt8]](repeating: [], count: 20)
+    for _ in 0..<20_000 {
+      let index = Int.random(in: 0..<20, using: &random)
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0, 1:
+        let frame = (0..<Int.random(in: 1...9, using: &random)).map { _ in
+          UInt8.random(in: 0...255, using: &random)
+        }
+        store.append(frame, to: &lists[index])
+        models[index] += frame
+      case 2, 3:
+        let count = min(Int.random(in: 0...30, using: &random), lists[index].unsent)
+        store.drop(count, from: &lists[index])
+        models[index].removeFirst(count)
+      default:
+        let all = bytes(store, lists[index], limit: 4_096)
+        #expect(all == models[index])
+        #expect(lists[index].unsent == models[index].count)
+      }
+    }
+    store.dropAll(from: &lists[0])
+    #expect(lists[0].unsent == 0)
+    expect(store, lists[0], [])
+  }
+}

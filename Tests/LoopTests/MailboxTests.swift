@@ -1,0 +1,73 @@
+import Synchronization
+import Testing
+
+@testable import Loop
+
+struct MailboxTests {
+  @Test func manyThreadsLoseNothingAndKeepTheirOrder() throws {
+    let mailbox = try Mailbox<(writer: Int, number: Int)>(isBlocking: true)
+    let writers = try (0..<8).map { writer in
+      try LoopThread("writer") {
+        for number in 0..<2_000 { mailbox.post((writer, number)) }
+      }
+    }
+    var expected = [Int](repeating: 0, count: 8)
+    var batch: [(writer: Int, number: Int)] = []
+    while expected.contains(where: { $0 < 2_000 }), mailbox.waitForMessages(into: &batch) {
+      for (writer, number) in batch {
+        #expect(number == expected[writer])
+        expected[writer] = number + 1
+      }
+      batch.removeAll(keepingCapacity: true)
+    }
+    for writer in writers { writer.join() }
+    #expect(expected == [Int](repeating: 2_000, count: 8))
+  }
+
+  @Test func readerDoesNotSleepOverMessages() throws {
+    let mailbox = try Mailbox<Int>(isBlocking: true)
+    mailbox.post(1)
+    #expect(!mailbox.fallAsleep())
+    var taken: [Int] = []
+    mailbox.take(into: &taken)
+    #expect(taken == [1])
+    #expect(mailbox.fallAsleep())
+  }
+
+  @Test func batchGoesInAtItsEnd() throws {
+    let mailbox = try Mailbox<Int>(isBlocking: true)
+    mailbox.post(1)
+    var batch = [2, 3]
+    mailbox.post(allOf: &batch)
+    #expect(batch.isEmpty)
+    mailbox.post(allOf: &batch)
+    var taken: [Int] = []
+    mailbox.take(into: &taken)
+    #expect(taken == [1, 2, 3])
+  }
+
+  @Test func closedMailboxGivesWhatWaitsAndTakesNoMore() throws {
+    let mailbox = try Mailbox<Int>(isBlocking: true)
+    mailbox.post(1)
+    mailbox.close()
+    mailbox.post(2)
+    var taken: [Int] = []
+    #expect(mailbox.waitForMessages(into: &taken))
+    #expect(taken == [1])
+    taken.removeAll()
+    #expect(!mailbox.waitForMessages(into: &taken))
+  }
+
+  @Test func closingWakesTheReader() throws {
+    let mailbox = try Mailbox<Int>(isBlocking: true)
+    let over = RunningGroup.Box(false)
+    let reader = try LoopThread("reader") {
+      var taken: [Int] = []
+      while mailbox.waitForMessages(into: &taken) {}
+      over.change { $0 = true }
+    }
+    mailbox.close()
+    reader.join()
+    #expect(over.contents)
+  }
+}

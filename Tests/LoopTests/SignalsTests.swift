@@ -1,0 +1,26 @@
+import Glibc
+import Testing
+
+@testable import Loop
+
+struct SignalsTests {
+  @Test func signalsAreCountedAndDoNotEndTheProcess() throws {
+    let counts = RunningGroup.Box<[Int]>([])
+    let thread = try LoopThread("signals") {
+      do throws(SystemFault) {
+        let signals = try Signals()
+        let before = try signals.take()
+        raise(SIGTERM)
+        raise(SIGINT)
+        raise(SIGPIPE)
+        let after = try signals.take()
+        let atLast = try signals.take()
+        counts.change { $0 = [before, after, atLast] }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    thread.join()
+    #expect(counts.contents == [0, 2, 0])
+  }
+}
