@@ -42,6 +42,14 @@ struct HTTPRequestParserTests {
     for pieces in cuts(of: bytes) { #expect(RequestReading(pieces) == whole) }
   }
 
+  @Test func blanksAroundAValueAreNoPartOfIt() {
+    let reading = RequestReading(
+      "PUT / HTTP/1.1\r\nHost:a \r\nContent-Length: \t3 \t\r\nX: \ta  b\t \r\n\r\nabc")
+    #expect(reading.bodies == ["abc"])
+    #expect(reading.heads.first?.headers["Host"] == "a")
+    #expect(reading.heads.first?.headers["X"] == "a  b")
+  }
+
   @Test func nothingOfTheNextRequestComesBeforeItIsAskedFor() throws {
     var parser = HTTPRequestParser()
     let second = "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -131,13 +139,18 @@ struct HTTPRequestParserTests {
   @Test func damagedRequestsGiveTheSameRefusalHoweverTheyAreCut() {
     var random = SeededRandom(seed: 5)
     let bytes = Array(Self.conversation.utf8)
+    var refusals = 0
     for round in 0..<3_000 {
       let input =
         round % 50 == 0 ? randomBytes(100, using: &random) : damaged(bytes, using: &random)
       let whole = RequestReading([input])
       #expect(RequestReading(input.map { [$0] }) == whole)
       #expect(RequestReading(randomCut(of: input, using: &random)) == whole)
-      if whole.refusal != nil { #expect(whole.bufferedBytes == 0) }
+      guard whole.refusal != nil else { continue }
+      refusals += 1
+      #expect(whole.bufferedBytes == 0)
     }
+    // The damage is neither always fatal nor always harmless.
+    #expect((500...2_500).contains(refusals))
   }
 }
