@@ -78,13 +78,16 @@ extension MessageReader {
     try enterArray(.chunks)
     var hasChunks = false
     while try nextElement() {
-      let hash = try string(.chunks, bytes: 64...64)
-      guard hash.utf8.allSatisfy({ HexText.digit($0) != nil }) else {
-        throw wrong(.chunks, "an array of SHA-256 hashes, 64 hexadecimal digits each")
+      guard try kind() == .string, isHash(try string(.chunks)) else {
+        throw wrong(.chunks, "an array of SHA-256 hashes, each 64 hexadecimal digits as a string")
       }
       hasChunks = true
     }
     return hasChunks
+  }
+
+  private func isHash(_ text: String) -> Bool {
+    text.utf8.count == 64 && text.utf8.allSatisfy { HexText.digit($0) != nil }
   }
 
   private func refusal(fields: [UInt8]?, namesChunks: Bool) -> Refusal? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Link
 
-/// The small bodies: joining, credentials, pairing, devices, time.
+/// The small bodies: joining, pairing, devices, time.
 @Suite struct BodiesTests {
   @Test func joinRequestSurvivesTheRoundTrip() throws {
     let description = DeviceDescription(deviceName: "Ann's \"Mac\"", platform: "", appVersion: "1")
@@ -50,19 +50,6 @@ import Testing
         refusal { () throws(Refusal) in try RenameRequest.decoded(body: bytes(body)) }?.code
           == .badRequest)
     }
-  }
-
-  @Test func credentialsSurviveTheRoundTrip() throws {
-    let credentials = Credentials(
-      account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret")
-    #expect(
-      text(credentials.encodedBody())
-        == #"{"accountID":"0000000000000001","deviceID":"0000000000000002","token":"secret"}"#)
-    #expect(try Credentials.decoded(body: credentials.encodedBody()) == credentials)
-    let broken = #"{"accountID":"1","deviceID":"2","token":"secret"}"#
-    #expect(
-      refusal { () throws(Refusal) in try Credentials.decoded(body: bytes(broken)) }?.code
-        == .badMessage)
   }
 
   @Test func pairingOfferSurvivesTheRoundTrip() throws {

@@ -1,0 +1,18 @@
+import Testing
+
+@testable import Changes
+
+@Suite struct AppTests {
+  @Test func fieldsWithoutInstantsNeedNoCorrection() {
+    let fields: JSONValue = ["a": 1_790_000_000_000]
+    let type = Name(trusted: "Plain")
+    #expect(PlainApp().restamped(fields, of: type, base: nil, from: 1, to: 5) == fields)
+  }
+}
+
+private struct PlainApp: App {
+  let name = "plain"
+  let zone = Name(trusted: "Plain")
+  func resolver(for type: Name) -> (any Resolver)? { nil }
+  func dueEdit(for record: Record) -> DueEdit? { nil }
+}
