@@ -33,7 +33,7 @@ struct TimerOrderTests {
   @Test(arguments: [2, 3, 4])
   func everyOrderOfArrivalEndsAlike(devices: Int) {
     let orders = permutations(of: Array(0..<devices))
-    for seed in UInt64(1)...400 {
+    for seed in UInt64(1)...300 {
       var random = SeededRandom(seed: seed)
       let names = (0..<devices).map { "device \($0)" }.shuffled(using: &random)
       let first = version(
@@ -58,12 +58,13 @@ struct TimerOrderTests {
   }
 
   @Test func everyScheduleEndsAsTheWholeSetDemands() {
-    for seed in UInt64(1)...2_000 {
+    for seed in UInt64(1)...3_000 {
       var people = People(seed: seed)
       for _ in 0..<Int.random(in: 4...16, using: &people.random) { people.act() }
       people.settle()
       let screens = people.record.holders.map { $0.local?.fields }
       #expect(screens.allSatisfy { $0 == people.record.server?.fields }, "seed \(seed)")
+      if people.haveGoneBack { continue }
       #expect(shown(people.record.server) == demanded(people.standing), "seed \(seed)")
     }
   }
@@ -78,6 +79,10 @@ private struct People {
   private var edits: [JSONValue] = []
   private var seen: [Set<Int>]
   private var overwritten: Set<Int> = []
+  /// A countdown reached zero before the newest candidate beside it was made: the one edit that is
+  /// older than one it replaces. What was more than 5 s behind that candidate, and is not behind
+  /// this edit, is gone or not depending on who met first; the devices agree all the same.
+  private(set) var haveGoneBack = false
 
   init(seed: UInt64) {
     random = SeededRandom(seed: seed)
@@ -96,7 +101,8 @@ private struct People {
     let device = Int.random(in: 0..<4, using: &random)
     now += RandomTimer.pick([1, 300, 2_000, 7_000], &random)
     switch Int.random(in: 0..<5, using: &random) {
-    case 0, 1: press(device)
+    case 0: press(device)
+    case 1: if !reachZero(device) { press(device) }
     case 2: fetch(device)
     default:
       fetch(device)
@@ -117,11 +123,26 @@ private struct People {
     // Clocks are wrong by up to two seconds.
     let drift = Int64(device) * 1_000 - 2_000
     let stamp = max(now + drift, newest + 1)
-    let made = RandomTimer.edit("device \(device)", at: stamp, &random)
+    make(timer(RandomTimer.edit("device \(device)", at: stamp, &random)), on: device, at: stamp)
+  }
+
+  /// The device writes that the shown countdown is over, as others may do by themselves.
+  private mutating func reachZero(_ device: Int) -> Bool {
+    let state = TimerState(fields: record.holders[device].local?.fields)
+    guard let zeroAt = state.zeroAt, zeroAt <= now, let next = state.afterZero() else {
+      return false
+    }
+    if state.edits.contains(where: { $0.timestamp > zeroAt }) { haveGoneBack = true }
+    make(next.fields, on: device, at: zeroAt)
+    return true
+  }
+
+  private mutating func make(_ fields: JSONValue, on device: Int, at stamp: Int64) {
+    let made = fields["edits"]?.array ?? []
     overwritten.formUnion(seen[device])
-    seen[device].insert(edits.count)
-    edits.append(made)
-    record.edit(device, version(timer(made), at: stamp, by: "device \(device)"))
+    seen[device].formUnion(edits.count..<edits.count + made.count)
+    edits += made
+    record.edit(device, version(fields, at: stamp, by: "device \(device)"))
   }
 
   private mutating func fetch(_ device: Int) {
