@@ -166,6 +166,23 @@ struct EventLoop: ~Copyable {
   }
 }
 
+/// Where a runner keeps its loop. The runner's code is inlined into other modules; what ends the
+/// life of a loop cannot be, so it stands behind a class and a pointer.
+@usableFromInline
+final class EventLoopOwner {
+  @usableFromInline let loop: UnsafeMutablePointer<EventLoop>
+
+  init(_ loop: consuming EventLoop) {
+    self.loop = .allocate(capacity: 1)
+    self.loop.initialize(to: loop)
+  }
+
+  deinit {
+    loop.deinitialize(count: 1)
+    loop.deallocate()
+  }
+}
+
 /// Something that a person who looks after the process wants to know.
 public enum LoopNotice: Hashable, Sendable, CustomStringConvertible {
   /// No connection can be let in for now; it is tried again by itself.

@@ -113,7 +113,9 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   @usableFromInline
-  func makeLoop(_ place: Int, _ listeners: [Listener]) throws(SystemFault) -> EventLoop {
+  func makeLoop(_ place: Int, _ listeners: [Listener]) throws(SystemFault)
+    -> EventLoopOwner
+  {
     let mailbox = mailboxes[place]
     let lookup = lookup
     var loop = try EventLoop(
@@ -131,7 +133,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
         }
       }, notice: settings.notice)
     for listener in listeners { try loop.listen(at: listener) }
-    return loop
+    return EventLoopOwner(loop)
   }
 
   /// From any thread; dropped once the node has ended.

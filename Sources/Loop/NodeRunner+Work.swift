@@ -67,7 +67,7 @@ extension NodeRunner where N: ~Copyable {
     }
     ending.bound = moment.instant.advanced(
       milliseconds: surroundings.settings.stopMilliseconds)
-    loop.stopListening(at: .front)
+    loop.pointee.stopListening(at: .front)
     takeInput()
     handle(.stopping)
   }
@@ -75,9 +75,9 @@ extension NodeRunner where N: ~Copyable {
   @inlinable
   func endingReached() -> NodeEnding? {
     if ending.isAtOnce { return .atOnce }
-    if ending.isReported, !loop.isClosing { return .done }
+    if ending.isReported, !loop.pointee.isClosing { return .done }
     guard let bound = ending.bound else { return nil }
-    if !ending.isReported, loop.isEmpty, jobsInFlight == 0 { return .done }
+    if !ending.isReported, loop.pointee.isEmpty, jobsInFlight == 0 { return .done }
     return bound <= moment.instant ? .outOfTime : nil
   }
 }

@@ -45,7 +45,8 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   }
 
   @usableFromInline var node: N
-  @usableFromInline var loop: EventLoop
+  @usableFromInline let loopOwner: EventLoopOwner
+  @usableFromInline let loop: UnsafeMutablePointer<EventLoop>
   @usableFromInline let surroundings: Surroundings
   @usableFromInline let mailbox: Mailbox<Mail>
   @usableFromInline var mail: [Mail] = []
@@ -70,9 +71,10 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   }
 
   @inlinable
-  init(_ node: consuming N, _ loop: consuming EventLoop, _ surroundings: Surroundings) {
+  init(_ node: consuming N, _ loopOwner: EventLoopOwner, _ surroundings: Surroundings) {
     self.node = node
-    self.loop = loop
+    self.loopOwner = loopOwner
+    loop = loopOwner.loop
     self.surroundings = surroundings
     mailbox = surroundings.mailboxes[surroundings.place]
     moment = SystemClock.moment()
@@ -95,8 +97,8 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   mutating func turn() {
     var deadline = node.nextDeadline
     if let bound = ending.bound { deadline = min(deadline ?? bound, bound) }
-    let mayWait = !loop.isDirty && !hasJobs && mailbox.fallAsleep()
-    moment = loop.wait(until: deadline, mayWait: mayWait)
+    let mayWait = !loop.pointee.isDirty && !hasJobs && mailbox.fallAsleep()
+    moment = loop.pointee.wait(until: deadline, mayWait: mayWait)
     takeMail()
     takeInput()
     if let deadline = node.nextDeadline {
@@ -112,16 +114,16 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   mutating func finishTurn() {
     for _ in 0..<8 {
       passJobs()
-      if !loop.isDirty { return }
-      loop.flush()
+      if !loop.pointee.isDirty { return }
+      loop.pointee.flush()
       takeInput()
-      if !hasJobs && !loop.isDirty { return }
+      if !hasJobs && !loop.pointee.isDirty { return }
     }
   }
 
   @inlinable
   mutating func takeInput() {
-    while let input = loop.next() {
+    while let input = loop.pointee.next() {
       switch input {
       case .received(let id, let count):
         take(received: id, count)
@@ -140,7 +142,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     refreshMoment()
     if let trace { trace(line(received: id, count)) }
     node.received(
-      id, UnsafeRawBufferPointer(start: loop.receiveBuffer.baseAddress, count: count).bytes,
+      id, UnsafeRawBufferPointer(start: loop.pointee.receiveBuffer.baseAddress, count: count).bytes,
       at: moment)
     performActions()
   }
@@ -156,7 +158,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
         handle(.finished(id, outcome))
       case .ordered(let order): handle(.ordered(order))
       case .news(let news): handle(.news(news))
-      case .addresses(let answer): loop.connect(answer)
+      case .addresses(let answer): loop.pointee.connect(answer)
       case .stop: beginEnding()
       }
     }
@@ -181,12 +183,12 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     while let action = node.nextAction() {
       if let trace { trace(line(action)) }
       switch action {
-      case .send(let id, let frame): loop.send(id, frame)
-      case .multicast(let frame, let ids): loop.multicast(frame, ids)
-      case .open(let id, let address): loop.open(id, address)
-      case .close(let id, let manner): loop.close(id, manner)
-      case .pauseReading(let id): loop.setReading(id, isPaused: true)
-      case .resumeReading(let id): loop.setReading(id, isPaused: false)
+      case .send(let id, let frame): loop.pointee.send(id, frame)
+      case .multicast(let frame, let ids): loop.pointee.multicast(frame, ids)
+      case .open(let id, let address): loop.pointee.open(id, address)
+      case .close(let id, let manner): loop.pointee.close(id, manner)
+      case .pauseReading(let id): loop.pointee.setReading(id, isPaused: true)
+      case .resumeReading(let id): loop.pointee.setReading(id, isPaused: false)
       case .run(let id, let lane, let job): assign(id, lane, job)
       case .report(let report): pass(report)
       case .tell(let news): tell(news)

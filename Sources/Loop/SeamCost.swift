@@ -20,7 +20,7 @@ public enum SeamCost {
     var senders: [ConnectionID] = []
     var runner = try makeRunner(&senders)
     let payload = [UInt8](repeating: UInt8(ascii: "x"), count: payloadBytes)
-    runner.loop.receiveBuffer.copyBytes(from: payload)
+    runner.loop.pointee.receiveBuffer.copyBytes(from: payload)
     for turn in 0..<warmUpTurns { runTurn(&runner, senders, turn, changesATurn) }
     let counter: InstructionCounter
     do throws(SystemFault) { counter = try InstructionCounter() } catch {
@@ -65,7 +65,7 @@ public enum SeamCost {
     let surroundings = NodeRunner<Echo>.Surroundings(
       place: 0, mailboxes: [mailbox], lanes: Lane.allCases.map { _ in nil }, performInline: nil,
       settings: GroupSettings { _, _ in })
-    return NodeRunner(node, loop, surroundings)
+    return NodeRunner(node, EventLoopOwner(loop), surroundings)
   }
 
   /// Puts two bytes before what came in, as a frame has them, and sends it to all who watch.
