@@ -3,7 +3,7 @@ import Glibc
 
 /// A thread of the operating system.
 @usableFromInline
-struct LoopThread: Sendable {
+package struct LoopThread: Sendable {
   private let handle: pthread_t
 
   private final class Start: Sendable {
@@ -18,7 +18,7 @@ struct LoopThread: Sendable {
 
   /// `name`: for debuggers and top; the first 15 bytes are shown.
   @usableFromInline
-  init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFault) {
+  package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFault) {
     var handle = pthread_t()
     let start = Unmanaged.passRetained(Start(name: name, body: body))
     let code = pthread_create(
@@ -39,7 +39,7 @@ struct LoopThread: Sendable {
 
   /// Waits for the end of the thread; to be called once.
   @usableFromInline
-  func join() {
+  package func join() {
     let code = pthread_join(handle, nil)
     precondition(code == 0)
   }

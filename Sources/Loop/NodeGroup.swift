@@ -44,6 +44,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   struct State {
     @usableFromInline var workers: [JobWorker?] = Lane.allCases.map { _ in nil }
     @usableFromInline var seats: [Seat] = []
+    var threads: [LoopThread] = []
   }
 
   @usableFromInline let settings: GroupSettings<N.Report>
@@ -151,13 +152,24 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   /// Runs all nodes, each on a thread, and returns when all have ended and all threads are joined:
   /// how each node ended, by place. A signal is a call of `stop`.
   public func run(_ signals: Signals? = nil) throws(SystemFault) -> [NodeEnding] {
-    let (seats, workers) = state.withLock { ($0.seats, $0.workers) }
+    try start()
+    return try waitForEnd(signals)
+  }
+
+  /// Starts all nodes, each on a thread. `waitForEnd` must follow, once.
+  public func start() throws(SystemFault) {
+    let seats = state.withLock { $0.seats }
     precondition(seats.count == mailboxes.count, "fewer nodes than were promised")
-    var threads: [LoopThread] = []
     for (place, seat) in seats.enumerated() {
-      threads.append(try LoopThread("node \(place)") { seat.run() })
+      let thread = try LoopThread("node \(place)") { seat.run() }
+      state.withLock { $0.threads.append(thread) }
     }
+  }
+
+  /// Waits until all nodes have ended, as `run` does.
+  public func waitForEnd(_ signals: Signals? = nil) throws(SystemFault) -> [NodeEnding] {
     let results = try waitForEndings(signals)
+    let (threads, workers) = state.withLock { ($0.threads, $0.workers) }
     for thread in threads { thread.join() }
     for worker in workers { worker?.finish() }
     return results
