@@ -1,0 +1,211 @@
+public import Changes
+public import Devices
+public import Link
+
+/// Measures how long a change takes from the moment a person acts on one device to the moment the
+/// app on another device has it, durable on both ends.
+///
+/// The load is open: changes fall due at fixed times, whatever became of those before, and the
+/// clock of each starts when it was due, so that a stall cannot hide itself. Every change is a
+/// record of its own, so that each must arrive at every other device exactly once.
+public struct BenchNode: Node, ~Copyable {
+  public typealias Job = FleetJob
+  public typealias Outcome = ReplicaOutcome
+  public typealias Order = Never
+  public typealias Report = BenchReport
+  public typealias News = Never
+
+  private enum Phase {
+    /// Agents read their homes, connect and come in sync.
+    case gathering(missing: Set<Int>)
+    case running(since: Instant)
+    case draining(until: Instant)
+    case done
+  }
+
+  private static let zone = Name(trusted: "Bench")
+  private static let type = Name(trusted: "Bench")
+
+  private let plan: BenchPlan
+  private let padding: String
+  private var random: SeededRandom
+  private var fleet: Fleet
+  private var phase: Phase
+  private var begun: Instant?
+  private var actions = ActionQueue<NodeAction<FleetJob, BenchReport, Never>>()
+  private var due: [Instant] = []
+  /// For each change, the agent that made it, and a bit for each other device that has it.
+  private var makers: [Int] = []
+  private var seen: [UInt64] = []
+  private var result = BenchResult()
+
+  /// The agents are those of `plan`, account by account: device d of account a is agent
+  /// `a × devices + d`. Their homes have joined already.
+  public init(plan: BenchPlan, random: SeededRandom, at moment: Moment) {
+    precondition(plan.validate().isEmpty, "the plan was not validated")
+    self.plan = plan
+    self.random = SeededRandom(seed: plan.seed)
+    var agentRandom = random
+    var configuration = AgentConfiguration()
+    configuration.transports = [plan.transport]
+    let configurations = Array(repeating: configuration, count: plan.accounts * plan.devices)
+    fleet = Fleet(configurations: configurations, random: &agentRandom, at: moment)
+    phase = .gathering(missing: Set(0..<fleet.count))
+    padding = String(repeating: "x", count: max(0, plan.payloadBytes - 32))
+    due.reserveCapacity(plan.changes)
+    makers.reserveCapacity(plan.changes)
+    seen.reserveCapacity(plan.changes)
+    fleet.settle(into: &actions)
+  }
+
+  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    fleet.received(id, bytes, at: moment)
+    settle(at: moment)
+  }
+
+  public mutating func handle(
+    _ event: NodeEvent<ReplicaOutcome, Never, Never>, at moment: Moment
+  ) {
+    fleet.handle(event, at: moment)
+    if case .stopping = event { finish() }
+    settle(at: moment)
+  }
+
+  public mutating func nextAction() -> NodeAction<FleetJob, BenchReport, Never>? {
+    actions.popFirst()
+  }
+
+  public var nextDeadline: Instant? {
+    let own: Instant? =
+      switch phase {
+      case .gathering, .done: nil
+      case .running(let since): dueTime(of: due.count, since: since)
+      case .draining(let until): until
+      }
+    guard let own else { return fleet.nextDeadline }
+    return fleet.nextDeadline.map { min($0, own) } ?? own
+  }
+
+  private func dueTime(of change: Int, since start: Instant) -> Instant {
+    Instant(nanoseconds: start.nanoseconds + Int64(change) * 1_000_000_000 / Int64(plan.rate))
+  }
+
+  private mutating func settle(at moment: Moment) {
+    act(at: moment)
+    fleet.settle(into: &actions)
+    for (agent, report) in fleet.takeReports() { take(report, from: agent, at: moment) }
+    // A report may have begun the run, or ended it.
+    act(at: moment)
+    fleet.settle(into: &actions)
+  }
+
+  /// Makes the changes that are due, and notices the end.
+  private mutating func act(at moment: Moment) {
+    switch phase {
+    case .gathering, .done: return
+    case .running(let since):
+      while due.count < plan.changes {
+        let next = dueTime(of: due.count, since: since)
+        guard next <= moment.instant else { return }
+        change(dueAt: next, at: moment)
+      }
+      let end = moment.instant.advanced(milliseconds: plan.drainMilliseconds)
+      phase = .draining(until: end)
+      act(at: moment)
+    case .draining(let until):
+      if result.delivered >= plan.deliveries || until <= moment.instant { finish() }
+    }
+  }
+
+  private mutating func change(dueAt instant: Instant, at moment: Moment) {
+    let number = due.count
+    let agent = Int.random(in: 0..<fleet.count, using: &random)
+    due.append(instant)
+    makers.append(agent)
+    seen.append(0)
+    result.sent += 1
+    result.lateNanoseconds = max(
+      result.lateNanoseconds, moment.instant.nanoseconds - instant.nanoseconds)
+    let fields = JSONValue.object([
+      JSONMember("number", .number(JSONNumber(Int64(number)))),
+      JSONMember("padding", .string(padding)),
+    ])
+    let key = RecordKey(zone: Self.zone, name: Name(trusted: "\(number)"))
+    let request = EditRequest(key: key, type: Self.type) { _ in fields }
+    fleet.order(.edit(OrderID(rawValue: UInt64(number)), request), to: agent, at: moment)
+  }
+
+  private mutating func take(_ report: AgentReport, from agent: Int, at moment: Moment) {
+    switch report {
+    case .changed(let records):
+      for record in records { arrived(record, at: agent, moment) }
+    case .ready(let status), .status(let status):
+      gather(agent, status, at: moment)
+    case .edited(_, .failure(let failure)):
+      result.failures.append("device \(agent): \(failure)")
+    case .storeFailed(let error):
+      result.failures.append("device \(agent): \(error)")
+    case .edited, .read, .statusRead, .synced, .stopped: break
+    }
+  }
+
+  private mutating func gather(_ agent: Int, _ status: SyncStatus, at moment: Moment) {
+    guard case .gathering(var missing) = phase else { return }
+    if case .failed(let reason) = status.state {
+      result.failures.append("device \(agent): \(reason)")
+      return finish()
+    }
+    guard status.state == .inSync, missing.remove(agent) != nil else { return }
+    if missing.isEmpty {
+      phase = .running(since: moment.instant)
+      actions.append(.report(.running))
+    } else {
+      phase = .gathering(missing: missing)
+    }
+  }
+
+  private mutating func arrived(_ record: Record, at agent: Int, _ moment: Moment) {
+    guard record.zone == Self.zone, let number = Int(record.name.text), number < due.count else {
+      return
+    }
+    guard agent != makers[number] else { return }
+    let bit: UInt64 = 1 << UInt64(agent % plan.devices)
+    guard seen[number] & bit == 0 else {
+      result.duplicated += 1
+      return
+    }
+    seen[number] |= bit
+    result.delivered += 1
+    result.latency.record(
+      nanoseconds: moment.instant.nanoseconds - due[number].nanoseconds)
+  }
+
+  private mutating func finish() {
+    if case .done = phase { return }
+    phase = .done
+    result.missing = plan.deliveries - result.delivered
+    actions.append(.report(.finished(result)))
+  }
+}
+
+public enum BenchReport: Sendable {
+  /// All devices are in sync; the load begins.
+  case running
+  case finished(BenchResult)
+}
+
+/// What a bench saw.
+public struct BenchResult: Sendable {
+  public var latency = LatencyHistogram()
+  /// Changes made.
+  public var sent = 0
+  /// Arrivals at other devices: at most `sent × (devices - 1)`.
+  public var delivered = 0
+  public var missing = 0
+  /// Changes that a device was shown twice.
+  public var duplicated = 0
+  /// How late the bench itself made a change, at worst: it counts as latency.
+  public var lateNanoseconds: Int64 = 0
+  /// What went wrong on the way, a sentence each.
+  public var failures: [String] = []
+}

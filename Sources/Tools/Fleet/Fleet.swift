@@ -1,0 +1,123 @@
+import Changes
+import Devices
+import Link
+
+/// Many agents in one node: what the bench and the simulation of people drive. Each agent keeps
+/// its own connections, jobs and deadlines; the fleet only passes on what is whose.
+///
+/// Connections and jobs of agent n are numbered from n × 2³² (`AgentConfiguration.firstNumber`), so
+/// that an event finds its agent by its name alone.
+struct Fleet: ~Copyable {
+  /// What is done for an agent elsewhere; its outcome comes back under the agent's own job id.
+  typealias Action<Report: Sendable> = NodeAction<FleetJob, Report, Never>
+
+  /// A place for an agent, since an array cannot hold agents themselves.
+  private final class Seat {
+    var agent: Agent
+    init(_ agent: consuming Agent) { self.agent = agent }
+  }
+
+  private let seats: [Seat]
+  private var deadlines = TimerWheel<Int>()
+  /// Agents that were told something and may want something done.
+  private var stirred: [Int] = []
+  private var told: [(agent: Int, report: AgentReport)] = []
+
+  init(
+    configurations: [AgentConfiguration], random: inout SeededRandom, at moment: Moment
+  ) {
+    var seats: [Seat] = []
+    for (index, given) in configurations.enumerated() {
+      var configuration = given
+      configuration.firstNumber = UInt64(index) << 32
+      seats.append(Seat(Agent(configuration, random: random.branch(), at: moment)))
+    }
+    self.seats = seats
+    // Each begins by reading its home.
+    stirred = Array(seats.indices)
+  }
+
+  var count: Int { seats.count }
+  var nextDeadline: Instant? { deadlines.next }
+
+  mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    let index = Self.index(of: id.rawValue & ~(1 << 63))
+    seats[index].agent.received(id, bytes, at: moment)
+    stirred.append(index)
+  }
+
+  mutating func order(_ order: AgentOrder, to index: Int, at moment: Moment) {
+    seats[index].agent.handle(.ordered(order), at: moment)
+    stirred.append(index)
+  }
+
+  /// Passes an event of the driver to the agent that it is for. Orders and news are the owner's
+  /// own business.
+  mutating func handle<Order, News>(
+    _ event: NodeEvent<ReplicaOutcome, Order, News>, at moment: Moment
+  ) {
+    switch event {
+    case .opened(let id, let opening): pass(.opened(id, opening), to: id, at: moment)
+    case .drained(let id, let unsent): pass(.drained(id, unsent: unsent), to: id, at: moment)
+    case .closed(let id, let cause): pass(.closed(id, cause), to: id, at: moment)
+    case .finished(let job, let outcome):
+      let index = Self.index(of: job.rawValue)
+      seats[index].agent.handle(.finished(job, outcome), at: moment)
+      stirred.append(index)
+    case .deadlineReached:
+      while let index = deadlines.popExpired(at: moment.instant) {
+        seats[index].agent.handle(.deadlineReached, at: moment)
+        stirred.append(index)
+      }
+    case .stopping:
+      for index in seats.indices { order(.stop, to: index, at: moment) }
+    case .ordered, .news: break
+    }
+  }
+
+  private mutating func pass(
+    _ event: NodeEvent<ReplicaOutcome, AgentOrder, Never>, to id: ConnectionID, at moment: Moment
+  ) {
+    let index = Self.index(of: id.rawValue & ~(1 << 63))
+    seats[index].agent.handle(event, at: moment)
+    stirred.append(index)
+  }
+
+  /// Moves what the stirred agents want done to `queue`; what they tell waits for `takeReports`.
+  mutating func settle<Report>(into queue: inout ActionQueue<Action<Report>>) {
+    for index in stirred {
+      while let action = seats[index].agent.nextAction() {
+        switch action {
+        case .open(let id, let address): queue.append(.open(id, address))
+        case .send(let id, let bytes): queue.append(.send(id, bytes))
+        case .multicast(let bytes, let ids): queue.append(.multicast(bytes, ids))
+        case .close(let id, let manner): queue.append(.close(id, manner))
+        case .pauseReading(let id): queue.append(.pauseReading(id))
+        case .resumeReading(let id): queue.append(.resumeReading(id))
+        case .run(let id, let lane, let job):
+          queue.append(.run(id, lane, FleetJob(agent: index, job: job)))
+        case .report(let report): told.append((index, report))
+        }
+      }
+      if let deadline = seats[index].agent.nextDeadline {
+        deadlines.schedule(index, at: deadline)
+      } else {
+        deadlines.cancel(index)
+      }
+    }
+    stirred.removeAll(keepingCapacity: true)
+  }
+
+  mutating func takeReports() -> [(agent: Int, report: AgentReport)] {
+    defer { told.removeAll(keepingCapacity: true) }
+    return told
+  }
+
+  private static func index(of number: UInt64) -> Int { Int(number >> 32) }
+}
+
+/// A job of one agent of a fleet.
+public struct FleetJob: Sendable {
+  public var agent: Int
+  public var job: ReplicaJob
+}

@@ -1,0 +1,26 @@
+import Changes
+
+/// Who had seen what when each edit of one account's timer was made, as its devices' screens tell
+/// it. From that, and from rules.md's words alone, follows what the timer must show in the end: no
+/// resolver is asked.
+struct TimerHistory {
+  private var facts: Set<TimerFact> = []
+  /// In the order in which they were first seen.
+  private var order: [TimerFact] = []
+  private var superseded: Set<TimerFact> = []
+  private(set) var completedPomodoros: Int64 = 0
+
+  /// A device made an edit: its screen went from `before` to `after` by its own doing.
+  mutating func made(from before: [UInt8]?, to after: [UInt8]?) {
+    let seen = before.flatMap(TimerFacts.init(fields:))?.edits ?? []
+    guard let after, let made = TimerFacts(fields: after) else { return }
+    completedPomodoros = max(completedPomodoros, made.completedPomodoros)
+    for fact in made.edits where facts.insert(fact).inserted { order.append(fact) }
+    for fact in seen where !made.edits.contains(fact) { superseded.insert(fact) }
+  }
+
+  /// What every device must show, the shown edit first.
+  var demanded: [TimerFact] {
+    TimerFact.standing(order.filter { !superseded.contains($0) })
+  }
+}
