@@ -25,6 +25,12 @@ package struct TerminalOutput: Sendable {
     _ = standardError.failure(writing: Array(text.utf8))
   }
 
+  /// Whether the other end of the pipe has gone, which one who only waits would never notice.
+  package var hasNoReader: Bool {
+    var wanted = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&wanted, 1, 0) == 1 && wanted.revents & Int16(POLLERR) != 0
+  }
+
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
   /// Whether colours would reach a person who wants them (https://no-color.org).

@@ -1,0 +1,70 @@
+import Changes
+import Loop
+
+/// `lockstep agent`: a device.
+enum AgentCommand {
+  static let command = Command(
+    name: "agent",
+    summary: "Is a device: joins an account, keeps a home in sync, and does what its apps do.",
+    discussion: """
+      A home is a folder that holds one device's data. Everything but join and pair works with no \
+      relay in reach, and syncs when it returns. One process holds a home at a time; a command \
+      that finds it held hands its order to that process.
+      """,
+    subcommands: [
+      AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
+      AgentSyncCommand.command, AgentRunCommand.command, AgentLeaveCommand.command,
+      AgentTimerCommand.command, AgentSimulateCommand.command,
+    ])
+
+  static let home = CommandOption.required("home", .folder, "The device's home.")
+  static let json = CommandOption.flag("json", "Print one JSON object.")
+  static let logLevel = CommandOption.defaulted(
+    "log-level", ValueKind<Log.Level>.choice, default: "warning",
+    "How much to say on standard error.")
+
+  static func folder(_ arguments: Arguments) -> HomeFolder {
+    HomeFolder(path: arguments[home])
+  }
+
+  /// Opens the home of a command, does what it wants there, and lets go of the home again.
+  static func inHome<Result>(
+    _ arguments: Arguments, _ body: (HomeSession) throws(CommandFailure) -> Result
+  ) throws(CommandFailure) -> Result {
+    let log = Log("lockstep agent", level: .warning)
+    let session = try HomeSession(folder(arguments), log: log)
+    do throws(CommandFailure) {
+      let result = try body(session)
+      try session.close()
+      return result
+    } catch {
+      try session.close()
+      throw error
+    }
+  }
+
+  static func signals() throws(CommandFailure) -> Signals {
+    do throws(SystemFault) {
+      return try Signals()
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  static func printed(_ text: String) throws(CommandFailure) -> ExitCode {
+    try TerminalOutput.standard.write(text + "\n")
+    return .success
+  }
+
+  /// What a command that changed something says of the relay, after having waited a little.
+  static func syncNote(_ status: HomeStatus) -> String {
+    if status.isInSync { return "synced" }
+    return status.line(now: wallClock()) + "; it will be synced with the next command, or by "
+      + "lockstep agent run"
+  }
+
+  /// How long a command that changes something waits for the relay.
+  static let patienceMilliseconds: Int64 = 2_000
+
+  static func wallClock() -> Int64 { SystemClock.moment().wall }
+}

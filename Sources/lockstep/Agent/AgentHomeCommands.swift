@@ -1,0 +1,148 @@
+import Changes
+import Devices
+import Loop
+import Storage
+import StorageSQLite
+
+/// `lockstep agent pair`: a code that lets another device in.
+enum AgentPairCommand {
+  static let command = Command(
+    name: "pair",
+    summary: "Prints a pairing code: another device joins this one's account with it.",
+    discussion: "A code lets one device in, within ten minutes.",
+    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let member = try HomeMember(session.ask(.credentials))
+      let offer = try RelayCall(relay: member.relay).pairingOffer(token: member.token)
+      if arguments[AgentCommand.json] {
+        return try AgentCommand.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
+      }
+      let minutes = max(0, (offer.expiresAt - AgentCommand.wallClock() + 30_000) / 60_000)
+      return try AgentCommand.printed(
+        """
+        \(offer.code)
+
+        On the other device, within \(minutes) minutes:
+          lockstep agent join --relay \(member.relay.url) --home DIR --code -
+        and type the code there.
+        """)
+    }
+  }
+}
+
+/// `lockstep agent status`: who this device is, and whether it is in sync.
+enum AgentStatusCommand {
+  static let command = Command(
+    name: "status",
+    summary: "Tells whose device this is, and whether it is in sync.",
+    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      // A home that nobody held has only just begun to connect.
+      if session.isHolder {
+        _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
+      }
+      let status = HomeStatus(json: try session.ask(.status))
+      return try AgentCommand.printed(
+        arguments[AgentCommand.json] ? status.json.text : status.text(now: AgentCommand.wallClock())
+      )
+    }
+  }
+}
+
+/// `lockstep agent sync`: syncs now, and says how it went.
+enum AgentSyncCommand {
+  private static let patienceMilliseconds: Int64 = 20_000
+
+  static let command = Command(
+    name: "sync",
+    summary: "Syncs at once, whatever was being waited for.",
+    discussion: "The exit code is 1 where the device is not in sync afterwards.",
+    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let answer = try session.ask(
+        .sync(milliseconds: patienceMilliseconds), milliseconds: Int32(patienceMilliseconds) + 5_000
+      )
+      let status = HomeStatus(json: answer)
+      _ = try AgentCommand.printed(
+        arguments[AgentCommand.json]
+          ? status.json.text : status.line(now: AgentCommand.wallClock()))
+      return status.isInSync ? .success : .failure
+    }
+  }
+}
+
+/// `lockstep agent run`: keeps a home in sync until it is stopped.
+enum AgentRunCommand {
+  static let command = Command(
+    name: "run",
+    summary: "Keeps a home in sync until it is stopped.",
+    options: [AgentCommand.home.entry, AgentCommand.logLevel.entry]
+  ) { arguments throws(CommandFailure) in
+    let folder = AgentCommand.folder(arguments)
+    guard folder.exists else { throw HomeSession.noHome(folder) }
+    // Before any thread: they inherit that the two signals are held back.
+    let signals = try AgentCommand.signals()
+    let log = Log("lockstep agent", level: arguments[AgentCommand.logLevel])
+    guard let holder = try HomeHolder.hold(folder, log: log) else {
+      throw CommandFailure("another process holds the home \(folder.path) already")
+    }
+    TerminalOutput.writeToStandardError(
+      "lockstep agent: keeping \(folder.path) in sync; stop with Ctrl-C\n")
+    try holder.run(until: signals)
+    return .success
+  }
+}
+
+/// `lockstep agent leave`: the device leaves its account.
+enum AgentLeaveCommand {
+  static let isForced = CommandOption.flag(
+    "force", "Leave even if changes were not synced, or the relay cannot be told.")
+
+  static let command = Command(
+    name: "leave",
+    summary: "Takes the device out of its account and removes its data from the home.",
+    discussion: "The account keeps what was synced; its other devices are not touched.",
+    options: [AgentCommand.home.entry, isForced.entry]
+  ) { arguments throws(CommandFailure) in
+    let folder = AgentCommand.folder(arguments)
+    guard folder.exists else { throw HomeSession.noHome(folder) }
+    guard let lock = try folder.lock() else {
+      throw CommandFailure("another process holds the home \(folder.path); stop that one first")
+    }
+    defer { withExtendedLifetime(lock) {} }
+    let (identity, unsynced) = try look(into: folder)
+    let isForced = arguments[isForced]
+    if unsynced > 0 && !isForced {
+      throw CommandFailure(
+        "\(unsynced) changes were not synced and would be lost; sync first "
+          + "(lockstep agent sync --home \(folder.path)), or leave with --force")
+    }
+    if let identity { try tellRelay(identity, isForced: isForced) }
+    try folder.removeData()
+    return try AgentCommand.printed("\(folder.path) belongs to no account any more")
+  }
+
+  private static func look(into folder: HomeFolder) throws(CommandFailure) -> (HomeIdentity?, Int) {
+    do throws(StorageError) {
+      let store = try SQLiteReplicaStore(home: folder.path)
+      return (try store.identity(), try store.outbox().count)
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  private static func tellRelay(_ identity: HomeIdentity, isForced: Bool) throws(CommandFailure) {
+    guard let relay = RelayAddress(url: identity.relay) else { return }
+    do throws(CommandFailure) {
+      try RelayCall(relay: relay).revoke(
+        identity.credentials.device, token: identity.credentials.token)
+    } catch {
+      if !isForced {
+        throw CommandFailure((error.message ?? "") + "; or leave with --force")
+      }
+    }
+  }
+}

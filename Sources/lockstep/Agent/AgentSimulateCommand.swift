@@ -1,0 +1,93 @@
+import Apps
+import Changes
+import Devices
+import Loop
+import Tools
+
+/// `lockstep agent simulate`: simulated people on a real relay.
+enum AgentSimulateCommand {
+  static let relay = CommandOption.optional(
+    "relay", ValueKind.relay, "An --open relay; one of its own if not given.")
+  static let accounts = CommandOption.defaulted(
+    "accounts", .integer(1...1_000), default: "5", "People.")
+  static let devices = CommandOption.defaulted(
+    "devices", .integer(2...16), default: "3", "Devices of each.")
+  static let seconds = CommandOption.defaulted(
+    "seconds", .integer(1...3_600), default: "10", "How long they press buttons.")
+  static let seed = CommandOption.defaulted(
+    "seed", .seed, default: "1", "What they do, and when, follows from it.")
+
+  static let command = Command(
+    name: "simulate",
+    summary: "Lets simulated people use a relay: offline, at odds, and back again.",
+    discussion: """
+      Everybody presses the timer's buttons on all devices, which lose the network now and then. \
+      At the end all come online, and every device of an account must show the same, and that must \
+      be what the rules demand of what was pressed. The exit code is 1 where it is not so.
+      """,
+    options: [
+      relay.entry, accounts.entry, devices.entry, seconds.entry, seed.entry,
+      AgentCommand.json.entry,
+    ]
+  ) { arguments throws(CommandFailure) in
+    var plan = PeoplePlan()
+    plan.accounts = arguments[accounts]
+    plan.devices = arguments[devices]
+    plan.seconds = arguments[seconds]
+    plan.seed = arguments[seed]
+    let result = try run(plan, on: arguments[relay])
+    let isJSON = arguments[AgentCommand.json]
+    _ = try AgentCommand.printed(isJSON ? result.json.text : result.text)
+    return result.isGood ? .success : .failure
+  }
+
+  private static func run(_ plan: PeoplePlan, on relay: RelayAddress?)
+    throws(CommandFailure) -> PeopleResult
+  {
+    guard let relay else {
+      let child = try ChildRelay()
+      defer { child.stop() }
+      return try run(plan, on: child.address)
+    }
+    let progress = Progress()
+    defer { progress.clear() }
+    let stores = try FleetHomes(relay: relay, progress: progress).join(
+      accounts: plan.accounts, devices: plan.devices)
+    progress.show("\(plan.accounts) people press buttons for \(plan.seconds) s")
+    let finished = try FleetHomes.drive(
+      PeopleNode(plan: plan, random: Entropy.seededRandom(), at: SystemClock.moment()),
+      apps: AppCatalog.all, on: stores
+    ) { report in
+      switch report {
+      case .finished(let result): result
+      }
+    }
+    guard let finished else { throw CommandFailure("the simulation was interrupted") }
+    return finished
+  }
+}
+
+extension PeopleResult {
+  var json: JSONValue {
+    func number(_ name: String, _ value: Int) -> JSONMember {
+      JSONMember(name, .number(JSONNumber(Int64(value))))
+    }
+    return .object([
+      number("accounts", accounts), number("equal", equal), number("asDemanded", asDemanded),
+      number("edits", edits), number("refused", refused), number("conflicts", conflicts),
+      number("timesOffline", timesOffline),
+      JSONMember("faults", .array(faults.map(JSONValue.string))),
+      JSONMember("good", .bool(isGood)),
+    ])
+  }
+
+  var text: String {
+    let lines = [
+      "\(edits) edits (and \(refused) presses that made no sense just then), "
+        + "\(conflicts) conflicts, \(timesOffline) times offline",
+      "all devices show the same:   \(equal) of \(accounts) accounts",
+      "and what the rules demand:   \(asDemanded) of \(accounts) accounts",
+    ]
+    return (lines + faults.prefix(10)).joined(separator: "\n")
+  }
+}

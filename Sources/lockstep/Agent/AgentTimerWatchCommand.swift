@@ -1,0 +1,149 @@
+import Apps
+import Changes
+import Glibc
+
+/// `lockstep agent timer watch`: the timer, live.
+enum AgentTimerWatchCommand {
+  static let command = Command(
+    name: "watch",
+    summary: "Shows the timer live, with keys to press; without a terminal, a JSON line a change.",
+    discussion: """
+      A line is {"at", "stateType", "isPaused", "remaining", "completedPomodoros", "device"}: \
+      relay time and milliseconds left at that time. It ends with q, Ctrl-C, or when nobody reads \
+      it any more.
+      """,
+    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let isLive =
+        TerminalOutput.standard.isTerminal && isatty(STDIN_FILENO) == 1
+        && !arguments[AgentCommand.json]
+      return isLive ? try watchLive(session) : try watchLines(session)
+    }
+  }
+
+  private static func watchLines(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
+    while true {
+      guard session.connection.send(.watch(isTicking: false)) else {
+        try session.reopen()
+        continue
+      }
+      lines: while true {
+        // A reader that has gone is noticed only by writing, so the wait is bounded.
+        switch session.connection.next(milliseconds: 1_000) {
+        case .line(let line):
+          if let screen = line["screen"] { _ = try AgentCommand.printed(screen.text) }
+        case .timeout:
+          if TerminalOutput.standard.hasNoReader { return .success }
+        case .closed: break lines
+        case .other: break
+        }
+      }
+      try session.reopen()
+    }
+  }
+
+  private static func watchLive(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
+    var view = TimerView()
+    let keys = try RawKeys()
+    defer { keys.restore() }
+    while true {
+      guard session.connection.send(.watch(isTicking: true)) else {
+        try session.reopen()
+        continue
+      }
+      lines: while true {
+        try TerminalOutput.standard.write(view.drawn())
+        switch session.connection.next(milliseconds: 1_000, other: STDIN_FILENO) {
+        case .line(let line): view.take(line)
+        case .timeout: break
+        case .closed: break lines
+        case .other:
+          switch keys.read() {
+          case .event(let event):
+            guard session.connection.send(.timer(event)) else { break lines }
+          case .help: view.showsKeys.toggle()
+          case .quit:
+            try TerminalOutput.standard.write("\r\n")
+            return .success
+          case .nothing: break
+          }
+        }
+      }
+      try session.reopen()
+    }
+  }
+}
+
+/// The live view: a line for the timer, one for sync and what just happened, and the keys.
+struct TimerView {
+  var showsKeys = true
+  private var timer = "…"
+  private var sync = ""
+  private var note = ""
+  private var linesDrawn = 0
+
+  mutating func take(_ line: JSONValue) {
+    if let text = line["line"]?.string { timer = text }
+    if let status = line["status"] {
+      sync = HomeStatus(json: status).line(now: AgentCommand.wallClock())
+    }
+    if let reason = line["error"]?.string { note = reason }
+    if line["answer"] != nil { note = "" }
+  }
+
+  /// The view over the one drawn before.
+  mutating func drawn() -> String {
+    var lines = ["\u{1B}[1m\(timer)\u{1B}[0m", sync]
+    if !note.isEmpty { lines.append(note) }
+    if showsKeys {
+      lines.append("s start  p pause  r resume  x stop  k skip  z snooze  ? keys  q quit")
+    }
+    let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
+    linesDrawn = lines.count
+    return "\r" + up + "\u{1B}[J" + lines.joined(separator: "\r\n")
+  }
+}
+
+/// Keys as they are pressed, without waiting for a whole line.
+struct RawKeys {
+  private var before = termios()
+
+  enum Key {
+    case event(TimerEvent)
+    case help
+    case quit
+    case nothing
+  }
+
+  init() throws(CommandFailure) {
+    guard tcgetattr(STDIN_FILENO, &before) == 0 else {
+      throw CommandFailure("the terminal cannot be used; try --json")
+    }
+    var raw = before
+    // Ctrl-C comes as a key too, so that the terminal is always put back.
+    raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
+    _ = tcsetattr(STDIN_FILENO, TCSANOW, &raw)
+  }
+
+  func restore() {
+    var before = before
+    _ = tcsetattr(STDIN_FILENO, TCSANOW, &before)
+  }
+
+  func read() -> Key {
+    var byte: UInt8 = 0
+    guard Glibc.read(STDIN_FILENO, &byte, 1) == 1 else { return .quit }
+    return switch byte {
+    case UInt8(ascii: "s"): .event(.start(length: nil))
+    case UInt8(ascii: "p"): .event(.pause)
+    case UInt8(ascii: "r"): .event(.resume)
+    case UInt8(ascii: "x"): .event(.stop)
+    case UInt8(ascii: "k"): .event(.skip)
+    case UInt8(ascii: "z"): .event(.snooze(length: nil))
+    case UInt8(ascii: "?"), UInt8(ascii: "h"): .help
+    case UInt8(ascii: "q"), 3, 4: .quit
+    default: .nothing
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Changes
+import Devices
+import Link
+import Loop
+import Storage
+import Synchronization
+import Tools
+
+/// The homes of many devices, in memory: what benches and simulations on a real relay start from.
+struct FleetHomes {
+  let relay: RelayAddress
+  let progress: Progress
+
+  /// Joins so many devices of so many new accounts; account by account.
+  func join(accounts: Int, devices: Int) throws(CommandFailure) -> [MemoryReplicaStore] {
+    let call = RelayCall(relay: relay)
+    var stores: [MemoryReplicaStore] = []
+    for _ in 0..<accounts {
+      progress.show("joining devices: \(stores.count) of \(accounts * devices)")
+      for credentials in try call.account(devices: devices) {
+        let store = MemoryReplicaStore()
+        do throws(StorageError) {
+          try store.write([
+            .setIdentity(
+              HomeIdentity(relay: relay.url, credentials: credentials, deviceName: "device"))
+          ])
+        } catch {
+          throw CommandFailure("\(error)")
+        }
+        stores.append(store)
+      }
+    }
+    return stores
+  }
+
+  /// Runs a node of many agents on this thread's behalf until `last` makes something of a report,
+  /// and gives that; nil where a signal came first.
+  static func drive<N: Node & ~Copyable, Result: Sendable>(
+    _ node: consuming sending N, apps: [any App], on stores: sending [MemoryReplicaStore],
+    last: @escaping @Sendable (N.Report) -> Result?
+  ) throws(CommandFailure) -> Result?
+  where N.Job == FleetJob, N.Outcome == ReplicaOutcome {
+    let outcome = Mutex<Result?>(nil)
+    var settings = GroupSettings<N.Report> { _, report in
+      if let result = last(report) { outcome.withLock { $0 = result } }
+    }
+    settings.isLastReport = { last($0) != nil }
+    // The fleet measures: what it is told must carry the time at which it happened.
+    settings.clock = .eachEvent
+    do throws(SystemFault) {
+      let signals = try Signals()
+      let group = try NodeGroup<N>(count: 1, settings)
+      var replicas = stores.map { Replica(store: $0, apps: apps) }
+      try group.add(
+        node,
+        performInline: { assignments, _ in
+          assignments.map { (replicas[$0.job.agent].perform($0.job.job), nil) }
+        })
+      _ = try group.run(signals)
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+    return outcome.withLock { $0 }
+  }
+}

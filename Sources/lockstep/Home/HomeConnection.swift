@@ -1,0 +1,93 @@
+import Changes
+import Glibc
+
+/// A command's end of a home's socket: it asks, and waits for lines. Blocking, with a bound on
+/// every wait: a command does one thing at a time.
+final class HomeConnection {
+  private let descriptor: Int32
+  private var input: [UInt8] = []
+
+  /// Connects to the process that holds the home; nil where none does.
+  init?(socket path: String) {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | 0o2000000, 0)
+    guard descriptor >= 0 else { return nil }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let isShort = withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+      guard path.utf8.count < bytes.count else { return false }
+      bytes.copyBytes(from: path.utf8)
+      return true
+    }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+    }
+    guard isShort, result == 0 else {
+      close(descriptor)
+      return nil
+    }
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// Asks, and waits for the answer; nil where the other process went away or took too long.
+  func ask(_ request: HomeRequest, milliseconds: Int32 = 10_000) -> HomeReply? {
+    guard send(request) else { return nil }
+    guard case .line(let line) = next(milliseconds: milliseconds) else { return nil }
+    return HomeReply(line)
+  }
+
+  func send(_ request: HomeRequest) -> Bool {
+    var bytes = request.line.serialized()[...]
+    bytes.append(UInt8(ascii: "\n"))
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return false }
+      bytes = bytes.dropFirst(count)
+    }
+    return true
+  }
+
+  enum Event {
+    case line(JSONValue)
+    /// A key was pressed: the other descriptor can be read.
+    case other
+    case timeout
+    /// The process that holds the home has gone away.
+    case closed
+  }
+
+  /// Waits for a line, for `other` to be readable, or for the time to be up; -1 waits for ever.
+  func next(milliseconds: Int32, other: Int32? = nil) -> Event {
+    while true {
+      if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = Array(input[..<end])
+        input.removeSubrange(...end)
+        do throws(JSONFault) {
+          return .line(try JSONValue(parsing: line))
+        } catch {
+          return .closed
+        }
+      }
+      var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+      if let other { polled.append(pollfd(fd: other, events: Int16(POLLIN), revents: 0)) }
+      let count = poll(&polled, nfds_t(polled.count), milliseconds)
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return count == 0 ? .timeout : .closed }
+      if polled.count > 1, polled[1].revents != 0 { return .other }
+      guard readMore() else { return .closed }
+    }
+  }
+
+  private func readMore() -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+    if count < 0 { return errno == EINTR }
+    input += buffer.prefix(count)
+    return count > 0
+  }
+}

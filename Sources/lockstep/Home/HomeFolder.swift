@@ -1,0 +1,43 @@
+import Changes
+import Glibc
+import Storage
+import StorageSQLite
+
+/// The folder that holds a device's data, and who may use it: one process at a time.
+///
+///     HOME/lock              locked by the process that holds the home
+///     HOME/replica.sqlite    records, cursor, outbox, and who this device is
+///     HOME/agent.sock        where that process takes the orders of the others
+struct HomeFolder: Sendable {
+  let path: String
+
+  var exists: Bool { access(path + "/replica.sqlite", F_OK) == 0 }
+
+  /// A socket's path may have 107 bytes at most. A home whose name is longer is reached through a
+  /// descriptor of its folder, which stays open as long as this process lives.
+  var socket: String {
+    let plain = path + "/agent.sock"
+    guard plain.utf8.count > 100 else { return plain }
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    return folder < 0 ? plain : "/proc/self/fd/\(folder)/agent.sock"
+  }
+
+  /// Locks the home, and makes the folder where there is none; nil where another process holds it.
+  func lock() throws(CommandFailure) -> DirectoryLock? {
+    do throws(StorageError) {
+      return try DirectoryLock(directory: path)
+    } catch {
+      if case .inUse = error { return nil }
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  /// What a device that left its account leaves behind: nothing but the empty folder.
+  func removeData() throws(CommandFailure) {
+    for name in ["replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock"]
+    where unlink(path + "/" + name) != 0 && errno != ENOENT {
+      throw CommandFailure(
+        "\(path)/\(name) cannot be removed: \(String(cString: strerror(errno)))")
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Apps
+import Changes
+import Devices
+import Link
+import Loop
+import Storage
+import StorageSQLite
+
+/// Holds a home for as long as it runs: its store, its agent on a thread of its own, and the socket
+/// where commands, this process's own too, hand in what they want.
+final class HomeHolder {
+  private let group: NodeGroup<HomeNode>
+  private let lock: DirectoryLock
+
+  /// nil where another process holds the home.
+  static func hold(_ folder: HomeFolder, log: Log) throws(CommandFailure) -> HomeHolder? {
+    guard let lock = try folder.lock() else { return nil }
+    do {
+      let store = try SQLiteReplicaStore(home: folder.path)
+      guard let identity = try store.identity() else {
+        throw CommandFailure(
+          "the home \(folder.path) has not joined an account; see lockstep agent join --help")
+      }
+      let listener = try Listener.open(.local(path: folder.socket), door: .control)[0]
+      var settings = GroupSettings<HomeReport> { _, report in
+        if case .failed(let error) = report { log.error("\(error)") }
+      }
+      settings.isLastReport = { report in
+        if case .stopped = report { true } else { false }
+      }
+      settings.notice = { log.warning("\($0)") }
+      if log.level == .trace { settings.trace = { log.trace($0) } }
+      let group = try NodeGroup<HomeNode>(count: 1, settings)
+      var replica = Replica(store: store, apps: AppCatalog.all)
+      try group.work(on: .commits) { assignments, _ in
+        assignments.map { (replica.perform($0.job), nil) }
+      }
+      let node = HomeNode(
+        identity: identity, configuration: AgentConfiguration(), random: Entropy.seededRandom(),
+        at: SystemClock.moment())
+      try group.add(node, listeners: [listener])
+      return HomeHolder(group: group, lock: lock)
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  private init(group: NodeGroup<HomeNode>, lock: DirectoryLock) {
+    self.group = group
+    self.lock = lock
+  }
+
+  /// Runs until a signal comes.
+  func run(until signals: Signals) throws(CommandFailure) {
+    do throws(SystemFault) {
+      _ = try group.run(signals)
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  /// Runs on threads of its own, until `stop`.
+  func start() throws(CommandFailure) {
+    do throws(SystemFault) {
+      try group.start()
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  /// Finishes what the store has begun, and lets go of the home.
+  func stop() throws(CommandFailure) {
+    group.stop()
+    do throws(SystemFault) {
+      _ = try group.waitForEnd()
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import Changes
+import Devices
+import Storage
+
+/// Who a home is and where its sync stands, as a line of JSON for other commands and `--json`, and
+/// as sentences for a person.
+struct HomeStatus {
+  let json: JSONValue
+
+  init(identity: HomeIdentity, status: SyncStatus) {
+    func number(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
+    var members = [
+      JSONMember("account", .string(identity.credentials.account.text)),
+      JSONMember("device", .string(identity.credentials.device.text)),
+      JSONMember("deviceName", .string(identity.deviceName)),
+      JSONMember("relay", .string(identity.relay)),
+      JSONMember("state", .string(status.state.word)),
+      JSONMember("lastSync", number(status.lastSync)),
+      JSONMember("transport", status.transport.map { .string($0.rawValue) } ?? .null),
+      JSONMember("waiting", number(Int64(status.waiting))),
+      JSONMember("parked", number(Int64(status.parkedCount))),
+      JSONMember("asking", number(Int64(status.askingCount))),
+      JSONMember("clockOffset", number(status.clockOffset)),
+    ]
+    switch status.state {
+    case .offline(let since, let reason):
+      members += [JSONMember("since", number(since)), JSONMember("reason", .string(reason))]
+    case .failed(let reason): members.append(JSONMember("reason", .string(reason)))
+    case .starting, .syncing, .inSync, .needsPerson, .stopped: break
+    }
+    let first = status.parked.map { parked in
+      JSONValue.object([
+        JSONMember("zone", .string(parked.key.zone.text)),
+        JSONMember("name", .string(parked.key.name.text)),
+        JSONMember("code", .string(parked.refusal.code.rawValue)),
+        JSONMember("detail", .string(parked.refusal.detail)),
+      ])
+    }
+    if !first.isEmpty { members.append(JSONMember("parkedRecords", .array(first))) }
+    json = .object(members)
+  }
+
+  init(json: JSONValue) { self.json = json }
+
+  /// Credentials for a command of the same person; they go through the home's socket alone.
+  static func secret(_ identity: HomeIdentity) -> JSONValue {
+    .object([
+      JSONMember("relay", .string(identity.relay)),
+      JSONMember("token", .string(identity.credentials.token)),
+    ])
+  }
+
+  private func text(_ name: String) -> String { json[name]?.string ?? "" }
+  private func count(_ name: String) -> Int64 { json[name]?.int64 ?? 0 }
+
+  var isInSync: Bool { text("state") == "inSync" }
+  var isFailed: Bool { text("state") == "failed" }
+
+  /// What a person wants to know first, in one line; `now` is relay time in milliseconds.
+  func line(now: Int64) -> String {
+    let waiting = count("waiting")
+    let left = waiting == 0 ? "" : ", \(waiting) \(waiting == 1 ? "change waits" : "changes wait")"
+    switch text("state") {
+    case "inSync": return "in sync" + (json["lastSync"]?.int64).map { ago($0, now) }.orEmpty
+    case "syncing", "starting": return "syncing" + left
+    case "offline":
+      let since = (json["since"]?.int64).map { ago($0, now) }.orEmpty
+      return "offline\(since) (\(text("reason")))" + left
+    case "failed": return "not syncing: \(text("reason"))" + left
+    case "needsPerson":
+      return "in sync, but \(count("parked") + count("asking")) records wait for you"
+    default: return text("state") + left
+    }
+  }
+
+  /// Several lines for a person.
+  func text(now: Int64) -> String {
+    """
+    device    \(text("deviceName")) (\(text("device")))
+    account   \(text("account"))
+    relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")
+    sync      \(line(now: now))
+    """ + parkedLines
+  }
+
+  private var parkedLines: String {
+    (json["parkedRecords"]?.array ?? []).map { parked in
+      "\nparked    \(parked["zone"]?.string ?? "")/\(parked["name"]?.string ?? ""): "
+        + (parked["detail"]?.string ?? "")
+    }.joined()
+  }
+
+  private func ago(_ instant: Int64, _ now: Int64) -> String {
+    let seconds = max(0, (now - instant) / 1_000)
+    return switch seconds {
+    case 0..<2: ", just now"
+    case 2..<120: ", \(seconds) s ago"
+    case 120..<7_200: ", \(seconds / 60) min ago"
+    default: ", \(seconds / 3_600) h ago"
+    }
+  }
+}
+
+extension String? {
+  fileprivate var orEmpty: String { self ?? "" }
+}
+
+extension SyncStatus.State {
+  var word: String {
+    switch self {
+    case .starting: "starting"
+    case .syncing: "syncing"
+    case .inSync: "inSync"
+    case .needsPerson: "needsPerson"
+    case .offline: "offline"
+    case .failed: "failed"
+    case .stopped: "stopped"
+    }
+  }
+}
+
+extension EditFailure {
+  /// One sentence, with the next step in it.
+  var explanation: String {
+    switch self {
+    case .refused(let refusal): refusal.reason
+    case .tooLarge(let bytes):
+      "the record would be \(bytes) bytes large, and \(Limits.recordBytes) are the most"
+    case .outboxFull: "too many changes wait for the relay; bring it back, then try again"
+    case .notJoined: "this home has not joined an account; see lockstep agent join --help"
+    case .nothingToDecide: "that record waits for no decision"
+    case .storage(let error): "\(error)"
+    case .stopping: "this home is being closed; try again"
+    }
+  }
+}
+
+/// Who a home is, for calls that a command makes itself.
+struct HomeMember {
+  let relay: RelayAddress
+  let token: String
+
+  init(_ answer: JSONValue) throws(CommandFailure) {
+    guard let url = answer["relay"]?.string, let relay = RelayAddress(url: url),
+      let token = answer["token"]?.string
+    else { throw CommandFailure("the process that holds the home is of another version; stop it") }
+    self.relay = relay
+    self.token = token
+  }
+}

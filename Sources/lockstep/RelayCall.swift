@@ -1,0 +1,82 @@
+import Changes
+import Devices
+import Link
+import Loop
+import Synchronization
+
+/// One request to a relay, made by a command that waits for the answer.
+struct RelayCall {
+  let relay: RelayAddress
+
+  /// The body of a response with a status of 200 to 299. Anything else is a failure with the
+  /// relay's own words.
+  func perform(_ request: HTTPCallRequest) throws(CommandFailure) -> [UInt8] {
+    let outcome = Mutex<HTTPCallReport?>(nil)
+    do throws(SystemFault) {
+      var settings = GroupSettings<HTTPCallReport> { _, report in
+        outcome.withLock { $0 = report }
+      }
+      settings.isLastReport = { _ in true }
+      let group = try NodeGroup<HTTPCall>(count: 1, settings)
+      try group.add(HTTPCall(request, to: relay, at: SystemClock.moment()))
+      _ = try group.run()
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+    switch outcome.withLock({ $0 }) {
+    case .answered(let status, let body) where (200..<300).contains(status): return body
+    case .answered(let status, let body):
+      throw CommandFailure(Refusal.decoded(problem: body, status: status).detail)
+    case .failed(let reason):
+      throw CommandFailure(
+        "the relay at \(relay.url) cannot be reached: \(reason); is it running, and is that its "
+          + "address?")
+    case nil: throw CommandFailure("the relay at \(relay.url) gave no answer")
+    }
+  }
+}
+
+/// The calls that devices join and pair with.
+extension RelayCall {
+  /// A new account where there is no code, otherwise the account that issued it.
+  func join(code: String?, deviceName: String) throws(CommandFailure) -> Credentials {
+    let description = DeviceDescription(
+      deviceName: deviceName, platform: "linux", appVersion: Lockstep.version)
+    let body = JoinRequest(code: code, description: description).encodedBody()
+    let path = ["v1", code == nil ? "accounts" : "devices"]
+    return try decoded(try perform(HTTPCallRequest("POST", path: path, body: body))) {
+      body throws(Refusal) in try Credentials.decoded(body: body)
+    }
+  }
+
+  func pairingOffer(token: String) throws(CommandFailure) -> PairingOffer {
+    try decoded(try perform(HTTPCallRequest("POST", path: ["v1", "pairings"], token: token))) {
+      body throws(Refusal) in try PairingOffer.decoded(body: body)
+    }
+  }
+
+  func revoke(_ device: DeviceID, token: String) throws(CommandFailure) {
+    _ = try perform(HTTPCallRequest("DELETE", path: ["v1", "devices", device.text], token: token))
+  }
+
+  /// An account of so many devices, as benches and simulations use them.
+  func account(devices: Int) throws(CommandFailure) -> [Credentials] {
+    var members = [try join(code: nil, deviceName: "device 1")]
+    for number in 2..<(devices + 1) {
+      let code = try pairingOffer(token: members[0].token).code
+      members.append(try join(code: code, deviceName: "device \(number)"))
+    }
+    return members
+  }
+
+  private func decoded<Value>(
+    _ body: [UInt8], _ decode: ([UInt8]) throws(Refusal) -> Value
+  ) throws(CommandFailure) -> Value {
+    do throws(Refusal) {
+      return try decode(body)
+    } catch {
+      throw CommandFailure(
+        "what answers at \(relay.url) is not a Lockstep relay (\(error.detail))")
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Changes
+import Glibc
+import Link
+import Loop
+import Relay
+import Storage
+import StorageSQLite
+
+/// A relay of this process: its store, its listeners, a node a loop, and their workers.
+struct RelayService {
+  var listen: PeerAddress
+  var adminListen: PeerAddress?
+  /// The folder of everything that the relay writes.
+  var store: String
+  var isOpen: Bool
+  var loops: Int
+  var log: Log
+
+  /// Where the relay in that store takes the orders of its owner.
+  static func controlSocket(inStore store: String) -> String { store + "/admin.sock" }
+
+  /// Runs until a signal ends it. Throws where it cannot begin.
+  func run() throws(CommandFailure) {
+    do {
+      // Before any thread: they inherit that the two signals are held back.
+      let signals = try Signals()
+      raiseDescriptorLimit()
+      let store = try SQLiteZoneStore(directory: store)
+      let accounts = try accountCount(of: store)
+      let front = try Listener.open(listen, door: .front, count: loops)
+      let admin = try adminListen.map { address throws(ListenFault) in
+        try Listener.open(address, door: .admin)[0]
+      }
+      let control = try Listener.open(
+        .local(path: Self.controlSocket(inStore: self.store)), door: .control)[0]
+      let group = try NodeGroup<RelayNode>(count: loops, settings)
+      try startWorkers(of: group, on: store)
+      for node in 0..<loops {
+        var configuration = RelayConfiguration()
+        configuration.isOpen = isOpen
+        configuration.node = node
+        configuration.nodes = loops
+        let owners = node == 0 ? [admin, control].compactMap(\.self) : []
+        try group.add(
+          RelayNode(
+            configuration: configuration, secrets: Entropy.secrets,
+            random: Entropy.seededRandom()),
+          listeners: [front[node]] + owners)
+      }
+      announce(front[0].address, admin: admin?.address, accounts: accounts)
+      let endings = try group.run(signals)
+      if endings.contains(where: { $0 != .done }) {
+        log.warning("stopped before all that was begun had ended")
+      }
+      log.info("stopped")
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  private var settings: GroupSettings<RelayReport> {
+    let log = log
+    var settings = GroupSettings<RelayReport> { node, report in
+      switch report {
+      case .accountMade(let account): log.info("account \(account.text) was made")
+      case .deviceJoined(let account, let device):
+        log.info("device \(device.text) joined account \(account.text)")
+      case .deviceRevoked(let account, let device):
+        log.info("device \(device.text) of account \(account.text) was revoked")
+      case .storeFailed(let error): log.error("\(error)")
+      case .storeRecovered: log.info("the store works again")
+      case .status, .stopped: break
+      }
+    }
+    settings.isLastReport = { $0 == .stopped }
+    settings.notice = { log.warning("\($0)") }
+    if log.level == .trace { settings.trace = { log.trace($0) } }
+    return settings
+  }
+
+  private func startWorkers(
+    of group: NodeGroup<RelayNode>, on store: sending SQLiteZoneStore
+  ) throws {
+    let reader = try store.makeReader()
+    try group.work(on: .commits) { assignments, moment in
+      StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
+        ($0.outcome, $0.news)
+      }
+    }
+    try group.work(on: .reads) { assignments, _ in
+      assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+    }
+  }
+
+  private func accountCount(of store: SQLiteZoneStore) throws(StorageError) -> Int {
+    guard case .count(let count) = try store.read(.accountCount) else { return 0 }
+    return count
+  }
+
+  private func announce(_ address: PeerAddress, admin: PeerAddress?, accounts: Int) {
+    if let admin { say("lockstep relay: metrics and health on http://\(admin.text)") }
+    if !isOpen && accounts == 0 {
+      say(
+        """
+        lockstep relay: there is no account yet. Make the first with
+          lockstep account create NAME --store \(store)
+        """)
+    }
+    if case .host(let host, let port) = address, host.hasPrefix("127.") || host == "::1" {
+      say(
+        """
+        lockstep relay: only programs on this machine can reach it. For a phone in the same \
+        network, start it with --listen 0.0.0.0:\(port) and use this machine's own address there.
+        """)
+    }
+    say("lockstep relay: listening on http://\(address.text)")
+  }
+
+  /// What a person is told whatever the log level.
+  private func say(_ text: String) { TerminalOutput.writeToStandardError(text + "\n") }
+
+  /// A connection is a descriptor; the usual soft limit of 1,024 is for programs that use select.
+  private func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}
+
+extension PeerAddress {
+  var text: String {
+    switch self {
+    case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    case .local(let path): path
+    }
+  }
+}
