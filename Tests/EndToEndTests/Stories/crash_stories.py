@@ -1,0 +1,49 @@
+"""Nothing acknowledged is lost, whenever the relay is killed; and no answer runs ahead of its disk."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from story import LOCKSTEP, Person, Relay, main, record
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+
+
+def story_killed_under_load_it_loses_no_acknowledged_save():
+    """A few rounds of what scripts/kill-rounds does a hundred times."""
+    script = os.path.join(ROOT, "scripts", "kill-rounds")
+    done = subprocess.run(
+        [sys.executable, script, "--rounds", "5", "--binary", LOCKSTEP],
+        capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"lost 0\b", done.stdout), done.stdout
+
+
+def story_an_answer_waits_for_its_fsync():
+    """The system calls of a relay, traced: between a save's arrival and its answer lies an fsync."""
+    with tempfile.TemporaryDirectory() as directory:
+        trace = os.path.join(directory, "trace")
+        calls = "fsync,fdatasync,read,recvfrom,recvmsg,write,writev,sendto,sendmsg"
+        wrapper = ["strace", "-f", "-qq", "-s", "4096", "-e", f"trace={calls}", "-o", trace]
+        with Relay("--loops", "1", wrapper=wrapper) as relay:
+            person = Person.new(relay)
+            for n in range(5):
+                assert person.save(record(f"traced-{n}")).status == 200
+            relay.stop()
+        with open(trace, errors="replace") as file:
+            lines = file.read().splitlines()
+        for n in range(5):
+            name = f"traced-{n}"
+            asked = next(k for k, line in enumerate(lines) if name in line and "fields" in line)
+            # A completed sync after the request came and before the answer left.
+            answered = next(
+                k for k, line in enumerate(lines)
+                if k > asked and name in line and "results" in line
+                and re.search(r"write|send", line))
+            between = lines[asked:answered]
+            assert any(re.search(r"f(data)?sync.*= 0", line) for line in between), between
+
+
+main(globals())

@@ -1,0 +1,209 @@
+"""What the stories share: a relay of the real program, curl, and a runner.
+
+A story is a function whose name starts with `story_`; its docstring says what a person does and
+what must hold. Nothing here sleeps to synchronise: it waits for a condition, with a bound.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import uuid
+
+LOCKSTEP = os.environ["LOCKSTEP_BINARY"]
+
+
+def wait_until(condition, what, seconds=20):
+    """Polls until `condition` gives something true, and returns that."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not happen within {seconds} s")
+        time.sleep(0.01)
+
+
+class Relay:
+    """A relay process on a free port, with a store of its own."""
+
+    def __init__(self, *options, store=None, wrapper=(), is_open=True):
+        self.directory = tempfile.mkdtemp(prefix="lockstep-story-")
+        self.store = store or os.path.join(self.directory, "store")
+        self.options = list(options) + (["--open"] if is_open else [])
+        self.wrapper = list(wrapper)
+        self.process = None
+        self.port = 0
+        self.starts = 0
+
+    def start(self):
+        self.starts += 1
+        self.log = os.path.join(self.directory, f"relay-{self.starts}.log")
+        command = self.wrapper + [LOCKSTEP, "relay", "--listen", f"127.0.0.1:{self.port}"]
+        command += ["--store", self.store] + self.options
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
+        listening = re.compile(r"lockstep relay: listening on http://([0-9.]+):(\d+)")
+
+        def found():
+            match = listening.search(self.text())
+            if not match and self.process.poll() is not None:
+                raise AssertionError(f"the relay ended by itself:\n{self.text()}")
+            return match
+
+        self.port = int(wait_until(found, "the relay's listening line").group(2))
+        self.address = f"http://127.0.0.1:{self.port}"
+        return self
+
+    def text(self):
+        with open(self.log, errors="replace") as log:
+            return log.read()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """SIGTERM, and the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=20)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"{self.status} {self.headers} {self.body[:400]!r}"
+
+
+def curl(relay, method, path, body=None, token=None, headers=(), raw=None, options=()):
+    """One request, by the real curl."""
+    command = ["curl", "--silent", "--show-error", "--max-time", "75", "--include"]
+    command += ["--head"] if method == "HEAD" else ["--request", method]
+    if token:
+        command += ["--header", f"Authorization: Bearer {token}"]
+    for header in headers:
+        command += ["--header", header]
+    data = raw
+    if body is not None:
+        data = json.dumps(body).encode()
+    if data is not None:
+        command += ["--data-binary", "@-"]
+        if not any(header.lower().startswith("content-type") for header in headers):
+            command += ["--header", "Content-Type: application/json"]
+    command += list(options) + [relay.address + path]
+    done = subprocess.run(command, input=data, capture_output=True, timeout=90)
+    assert done.returncode == 0, f"curl {method} {path}: {done.stderr.decode()}"
+    rest = done.stdout
+    while True:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        status = int(lines[0].split()[1])
+        if status != 100:
+            break
+    fields = {}
+    for line in lines[1:]:
+        name, _, value = line.partition(":")
+        fields[name.strip().lower()] = value.strip()
+    return Answer(status, fields, rest)
+
+
+def expect(answer, status, code=None):
+    assert answer.status == status, f"expected {status}, got {answer}"
+    if code is not None:
+        assert answer.headers["content-type"].startswith("application/problem+json"), answer
+        problem = answer.json
+        assert problem["code"] == code, answer
+        assert problem["status"] == status, answer
+        assert problem["title"] and problem["detail"] and problem["type"], answer
+    return answer
+
+
+class Person:
+    """A signed-in device, by curl."""
+
+    def __init__(self, relay, credentials):
+        self.relay = relay
+        self.account = credentials["accountID"]
+        self.device = credentials["deviceID"]
+        self.token = credentials["token"]
+
+    @staticmethod
+    def new(relay, name="curl"):
+        answer = curl(relay, "POST", "/v1/accounts", {"deviceName": name, "platform": "test", "appVersion": "1"})
+        return Person(relay, expect(answer, 201).json)
+
+    def pair(self, name="second"):
+        code = expect(self.call("POST", "/v1/pairings"), 201).json["code"]
+        answer = curl(
+            self.relay, "POST", "/v1/devices",
+            {"code": code, "deviceName": name, "platform": "test", "appVersion": "1"})
+        return Person(self.relay, expect(answer, 201).json)
+
+    def call(self, method, path, body=None, **options):
+        return curl(self.relay, method, path, body, token=self.token, **options)
+
+    def save(self, *records, zone="Notes", id=None, **members):
+        batch = {"id": id or str(uuid.uuid4()), "records": list(records), **members}
+        return self.call("POST", f"/v1/zones/{zone}/records", batch)
+
+    def changes(self, **query):
+        text = "&".join(f"{name}={value}" for name, value in query.items())
+        return self.call("GET", "/v1/changes" + (f"?{text}" if text else ""))
+
+
+def now():
+    return int(time.time() * 1000)
+
+
+def record(name, text="hello", **members):
+    return {"name": name, "type": "Note", "fields": {"text": text}, "modifiedAt": now(), **members}
+
+
+def run(*arguments, home=None, input=None, expect_code=0, environment=None):
+    """A command of the real program; its standard output."""
+    command = [LOCKSTEP, *arguments] + (["--home", home] if home else [])
+    done = subprocess.run(
+        command, input=input, capture_output=True, text=True, timeout=60,
+        env={**os.environ, **(environment or {})})
+    assert done.returncode == expect_code, (
+        f"{' '.join(command)}: exit {done.returncode}, expected {expect_code}\n"
+        f"{done.stdout}\n{done.stderr}")
+    return done
+
+
+def main(stories):
+    """Runs the stories of a file, or those named on the command line."""
+    wanted = sys.argv[1:]
+    failed = 0
+    for name, story in list(stories.items()):
+        if not name.startswith("story_") or (wanted and name not in wanted):
+            continue
+        begun = time.monotonic()
+        try:
+            story()
+            print(f"ok    {name} ({time.monotonic() - begun:.1f} s)", flush=True)
+        except BaseException:
+            failed += 1
+            print(f"FAIL  {name}: {story.__doc__}\n{traceback.format_exc()}", flush=True)
+    sys.exit(1 if failed else 0)
