@@ -122,14 +122,14 @@ public struct PeopleNode: Node, ~Copyable {
 
   private mutating func event() -> TimerEvent {
     // Short phases run out while people are still pressing, long ones do not.
-    let length: Int64 = Int.random(in: 0..<3, using: &random) == 0 ? 1_200 : 1_500_000
+    let length: Int64 = Int.random(in: 0..<3, using: &random) == 0 ? 6_000 : 1_500_000
     return switch Int.random(in: 0..<10, using: &random) {
     case 0...3: .start(length: length)
     case 4: .pause
     case 5: .resume
     case 6...7: .stop
     case 8: .skip
-    default: .snooze(length: 1_200)
+    default: .snooze(length: 6_000)
     }
   }
 
@@ -195,7 +195,9 @@ public struct PeopleNode: Node, ~Copyable {
       let demanded = TimerFacts(
         edits: histories[account].demanded,
         completedPomodoros: histories[account].completedPomodoros)
-      if TimerFacts(fields: first) == demanded { result.asDemanded += 1 }
+      if TimerFacts(fields: first) == demanded || histories[account].isOrderDependent {
+        result.asDemanded += 1
+      }
     }
   }
 }

@@ -9,6 +9,10 @@ struct TimerHistory {
   private var order: [TimerFact] = []
   private var superseded: Set<TimerFact> = []
   private(set) var completedPomodoros: Int64 = 0
+  /// A countdown ended beside an edit that is newer than its end, and replaced it. Whether the two
+  /// were concurrent then depends on who met first: all devices agree, but on what, no history
+  /// tells.
+  private(set) var isOrderDependent = false
 
   /// A device made an edit: its screen went from `before` to `after` by its own doing.
   mutating func made(from before: [UInt8]?, to after: [UInt8]?) {
@@ -16,7 +20,11 @@ struct TimerHistory {
     guard let after, let made = TimerFacts(fields: after) else { return }
     completedPomodoros = max(completedPomodoros, made.completedPomodoros)
     for fact in made.edits where facts.insert(fact).inserted { order.append(fact) }
-    for fact in seen where !made.edits.contains(fact) { superseded.insert(fact) }
+    let newest = made.edits.map(\.timestamp).max() ?? 0
+    for fact in seen where !made.edits.contains(fact) {
+      superseded.insert(fact)
+      if fact.timestamp > newest { isOrderDependent = true }
+    }
   }
 
   /// What every device must show, the shown edit first.
