@@ -8,6 +8,8 @@ import Changes
 /// that goes out is the `token` of the one before.
 struct CursorChain: Sendable {
   enum State: Hashable, Sendable {
+    /// The device has not been welcomed, and is told nothing. → unset, catchingUp, live
+    case unwelcomed
     /// No cursor: hints only. → fetching, catchingUp
     case unset
     /// The relay reads on the device's behalf what it missed. → live, behind, fetching
@@ -46,7 +48,7 @@ struct CursorChain: Sendable {
     case wait
   }
 
-  private(set) var state = State.unset
+  private(set) var state = State.unwelcomed
   /// Where the device stands once it has read all that was sent.
   private(set) var cursor: ChangeToken?
   /// The newest token that news have named.
@@ -68,7 +70,10 @@ struct CursorChain: Sendable {
   mutating func begin(since: ChangeToken?, newest welcome: ChangeToken) -> Push {
     let hasMoved = newest.map { !CursorChain.covers(welcome, $0) } ?? false
     if !hasMoved { newest = welcome }
-    guard let since else { return hasMoved ? .hint : .nothing }
+    guard let since else {
+      state = .unset
+      return hasMoved ? .hint : .nothing
+    }
     cursor = since
     if since == welcome && !hasMoved {
       state = .live
@@ -81,9 +86,10 @@ struct CursorChain: Sendable {
   // MARK: commits
 
   /// A commit moved the account from `since` to `token`. `isOwn`: this connection asked for it, and
-  /// `saved` follows. `canPush`: the records are few and the connection takes bytes.
+  /// `saved` follows. `canPush`: the records are few and little waits on the connection.
+  /// `isClogged`: much waits on it, and its driver will say when it does not.
   mutating func heard(
-    since: ChangeToken, token: ChangeToken, isOwn: Bool, canPush: Bool
+    since: ChangeToken, token: ChangeToken, isOwn: Bool, canPush: Bool, isClogged: Bool
   ) -> Push {
     if let newest, CursorChain.covers(newest, token) { return .nothing }
     newest = token
@@ -103,11 +109,11 @@ struct CursorChain: Sendable {
       }
       self.cursor = token
       return .push
-    case .catchingUp, .fetching: return .nothing
+    case .unwelcomed, .catchingUp, .fetching: return .nothing
     case .unset, .behind:
       if isOwn || isHinted { return .nothing }
       // Without a cursor each commit is told, as long as the connection takes bytes.
-      isHinted = state == .behind || !canPush
+      isHinted = state == .behind || isClogged
       return .hint
     }
   }
@@ -155,13 +161,17 @@ struct CursorChain: Sendable {
   /// A fetch of the whole account was answered with a page.
   mutating func fetched(to token: ChangeToken, more: Bool) -> Push {
     fetches -= 1
-    cursor = token
+    // The end of a snapshot may lie before what was pushed while the fetch was on its way.
+    let isPassed =
+      !more && cursor.map { $0.pinned == nil && CursorChain.covers($0, token) } ?? false
+    let reached = isPassed ? cursor ?? token : token
+    cursor = reached
     guard fetches == 0 else { return .nothing }
     if more {
       state = .behind
       return .nothing
     }
-    return settle(at: token)
+    return settle(at: reached)
   }
 
   /// A fetch of the whole account was refused.
@@ -189,7 +199,7 @@ struct CursorChain: Sendable {
   mutating func nextSaved() -> Turn {
     guard var next = waiting.first else { return .wait }
     switch state {
-    case .catchingUp, .fetching: return .wait
+    case .unwelcomed, .catchingUp, .fetching: return .wait
     case .unset, .behind: break
     case .live:
       guard let cursor else { return .wait }

@@ -35,11 +35,14 @@ extension RelayNode {
     let hint = WebSocketFrame.text(RelayMessage.changed(token: change.token).encoded())
     for slot in sockets {
       let id = connections[slot].id
-      let canPush = !frame.isEmpty && !isClogged(slot)
+      let isClogged = isClogged(slot)
+      let isCrowded = connections[slot].queue.isCrowded(
+        limit: configuration.sendQueueBytes, at: moment.instant)
       let push =
         connections[slot].socket?.chain.heard(
           since: change.since, token: change.token,
-          isOwn: isMine && change.origin.connection == id, canPush: canPush) ?? .nothing
+          isOwn: isMine && change.origin.connection == id,
+          canPush: !frame.isEmpty && !isCrowded, isClogged: isClogged) ?? .nothing
       switch push {
       case .nothing: break
       case .push:

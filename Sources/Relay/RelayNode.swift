@@ -145,7 +145,7 @@ public struct RelayNode: Node, ~Copyable {
   }
 
   func isClogged(_ slot: Hub.Slot) -> Bool {
-    connections[slot].queue.isClogged(limit: configuration.sendQueueBytes, at: moment.instant)
+    connections[slot].queue.isClogged(limit: configuration.sendQueueBytes)
   }
 
   private mutating func forget(_ slot: Hub.Slot) {

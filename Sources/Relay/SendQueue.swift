@@ -30,8 +30,12 @@ struct SendQueue: Sendable {
     burst = 0
   }
 
-  /// Whether more than `limit` bytes wait.
-  func isClogged(limit: Int, at now: Instant) -> Bool {
+  /// Whether more than `limit` bytes are known to wait. The driver will tell when some have left,
+  /// so what is put off because of it is not forgotten.
+  func isClogged(limit: Int) -> Bool { unsent > limit }
+
+  /// Whether more than `limit` bytes wait, or may wait: too much to add a push.
+  func isCrowded(limit: Int, at now: Instant) -> Bool {
     unsent > limit || (burstAt == now && burst > limit)
   }
 }

@@ -1,0 +1,166 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// Pairing, the list of devices, renaming and revocation.
+struct DeviceTests {
+  private func join(_ code: String) -> String {
+    #"{"code":"\#(code)","deviceName":"B","platform":"p","appVersion":"1"}"#
+  }
+
+  @Test func aCodeLetsOneDeviceInOnce() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let response = try client.call("POST", "/v1/pairings", token: first.token)
+    #expect(response.status == 201)
+    let offer = try PairingOffer.decoded(body: response.body)
+    #expect(offer.expiresAt == relay.moment.wall + Limits.pairingMilliseconds)
+    // As people type it.
+    let typed = offer.code.lowercased().replacing("-", with: " ")
+    let joined = try client.call("POST", "/v1/devices", join(typed))
+    #expect(joined.status == 201)
+    let second = try Credentials.decoded(body: joined.body)
+    #expect(second.account == first.credentials.account)
+    #expect(second.device != first.credentials.device)
+    let again = try client.call("POST", "/v1/devices", join(offer.code))
+    #expect(again.status == 403)
+    #expect(again.code == "badPairingCode")
+  }
+
+  @Test func aCodeDiesOfAge() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let offer = try PairingOffer.decoded(
+      body: client.call("POST", "/v1/pairings", token: first.token).body)
+    relay.advance(Limits.pairingMilliseconds)
+    let late = HTTPClient(relay)
+    #expect(try late.call("POST", "/v1/devices", join(offer.code)).code == "badPairingCode")
+  }
+
+  @Test func guessesAreLimitedPerNetworkOnAllNodes() throws {
+    let relay = TestRelay(nodes: 2)
+    let first = try relay.newAccount()
+    for guess in 0..<Limits.pairingGuessesPerAddress {
+      let client = HTTPClient(relay, node: guess % 2, from: "2001:db8::\(guess)")
+      #expect(try client.call("POST", "/v1/devices", join("0000-0000-0000")).status == 403)
+    }
+    for node in 0...1 {
+      let client = HTTPClient(relay, node: node, from: "2001:db8::ff")
+      let response = try client.call("POST", "/v1/devices", join("0000-0000-0000"))
+      #expect(response.status == 429)
+      #expect(response.headers["Retry-After"] == "60")
+    }
+    // Others are let in meanwhile, and a right code does not count.
+    let elsewhere = HTTPClient(relay, node: 1, from: "198.51.100.1")
+    for _ in 0...Limits.pairingGuessesPerAddress {
+      let offer = try PairingOffer.decoded(
+        body: elsewhere.call("POST", "/v1/pairings", token: first.token).body)
+      #expect(try elsewhere.call("POST", "/v1/devices", join(offer.code)).status == 201)
+    }
+    relay.advance(Limits.pairingWindowMilliseconds)
+    let later = HTTPClient(relay, from: "2001:db8::1")
+    #expect(try later.call("POST", "/v1/devices", join("nonsense")).status == 403)
+  }
+
+  @Test func devicesAreListedAndRenamed() throws {
+    let relay = TestRelay(nodes: 2)
+    let first = try relay.newAccount()
+    let second = try relay.newDevice(beside: first)
+    let socket = try SocketClient(relay, node: 1, as: second)
+    #expect(!socket.isClosed)
+    let client = HTTPClient(relay)
+    let path = "/v1/devices/\(second.credentials.device.text)"
+    let renamed = try client.call("PATCH", path, token: first.token, #"{"deviceName":"Tablet"}"#)
+    #expect(renamed.status == 200)
+    #expect(renamed.json?["deviceName"]?.string == "Tablet")
+    #expect(renamed.json?["connected"]?.bool == true)
+    let list = try DeviceList.decoded(
+      body: client.call("GET", "/v1/devices", token: first.token).body)
+    #expect(list.devices.map(\.description.deviceName).sorted() == ["A", "Tablet"])
+    #expect(list.devices.map(\.connected) == [true, true])
+    relay.cut(socket.id)
+    relay.settle()
+    let after = try DeviceList.decoded(
+      body: client.call("GET", "/v1/devices", token: first.token).body)
+    let connected = after.devices.filter(\.connected).map(\.id)
+    #expect(connected == [first.credentials.device])
+    #expect(try client.call("PATCH", path, token: first.token, #"{"deviceName":""}"#).status == 400)
+    let unknown = "/v1/devices/0000000000000001"
+    #expect(
+      try client.call("PATCH", unknown, token: first.token, #"{"deviceName":"x"}"#).status == 404)
+    #expect(try client.call("DELETE", "/v1/devices/x", token: first.token).status == 404)
+  }
+
+  @Test func lastSeenIsWrittenAtMostOnceAMinute() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let socket = try SocketClient(relay, as: device)
+    relay.advance(Limits.sightingDelayMilliseconds)
+    let written = relay.places[0].node.status.commits
+    relay.advance(Limits.sightingMilliseconds - 1)
+    #expect(relay.places[0].node.status.commits == written)
+    relay.advance(1)
+    #expect(relay.places[0].node.status.commits == written + 1)
+    let seen = relay.moment.wall
+    _ = try socket.all()
+    guard case .devices(let devices) = try relay.store.read(.devices(device.credentials.account))
+    else { return }
+    #expect(devices.map(\.lastSeen) == [seen])
+  }
+
+  @Test func revocationClosesAllOfADevicesConnections() throws {
+    let relay = TestRelay(nodes: 2)
+    let first = try relay.newAccount()
+    let second = try relay.newDevice(beside: first)
+    let sockets = [
+      try SocketClient(relay, node: 0, as: second), try SocketClient(relay, node: 1, as: second),
+    ]
+    let poll = HTTPClient(relay, node: 1)
+    _ = try poll.call("GET", "/v1/changes", token: second.token)
+    let other = try SocketClient(relay, node: 1, as: first)
+    let client = HTTPClient(relay)
+    let path = "/v1/devices/\(second.credentials.device.text)"
+    #expect(try client.call("DELETE", path, token: first.token).status == 204)
+    for socket in sockets {
+      #expect(try socket.all().isEmpty)
+      #expect(socket.closeCode == 4501)
+      #expect(socket.isClosed)
+    }
+    #expect(poll.isClosed)
+    #expect(!other.isClosed)
+    #expect(try client.call("DELETE", path, token: first.token).status == 404)
+    #expect(try client.call("GET", "/v1/devices", token: second.token).status == 401)
+    #expect(
+      relay.reports.contains(
+        .deviceRevoked(first.credentials.account, second.credentials.device)))
+  }
+
+  @Test func aDeviceThatRevokesItselfGetsItsAnswer() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let path = "/v1/devices/\(first.credentials.device.text)"
+    #expect(try client.call("DELETE", path, token: first.token).status == 204)
+    #expect(try client.call("GET", "/v1/devices", token: first.token).status == 401)
+  }
+
+  @Test func aRevocationOvertakesASignIn() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let second = try relay.newDevice(beside: first)
+    let late = HTTPClient(relay)
+    late.send("GET", "/v1/changes?wait=60", token: second.token)
+    // The store has said who it is, but the node has not heard it yet.
+    #expect(relay.runRead(0))
+    let answer = relay.places[0].readEvents.removeFirst()
+    let path = "/v1/devices/\(second.credentials.device.text)"
+    #expect(try HTTPClient(relay).call("DELETE", path, token: first.token).status == 204)
+    relay.tell(0, answer)
+    relay.settle()
+    #expect(try late.next()?.status == 401)
+  }
+}

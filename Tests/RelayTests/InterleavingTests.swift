@@ -1,0 +1,167 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// Sockets, long-polls and polls on two nodes, while commits, reads, news and slow readers come in
+/// any order: nobody misses a change, none sees one twice, and none sleeps through one.
+struct InterleavingTests {
+  @Test(arguments: 0..<16)
+  func nobodyMissesAChange(block: Int) throws {
+    for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
+      var story = try Story(seed: seed)
+      try story.run(steps: 250)
+      try story.end()
+      #expect(story.breaches.isEmpty, "seed \(seed): \(story.breaches.prefix(1))")
+      if !story.breaches.isEmpty { return }
+    }
+  }
+}
+
+/// One run from a seed.
+private struct Story {
+  let relay: TestRelay
+  var random: SeededRandom
+  var devices: [ModelDevice] = []
+  var pollers: [ModelPoller] = []
+  var savers: [(client: HTTPClient, device: TestDevice)] = []
+  var breaches: [String] = []
+  var batches = 0
+
+  init(seed: UInt64) throws {
+    random = SeededRandom(seed: seed)
+    let queueBytes = [300, 2_000, 1 << 18].randomElement(using: &random) ?? 300
+    relay = TestRelay(nodes: 2, seed: seed) {
+      $0.isOpen = true
+      $0.sendQueueBytes = queueBytes
+    }
+    let first = try relay.newAccount()
+    let all = [first, try relay.newDevice(beside: first), try relay.newDevice(beside: first)]
+    for device in all {
+      devices.append(
+        try ModelDevice(relay, node: Int.random(in: 0...1, using: &random), as: device))
+    }
+    pollers = [
+      ModelPoller(relay, node: 0, as: all[0], wait: 60),
+      ModelPoller(relay, node: 1, as: all[1], wait: 60),
+      ModelPoller(relay, node: 1, as: all[2], wait: 0),
+    ]
+    savers = all.map { (HTTPClient(relay, node: Int.random(in: 0...1, using: &random)), $0) }
+  }
+
+  mutating func run(steps: Int) throws {
+    for _ in 0..<steps {
+      try step()
+      try collect()
+    }
+  }
+
+  private mutating func step() throws {
+    let node = Int.random(in: 0...1, using: &random)
+    let device = devices[Int.random(in: 0..<devices.count, using: &random)]
+    switch Int.random(in: 0..<24, using: &random) {
+    case 0...3: device.save(nextSave())
+    case 4, 5: saveByHTTP()
+    case 6: device.fetch(limit: Int.random(in: 1...4, using: &random))
+    case 7: device.actOnHint()
+    case 8: try device.reconnect(node: node)
+    case 9: relay.setTakesBytes(device.socket.id, false)
+    case 10, 11: relay.setTakesBytes(device.socket.id, true)
+    case 12, 13: pollers[Int.random(in: 0..<pollers.count, using: &random)].ask()
+    case 14...16:
+      if !relay.commits.isEmpty {
+        relay.runCommits(Int.random(in: 1...relay.commits.count, using: &random))
+      }
+    case 17...19: _ = relay.deliverCommitEvent(node)
+    case 20, 21: _ = relay.runRead(node)
+    case 22: _ = relay.deliverRead(node)
+    default: _ = relay.deliverTold(node)
+    }
+  }
+
+  private mutating func nextSave() -> SaveRequest {
+    batches += 1
+    var request = save(
+      "r\(Int.random(in: 0..<6, using: &random))", value: batches,
+      zone: Bool.random(using: &random) ? "a" : "b", id: batch(batches))
+    if Int.random(in: 0..<12, using: &random) == 0 {
+      // Too large to be pushed.
+      request.mutations[0].fields =
+        Array("{\"v\":\"".utf8)
+        + Array(repeating: UInt8(ascii: "x"), count: Limits.pushBytes) + Array("\"}".utf8)
+    }
+    return request
+  }
+
+  private mutating func saveByHTTP() {
+    let (client, device) = savers[Int.random(in: 0..<savers.count, using: &random)]
+    let request = nextSave()
+    client.send(
+      "POST", "/v1/zones/\(request.zone)/records", token: device.token, request.encodedBody())
+  }
+
+  private mutating func collect() throws {
+    for device in devices { try device.takeMessages() }
+    for poller in pollers { try poller.takeAnswer() }
+    breaches = devices.flatMap(\.breaches) + pollers.flatMap(\.breaches)
+  }
+
+  /// All comes to rest; then everybody must know everything, without having asked once more.
+  mutating func end() throws {
+    for device in devices { relay.setTakesBytes(device.socket.id, true) }
+    for _ in 0..<20 {
+      relay.settle()
+      try collect()
+      for device in devices { device.actOnHint() }
+    }
+    guard case .token(let newest)? = try newestToken() else {
+      breaches.append("no newest token")
+      return
+    }
+    for (index, device) in devices.enumerated() where device.cursor != nil {
+      if !device.isQuiet { breaches.append("device \(index) is not quiet") }
+      if device.cursor != newest {
+        breaches.append("device \(index) sleeps at \(device.cursor?.text ?? "-") of \(newest.text)")
+      }
+    }
+    for poller in pollers where poller.isAsking && poller.cursor != newest {
+      breaches.append("a poll sleeps at \(poller.cursor?.text ?? "-") of \(newest.text)")
+    }
+    try compare()
+  }
+
+  private mutating func compare() throws {
+    for poller in pollers {
+      poller.ask()
+      relay.settle()
+      try poller.takeAnswer()
+    }
+    let expected = try storedRecords()
+    for (index, device) in devices.enumerated() where device.cursor != nil {
+      if device.records != expected { breaches.append("device \(index) holds other records") }
+    }
+    for (index, poller) in pollers.enumerated() where poller.records != expected {
+      breaches.append("poller \(index) holds other records")
+    }
+  }
+
+  private func storedRecords() throws -> [RecordKey: Record] {
+    let account = devices[0].device.credentials.account
+    var records: [RecordKey: Record] = [:]
+    var since: ChangeToken?
+    while true {
+      let result = try relay.store.read(
+        .changes(account, since: since, zone: nil, limit: Limits.pageRecords))
+      guard case .page(let page) = result else { return [:] }
+      for record in page.changes { records[record.key] = record }
+      since = page.token
+      if !page.more { return records }
+    }
+  }
+
+  private func newestToken() throws -> ReadResult? {
+    try relay.store.read(.newestToken(devices[0].device.credentials.account))
+  }
+}
