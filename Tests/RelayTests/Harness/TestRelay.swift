@@ -232,7 +232,9 @@ final class TestRelay {
     if wire.takesBytes {
       wire.incoming += bytes
     } else {
+      let isFirst = wire.waiting.isEmpty
       wire.waiting += bytes
+      guard isFirst else { return }
       places[wire.node].node.handle(.drained(id, unsent: wire.waiting.count), at: moment)
     }
   }

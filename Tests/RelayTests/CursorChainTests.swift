@@ -1,0 +1,193 @@
+import Changes
+import Testing
+
+@testable import Relay
+
+/// The chain, event by event.
+struct CursorChainTests {
+  private func at(_ sequence: Int64, pinned: Int64? = nil) -> ChangeToken {
+    ChangeToken(generation: 7, sequence: sequence, pinned: pinned)
+  }
+
+  private func live(at sequence: Int64) -> CursorChain {
+    var chain = CursorChain()
+    expect(chain.begin(since: at(sequence), newest: at(sequence)), is: .nothing)
+    #expect(chain.state == .live)
+    return chain
+  }
+
+  private func answer(_ since: Int64, _ token: Int64, _ number: Int = 1) -> CursorChain.Saved {
+    CursorChain.Saved(
+      id: batch(number), answer: SaveAnswer(since: at(since), token: at(token), results: []))
+  }
+
+  private func heard(
+    _ chain: inout CursorChain, _ since: Int64, _ token: Int64, isOwn: Bool = false,
+    canPush: Bool = true, isClogged: Bool = false
+  ) -> CursorChain.Push {
+    chain.heard(
+      since: at(since), token: at(token), isOwn: isOwn, canPush: canPush, isClogged: isClogged)
+  }
+
+  @Test func commitsInOrderArePushed() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 3, 4), is: .push)
+    expect(heard(&chain, 4, 6), is: .push)
+    #expect(chain.cursor == at(6))
+  }
+
+  @Test func aCommitThatIsKnownIsDropped() {
+    var chain = live(at: 5)
+    expect(heard(&chain, 3, 4), is: .nothing)
+    expect(heard(&chain, 4, 5), is: .nothing)
+    #expect(chain.state == .live)
+  }
+
+  @Test func aGapIsRead() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 4, 5), is: .read)
+    #expect(chain.state == .catchingUp)
+    expect(heard(&chain, 5, 6), is: .nothing)
+    #expect(chain.awaitsPage(since: at(3)))
+    #expect(!chain.awaitsPage(since: at(4)))
+    // The page was read before the last commit.
+    expect(chain.paged(to: at(5), more: false), is: .read)
+    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    #expect(chain.state == .live)
+  }
+
+  @Test func pagesAreReadToTheEnd() {
+    var chain = CursorChain()
+    expect(chain.begin(since: at(1, pinned: 9), newest: at(12)), is: .read)
+    expect(chain.paged(to: at(5, pinned: 9), more: true), is: .read)
+    expect(chain.paged(to: at(9), more: false), is: .read)
+    expect(chain.paged(to: at(12), more: false), is: .nothing)
+    #expect(chain.state == .live)
+  }
+
+  @Test func nothingIsSaidBeforeTheWelcome() {
+    var chain = CursorChain()
+    expect(heard(&chain, 3, 4), is: .nothing)
+    var other = chain
+    expect(chain.begin(since: at(3), newest: at(3)), is: .read)
+    expect(other.begin(since: nil, newest: at(3)), is: .hint)
+    #expect(other.hintToken == at(4))
+  }
+
+  @Test func withoutACursorEachCommitIsHintedWhileBytesAreTaken() {
+    var chain = CursorChain()
+    expect(chain.begin(since: nil, newest: at(0)), is: .nothing)
+    expect(heard(&chain, 0, 1), is: .hint)
+    expect(heard(&chain, 1, 2, canPush: false), is: .hint)
+    expect(heard(&chain, 2, 3, canPush: false, isClogged: true), is: .hint)
+    expect(heard(&chain, 3, 4), is: .nothing)
+    chain.unclogged()
+    expect(heard(&chain, 4, 5), is: .hint)
+    expect(heard(&chain, 5, 6, isOwn: true), is: .nothing)
+  }
+
+  @Test func whoIsBehindGetsOneHint() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 3, 4, canPush: false), is: .hint)
+    #expect(chain.state == .behind)
+    expect(heard(&chain, 4, 5), is: .nothing)
+    chain.fetchBegan(ofWholeAccount: true)
+    expect(heard(&chain, 5, 6), is: .nothing)
+    expect(chain.fetched(to: at(5), more: false), is: .read)
+    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    expect(heard(&chain, 6, 7), is: .push)
+  }
+
+  @Test func aFetchOfAZoneLetsHintsComeAgain() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 3, 4, canPush: false), is: .hint)
+    chain.fetchBegan(ofWholeAccount: false)
+    #expect(chain.state == .behind)
+    expect(heard(&chain, 4, 5), is: .hint)
+    expect(heard(&chain, 5, 6), is: .nothing)
+  }
+
+  @Test func whoHasMorePagesIsBehind() {
+    var chain = live(at: 3)
+    chain.fetchBegan(ofWholeAccount: true)
+    expect(chain.fetched(to: at(2), more: true), is: .nothing)
+    #expect(chain.state == .behind)
+    expect(heard(&chain, 3, 4), is: .hint)
+  }
+
+  @Test func aFetchDoesNotTakeTheChainBack() {
+    var chain = live(at: 9)
+    chain.fetchBegan(ofWholeAccount: true)
+    expect(chain.fetched(to: at(5), more: false), is: .nothing)
+    #expect(chain.cursor == at(9))
+    #expect(chain.state == .live)
+  }
+
+  @Test func aFetchThatFailsLeavesTheDeviceBehind() {
+    var chain = live(at: 3)
+    chain.fetchBegan(ofWholeAccount: true)
+    chain.fetchFailed()
+    #expect(chain.state == .behind)
+    expect(heard(&chain, 3, 4), is: .hint)
+  }
+
+  @Test func whatCannotBeReadIsHinted() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 4, 5), is: .read)
+    expect(chain.pageFailed(), is: .hint)
+    #expect(chain.hintToken == at(5))
+    expect(heard(&chain, 5, 6), is: .nothing)
+  }
+
+  @Test func aRefusedCursorIsGone() {
+    var chain = CursorChain()
+    expect(chain.begin(since: at(1), newest: at(3)), is: .read)
+    chain.cursorRefused()
+    #expect(chain.state == .unset)
+    expect(heard(&chain, 3, 4), is: .hint)
+  }
+
+  @Test func aSaveIsTheNextLink() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 3, 4, isOwn: true), is: .nothing)
+    chain.saved(answer(3, 4))
+    expect(chain.nextSaved(), is: .send(answer(3, 4)))
+    expect(chain.nextSaved(), is: .wait)
+    #expect(chain.cursor == at(4))
+    expect(heard(&chain, 4, 5), is: .push)
+  }
+
+  @Test func whatCameBeforeASaveIsReadFirst() {
+    var chain = live(at: 3)
+    chain.saved(answer(5, 6))
+    expect(chain.nextSaved(), is: .read)
+    expect(chain.nextSaved(), is: .wait)
+    #expect(chain.owesSaved)
+    expect(chain.paged(to: at(5), more: false), is: .nothing)
+    expect(chain.nextSaved(), is: .send(answer(5, 6)))
+  }
+
+  @Test func aSaveThatWasReadAlreadyMovesNothing() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 4, 5), is: .read)
+    chain.saved(answer(5, 6))
+    expect(chain.nextSaved(), is: .wait)
+    expect(chain.paged(to: at(7), more: false), is: .nothing)
+    expect(chain.nextSaved(), is: .send(answer(7, 7)))
+    #expect(chain.cursor == at(7))
+  }
+
+  @Test func aSaveOfSomeoneBehindIsToldAsItIs() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 3, 4, canPush: false), is: .hint)
+    chain.saved(answer(4, 5))
+    expect(chain.nextSaved(), is: .send(answer(4, 5)))
+    #expect(chain.cursor == at(3))
+  }
+
+  @Test func tokensOfAnotherGenerationCoverNothing() {
+    #expect(CursorChain.covers(at(3), at(3)))
+    #expect(!CursorChain.covers(at(3), at(4)))
+    #expect(!CursorChain.covers(ChangeToken(generation: 8, sequence: 9), at(3)))
+  }
+}

@@ -1,0 +1,121 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// `GET /v1/changes` with `wait`.
+struct LongPollTests {
+  let relay = TestRelay()
+
+  private func start(_ device: TestDevice) throws -> ChangeToken {
+    try ChangePage.decoded(
+      body: HTTPClient(relay).call("GET", "/v1/changes", token: device.token).body
+    ).token
+  }
+
+  private func park(_ device: TestDevice, _ query: String) -> HTTPClient {
+    let client = HTTPClient(relay)
+    client.send("GET", "/v1/changes?\(query)", token: device.token)
+    relay.settle()
+    return client
+  }
+
+  private func save(_ device: TestDevice, _ number: Int, zone: String = "z") throws {
+    let response = try HTTPClient(relay).call(
+      "POST", "/v1/zones/\(zone)/records", token: device.token,
+      saveBody("r\(number)", id: batch(number)))
+    try #require(response.status == 200)
+  }
+
+  @Test func aCommitAnswersAllThatWait() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let polls = (0..<3).map { _ in park(device, "wait=60&since=\(since.text)") }
+    #expect(relay.places[0].node.currentStatus.parkedPolls == 3)
+    try save(device, 1)
+    for poll in polls {
+      let response = try #require(try poll.next())
+      let page = try ChangePage.decoded(body: response.body)
+      #expect(page.since == since)
+      #expect(page.changes.map(\.name.text) == ["r1"])
+      #expect(!page.more)
+      #expect(!poll.isClosed)
+      #expect(try poll.call("GET", "/v1/time").status == 200)
+    }
+    #expect(relay.places[0].node.currentStatus.parkedPolls == 0)
+    #expect(relay.places[0].node.status.pushes == 3)
+  }
+
+  @Test func theWaitEndsEmpty() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let poll = park(device, "wait=2&since=\(since.text)")
+    relay.advance(1_999)
+    #expect(try poll.next() == nil)
+    relay.advance(1)
+    let page = try ChangePage.decoded(body: #require(try poll.next()).body)
+    #expect(page.changes.isEmpty && page.token == since && page.since == since)
+  }
+
+  @Test func thereMayBeSomethingAtOnce() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    try save(device, 1)
+    #expect(try park(device, "wait=60&since=\(since.text)").next()?.status == 200)
+    // Without a token it is a snapshot, which waits for nothing.
+    #expect(try park(device, "wait=60").next()?.status == 200)
+  }
+
+  @Test func aZoneHearsOnlyOfItself() throws {
+    let device = try relay.newAccount()
+    try save(device, 1, zone: "a")
+    let first = try ChangePage.decoded(
+      body: HTTPClient(relay).call("GET", "/v1/changes?zone=a", token: device.token).body)
+    let poll = park(device, "wait=60&zone=a&since=\(first.token.text)")
+    try save(device, 2, zone: "b")
+    #expect(try poll.next() == nil)
+    try save(device, 3, zone: "a")
+    let page = try ChangePage.decoded(body: #require(try poll.next()).body)
+    #expect(page.changes.map(\.name.text) == ["r3"])
+    let mixed = try HTTPClient(relay).call(
+      "GET", "/v1/changes?since=\(page.token.text)", token: device.token)
+    #expect(mixed.status == 410)
+    #expect(mixed.code == "filterChanged")
+  }
+
+  @Test func aSmallPageGetsItsOwnAnswer() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let small = park(device, "wait=60&limit=1&since=\(since.text)")
+    let body =
+      #"{"id":"\#(batch(9).text)","records":[{"name":"a","type":"t","fields":{},"modifiedAt":1},"#
+      + #"{"name":"b","type":"t","fields":{},"modifiedAt":1}]}"#
+    _ = try HTTPClient(relay).call("POST", "/v1/zones/z/records", token: device.token, body)
+    let page = try ChangePage.decoded(body: #require(try small.next()).body)
+    #expect(page.changes.count == 1)
+    #expect(page.more)
+  }
+
+  @Test func requestsBehindAPollWaitForIt() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let poll = park(device, "wait=60&since=\(since.text)")
+    poll.send("GET", "/v1/time")
+    relay.settle()
+    #expect(try poll.next() == nil)
+    try save(device, 1)
+    #expect(try poll.next()?.json?["changes"] != nil)
+    #expect(try poll.next()?.json?["time"] != nil)
+  }
+
+  @Test func aPollThatIsCutIsForgotten() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let poll = park(device, "wait=60&since=\(since.text)")
+    relay.cut(poll.id)
+    #expect(relay.places[0].node.currentStatus.parkedPolls == 0)
+    try save(device, 1)
+    #expect(relay.places[0].node.status.pushes == 0)
+  }
+}

@@ -1,0 +1,139 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// The node's small parts, each by itself.
+struct PartsTests {
+  @Test(arguments: [
+    (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777_000, "Sun, 06 Nov 1994 08:49:37 GMT"),
+    (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 GMT"),
+    (4_107_542_399_999, "Sun, 28 Feb 2100 23:59:59 GMT"),
+    (4_107_542_400_000, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Thu, 01 Jan 1970 00:00:00 GMT"),
+  ])
+  func datesAreWrittenAsHTTPHasThem(milliseconds: Int64, text: String) {
+    #expect(HTTPDate.text(milliseconds) == text)
+  }
+
+  @Test func differentBatchesHaveDifferentDigests() {
+    let base = save("ab", id: batch(1))
+    var others: [SaveRequest] = []
+    func change(_ edit: (inout SaveRequest) -> Void) {
+      var other = base
+      edit(&other)
+      others.append(other)
+    }
+    change { $0.zone = Name(trusted: "y") }
+    change { $0.atomic = true }
+    change { $0.mutations[0].name = Name(trusted: "a") }
+    change { $0.mutations[0].type = Name(trusted: "bt") }
+    change { $0.mutations[0].fields = nil }
+    change { $0.mutations[0].fields = [] }
+    change { $0.mutations[0].modifiedAt += 1 }
+    change { $0.mutations[0].baseTag = 0 }
+    change { $0.mutations.append($0.mutations[0]) }
+    change { $0.mutations = [] }
+    let digests = ([base] + others).map { BatchDigest.hash(of: $0) }
+    #expect(Set(digests).count == digests.count)
+    // The id names the batch and is no part of what it says.
+    var renamed = base
+    renamed.id = batch(2)
+    #expect(BatchDigest.hash(of: renamed) == digests[0])
+  }
+
+  @Test func aQueueIsCloggedOnlyByWhatTheDriverTold() {
+    var queue = SendQueue()
+    let now = Instant(nanoseconds: 1)
+    queue.add(100, at: now)
+    #expect(!queue.isClogged(limit: 50))
+    #expect(queue.isCrowded(limit: 50, at: now))
+    #expect(!queue.isCrowded(limit: 50, at: Instant(nanoseconds: 2)))
+    queue.drained(to: 60, at: now)
+    #expect(queue.isClogged(limit: 50))
+    queue.add(100, at: now)
+    #expect(queue.unsent == 160)
+    queue.drained(to: 0, at: now)
+    #expect(!queue.isCrowded(limit: 50, at: now))
+  }
+
+  @Test func theHubTellsInTheOrderOfComing() {
+    var hub = Hub()
+    let account = AccountID(rawValue: 1)
+    for slot in [4, 2, 9] {
+      hub.join(slot, account)
+      hub.watchBySocket(slot, account)
+    }
+    hub.watchByPoll(2, account)
+    #expect(hub.watchers(of: account)?.sockets == [4, 2, 9])
+    #expect(hub.pollCount == 1)
+    hub.leave(2, account)
+    #expect(hub.pollCount == 0)
+    #expect(hub.watchers(of: account)?.sockets == [4, 9])
+    hub.leave(4, account)
+    hub.leave(9, account)
+    #expect(hub.watchers(of: account) == nil)
+    #expect(hub.accountCount == 0)
+  }
+
+  @Test func theCommitQueueIsBounded() {
+    var queue = CommitQueue(limit: 1)
+    guard let id = queue.add(.sightings) else {
+      Issue.record("the first was refused")
+      return
+    }
+    expect(queue.add(.sightings), is: nil)
+    expect(queue.take(id).map { _ in true }, is: true)
+    expect(queue.take(id).map { _ in true }, is: nil)
+    expect(queue.add(.sightings) == nil, is: false)
+  }
+
+  @Test func slotsAreUsedAgainAndNamesAreNot() {
+    var table = ConnectionTable()
+    func connection(_ number: UInt64) -> Connection {
+      Connection(
+        id: ConnectionID(rawValue: number),
+        opening: Opening(door: .front, peer: .local(path: "")))
+    }
+    let first = table.insert(connection(1))
+    let second = table.insert(connection(2))
+    table.remove(first)
+    #expect(table.slot(of: ConnectionID(rawValue: 1)) == nil)
+    expect(table.insert(connection(3)), is: first)
+    #expect(table.taken == [first, second])
+    #expect(table.count == 2)
+  }
+
+  @Test func aCommitMakesTheStoreGoodAgain() {
+    var health = StoreHealth()
+    let error = StorageError.readOnly(path: "s")
+    expect(health.readFailed(error), is: true)
+    expect(health.commitFailed(error), is: false)
+    expect(health.readWorked(), is: false)
+    #expect(health.fault == error)
+    expect(health.commitWorked(), is: true)
+    expect(health.commitWorked(), is: false)
+    #expect(health.fault == nil)
+  }
+
+  @Test func aBadConfigurationIsToldWhole() {
+    var configuration = RelayConfiguration()
+    #expect(configuration.validate().isEmpty)
+    configuration.nodes = 65
+    configuration.node = 65
+    configuration.keepAliveMilliseconds = 1
+    configuration.sendQueueBytes = 0
+    #expect(configuration.validate().count == 4)
+  }
+
+  @Test func theBudgetIsForAll() {
+    var configuration = RelayConfiguration()
+    configuration.bodyBudgetBytes = 100
+    var admission = Admission(configuration)
+    expect(admission.hold(60, before: 0), is: true)
+    expect(admission.hold(60, before: 0), is: false)
+    expect(admission.hold(0, before: 60), is: true)
+    #expect(admission.bodyBytes == 60)
+  }
+}

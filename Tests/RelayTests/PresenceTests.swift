@@ -1,0 +1,52 @@
+import Changes
+import Testing
+
+@testable import Relay
+
+struct PresenceTests {
+  private let key = Presence.Key(account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2))
+
+  @Test func aDeviceIsConnectedWhileAnyOfItsConnectionsIs() {
+    var presence = Presence(node: 0)
+    expect(presence.arrived(key, wall: 1), is: true)
+    expect(presence.arrived(key, wall: 2), is: false)
+    expect(presence.left(key, wall: 3), is: false)
+    #expect(presence.isConnected(key))
+    expect(presence.left(key, wall: 4), is: true)
+    #expect(!presence.isConnected(key))
+  }
+
+  @Test func otherNodesCount() {
+    var presence = Presence(node: 0)
+    presence.heard(of: key, isConnected: true, on: 1)
+    presence.heard(of: key, isConnected: true, on: 63)
+    presence.heard(of: key, isConnected: false, on: 1)
+    #expect(presence.isConnected(key))
+    presence.heard(of: key, isConnected: false, on: 63)
+    #expect(!presence.isConnected(key))
+  }
+
+  @Test func sightingsAreWrittenOnceAMinuteAndOnceAfterTheEnd() {
+    var presence = Presence(node: 0)
+    var now = Instant(nanoseconds: 0)
+    #expect(presence.nextWriting(at: now) == nil)
+    _ = presence.arrived(key, wall: 10)
+    expect(presence.sightings(at: now, wall: 20, isLast: false).map(\.lastSeen), is: [20])
+    _ = presence.left(key, wall: 30)
+    expect(presence.sightings(at: now, wall: 40, isLast: false).isEmpty, is: true)
+    now = now.advanced(milliseconds: Limits.sightingMilliseconds)
+    #expect(presence.nextWriting(at: now) == now)
+    expect(presence.sightings(at: now, wall: 50, isLast: false).map(\.lastSeen), is: [30])
+    now = now.advanced(milliseconds: Limits.sightingMilliseconds)
+    expect(presence.sightings(at: now, wall: 60, isLast: false).isEmpty, is: true)
+    #expect(presence.nextWriting(at: now) == nil)
+  }
+
+  @Test func theLastWritingWaitsForNothing() {
+    var presence = Presence(node: 0)
+    let now = Instant(nanoseconds: 0)
+    _ = presence.arrived(key, wall: 10)
+    _ = presence.sightings(at: now, wall: 20, isLast: false)
+    expect(presence.sightings(at: now, wall: 30, isLast: true).map(\.lastSeen), is: [30])
+  }
+}

@@ -1,0 +1,68 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+struct RouterTests {
+  private func route(
+    _ method: String, _ path: [String], _ query: [(String, String)] = [],
+    door: Opening.Door = .front
+  ) -> Router.Routing {
+    Router.route(
+      method: method,
+      target: RequestTarget(
+        path: path, query: query.map { .init(name: $0.0, value: $0.1) }), door: door)
+  }
+
+  @Test func namesInThePathAreTaken() {
+    #expect(
+      route("GET", ["v1", "zones", "a/b", "records", "*"])
+        == .call(
+          .signed(.record(RecordKey(zone: Name(trusted: "a/b"), name: Name(trusted: "*"))))))
+    #expect(
+      route("POST", ["v1", "zones", "z", "records"])
+        == .call(.signed(.save(zone: Name(trusted: "z")))))
+  }
+
+  @Test func aBadNameIsRefused() {
+    for name in ["", "a\u{7}", String(repeating: "x", count: Limits.nameBytes + 1)] {
+      guard case .refused(let refusal, _) = route("POST", ["v1", "zones", name, "records"]) else {
+        Issue.record("\(name) was taken")
+        continue
+      }
+      #expect(refusal.code == .badName)
+    }
+  }
+
+  @Test func aQueryIsReadAndClamped() {
+    let query = [
+      ("since", "7.3"), ("zone", "z"), ("limit", "5000"), ("wait", "600"), ("other", "x"),
+    ]
+    #expect(
+      route("HEAD", ["v1", "changes"], query)
+        == .call(
+          .signed(
+            .changes(
+              FetchQuery(
+                since: ChangeToken(generation: 7, sequence: 3), zone: Name(trusted: "z"),
+                limit: Limits.pageRecords, waitMilliseconds: Limits.longPollMilliseconds)))))
+  }
+
+  @Test func aSlashTooManyIsNotFound() {
+    for path in [["v1", "time", ""], ["", "v1", "time"], ["v1"], []] {
+      guard case .refused(let refusal, []) = route("GET", path) else {
+        Issue.record("\(path) was found")
+        continue
+      }
+      #expect(refusal.code == .notFound)
+    }
+  }
+
+  @Test func aBodyIsReadWhereTheCallHasOne() {
+    #expect(Call.guest(.join).readsBody)
+    #expect(Call.signed(.save(zone: Name(trusted: "z"))).bodyLimit == Limits.batchBytes)
+    #expect(!Call.signed(.issuePairing).readsBody)
+    #expect(Call.socket.bodyLimit == Limits.smallBodyBytes)
+  }
+}

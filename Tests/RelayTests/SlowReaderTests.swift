@@ -1,0 +1,138 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// Connections that take few bytes: bounded memory, one hint, nothing stale, and then all again.
+struct SlowReaderTests {
+  /// A live socket, and who saves beside it.
+  private func live(_ relay: TestRelay) throws -> (SocketClient, TestDevice, ChangeToken) {
+    let device = try relay.newAccount()
+    let socket = try SocketClient(relay, as: device)
+    socket.call(.fetch(id: "f", FetchQuery()))
+    guard case .changes("f", let page)? = try socket.next() else {
+      throw Refusal(.internalError, "no answer to the fetch")
+    }
+    return (socket, device, page.token)
+  }
+
+  private func save(_ relay: TestRelay, _ device: TestDevice, _ number: Int, size: Int = 10) throws
+  {
+    let text = String(repeating: "x", count: size)
+    let body =
+      #"{"id":"\#(batch(number).text)","records":[{"name":"r\#(number)","type":"t","#
+      + #""fields":{"v":"\#(text)"},"modifiedAt":1}]}"#
+    let response = try HTTPClient(relay).call(
+      "POST", "/v1/zones/z/records", token: device.token, body)
+    try #require(response.status == 200)
+  }
+
+  @Test func aSlowSocketGetsOneHintAndRecovers() throws {
+    let relay = TestRelay {
+      $0.isOpen = true
+      $0.sendQueueBytes = 1_000
+    }
+    let (socket, device, start) = try live(relay)
+    relay.setTakesBytes(socket.id, false)
+    for number in 1...50 {
+      try save(relay, device, number)
+      relay.advance(10)
+    }
+    #expect(relay.wire(socket.id).waiting.count < 2_000)
+    relay.setTakesBytes(socket.id, true)
+    let messages = try socket.all()
+    var cursor = start
+    for message in messages.dropLast() {
+      guard case .changes(nil, let page) = message else {
+        Issue.record("\(message) before the hint")
+        return
+      }
+      #expect(page.since == cursor)
+      cursor = page.token
+    }
+    guard case .changed(let hint)? = messages.last else {
+      Issue.record("no hint came")
+      return
+    }
+    #expect(CursorChain.covers(hint, cursor) && hint != cursor)
+    try save(relay, device, 51)
+    #expect(try socket.next() == nil, "nothing more until it fetches")
+    socket.call(.fetch(id: "g", FetchQuery(since: cursor)))
+    guard case .changes("g", let page)? = try socket.next() else { return }
+    #expect(page.token.sequence == 51)
+    relay.advance(1)
+    try save(relay, device, 52)
+    guard case .changes(nil, let push)? = try socket.next() else {
+      Issue.record("the push did not come back")
+      return
+    }
+    #expect(push.since == page.token)
+  }
+
+  @Test func aLargeChangeIsAHint() throws {
+    let relay = TestRelay()
+    let (socket, device, start) = try live(relay)
+    try save(relay, device, 1, size: Limits.pushBytes)
+    guard case .changed(let token)? = try socket.next() else {
+      Issue.record("no hint came")
+      return
+    }
+    #expect(token.sequence == 1)
+    socket.call(.fetch(id: "g", FetchQuery(since: start)))
+    guard case .changes("g", let page)? = try socket.next() else { return }
+    #expect(page.changes.count == 1)
+  }
+
+  @Test func aConnectionThatTakesNothingIsClosed() throws {
+    let relay = TestRelay()
+    let (socket, device, _) = try live(relay)
+    relay.setTakesBytes(socket.id, false)
+    try save(relay, device, 1)
+    relay.advance(Limits.stalledMilliseconds - 1)
+    #expect(!socket.isClosed)
+    relay.advance(1)
+    #expect(relay.wire(socket.id).closed == .now)
+  }
+
+  @Test func aConnectionThatTakesALittleStays() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    relay.setTakesBytes(client.id, false)
+    client.send("GET", "/v1/limits")
+    for _ in 0..<5 {
+      relay.advance(Limits.stalledMilliseconds - 1_000)
+      relay.tell(0, .drained(client.id, unsent: 10))
+      client.send("GET", "/v1/devices", token: device.token)
+      relay.settle()
+    }
+    #expect(!client.isClosed)
+    relay.advance(Limits.stalledMilliseconds)
+    #expect(client.isClosed)
+  }
+
+  @Test func pipelinedAnswersDoNotPileUp() throws {
+    let relay = TestRelay {
+      $0.isOpen = true
+      $0.sendQueueBytes = 2_000
+    }
+    let client = HTTPClient(relay)
+    relay.setTakesBytes(client.id, false)
+    let request = HTTPClient.bytes("GET", "/v1/limits")
+    for _ in 0..<2_000 {
+      client.expectAnswer(to: "GET")
+      relay.send(client.id, request)
+    }
+    #expect(relay.wire(client.id).waiting.count < 4_000)
+    #expect(relay.wire(client.id).isPaused)
+    relay.setTakesBytes(client.id, true)
+    relay.settle()
+    var count = 0
+    while let response = try client.next() {
+      count += 1
+      #expect(response.status == 200)
+    }
+    #expect(count == 2_000)
+  }
+}
