@@ -19,7 +19,7 @@ enum ImportRule {
       rooms: ["Changes", "Link", "CLinux", "COpenSSL"], platform: ["Glibc", "Synchronization"]),
     "StorageSQLite": Allowance(
       rooms: ["Changes", "Digest", "Storage", "CSQLite"], platform: ["Glibc"]),
-    "Tools": Allowance(rooms: ["Changes", "Devices", "Link", "Storage"]),
+    "Tools": Allowance(rooms: ["Apps", "Changes", "Devices", "Link", "Storage"]),
     "lockstep": Allowance(
       rooms: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
