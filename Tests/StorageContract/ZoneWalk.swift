@@ -21,6 +21,8 @@ package struct ZoneWalk {
   ) throws {
     let reference = MemoryZoneStore()
     var subject = subject
+    let people = settle()
+    try #require(try subject.commit(people, wall: wall) == reference.commit(people, wall: wall))
     for step in 0..<steps {
       wall += chance(400) ? Limits.historyMilliseconds / 2 : number(2_000)
       let requests = (0..<Int.random(in: 1...6, using: &random)).map { _ in request() }
@@ -47,11 +49,28 @@ package struct ZoneWalk {
 
   // MARK: Requests
 
+  /// All accounts with most of their devices, so that what follows finds something.
+  private mutating func settle() -> [CommitRequest] {
+    (0..<3 as Range<UInt64>).flatMap { offset -> [CommitRequest] in
+      let account = AccountID(rawValue: .max - offset)
+      let code = NewPairing(codeHash: ZoneScene.hash(99), expiresAt: wall + 1)
+      let create = CommitRequest.createAccount(
+        account, generation: 1, label: "", device: nil, pairing: nil)
+      let join = (0..<5 as Range<UInt64>).flatMap { number -> [CommitRequest] in
+        let device = ZoneScene.device(DeviceID(rawValue: number), of: account)
+        return [
+          .issuePairing(account, code), .redeemPairing(codeHash: code.codeHash, device: device),
+        ]
+      }
+      return [create] + join
+    }
+  }
+
   private mutating func request() -> CommitRequest {
     switch Int.random(in: 0..<40, using: &random) {
     case 0:
       .createAccount(
-        account(), generation: UInt32(number(3)), label: "", device: chance(2) ? nil : newDevice(),
+        account(), generation: 1, label: "", device: chance(2) ? nil : newDevice(),
         pairing: chance(2) ? nil : pairing())
     case 1...2: .issuePairing(account(), pairing())
     case 3...5: .redeemPairing(codeHash: hash(20), device: newDevice())
@@ -131,6 +150,7 @@ package struct ZoneWalk {
     // Mostly with the zone that it belongs to.
     if !chance(10) { since?.zoneDigest = zone.map(ChangeToken.digest) }
     if chance(20) { since?.sequence += number(50) }
+    if chance(20) { since?.generation = 2 }
     if let pinned = since?.pinned, let sequence = since?.sequence, pinned < sequence {
       since?.pinned = sequence
     }
