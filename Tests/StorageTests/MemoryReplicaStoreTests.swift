@@ -11,9 +11,15 @@ struct MemoryReplicaStoreTests {
     try story.tell(scene)
   }
 
+  @Test(arguments: [1, 2] as [UInt64]) func walksInStepWithItself(seed: UInt64) throws {
+    var walk = ReplicaWalk(seed: seed)
+    try walk.lead(MemoryReplicaStore(), steps: 300) { ($0 as? MemoryReplicaStore)?.copy() ?? $0 }
+  }
+
   @Test func aCopyIsAStoreOfItsOwn() throws {
     let store = MemoryReplicaStore()
-    try store.write([.setValue(key: "k", "before")])
+    let before = ReplicaChange.setValue(key: "k", "before")
+    try store.write([before])
     let copy = store.copy()
     try store.write([.setValue(key: "k", "after")])
     #expect(try copy.value("k") == "before")

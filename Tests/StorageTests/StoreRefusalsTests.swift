@@ -1,0 +1,21 @@
+import Changes
+import Storage
+import Testing
+
+struct StoreRefusalsTests {
+  /// A person reads the detail; only what names nothing has no next step.
+  @Test func everyRefusalIsASentenceOfItsCode() {
+    let cases: [(Refusal, RefusalCode)] = [
+      (StoreRefusals.unknownToken, .badToken), (StoreRefusals.revokedDevice, .badToken),
+      (StoreRefusals.unknownAccount, .notFound), (StoreRefusals.unknownDevice, .notFound),
+      (StoreRefusals.unknownRecord, .notFound), (StoreRefusals.badPairingCode, .badPairingCode),
+      (StoreRefusals.tooManyDevices, .tooManyDevices), (StoreRefusals.taken, .internalError),
+      (StoreRefusals.otherBatch, .batchMismatch),
+    ]
+    for (refusal, code) in cases {
+      #expect(refusal.code == code)
+      #expect(refusal.detail.hasSuffix("."))
+      #expect(code == .notFound || refusal.detail.contains(";"))
+    }
+  }
+}
