@@ -1,0 +1,232 @@
+import Changes
+import Link
+import Storage
+
+@testable import Devices
+
+/// A device on the stage: an agent, its store, and what it has reported.
+final class TestDevice {
+  let id: DeviceID
+  let store = MemoryReplicaStore()
+  private(set) var agent: Agent
+  private var replica: Replica<FailingStore>
+  private let failing: FailingStore
+  private unowned let stage: Stage
+  private let configuration: AgentConfiguration
+  private var lines: [(id: ConnectionID, line: TestLine)] = []
+  private(set) var reports: [AgentReport] = []
+  private var nextOrder: UInt64 = 0
+  private var seed: UInt64
+  private(set) var isAlive = true
+  /// Connections are refused.
+  var isCutOff = false
+  /// Wall clock less true time, milliseconds.
+  var clockError: Int64
+  /// Jobs are taken and never done, as when the process is about to die.
+  var isWorkerStuck = false
+  private var bootedAt: Int64
+
+  init(
+    _ number: UInt64, _ stage: Stage, transports: [Transport], clockError: Int64
+  ) throws {
+    id = DeviceID(rawValue: number)
+    self.stage = stage
+    self.clockError = clockError
+    seed = number
+    bootedAt = stage.now - 5_000
+    configuration = TestDevice.configuration(transports)
+    try store.write([
+      .setIdentity(
+        HomeIdentity(
+          relay: "http://relay:5625",
+          credentials: Credentials(account: TestRelay.account, device: id, token: "secret"),
+          deviceName: "device \(number)"))
+    ])
+    failing = FailingStore(store)
+    replica = Replica(store: failing, apps: [TestApp()])
+    agent = Agent(
+      configuration, random: SeededRandom(seed: number),
+      at: Moment(
+        instant: Instant(nanoseconds: 5_000_000_000), wall: stage.now + clockError))
+  }
+
+  var moment: Moment {
+    Moment(
+      instant: Instant(nanoseconds: (stage.now - bootedAt) * 1_000_000),
+      wall: stage.now + clockError)
+  }
+
+  func trueTime(of instant: Instant) -> Int64 {
+    bootedAt + (instant.nanoseconds + 999_999) / 1_000_000
+  }
+
+  // MARK: what a test does
+
+  @discardableResult
+  func order(_ make: (OrderID) -> AgentOrder) throws -> OrderID {
+    nextOrder += 1
+    let id = OrderID(rawValue: nextOrder)
+    try handle(.ordered(make(id)))
+    return id
+  }
+
+  @discardableResult
+  func edit(_ request: EditRequest) throws -> Result<Record, EditFailure>? {
+    let id = try order { .edit($0, request) }
+    return result(of: id)
+  }
+
+  func result(of id: OrderID) -> Result<Record, EditFailure>? {
+    for case .edited(id, let result) in reports { return result }
+    return nil
+  }
+
+  func fail(_ error: StorageError?) { failing.error = error }
+
+  /// The process dies: what is not in the store is gone.
+  func crash() {
+    isAlive = false
+    for (_, line) in lines { line.cut() }
+    lines = []
+  }
+
+  /// A new process over the same store.
+  func restart() throws {
+    crash()
+    isAlive = true
+    isWorkerStuck = false
+    seed += 1_000
+    reports = []
+    bootedAt = stage.now
+    failing.error = nil
+    replica = Replica(store: failing, apps: [TestApp()])
+    agent = Agent(configuration, random: SeededRandom(seed: seed), at: moment)
+    try drain()
+  }
+
+  /// The network forgets all connections.
+  func cut() throws {
+    let cut = lines
+    lines = []
+    for (id, line) in cut {
+      line.cut()
+      try handle(.closed(id, .failed("connection reset")))
+    }
+  }
+
+  // MARK: what a test asks
+
+  func record(_ name: String) throws -> Record? { try store.record(.desk(name)) }
+  func text(_ name: String) throws -> String? { try record(name)?.text }
+  var status: SyncStatus { agent.status(at: moment) }
+
+  var changes: [[Record]] {
+    reports.compactMap { if case .changed(let records) = $0 { records } else { nil } }
+  }
+
+  var states: [SyncStatus.State] {
+    reports.compactMap { if case .status(let status) = $0 { status.state } else { nil } }
+  }
+
+  var socketLine: TestLine? { lines.last { $0.line.isSocket && !$0.line.isCut }?.line }
+
+  func forgetReports() { reports = [] }
+
+  // MARK: the driver
+
+  func tick() throws {
+    guard isAlive, let deadline = agent.nextDeadline, deadline <= moment.instant else { return }
+    try handle(.deadlineReached)
+  }
+
+  func handle(_ event: NodeEvent<ReplicaOutcome, AgentOrder, Never>) throws {
+    guard isAlive else { return }
+    agent.handle(event, at: moment)
+    try drain()
+  }
+
+  func drain() throws {
+    while isAlive, let action = agent.nextAction() {
+      switch action {
+      case .open(let id, let address): open(id, address)
+      case .send(let id, let bytes): send(id, bytes)
+      case .multicast: throw TestFault("agents do not multicast")
+      case .close(let id, _):
+        for (name, line) in lines where name == id { line.cut() }
+        lines.removeAll { $0.id == id }
+      case .pauseReading, .resumeReading: break
+      case .run(let id, _, let job):
+        guard !isWorkerStuck else { continue }
+        agent.handle(.finished(id, replica.perform(job)), at: moment)
+      case .report(let report): reports.append(report)
+      }
+    }
+  }
+
+  private func open(_ id: ConnectionID, _ address: PeerAddress) {
+    guard address == .host("relay", port: 5625), !isCutOff else {
+      return stage.later { [self] in
+        try handle(.closed(id, .connectFailed("connection refused")))
+      }
+    }
+    let line = stage.relay.connect(self.id)
+    lines.append((id, line))
+    stage.later { [self] in
+      guard lines.contains(where: { $0.id == id }) else { return }
+      try handle(.opened(id, Opening(door: .outgoing, peer: address)))
+    }
+  }
+
+  private func send(_ id: ConnectionID, _ bytes: [UInt8]) {
+    guard let line = lines.first(where: { $0.id == id })?.line else { return }
+    stage.later { try line.receive(bytes) }
+  }
+
+  /// Puts what the relay has said on its way.
+  func takeWords() throws {
+    guard isAlive else { return }
+    for (id, line) in lines {
+      let bytes = line.outgoing
+      let isCut = line.isCut
+      line.outgoing = []
+      if isCut { lines.removeAll { $0.id == id } }
+      guard !bytes.isEmpty || isCut else { continue }
+      stage.later { [self] in
+        guard isAlive else { return }
+        if !bytes.isEmpty {
+          agent.received(id, bytes.span.bytes, at: moment)
+          try drain()
+        }
+        if isCut { try handle(.closed(id, .endOfStream)) }
+      }
+    }
+  }
+
+  private static func configuration(_ transports: [Transport]) -> AgentConfiguration {
+    var configuration = AgentConfiguration()
+    configuration.transports = transports
+    return configuration
+  }
+}
+
+/// A store whose writes can be made to fail.
+final class FailingStore: ReplicaStore {
+  var error: StorageError?
+  private let store: MemoryReplicaStore
+
+  init(_ store: MemoryReplicaStore) { self.store = store }
+
+  func identity() throws(StorageError) -> HomeIdentity? { try store.identity() }
+  func record(_ key: RecordKey) throws(StorageError) -> Record? { try store.record(key) }
+  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+    try store.records(zone: zone, type: type)
+  }
+  func allRecords() throws(StorageError) -> [Record] { try store.allRecords() }
+  func cursor() throws(StorageError) -> ChangeToken? { try store.cursor() }
+  func outbox() throws(StorageError) -> [OutboxEntry] { try store.outbox() }
+  func value(_ key: String) throws(StorageError) -> String? { try store.value(key) }
+  func write(_ changes: [ReplicaChange]) throws(StorageError) {
+    if let error { throw error }
+    try store.write(changes)
+  }
+}

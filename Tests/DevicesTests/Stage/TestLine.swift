@@ -1,0 +1,239 @@
+import Changes
+import Link
+import Storage
+
+/// One connection of the test's relay: HTTP at first, perhaps a WebSocket later.
+final class TestLine {
+  let device: DeviceID
+  private let relay: TestRelay
+  private var requests = HTTPRequestParser()
+  private var frames: WebSocketReader?
+  private var head: HTTPRequestHead?
+  private var body: [UInt8] = []
+  private(set) var cursor: ChangeToken?
+  private var parked: ChangeToken?
+  private(set) var parkedUntil: Int64?
+  /// Bytes for the device, not yet taken by the stage.
+  var outgoing: [UInt8] = []
+  private(set) var isCut = false
+
+  var isSocket: Bool { frames != nil }
+  var isParked: Bool { parked != nil }
+
+  init(_ device: DeviceID, _ relay: TestRelay) {
+    self.device = device
+    self.relay = relay
+    requests.bodyLimit = Limits.batchBytes
+  }
+
+  func cut() { isCut = true }
+
+  func receive(_ bytes: [UInt8]) throws {
+    guard !isCut else { return }
+    if frames == nil {
+      requests.receive(bytes.span.bytes)
+      while let event = try requests.next() {
+        switch event {
+        case .head(let found):
+          head = found
+          body = []
+        case .body(let bytes): body += bytes
+        case .end:
+          if let head { try answer(head) }
+        }
+        if frames != nil { break }
+      }
+    } else {
+      frames?.receive(bytes.span.bytes)
+    }
+    while !isCut, let event = try frames?.next() {
+      switch event {
+      case .text(let bytes): try hear(try DeviceMessage.decode(bytes))
+      case .close: cut()
+      case .ping, .pong, .binary: break
+      }
+    }
+  }
+
+  func say(_ message: RelayMessage) {
+    outgoing += WebSocketFrame.text(message.encoded())
+  }
+
+  func ping() { outgoing += WebSocketFrame.ping() }
+
+  func close(_ code: UInt16) {
+    outgoing += WebSocketFrame.close(code: code, reason: "")
+    // The stage closes the connection behind the frame.
+    isCut = true
+  }
+
+  // MARK: the socket
+
+  private func hear(_ message: DeviceMessage) throws {
+    relay.note(message.words)
+    if case .hello(_, let since) = message { relay.noteHello(since) }
+    switch relay.onMessage?(message) {
+    case nil: try answer(message)
+    case .say(let messages): messages.forEach(say)
+    case .ignore, .respond: break
+    case .loseAnswer:
+      let before = outgoing
+      try answer(message)
+      outgoing = before
+      cut()
+    case .close(let code): close(code)
+    case .cut: cut()
+    }
+  }
+
+  private func answer(_ message: DeviceMessage) throws {
+    switch message {
+    case .hello(_, let since):
+      let newest = try relay.newestToken()
+      say(
+        .welcome(
+          account: TestRelay.account, device: device, token: newest, time: relay.wall,
+          keepAliveMilliseconds: relay.keepAliveMilliseconds))
+      guard let since else { return }
+      cursor = since
+      guard since != newest else { return }
+      while true {
+        guard let page = try read(since: cursor) else { return }
+        say(.changes(id: nil, page))
+        cursor = page.token
+        if !page.more { return }
+      }
+    case .save(let request):
+      switch try relay.commit(request, by: device, from: self) {
+      case .saved(let outcome):
+        if cursor == outcome.answer.since { cursor = outcome.answer.token }
+        say(.saved(id: request.id, outcome.answer))
+      case .refused(let refusal): say(.error(id: request.id.text, refusal))
+      case .done, .redeemed: break
+      }
+    case .fetch(let id, let query):
+      switch try relay.store.read(
+        .changes(TestRelay.account, since: query.since, zone: nil, limit: query.limit))
+      {
+      case .page(let page):
+        cursor = page.token
+        say(.changes(id: id, page))
+      case .refused(let refusal): say(.error(id: id, refusal))
+      default: throw TestFault("no page")
+      }
+    case .time(let id, let t0):
+      say(.time(id: id, t0: t0, t1: relay.wall, t2: relay.wall))
+    }
+  }
+
+  private func read(since: ChangeToken?) throws -> ChangePage? {
+    switch try relay.store.read(
+      .changes(TestRelay.account, since: since, zone: nil, limit: Limits.pageRecords))
+    {
+    case .page(let page): return page
+    case .refused(let refusal):
+      cursor = nil
+      say(.error(id: nil, refusal))
+      return nil
+    default: throw TestFault("no page")
+    }
+  }
+
+  /// Another connection saved.
+  func heard(_ page: ChangePage) {
+    guard !isCut else { return }
+    if let parked {
+      self.parked = nil
+      parkedUntil = nil
+      guard
+        case .page(let page)? = try? relay.store.read(
+          .changes(TestRelay.account, since: parked, zone: nil, limit: Limits.pageRecords))
+      else { return }
+      return respond(200, page.encodedBody())
+    }
+    guard isSocket else { return }
+    guard !relay.pushesHints, let cursor, cursor == page.since else {
+      return say(.changed(token: page.token))
+    }
+    self.cursor = page.token
+    say(.changes(id: nil, page))
+  }
+
+  // MARK: HTTP
+
+  private func answer(_ head: HTTPRequestHead) throws {
+    relay.note("\(head.method) /\(head.target.path.joined(separator: "/"))")
+    switch relay.onRequest?(head) {
+    case nil: try usual(head)
+    case .respond(let status, let headers, let body):
+      outgoing += HTTPWriter.response(status: status, headers: headers, body: body)
+    case .ignore, .say: break
+    case .loseAnswer:
+      try usual(head)
+      outgoing = []
+      cut()
+    case .close, .cut: cut()
+    }
+  }
+
+  private func usual(_ head: HTTPRequestHead) throws {
+    switch head.target.path {
+    case ["v1", "time"]: respond(200, TimeAnswer(time: relay.wall).encodedBody())
+    case ["v1", "socket"]:
+      outgoing += HTTPWriter.response(
+        status: 101, headers: try WebSocketHandshake.answer(to: head))
+      frames = WebSocketReader(role: .server, maximumMessageBytes: Limits.messageBytes)
+      let rest = requests.takeRest()
+      frames?.receive(rest.span.bytes)
+    case ["v1", "changes"]: try changes(head)
+    case let path where path.count == 4 && path[3] == "records":
+      let request = try SaveRequest.decoded(body: body, zone: Name(trusted: path[2]))
+      switch try relay.commit(request, by: device, from: self) {
+      case .saved(let outcome): respond(200, outcome.answer.encodedBody())
+      case .refused(let refusal): respond(refusal.code.status, refusal.encodedProblem())
+      case .done, .redeemed: break
+      }
+    default: respond(404, Refusal(.notFound, "nothing").encodedProblem())
+    }
+  }
+
+  private func changes(_ head: HTTPRequestHead) throws {
+    let since = head.target["since"].flatMap { ChangeToken(text: $0) }
+    switch try relay.store.read(
+      .changes(TestRelay.account, since: since, zone: nil, limit: Limits.pageRecords))
+    {
+    case .page(let page):
+      if let wait = head.target["wait"].flatMap({ Int64($0) }), page.changes.isEmpty, let since {
+        parked = since
+        parkedUntil = relay.now + wait * 1_000
+        return
+      }
+      respond(200, page.encodedBody())
+    case .refused(let refusal): respond(refusal.code.status, refusal.encodedProblem())
+    default: throw TestFault("no page")
+    }
+  }
+
+  func endWait() {
+    guard let parked else { return }
+    self.parked = nil
+    parkedUntil = nil
+    respond(
+      200, ChangePage(since: parked, token: parked, more: false, changes: []).encodedBody())
+  }
+
+  private func respond(_ status: Int, _ body: [UInt8]) {
+    outgoing += HTTPWriter.response(status: status, body: body)
+  }
+}
+
+extension DeviceMessage {
+  var words: String {
+    switch self {
+    case .hello(_, let since): since == nil ? "hello" : "hello since"
+    case .save(let request): "save \(request.mutations.map(\.name.text).joined(separator: ","))"
+    case .fetch(_, let query): query.since == nil ? "fetch" : "fetch since"
+    case .time: "time"
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import Changes
+import Link
+import Storage
+
+/// A relay of one account, small and obedient: it speaks the real bytes over the store's reference
+/// in memory. A test can take over any message or request.
+final class TestRelay {
+  static let account = AccountID(rawValue: 7)
+
+  let store: MemoryZoneStore
+  /// What its clock says less true time, milliseconds.
+  var clockError: Int64 = 0
+  /// Everything that was asked, in words, in order.
+  private(set) var heard: [String] = []
+  private(set) var saves: [SaveRequest] = []
+  private(set) var hellos: [ChangeToken?] = []
+  /// nil: answer as usual.
+  var onMessage: ((DeviceMessage) -> TestReaction?)?
+  var onRequest: ((HTTPRequestHead) -> TestReaction?)?
+  var pushesHints = false
+  var keepAliveMilliseconds: Int64 = 25_000
+  fileprivate(set) var lines: [TestLine] = []
+  var now: Int64 = 0
+  private var admitted: [DeviceID] = []
+  /// When the sockets are pinged next, true time.
+  private(set) var pingAt: Int64 = 0
+
+  init() throws {
+    store = MemoryZoneStore()
+    _ = try store.commit(
+      [
+        .createAccount(
+          TestRelay.account, generation: 1, label: "test", device: nil, pairing: nil)
+      ], wall: 0)
+  }
+
+  /// Lets a device in, once.
+  func admit(_ device: DeviceID) throws {
+    guard !admitted.contains(device) else { return }
+    admitted.append(device)
+    let code = Array(device.text.utf8)
+    _ = try store.commit(
+      [
+        .issuePairing(TestRelay.account, NewPairing(codeHash: code, expiresAt: wall + 1_000)),
+        .redeemPairing(
+          codeHash: code,
+          device: NewDevice(
+            id: device,
+            description: DeviceDescription(deviceName: "d", platform: "p", appVersion: "1"),
+            tokenHash: code)),
+      ], wall: wall)
+  }
+
+  var wall: Int64 { now + clockError }
+
+  func connect(_ device: DeviceID) -> TestLine {
+    let line = TestLine(device, self)
+    lines.append(line)
+    return line
+  }
+
+  func note(_ words: String) { heard.append(words) }
+  func noteHello(_ since: ChangeToken?) { hellos.append(since) }
+
+  func newestToken() throws -> ChangeToken {
+    guard case .token(let token) = try store.read(.newestToken(TestRelay.account)) else {
+      throw TestFault("no token")
+    }
+    return token
+  }
+
+  func record(_ name: String) throws -> Record? {
+    let key = RecordKey(zone: TestApp.zone, name: Name(trusted: name))
+    guard case .record(let record) = try store.read(.record(TestRelay.account, key)) else {
+      return nil
+    }
+    return record
+  }
+
+  /// A save by a device that is not on the stage. `base` nil: whatever is there.
+  func save(
+    _ name: String, _ type: Name, _ fields: JSONValue?, at modifiedAt: Int64? = nil,
+    by device: UInt64 = 0xFF, base: ChangeTag? = nil
+  ) throws {
+    var random = SeededRandom(seed: UInt64(heard.count) &* 77 &+ UInt64(bitPattern: now))
+    note("other saves \(name)")
+    let request = SaveRequest(
+      id: BatchID(random: &random), zone: TestApp.zone, atomic: false,
+      mutations: [
+        Mutation(
+          name: Name(trusted: name), type: fields == nil ? nil : type,
+          fields: fields?.serialized(), modifiedAt: modifiedAt ?? wall, baseTag: base)
+      ])
+    _ = try commit(request, by: DeviceID(rawValue: device), from: nil)
+  }
+
+  func commit(_ request: SaveRequest, by device: DeviceID, from line: TestLine?) throws
+    -> CommitResult
+  {
+    try admit(device)
+    var checked = request
+    for index in checked.mutations.indices {
+      let ahead = checked.mutations[index].modifiedAt - wall
+      guard ahead > Limits.clockAheadMilliseconds else { continue }
+      checked.mutations[index].refusal = Refusal(.clockAhead, "ahead", relayTime: wall)
+    }
+    if line != nil { saves.append(request) }
+    var digest: [UInt8] = []
+    for mutation in request.mutations {
+      digest += mutation.name.text.utf8
+      digest += mutation.fields ?? [0]
+      digest += String(mutation.modifiedAt).utf8
+      digest += String(mutation.baseTag ?? -1).utf8
+    }
+    let commit = SaveCommit(
+      account: TestRelay.account, device: device, request: checked, digest: digest)
+    let result = try store.commit([.save(commit)], wall: wall)[0]
+    if case .saved(let outcome) = result, !outcome.changed.isEmpty {
+      for other in lines where other !== line {
+        other.heard(
+          ChangePage(
+            since: outcome.answer.since, token: outcome.answer.token, more: false,
+            changes: outcome.changed))
+      }
+    }
+    return result
+  }
+
+  func pingAll() {
+    pingAt = now + keepAliveMilliseconds
+    for line in lines where line.isSocket { line.ping() }
+  }
+
+  func cutAll() {
+    for line in lines { line.cut() }
+    lines = []
+  }
+}
+
+struct TestFault: Error {
+  var words: String
+  init(_ words: String) { self.words = words }
+}
+
+/// What a test makes of a message or request.
+enum TestReaction {
+  case say([RelayMessage])
+  case respond(status: Int, headers: HTTPHeaders, body: [UInt8])
+  /// Nothing is answered, ever.
+  case ignore
+  /// As usual, but the connection dies before the answer leaves.
+  case loseAnswer
+  case close(code: UInt16)
+  case cut
+
+  static func refuse(_ refusal: Refusal) -> TestReaction {
+    .respond(status: refusal.code.status, headers: [:], body: refusal.encodedProblem())
+  }
+}
