@@ -72,7 +72,7 @@ final class TestLine {
   private func hear(_ message: DeviceMessage) throws {
     relay.note(message.words)
     if case .hello(_, let since) = message { relay.noteHello(since) }
-    switch relay.onMessage?(message) {
+    switch relay.onLine?(self) ?? relay.onMessage?(message) {
     case nil: try answer(message)
     case .say(let messages): messages.forEach(say)
     case .ignore, .respond: break
@@ -163,7 +163,7 @@ final class TestLine {
 
   private func answer(_ head: HTTPRequestHead) throws {
     relay.note("\(head.method) /\(head.target.path.joined(separator: "/"))")
-    switch relay.onRequest?(head) {
+    switch relay.onLine?(self) ?? relay.onRequest?(head) {
     case nil: try usual(head)
     case .respond(let status, let headers, let body):
       outgoing += HTTPWriter.response(status: status, headers: headers, body: body)

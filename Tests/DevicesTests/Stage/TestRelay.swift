@@ -17,6 +17,8 @@ final class TestRelay {
   /// nil: answer as usual.
   var onMessage: ((DeviceMessage) -> TestReaction?)?
   var onRequest: ((HTTPRequestHead) -> TestReaction?)?
+  /// For either, by who asks.
+  var onLine: ((TestLine) -> TestReaction?)?
   var pushesHints = false
   var keepAliveMilliseconds: Int64 = 25_000
   fileprivate(set) var lines: [TestLine] = []
