@@ -155,7 +155,7 @@ extension Agent {
   }
 
   mutating func completeSyncOrders(at moment: Moment) {
-    let isDone = engine.isInSync || failure != nil
+    let isDone = engine.isSettled || failure != nil
     guard isDone, home != nil, !syncOrders.isEmpty, !jobs.contains(where: { $0.kind == .load })
     else { return }
     endSyncOrders(at: moment)

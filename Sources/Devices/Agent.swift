@@ -137,7 +137,7 @@ public struct Agent: Node {
       case .start: break
       case .retry: retry(at: moment)
       case .resume: engine.resume()
-      case .poll: engine.fetchNow()
+      case .poll: engine.poll()
       case .measure:
         uplink?.measureTime(at: now, &output)
         deadlines.set(.measure, now.advanced(milliseconds: Limits.clockMeasureMilliseconds))

@@ -85,6 +85,8 @@ struct Applied: Hashable, Sendable {
   var foundGap = false
   /// Records turned down because their stamp is in the relay's future.
   var clockAhead = false
+  /// The last page had no more behind it, and the device stands at its end.
+  var isAtEnd = false
   /// There was an answer to a batch among them.
   var hasAnswer = false
   /// Records turned down for now.

@@ -10,7 +10,9 @@ extension ReplicaState {
     var applied = Applied(position: position)
     for arrival in arrivals {
       switch arrival {
-      case .page(let page): try apply(page, &applied)
+      case .page(let page):
+        try apply(page, &applied)
+        applied.isAtEnd = !page.more && position == .cursor(page.token)
       case .answer(let id, let answer, let isLink):
         try apply(id, answer, &applied)
         if isLink, position == .cursor(answer.since) { move(to: answer.token) }

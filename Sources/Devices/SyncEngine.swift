@@ -58,11 +58,15 @@ struct SyncEngine {
 
   // MARK: the state of things
 
-  /// All that the relay has is here, and all that may be sent is there.
+  /// As far as is known, all that the relay has is here; and all that may be sent is there. A
+  /// routine look whether there is more does not put it in doubt.
   var isInSync: Bool {
-    transport != nil && hasCaughtUp && !mustFetch && !isFetching && !isApplying && !isOffering
-      && saving == nil && arrivals.isEmpty && pending.isEmpty && !hasSendable
+    transport != nil && hasCaughtUp && !isApplying && !isOffering && saving == nil
+      && arrivals.isEmpty && pending.isEmpty && !hasSendable
   }
+
+  /// In sync, and nothing is being asked.
+  var isSettled: Bool { isInSync && !mustFetch && !isFetching }
 
   /// What was missed was promised, and has not come.
   var awaitsBacklog: Bool { isChained && !hasCaughtUp && !mustFetch && !isFetching }
@@ -132,8 +136,15 @@ struct SyncEngine {
 
   mutating func resume() { isPaused = false }
 
-  /// It is time to look: a poll, a manual sync, a backlog that did not come.
+  /// There is, or may be, something that the device lacks.
   mutating func fetchNow() {
+    guard transport != nil else { return }
+    mustFetch = true
+    hasCaughtUp = false
+  }
+
+  /// It is time to look whether there is something.
+  mutating func poll() {
     guard transport != nil else { return }
     mustFetch = true
   }
@@ -151,13 +162,11 @@ struct SyncEngine {
   mutating func page(_ page: ChangePage, _ origin: PageOrigin) {
     switch origin {
     case .push: break
-    case .fetch:
-      isFetching = false
-      mustFetch = mustFetch || page.more
-    case .longPoll:
-      isWaiting = false
-      mustFetch = mustFetch || page.more
+    case .fetch: isFetching = false
+    case .longPoll: isWaiting = false
     }
+    // A relay that pushes goes on by itself.
+    if page.more, origin != .push { fetchNow() }
     if origin == .push, dropsPages { return fetchNow() }
     if page.changes.isEmpty, position == .cursor(page.token), isAtRest {
       // Nothing new: the device stands where the relay does.
@@ -269,7 +278,7 @@ struct SyncEngine {
     } else if applied.hasAnswer {
       clockFaults = 0
     }
-    if transport != nil, position.cursor != nil, !mustFetch, !isFetching { hasCaughtUp = true }
+    if applied.isAtEnd, transport != nil, !mustFetch, !isFetching { hasCaughtUp = true }
   }
 
   /// Stamps are in the relay's future: its time is asked for anew, and where that did not help,
