@@ -1,8 +1,8 @@
 import Changes
 import Storage
 
-/// The local changes that the relay has not acknowledged, as the store holds them, kept in memory on
-/// the worker's side. Follows the store's writes and decides nothing.
+/// The local changes that the relay has not acknowledged, as the store holds them, kept in memory
+/// on the worker's side. Follows the store's writes and decides nothing.
 struct Outbox {
   /// By number, oldest first.
   private(set) var entries: [OutboxEntry] = []
@@ -83,11 +83,8 @@ struct Outbox {
   }
 
   private func first(_ key: RecordKey, where matches: (OutboxEntry) -> Bool) -> OutboxEntry? {
-    guard let numbers = numbers[key] else { return nil }
-    for number in numbers {
-      if let entry = entry(number), matches(entry) { return entry }
-    }
-    return nil
+    let list = numbers[key] ?? []
+    return list.lazy.compactMap { entry($0) }.first(where: matches)
   }
 
   private mutating func count(_ entry: OutboxEntry, by step: Int) {

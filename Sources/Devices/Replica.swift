@@ -27,8 +27,8 @@ struct ReplicaState {
   var position = ChangePosition.nothing
   /// The records that the snapshot under way has named.
   var snapshotKeys: Set<RecordKey> = []
-  /// Records that came while a change of ours was in flight, and wait for its answer. Each once, and
-  /// not more than a batch has.
+  /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
+  /// and not more than a batch has.
   var overtaken: [Record] = []
   /// Relay time less wall clock, as untrusted stamps in the outbox assume it.
   var assumedOffset: Int64 = 0

@@ -1,0 +1,100 @@
+import Changes
+import Testing
+
+@testable import Devices
+
+struct RelayClockTests {
+  /// `milliseconds` on the forward clock; the wall clock is `skew` ahead of it.
+  private func moment(_ milliseconds: Int64, skew: Int64 = 1_000_000) -> Moment {
+    Moment(
+      instant: Instant(nanoseconds: milliseconds * 1_000_000), wall: milliseconds + skew)
+  }
+
+  private func sample(_ sent: Int64, _ received: Int64, relay: Int64, held: Int64 = 0)
+    -> RelayClock.Sample
+  {
+    RelayClock.Sample(
+      sent: Instant(nanoseconds: sent * 1_000_000),
+      received: Instant(nanoseconds: received * 1_000_000), relayTime: relay,
+      heldMilliseconds: held)
+  }
+
+  @Test func beforeAnyMeasurementItIsWhatTheHomeRemembers() {
+    var clock = RelayClock()
+    clock.rememberedOffset = 250
+    let reading = clock.reading(at: moment(100))
+    #expect(reading.relayTime == 1_000_350)
+    #expect(!reading.isTrusted)
+    #expect(!reading.isMeasured)
+  }
+
+  @Test func theOffsetIsTakenFromTheMiddleOfTheWay() {
+    var clock = RelayClock()
+    // The relay said 5,000 half way between 100 and 140.
+    clock.add(sample(100, 140, relay: 5_000))
+    let reading = clock.reading(at: moment(120))
+    #expect(reading.relayTime == 5_000)
+    #expect(reading.isTrusted)
+    #expect(reading.offset == 5_000 - 1_000_120)
+  }
+
+  @Test func theShortestWayWins() {
+    var clock = RelayClock()
+    clock.add(sample(100, 104, relay: 5_000))
+    clock.add(sample(200, 400, relay: 5_130))
+    #expect(clock.reading(at: moment(102)).relayTime == 5_000)
+    clock.add(sample(500, 502, relay: 5_399))
+    #expect(clock.reading(at: moment(501)).relayTime == 5_399)
+  }
+
+  @Test func whatTheRelayHeldDoesNotCountAsWay() {
+    var clock = RelayClock()
+    clock.add(sample(100, 1_104, relay: 5_000, held: 1_000))
+    clock.add(sample(2_000, 2_100, relay: 6_430))
+    #expect(clock.reading(at: moment(602)).relayTime == 5_000)
+  }
+
+  @Test func aRelayWhoseClockMovedIsFollowed() {
+    var clock = RelayClock()
+    clock.add(sample(100, 102, relay: 5_000))
+    clock.add(sample(200, 300, relay: 65_149))
+    #expect(clock.reading(at: moment(250)).relayTime == 65_149)
+  }
+
+  @Test func somebodyWhoSetsTheWallClockDoesNotMoveRelayTime() {
+    var clock = RelayClock()
+    clock.observe(moment(100))
+    clock.add(sample(100, 100, relay: 5_000))
+    let jumped = moment(200, skew: -3_600_000)
+    clock.observe(jumped)
+    #expect(clock.reading(at: jumped).relayTime == 5_100)
+    #expect(!clock.reading(at: jumped).isTrusted)
+    clock.add(sample(210, 212, relay: 5_111))
+    #expect(clock.reading(at: jumped).isTrusted)
+  }
+
+  @Test func aSmallCorrectionOfTheWallClockIsNoJump() {
+    var clock = RelayClock()
+    clock.add(sample(100, 102, relay: 5_000))
+    for step in 0..<100 {
+      clock.observe(moment(200 + Int64(step), skew: 1_000_000 + Int64(step) * 900))
+    }
+    #expect(!clock.isDoubted)
+  }
+
+  @Test func trustRunsOut() {
+    var clock = RelayClock()
+    clock.add(sample(0, 2, relay: 5_000))
+    #expect(clock.reading(at: moment(Limits.clockTrustMilliseconds)).isTrusted)
+    #expect(!clock.reading(at: moment(Limits.clockTrustMilliseconds + 2)).isTrusted)
+    clock.add(sample(Limits.clockTrustMilliseconds, Limits.clockTrustMilliseconds, relay: 9))
+    #expect(clock.reading(at: moment(Limits.clockTrustMilliseconds + 2)).isTrusted)
+  }
+
+  @Test func aMomentAtTheRelayIsFoundOnTheForwardClock() {
+    var clock = RelayClock()
+    clock.add(sample(100, 100, relay: 5_000))
+    #expect(clock.instant(of: 5_700, at: moment(200)) == moment(800).instant)
+    #expect(clock.instant(of: 4_000, at: moment(200)) == moment(200).instant)
+  }
+}
