@@ -19,12 +19,17 @@ struct Answer: Hashable, Sendable {
     headers.append("Cache-Control", "no-store")
   }
 
-  init(_ refusal: Refusal, methods: [String] = []) {
-    status = refusal.code.status
+  private init(status: Int, problem refusal: Refusal) {
+    self.status = status
     refused = refusal.code
     body = refusal.encodedProblem()
     headers.append("Content-Type", "application/problem+json")
     headers.append("Cache-Control", "no-store")
+  }
+
+  /// `methods`: what the path takes, for a 405.
+  init(_ refusal: Refusal, methods: [String] = []) {
+    self.init(status: refusal.code.status, problem: refusal)
     if let seconds = refusal.retryAfterSeconds {
       headers.append("Retry-After", String(seconds))
     }
@@ -32,13 +37,21 @@ struct Answer: Hashable, Sendable {
     case .methodNotAllowed:
       headers.append("Allow", methods.joined(separator: ", "))
     case .badToken:
-      // RFC 6750 section 3. Whether a token was there at all is not told apart: the same helps.
       headers.append("WWW-Authenticate", "Bearer realm=\"lockstep\", error=\"invalid_token\"")
     case .upgradeRequired:
       headers.append("Upgrade", "websocket")
       headers.append("Sec-WebSocket-Version", "13")
     default: break
     }
+  }
+
+  /// Where no token was sent there is no error in it either (RFC 6750 section 3.1).
+  static var missingToken: Answer {
+    let refusal = Refusal(
+      .badToken, "Send the device's token as `Authorization: Bearer <token>`.")
+    var answer = Answer(status: 401, problem: refusal)
+    answer.headers.append("WWW-Authenticate", "Bearer realm=\"lockstep\"")
+    return answer
   }
 
   static func options(methods: [String]) -> Answer {

@@ -104,9 +104,7 @@ extension RelayNode {
     }
     guard isNeeded else { return }
     guard let token = RelayNode.bearerToken(exchange.head.headers) else {
-      let refusal = Refusal(
-        .badToken, "Send the device's token as `Authorization: Bearer <token>`.")
-      connections[slot].http.exchange?.verdict = Answer(refusal)
+      connections[slot].http.exchange?.verdict = .missingToken
       return
     }
     let hash = DeviceToken.hash(token)

@@ -23,6 +23,8 @@ extension RelayNode {
     guard connections[slot].socket == nil else { return }
     let deadline: HTTPTalk.Deadline
     switch connections[slot].http.exchange?.stage {
+    // While its answers wait, its requests are not looked at, and `.stalled` watches it.
+    case nil where isClogged(slot): deadline = .none
     case nil: deadline = connections[slot].http.parser.isIdle ? .idle : .head
     case .reading: deadline = .body
     case .whole, .asking: deadline = .none

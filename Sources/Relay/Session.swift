@@ -48,11 +48,11 @@ struct Session: Hashable, Sendable {
   func commit(of request: SaveRequest, wall: Int64) -> SaveCommit {
     var checked = request
     for index in checked.mutations.indices where checked.mutations[index].refusal == nil {
-      let ahead = checked.mutations[index].modifiedAt - wall
-      guard ahead > Limits.clockAheadMilliseconds else { continue }
+      guard checked.mutations[index].modifiedAt > wall + Limits.clockAheadMilliseconds else {
+        continue
+      }
       checked.mutations[index].refusal = Refusal(
-        .clockAhead,
-        "`modifiedAt` is \(ahead) ms in the future; stamp the record by the relay's time.",
+        .clockAhead, "`modifiedAt` is in the future; stamp the record by the relay's time.",
         relayTime: wall)
     }
     return SaveCommit(

@@ -69,4 +69,51 @@ struct RelayNodeTests {
     }
     #expect(try client.next()?.status == 200)
   }
+
+  @Test func aConnectionThatIsGoneLeavesNothing() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let socket = try SocketClient(relay, as: device)
+    let poll = HTTPClient(relay)
+    poll.send("GET", "/v1/changes?wait=60", token: device.token)
+    poll.sendRaw("GET /v1/ti")
+    relay.settle()
+    for (id, wire) in relay.wires where wire.closed == nil { relay.cut(id) }
+    #expect(socket.isClosed)
+    let node = relay.places[0]
+    let timers: TimerWheel<TimerID> = node.node.timers
+    // When the device was last heard of is still to be written.
+    #expect(timers.count == 1)
+    #expect(node.node.hub.accountCount == 0)
+    #expect(node.node.connections.count == 0)
+    #expect(node.node.currentStatus.bodyBytes == 0)
+    relay.advance(3 * Limits.sightingMilliseconds)
+    #expect(node.node.timers.count == 0)
+    #expect(node.node.nextDeadline == nil)
+  }
+
+  @Test func aConnectionMayChangeItsDevice() throws {
+    let relay = TestRelay()
+    let (first, second) = (try relay.newAccount(), try relay.newAccount())
+    let client = HTTPClient(relay)
+    for (number, device) in [first, second, first].enumerated() {
+      let saved = try client.call(
+        "POST", "/v1/zones/z/records", token: device.token,
+        saveBody("r", id: batch(number)))
+      #expect(saved.status == 200)
+    }
+    let page = try ChangePage.decoded(
+      body: client.call("GET", "/v1/changes", token: second.token).body)
+    #expect(page.changes.map(\.tag) == [1])
+    #expect(page.changes.map(\.device) == [second.credentials.device])
+  }
+
+  @Test func theSameTokenIsAskedAboutOnce() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    _ = try client.call("GET", "/v1/devices", token: device.token)
+    client.send("GET", "/v1/devices", token: device.token)
+    #expect(relay.places[0].reads.map(\.1) == [.read(.devices(device.credentials.account))])
+  }
 }

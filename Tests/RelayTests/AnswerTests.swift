@@ -1,0 +1,51 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// What is made of refusals and of the store's answers.
+struct AnswerTests {
+  @Test func refusalsAreProblemsWithTheirHeaders() {
+    let wait = Answer(Refusal(.overloaded, "Later.", retryAfterMilliseconds: 1_001))
+    #expect(wait.status == 503)
+    #expect(wait.headers["Retry-After"] == "2")
+    #expect(wait.refused == .overloaded)
+    #expect(
+      Answer(Refusal(.badToken, "No.")).headers["WWW-Authenticate"]?.contains("error") == true)
+    #expect(Answer.missingToken.headers["WWW-Authenticate"] == "Bearer realm=\"lockstep\"")
+    #expect(
+      Answer(Refusal(.methodNotAllowed, "No."), methods: ["GET"]).headers["Allow"] == "GET")
+  }
+
+  @Test func whatTheStoreDoesBecomesAnAnswer() throws {
+    let credentials = Credentials(
+      account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "t")
+    let made = try CallContinuation.account(credentials).answer(to: .done)
+    #expect(made.status == 201)
+    #expect(try Credentials.decoded(body: made.body) == credentials)
+    let address = PeerNetwork(of: .local(path: ""))
+    let joined = CallContinuation.joined(credentials.device, token: "t", from: address)
+    #expect(
+      try Credentials.decoded(body: joined.answer(to: .redeemed(credentials.account)).body)
+        == credentials)
+    let revoked = CallContinuation.revoked(credentials.account, credentials.device)
+    #expect(try revoked.answer(to: .done).status == 204)
+  }
+
+  @Test func anAnswerToAnotherQuestionIsOurFault() {
+    #expect(throws: CallContinuation.mismatch) {
+      try CallContinuation.devices.answer(to: .done)
+    }
+    #expect(throws: StoreRefusals.taken) {
+      try CallContinuation.devices.answer(to: .refused(StoreRefusals.taken))
+    }
+  }
+
+  @Test func allLimitsAreNumbers() throws {
+    let members = try JSONValue(parsing: LimitsInForce.encodedBody()).members ?? []
+    #expect(members.count > 15)
+    #expect(members.allSatisfy { ($0.value.int64 ?? 0) > 0 })
+  }
+}

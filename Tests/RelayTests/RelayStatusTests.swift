@@ -1,0 +1,33 @@
+import Changes
+import Testing
+
+@testable import Relay
+
+struct RelayStatusTests {
+  @Test func nodesAddUp() {
+    var left = RelayStatus()
+    left.commits = 3
+    left.count(.badToken)
+    var right = RelayStatus()
+    right.commits = 4
+    right.sockets = 1
+    right.count(.badToken)
+    right.count(.overloaded)
+    let sum = left.adding(right)
+    #expect(sum.commits == 7)
+    #expect(sum.sockets == 1)
+    #expect(sum.refusals.reduce(0, +) == 3)
+    #expect(sum == right.adding(left))
+  }
+
+  @Test func eachMetricHasItsHelpAndType() {
+    let lines = RelayStatus().prometheusText.split(separator: "\n")
+    let names = lines.filter { !$0.hasPrefix("#") }.map { $0.prefix { $0 != " " && $0 != "{" } }
+    for name in names {
+      #expect(lines.contains { $0.hasPrefix("# HELP \(name) ") })
+      #expect(
+        lines.contains("# TYPE \(name) counter") || lines.contains("# TYPE \(name) gauge"))
+      #expect(lines.contains("# TYPE \(name) counter") == name.hasSuffix("_total"))
+    }
+  }
+}

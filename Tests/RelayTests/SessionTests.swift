@@ -1,0 +1,78 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// What guests and sessions ask of the store.
+struct SessionTests {
+  private let session = Session(
+    account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), tokenHash: [3])
+  private var context: CallContext {
+    CallContext(
+      configuration: RelayConfiguration(),
+      secrets: SecretSource { count in (0..<count).map { UInt8($0) } }, wall: 1_000,
+      address: PeerNetwork(of: .local(path: "")))
+  }
+
+  @Test func aBatchIsOfItsOwnAccountAndDevice() {
+    let request = save("r", at: 1, id: batch(1))
+    let commit = session.commit(of: request, wall: 1_000)
+    #expect(commit.account == session.account)
+    #expect(commit.device == session.device)
+    #expect(commit.request == request)
+  }
+
+  @Test func theFutureIsRefusedRecordByRecord() {
+    var request = save("a", at: 6_000, id: batch(1))
+    request.mutations += save("b", at: 6_001, id: batch(1)).mutations
+    request.mutations += save("c", at: Int64.max, id: batch(1)).mutations
+    let tooLarge = Refusal(.recordTooLarge, "Too large.")
+    request.mutations[2].refusal = tooLarge
+    let commit = session.commit(of: request, wall: 1_000)
+    let codes = commit.request.mutations.map { $0.refusal?.code }
+    #expect(codes == [nil, .clockAhead, .recordTooLarge])
+    #expect(commit.request.mutations[1].refusal?.relayTime == 1_000)
+    // A retry a little later is the same batch.
+    #expect(commit.digest == session.commit(of: request, wall: 9_000).digest)
+  }
+
+  @Test func everyQuestionNamesTheAccount() throws {
+    let calls: [SignedCall] = [
+      .listDevices, .record(RecordKey(zone: Name(trusted: "z"), name: Name(trusted: "r"))),
+      .changes(FetchQuery()),
+    ]
+    for call in calls {
+      let step = try session.perform(call, body: [], headers: HTTPHeaders(), in: context)
+      guard case .read(let request, _) = step else {
+        Issue.record("\(call) does not read")
+        continue
+      }
+      switch request {
+      case .devices(let account), .record(let account, _), .changes(let account, _, _, _):
+        #expect(account == session.account)
+      case .authenticate, .newestToken, .accountCount: Issue.record("\(call) reads \(request)")
+      }
+    }
+  }
+
+  @Test func aGuestGetsNothingWithoutTheRightWords() {
+    let description = #""deviceName":"A","platform":"p","appVersion":"1""#
+    let bodies: [(GuestCall, String, RefusalCode)] = [
+      (.createAccount, "{\(description)}", .registrationClosed),
+      (.join, "{\(description)}", .badRequest), (.join, "{}", .badRequest),
+      (.join, "{\"code\":\"x\",\(description)}", .badPairingCode), (.join, "", .badJSON),
+      (.administerAccount, "x", .badJSON),
+      (.administerAccount, "{\"label\":\"\(String(repeating: "x", count: 256))\"}", .badRequest),
+    ]
+    for (call, body, code) in bodies {
+      do {
+        _ = try Guest().perform(call, body: Array(body.utf8), in: context)
+        Issue.record("\(call) took \(body)")
+      } catch {
+        #expect(error.code == code, "\(call) \(body)")
+      }
+    }
+  }
+}
