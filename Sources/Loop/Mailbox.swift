@@ -55,6 +55,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
+  @inlinable
+  package var isEmpty: Bool { state.withLock { $0.messages.isEmpty } }
+
   /// The reader says that it is about to sleep. False, and not asleep, where messages wait.
   @inlinable
   package func fallAsleep() -> Bool {

@@ -38,6 +38,7 @@ public struct GroupSettings<Report: Sendable>: Sendable {
 public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   public typealias Runner = NodeRunner<N>
   public typealias Perform = Runner.Perform
+  public typealias Workplace = Worker<N.Job, N.Outcome, N.Order, N.News>.Workplace
   @usableFromInline typealias JobWorker = Worker<N.Job, N.Outcome, N.Order, N.News>
 
   @usableFromInline
@@ -68,7 +69,15 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   /// `perform` and what it captures belong to that thread alone from here on.
   @inlinable
   public func work(on lane: Lane, _ perform: sending @escaping Perform) throws(SystemFault) {
-    let worker = try JobWorker.start(lane, nodes: mailboxes, perform)
+    try work(on: lane, at: { Workplace(perform: perform) })
+  }
+
+  /// The same, where the thread has more to do than jobs: `makeWorkplace` is called on it.
+  @inlinable
+  public func work(
+    on lane: Lane, at makeWorkplace: sending @escaping () -> Workplace
+  ) throws(SystemFault) {
+    let worker = try JobWorker.start(lane, nodes: mailboxes, makeWorkplace)
     state.withLock { $0.workers[Int(lane.rawValue)] = worker }
   }
 

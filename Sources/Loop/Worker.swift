@@ -13,11 +13,26 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   @usableFromInline let jobs: Mailbox<Assignment<Job>>
   private let thread: LoopThread
 
+  /// What a worker's thread works with; made there, and never seen by another thread.
+  public struct Workplace {
+    @usableFromInline let perform: Perform
+    @usableFromInline let rest: () -> Void
+
+    /// `rest` is called when jobs were done and none wait: for what would only be in their way.
+    @inlinable
+    public init(perform: @escaping Perform, rest: @escaping () -> Void = {}) {
+      self.perform = perform
+      self.rest = rest
+    }
+  }
+
   /// Makes it possible to hand a closure that is not Sendable to the one thread that calls it.
   @usableFromInline
   final class Handover: @unchecked Sendable {
-    @usableFromInline let perform: Perform
-    @usableFromInline init(_ perform: @escaping Perform) { self.perform = perform }
+    @usableFromInline let makeWorkplace: () -> Workplace
+    @usableFromInline init(_ makeWorkplace: @escaping () -> Workplace) {
+      self.makeWorkplace = makeWorkplace
+    }
   }
 
   @usableFromInline
@@ -28,24 +43,24 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
 
   @inlinable
   static func start(
-    _ lane: Lane, nodes: [Mailbox<Mail>], _ perform: sending @escaping Perform
+    _ lane: Lane, nodes: [Mailbox<Mail>], _ makeWorkplace: sending @escaping () -> Workplace
   ) throws(SystemFault) -> Worker {
     let jobs = try Mailbox<Assignment<Job>>(isBlocking: true)
-    let handover = Handover(perform)
+    let handover = Handover(makeWorkplace)
     let thread = try LoopThread("\(lane)") {
-      work(on: jobs, for: nodes, handover.perform)
+      work(on: jobs, for: nodes, at: handover.makeWorkplace())
     }
     return Worker(jobs: jobs, thread: thread)
   }
 
   @inlinable
   static func work(
-    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], _ perform: Perform
+    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: Workplace
   ) {
     var batch: [Assignment<Job>] = []
     var letters = [[Mail]](repeating: [], count: nodes.count)
     while jobs.waitForMessages(into: &batch) {
-      let results = perform(batch, SystemClock.moment())
+      let results = workplace.perform(batch, SystemClock.moment())
       precondition(results.count == batch.count, "a job without an outcome")
       for (assignment, (outcome, news)) in zip(batch, results) {
         // The news first, to all, so that a node never learns of its own job's outcome before what
@@ -57,6 +72,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
       }
       batch.removeAll(keepingCapacity: true)
       for index in letters.indices { nodes[index].post(allOf: &letters[index]) }
+      if jobs.isEmpty { workplace.rest() }
     }
   }
 

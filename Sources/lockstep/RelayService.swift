@@ -84,9 +84,18 @@ struct RelayService {
     of group: NodeGroup<RelayNode>, on store: sending SQLiteZoneStore
   ) throws {
     let reader = try store.makeReader()
-    try group.work(on: .commits) { assignments, moment in
-      StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
-        ($0.outcome, $0.news)
+    let log = log
+    try group.work(on: .commits) {
+      NodeGroup<RelayNode>.Workplace { assignments, moment in
+        StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
+          ($0.outcome, $0.news)
+        }
+      } rest: {
+        do throws(StorageError) {
+          try store.rest()
+        } catch {
+          log.warning("\(error)")
+        }
       }
     }
     try group.work(on: .reads) { assignments, _ in
