@@ -32,9 +32,9 @@ enum LatencyBenchCommand {
     name: "latency",
     summary: "Measures the time from a change on one device to the app on the others.",
     discussion: """
-      Changes fall due at fixed times, and the clock of each starts when it is due: a stall counts. \
-      Every change must arrive at every other device of its account, durable, exactly once. The \
-      exit code is 1 where something is missing or came twice.
+      Changes fall due at fixed times, and the clock of each starts when it is due: a stall \
+      counts. Every change must arrive at every other device of its account, durable, exactly \
+      once. The exit code is 1 where something is missing or came twice.
       """,
     options: [
       relay.entry, relayProcess.entry, accounts.entry, devices.entry, rate.entry, seconds.entry,
