@@ -15,15 +15,26 @@ public struct HTTPCall: Node {
     case over
   }
 
-  private let relay: RelayAddress
+  private let peer: PeerAddress
   private var exchange: HTTPExchange
   private var output = UplinkOutput(firstNumber: 0)
   private var stage = Stage.asking
   private var reports = ActionQueue<NodeAction<Never, HTTPCallReport, Never>>()
 
   public init(_ call: HTTPCallRequest, to relay: RelayAddress, at moment: Moment) {
-    self.relay = relay
-    exchange = HTTPExchange(to: relay)
+    self.init(call, to: relay.peer, authority: relay.authority, at: moment)
+  }
+
+  /// To the relay's control door on this machine.
+  public init(_ call: HTTPCallRequest, toSocket path: String, at moment: Moment) {
+    self.init(call, to: .local(path: path), authority: "localhost", at: moment)
+  }
+
+  private init(
+    _ call: HTTPCallRequest, to peer: PeerAddress, authority: String, at moment: Moment
+  ) {
+    self.peer = peer
+    exchange = HTTPExchange(authority: authority)
     exchange.ask(
       HTTPExchange.Request(
         method: call.method, target: RequestTarget(path: call.path), token: call.token,
@@ -50,7 +61,7 @@ public struct HTTPCall: Node {
 
   public mutating func nextAction() -> NodeAction<Never, HTTPCallReport, Never>? {
     switch output.nextAction() {
-    case .open(let id): .open(id, relay.peer)
+    case .open(let id): .open(id, peer)
     case .send(let id, let bytes): .send(id, bytes)
     case .close(let id, let manner): .close(id, manner)
     case nil: reports.popFirst()
@@ -66,10 +77,8 @@ public struct HTTPCall: Node {
     switch result {
     case .answered(let status, _, let body, _):
       reports.append(.report(.answered(status: status, body: body)))
-    case .unreachable(let reason):
-      reports.append(.report(.failed(reason: "\(relay.url) cannot be reached: \(reason)")))
-    case .unanswered(let reason):
-      reports.append(.report(.failed(reason: "no answer from \(relay.url): \(reason)")))
+    case .unreachable(let reason): reports.append(.report(.unreachable(reason: reason)))
+    case .unanswered(let reason): reports.append(.report(.unanswered(reason: reason)))
     }
   }
 }
@@ -97,6 +106,9 @@ public struct HTTPCallRequest: Hashable, Sendable {
 public enum HTTPCallReport: Hashable, Sendable {
   /// Any status; problems are in the body (`Refusal.decoded(problem:status:)`).
   case answered(status: Int, body: [UInt8])
-  /// The relay could not be reached, did not answer in time, or does not speak HTTP.
-  case failed(reason: String)
+  /// Nobody was there: nothing was asked.
+  case unreachable(reason: String)
+  /// The relay may have done what it was asked, or not: it did not answer in time, or what answered
+  /// does not speak HTTP.
+  case unanswered(reason: String)
 }

@@ -49,7 +49,10 @@ struct HTTPExchange {
   private(set) var id: ConnectionID?
   private(set) var deadline: Instant?
 
-  init(to relay: RelayAddress) { authority = relay.authority }
+  init(to relay: RelayAddress) { self.init(authority: relay.authority) }
+
+  /// `authority`: what the `Host` field says.
+  init(authority: String) { self.authority = authority }
 
   var isBusy: Bool {
     switch stage {

@@ -6,7 +6,7 @@ import Storage
 enum CallContinuation: Sendable {
   case account(Credentials)
   case joined(DeviceID, token: String, from: PeerNetwork)
-  case administered(AccountID, PairingOffer)
+  case administered(AccountOffer)
   case pairing(PairingOffer)
   case devices
   /// The device is read next, to be shown with its new name.
@@ -29,12 +29,8 @@ extension CallContinuation {
     case (.joined(let device, let token, _), .redeemed(let account)):
       let credentials = Credentials(account: account, device: device, token: token)
       return Answer(status: 201, json: credentials.encodedBody())
-    case (.administered(let account, let offer), .done):
-      let body: JSONValue = [
-        "accountID": .string(account.text), "code": .string(offer.code),
-        "expiresAt": JSONValue(integerLiteral: offer.expiresAt),
-      ]
-      return Answer(status: 201, json: body.serialized())
+    case (.administered(let offer), .done):
+      return Answer(status: 201, json: offer.encodedBody())
     case (.pairing(let offer), .done):
       return Answer(status: 201, json: offer.encodedBody())
     case (.revoked, .done):

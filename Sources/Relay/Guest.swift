@@ -50,7 +50,7 @@ struct Guest: Sendable {
     let credentials = Credentials(account: account, device: device.id, token: token)
     return .commit(
       .createAccount(
-        account, generation: Guest.generation(context.secrets), label: "", device: device,
+        account, generation: AccountOffer.newGeneration(context.secrets), label: "", device: device,
         pairing: nil),
       .account(credentials))
   }
@@ -76,16 +76,9 @@ struct Guest: Sendable {
     } catch {
       throw Refusal(.badJSON, "The body must be a JSON object with a `label`.")
     }
-    guard label.utf8.count <= Limits.descriptionBytes else {
-      throw Refusal(.badRequest, "`label` may have at most \(Limits.descriptionBytes) bytes.")
-    }
-    let account = AccountID(rawValue: context.secrets.word())
-    let (pairing, offer) = Guest.newPairing(context)
-    return .commit(
-      .createAccount(
-        account, generation: Guest.generation(context.secrets), label: label, device: nil,
-        pairing: pairing),
-      .administered(account, offer))
+    let (offer, request) = try AccountOffer.make(
+      label: label, secrets: context.secrets, wall: context.wall)
+    return .commit(request, .administered(offer))
   }
 
   private static func newDevice(
@@ -96,18 +89,5 @@ struct Guest: Sendable {
       id: DeviceID(rawValue: secrets.word()), description: description,
       tokenHash: DeviceToken.hash(token))
     return (device, token)
-  }
-
-  static func newPairing(_ context: CallContext) -> (NewPairing, PairingOffer) {
-    let code = PairingCode(from: context.secrets)
-    let expiresAt = context.wall + Limits.pairingMilliseconds
-    return (
-      NewPairing(codeHash: code.hash, expiresAt: expiresAt),
-      PairingOffer(code: code.text, expiresAt: expiresAt)
-    )
-  }
-
-  private static func generation(_ secrets: SecretSource) -> UInt32 {
-    UInt32(truncatingIfNeeded: secrets.word())
   }
 }

@@ -1,5 +1,7 @@
 import Changes
 import Digest
+import Link
+import Storage
 
 /// The code that lets one device into an account: 60 random bits, shown as three groups that can be
 /// read aloud and typed.
@@ -38,6 +40,16 @@ struct PairingCode: Hashable, Sendable {
       symbols.allSatisfy(PairingCode.alphabet.contains)
     else { return nil }
     self.symbols = symbols
+  }
+
+  /// A new code, as the store keeps it and as a person gets it. `wall` is relay time.
+  static func issue(from secrets: SecretSource, wall: Int64) -> (NewPairing, PairingOffer) {
+    let code = PairingCode(from: secrets)
+    let expiresAt = wall + Limits.pairingMilliseconds
+    return (
+      NewPairing(codeHash: code.hash, expiresAt: expiresAt),
+      PairingOffer(code: code.text, expiresAt: expiresAt)
+    )
   }
 
   /// `XXXX-XXXX-XXXX`.

@@ -132,8 +132,8 @@ extension RelayNode {
     switch (continuation, result) {
     case (.account(let credentials), .success):
       actions.append(.report(.accountMade(credentials.account)))
-    case (.administered(let account, _), .success):
-      actions.append(.report(.accountMade(account)))
+    case (.administered(let offer), .success):
+      actions.append(.report(.accountMade(offer.account)))
     case (.joined(let device, _, _), .success(.redeemed(let account))):
       actions.append(.report(.deviceJoined(account, device)))
     case (.revoked(let account, let device), .success):

@@ -18,7 +18,7 @@ struct Session: Hashable, Sendable {
   ) throws(Refusal) -> CallStep {
     switch call {
     case .issuePairing:
-      let (pairing, offer) = Guest.newPairing(context)
+      let (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
       return .commit(.issuePairing(account, pairing), .pairing(offer))
     case .listDevices:
       return .read(.devices(account), .devices)

@@ -13,7 +13,8 @@ package enum Lockstep {
       each device keeps working without it and catches up.
       """,
     subcommands: [
-      RelayCommand.command, AgentCommand.command, BenchCommand.command, ResolveCommand.command,
+      RelayCommand.command, AccountCommand.command, AgentCommand.command, BenchCommand.command,
+      ResolveCommand.command,
     ])
 
   /// `words`: what stands behind the program's name. Faults go to standard error, each with its

@@ -11,6 +11,20 @@ struct RelayCall {
   /// The body of a response with a status of 200 to 299. Anything else is a failure with the
   /// relay's own words.
   func perform(_ request: HTTPCallRequest) throws(CommandFailure) -> [UInt8] {
+    let report = try Self.outcome(of: HTTPCall(request, to: relay, at: SystemClock.moment()))
+    switch report {
+    case .answered(let status, let body): return try Self.body(body, status: status)
+    case .unreachable(let reason):
+      throw CommandFailure(
+        "the relay at \(relay.url) cannot be reached: \(reason); is it running, and is that its "
+          + "address?")
+    case .unanswered(let reason):
+      throw CommandFailure("the relay at \(relay.url) gave no answer: \(reason); try again")
+    }
+  }
+
+  /// Runs one call on a loop of its own until it has ended.
+  static func outcome(of call: sending HTTPCall) throws(CommandFailure) -> HTTPCallReport {
     let outcome = Mutex<HTTPCallReport?>(nil)
     do throws(SystemFault) {
       var settings = GroupSettings<HTTPCallReport> { _, report in
@@ -18,21 +32,18 @@ struct RelayCall {
       }
       settings.isLastReport = { _ in true }
       let group = try NodeGroup<HTTPCall>(count: 1, settings)
-      try group.add(HTTPCall(request, to: relay, at: SystemClock.moment()))
+      try group.add(call)
       _ = try group.run()
     } catch {
       throw CommandFailure("\(error)")
     }
-    switch outcome.withLock({ $0 }) {
-    case .answered(let status, let body) where (200..<300).contains(status): return body
-    case .answered(let status, let body):
-      throw CommandFailure(Refusal.decoded(problem: body, status: status).detail)
-    case .failed(let reason):
-      throw CommandFailure(
-        "the relay at \(relay.url) cannot be reached: \(reason); is it running, and is that its "
-          + "address?")
-    case nil: throw CommandFailure("the relay at \(relay.url) gave no answer")
-    }
+    return outcome.withLock { $0 } ?? .unanswered(reason: "the call was interrupted")
+  }
+
+  /// The body of a response that says that it went well; otherwise the relay's own words.
+  static func body(_ body: [UInt8], status: Int) throws(CommandFailure) -> [UInt8] {
+    if (200..<300).contains(status) { return body }
+    throw CommandFailure(Refusal.decoded(problem: body, status: status).detail)
   }
 }
 

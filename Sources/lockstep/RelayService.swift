@@ -17,7 +17,9 @@ struct RelayService {
   var log: Log
 
   /// Where the relay in that store takes the orders of its owner.
-  static func controlSocket(inStore store: String) -> String { store + "/admin.sock" }
+  static func controlSocket(inStore store: String) -> String {
+    SocketPath.of("admin.sock", in: store)
+  }
 
   /// Runs until a signal ends it. Throws where it cannot begin.
   func run() throws(CommandFailure) {
@@ -25,7 +27,7 @@ struct RelayService {
       // Before any thread: they inherit that the two signals are held back.
       let signals = try Signals()
       raiseDescriptorLimit()
-      let store = try SQLiteZoneStore(directory: store)
+      let store = try openStore()
       let accounts = try accountCount(of: store)
       let front = try Listener.open(listen, door: .front, count: loops)
       let admin = try adminListen.map { address throws(ListenFault) in
@@ -58,6 +60,20 @@ struct RelayService {
     } catch {
       throw CommandFailure("\(error)")
     }
+  }
+
+  /// A relay before this one may just be ending, or `lockstep account create` be at work: a store in
+  /// use is asked for again for a second.
+  private func openStore() throws(StorageError) -> SQLiteZoneStore {
+    for _ in 0..<20 {
+      do throws(StorageError) {
+        return try SQLiteZoneStore(directory: store)
+      } catch {
+        guard case .inUse = error else { throw error }
+      }
+      usleep(50_000)
+    }
+    return try SQLiteZoneStore(directory: store)
   }
 
   private var settings: GroupSettings<RelayReport> {

@@ -13,14 +13,7 @@ struct HomeFolder: Sendable {
 
   var exists: Bool { access(path + "/replica.sqlite", F_OK) == 0 }
 
-  /// A socket's path may have 107 bytes at most. A home whose name is longer is reached through a
-  /// descriptor of its folder, which stays open as long as this process lives.
-  var socket: String {
-    let plain = path + "/agent.sock"
-    guard plain.utf8.count > 100 else { return plain }
-    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    return folder < 0 ? plain : "/proc/self/fd/\(folder)/agent.sock"
-  }
+  var socket: String { SocketPath.of("agent.sock", in: path) }
 
   /// Locks the home, and makes the folder where there is none; nil where another process holds it.
   func lock() throws(CommandFailure) -> DirectoryLock? {

@@ -1,0 +1,55 @@
+import Changes
+import Link
+import Storage
+
+/// A new account that has no device yet, and the code that lets its first one in: what a relay's
+/// owner makes for a person, through the running relay or, where none runs, in its store.
+package struct AccountOffer: Hashable, Sendable {
+  package let account: AccountID
+  package let pairing: PairingOffer
+
+  /// Draws account and code, and says what to commit for them; only then does the offer stand.
+  ///
+  /// `label` is what the owner calls the account, at most `Limits.descriptionBytes`; `wall` is relay
+  /// time. Throws where the label is too long.
+  package static func make(
+    label: String, secrets: SecretSource, wall: Int64
+  ) throws(Refusal) -> (AccountOffer, CommitRequest) {
+    guard label.utf8.count <= Limits.descriptionBytes else {
+      throw Refusal(.badRequest, "An account's label may have at most \(Limits.descriptionBytes) bytes.")
+    }
+    let account = AccountID(rawValue: secrets.word())
+    let (pairing, offer) = PairingCode.issue(from: secrets, wall: wall)
+    let request = CommitRequest.createAccount(
+      account, generation: newGeneration(secrets), label: label, device: nil, pairing: pairing)
+    return (AccountOffer(account: account, pairing: offer), request)
+  }
+
+  static func newGeneration(_ secrets: SecretSource) -> UInt32 {
+    UInt32(truncatingIfNeeded: secrets.word())
+  }
+
+  /// The answer to `POST /v1/admin/accounts`.
+  package func encodedBody() -> [UInt8] {
+    let body: JSONValue = [
+      "accountID": .string(account.text), "code": .string(pairing.code),
+      "expiresAt": JSONValue(integerLiteral: pairing.expiresAt),
+    ]
+    return body.serialized()
+  }
+
+  /// Throws `badMessage` or `badJSON` where `body` is no such answer.
+  package static func decoded(body: [UInt8]) throws(Refusal) -> AccountOffer {
+    let pairing = try PairingOffer.decoded(body: body)
+    var account: AccountID?
+    do throws(JSONFault) {
+      account = try JSONValue(parsing: body)["accountID"]?.string.flatMap(AccountID.init(text:))
+    } catch {
+      throw Refusal(.badJSON, "The body is not JSON.")
+    }
+    guard let account else {
+      throw Refusal(.badMessage, "`accountID` must be an account's id.")
+    }
+    return AccountOffer(account: account, pairing: pairing)
+  }
+}
