@@ -5,7 +5,8 @@ import Tools
 /// `lockstep bench`: measures.
 enum BenchCommand {
   static let command = Command(
-    name: "bench", summary: "Measures a relay.", subcommands: [LatencyBenchCommand.command])
+    name: "bench", summary: "Measures a relay, and the loop that it runs on.",
+    subcommands: [LatencyBenchCommand.command, SeamBenchCommand.command])
 }
 
 /// `lockstep bench latency`: from a press on one device to the screen of another.

@@ -8,15 +8,18 @@ public struct BenchTable: Sendable {
   public var commits: LatencyHistogram
   /// What the relay's process spent while the bench ran; nil where it could not be read.
   public var relayProcessorMicroseconds: Int64?
+  /// What the loop itself spends on a delivery, without sockets; nil where it cannot be counted.
+  public var seamInstructions: Int64?
 
   public init(
     plan: BenchPlan, result: BenchResult, commits: LatencyHistogram,
-    relayProcessorMicroseconds: Int64?
+    relayProcessorMicroseconds: Int64?, seamInstructions: Int64?
   ) {
     self.plan = plan
     self.result = result
     self.commits = commits
     self.relayProcessorMicroseconds = relayProcessorMicroseconds
+    self.seamInstructions = seamInstructions
   }
 
   private var processorPerDelivery: Int64? {
@@ -27,6 +30,8 @@ public struct BenchTable: Sendable {
 
   /// From a press on one device to the screen of another: what the product promises.
   private static let promiseMilliseconds: Int64 = 5_000
+  /// What the loop may spend on a delivery, in user instructions.
+  public static let seamInstructionsMost: Int64 = 700
   /// The last resort's own bound: a poll interval and a second.
   private static let pollMilliseconds: Int64 = 31_000
 
@@ -48,6 +53,9 @@ public struct BenchTable: Sendable {
       JSONMember(
         "relayCpuUsPerDelivery",
         processorPerDelivery.map { .number(JSONNumber(thousandths: $0)) } ?? .null),
+      JSONMember(
+        "seamInstructionsPerDelivery",
+        seamInstructions.map { .number(JSONNumber($0)) } ?? .null),
       JSONMember("transport", .string(plan.transport.rawValue)),
       JSONMember("accounts", .number(JSONNumber(Int64(plan.accounts)))),
       JSONMember("devices", .number(JSONNumber(Int64(plan.devices)))),
@@ -82,6 +90,13 @@ public struct BenchTable: Sendable {
       row("duplicated", "\(result.duplicated)", "0 \(result.duplicated == 0 ? "met" : "MISSED")"))
     let processor = processorPerDelivery.map { Self.decimal(thousandths: $0) + " µs" } ?? "unknown"
     lines.append(row("relay's CPU a delivery", processor, ""))
+    if let seamInstructions {
+      let most = Self.seamInstructionsMost
+      lines.append(
+        row(
+          "seam's own cost a delivery", "\(seamInstructions) instr.",
+          "≤ \(most) \(seamInstructions <= most ? "met" : "MISSED")"))
+    }
     lines += ["", "Each row counts the deliveries up to that latency:"] + chart
     lines += result.failures.prefix(5).map { "Failed: \($0)" }
     return lines.joined(separator: "\n")

@@ -43,7 +43,17 @@ struct LatencyBench {
     var spent: Int64?
     if let before, let after { spent = (after - before) / 1_000 }
     return BenchTable(
-      plan: plan, result: result, commits: probe.finish(), relayProcessorMicroseconds: spent)
+      plan: plan, result: result, commits: probe.finish(), relayProcessorMicroseconds: spent,
+      seamInstructions: try seamInstructions())
+  }
+
+  /// nil where this machine lets no program count them.
+  private func seamInstructions() throws(CommandFailure) -> Int64? {
+    do throws(SystemFault) {
+      return try SeamCost.measure().instructions
+    } catch {
+      throw CommandFailure("\(error)")
+    }
   }
 
   private func measure(_ stores: sending [MemoryReplicaStore]) throws(CommandFailure) -> BenchResult

@@ -1,0 +1,62 @@
+import Changes
+import Loop
+import Tools
+
+/// `lockstep bench seam`: what the loop costs a delivery, without sockets, store or network.
+enum SeamBenchCommand {
+  static let changes = CommandOption.defaulted(
+    "changes", .integer(1...100_000_000), default: "20000",
+    "Changes that come in; each is delivered to \(SeamCost.receivers) receivers.")
+  static let burst = CommandOption.defaulted(
+    "burst", .integer(1...1_000), default: "1",
+    "Changes that come in before all is written; 1 is the dearest.")
+  static let json = CommandOption.flag("json", "Print one JSON object.")
+
+  static let command = Command(
+    name: "seam",
+    summary: "Counts the instructions that the loop itself spends on a delivery.",
+    discussion: """
+      They are counted by the processor, in user mode, which repeats on a busy machine where times \
+      do not. Not every machine lets programs read that counter; scripts/seam-cost counts the same \
+      with valgrind.
+      """,
+    options: [changes.entry, burst.entry, json.entry]
+  ) { arguments throws(CommandFailure) in
+    let burst = arguments[burst]
+    let figure: SeamCost.Figure
+    do throws(SystemFault) {
+      figure = try SeamCost.measure(
+        changesATurn: burst, turns: max(1, arguments[changes] / burst))
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+    return try AgentCommand.printed(
+      arguments[json] ? text(asJSON: figure) : text(of: figure))
+  }
+
+  private static func text(asJSON figure: SeamCost.Figure) -> String {
+    let count = figure.instructions.map { JSONValue(integerLiteral: $0) } ?? .null
+    return JSONValue.object([JSONMember("instructionsPerDelivery", count)]).text
+  }
+
+  private static func text(of figure: SeamCost.Figure) -> String {
+    switch figure {
+    case .instructionsPerDelivery:
+      "\(figure.instructions ?? 0) instructions a delivery; the goal is at most "
+        + "\(BenchTable.seamInstructionsMost)"
+    case .notSupported(let fault):
+      "this machine lets no program count instructions (\(fault)); scripts/seam-cost counts them "
+        + "with valgrind"
+    }
+  }
+}
+
+extension SeamCost.Figure {
+  /// A delivery, rounded; nil where they could not be counted.
+  var instructions: Int64? {
+    switch self {
+    case .instructionsPerDelivery(let count): Int64(count.rounded())
+    case .notSupported: nil
+    }
+  }
+}
