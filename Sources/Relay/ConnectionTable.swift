@@ -20,8 +20,8 @@ struct ConnectionTable: Sendable {
   func isTaken(_ slot: Slot) -> Bool { isTaken[slot] }
 
   subscript(slot: Slot) -> Connection {
-    _read { yield slots[slot] }
-    _modify { yield &slots[slot] }
+    @inline(__always) _read { yield slots[slot] }
+    @inline(__always) _modify { yield &slots[slot] }
   }
 
   mutating func insert(_ connection: Connection) -> Slot {

@@ -27,38 +27,38 @@ extension RelayNode {
   // MARK: sockets
 
   private mutating func tellSockets(_ sockets: [Hub.Slot], _ change: AccountChange) {
-    let isMine = change.origin.node == configuration.node
+    let own = change.origin.node == configuration.node ? change.origin.connection : nil
+    let frame = change.frame ?? []
+    let limit = configuration.sendQueueBytes
     var pushed: [ConnectionID] = []
+    pushed.reserveCapacity(sockets.count)
     var hinted: [ConnectionID] = []
     var behind: [Hub.Slot] = []
-    let frame = change.frame ?? []
-    let hint = WebSocketFrame.text(RelayMessage.changed(token: change.token).encoded())
     for slot in sockets {
-      let id = connections[slot].id
-      let isClogged = isClogged(slot)
-      let isCrowded = connections[slot].queue.isCrowded(
-        limit: configuration.sendQueueBytes, at: moment.instant)
-      let push =
-        connections[slot].socket?.chain.heard(
-          since: change.since, token: change.token,
-          isOwn: isMine && change.origin.connection == id,
-          canPush: !frame.isEmpty && !isCrowded, isClogged: isClogged) ?? .nothing
+      // One access: this is what every delivery costs.
+      let (id, push) = connections[slot].hear(
+        change, own: own, frameBytes: frame.count, limit: limit, at: moment.instant)
       switch push {
       case .nothing: break
-      case .push:
-        pushed.append(id)
-        connections[slot].queue.add(frame.count, at: moment.instant)
-      case .hint:
-        hinted.append(id)
-        connections[slot].queue.add(hint.count, at: moment.instant)
+      case .push: pushed.append(id)
+      case .hint: hinted.append(id)
       case .read: behind.append(slot)
       }
     }
-    if !pushed.isEmpty { actions.append(.multicast(frame, pushed)) }
-    if !hinted.isEmpty { actions.append(.multicast(hint, hinted)) }
     status.pushes += pushed.count
     status.hints += hinted.count
+    if !pushed.isEmpty { actions.append(.multicast(frame, pushed)) }
+    if !hinted.isEmpty { sendHints(to: hinted, change.token) }
     for slot in behind { readPage(slot) }
+  }
+
+  private mutating func sendHints(to ids: [ConnectionID], _ token: ChangeToken) {
+    let hint = WebSocketFrame.text(RelayMessage.changed(token: token).encoded())
+    for id in ids {
+      guard let slot = connections.slot(of: id) else { continue }
+      connections[slot].queue.add(hint.count, at: moment.instant)
+    }
+    actions.append(.multicast(hint, ids))
   }
 
   // MARK: long-polls
@@ -153,5 +153,21 @@ extension RelayNode {
     else { return }
     let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
     answer(slot, Answer(status: 200, json: page.encodedBody()))
+  }
+}
+
+extension Connection {
+  /// What a socket is told of a commit. `own`: the connection that asked for it. `frameBytes`: of
+  /// the push, 0 where it is too large to be one. `limit`: bytes that may wait.
+  fileprivate mutating func hear(
+    _ change: borrowing AccountChange, own: ConnectionID?, frameBytes: Int, limit: Int,
+    at now: Instant
+  ) -> (ConnectionID, CursorChain.Push) {
+    let canPush = frameBytes > 0 && !queue.isCrowded(limit: limit, at: now)
+    let push = socket?.chain.heard(
+      since: change.since, token: change.token, isOwn: own == id, canPush: canPush,
+      isClogged: queue.isClogged(limit: limit))
+    if push == .push { queue.add(frameBytes, at: now) }
+    return (id, push ?? .nothing)
   }
 }
