@@ -55,7 +55,9 @@ struct ReplicaState {
       if !job.clock.isMeasured { job.clock.offset = assumedOffset }
       let result = try run(job)
       var batch: SaveRequest?
-      if let offer = job.offer, identity != nil { batch = try takeBatch(offer, job.clock) }
+      if let offer = job.offer, identity != nil, !result.showsWrongClock {
+        batch = try takeBatch(offer, job.clock)
+      }
       let changed = try commit()
       return outcome(.success(result), changed: changed, batch: batch)
     } catch {

@@ -68,6 +68,13 @@ enum ReplicaResult: Sendable {
   case done
 }
 
+extension ReplicaResult {
+  /// Stamps made by the job's clock would be refused.
+  var showsWrongClock: Bool {
+    if case .applied(let applied) = self { applied.clockAhead } else { false }
+  }
+}
+
 /// What stands in a home.
 struct LoadedHome: Hashable, Sendable {
   var identity: HomeIdentity?

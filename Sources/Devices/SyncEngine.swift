@@ -262,7 +262,7 @@ struct SyncEngine {
     guard offered, transport != nil else { return }
     guard let batch else {
       // It was not frozen because its stamps could not be trusted after all.
-      if hasSendable { measureAgain() }
+      if hasSendable, isClockTrusted { measureAgain() }
       return
     }
     saving = batch
@@ -324,14 +324,17 @@ struct SyncEngine {
     arrivals = []
     arrivalBytes = 0
     applications += 1
-    return .apply(list, takeOffer())
+    // What is frozen may be answered by this very job, so only a new batch is offered.
+    return .apply(list, canOfferNew ? takeOffer() : nil)
   }
+
+  private var canOfferNew: Bool { !mustFetch && !isFetching && position.cursor != nil }
 
   private var canOffer: Bool {
     guard transport != nil, !isPaused, isClockTrusted, saving == nil, !isOffering else {
       return false
     }
-    return outbox.frozen != nil || (!mustFetch && !isFetching && position.cursor != nil)
+    return outbox.frozen != nil || canOfferNew
   }
 
   private mutating func refuse(_ id: BatchID, _ refusal: Refusal) {
