@@ -26,7 +26,7 @@ extension StorageError: CustomStringConvertible {
     case .diskFull(let path):
       "no space is left for the store \(path); free some, then try again"
     case .failed(let path, let operation, let detail):
-      "the store \(path) failed to \(operation): \(detail)"
+      "the store \(path) failed to \(operation): \(detail); check that place, or name another"
     }
   }
 }
