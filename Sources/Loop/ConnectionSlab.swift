@@ -80,9 +80,13 @@ struct ConnectionSlab: ~Copyable {
   mutating func free(_ slot: Int) {
     let connection = connections + slot
     precondition(!connection.pointee.isKnown && connection.pointee.output.unsent == 0)
-    let generation = connection.pointee.generation + 1
-    connection.pointee = SocketConnection()
-    connection.pointee.generation = generation
+    var next = SocketConnection()
+    next.generation = connection.pointee.generation + 1
+    // The list of those to flush runs through its members, gone or not.
+    next.isDirty = connection.pointee.isDirty
+    next.nextDirty = connection.pointee.nextDirty
+    let generation = next.generation
+    connection.pointee = next
     usedCount -= 1
     // A slot whose numbers are used up rests for ever: a name is never used twice.
     if generation < Poller.Registration.generationLimit { freeSlots.append(Int32(slot)) }

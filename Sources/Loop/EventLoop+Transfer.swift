@@ -31,34 +31,40 @@ extension EventLoop {
     let connection = slab[slot]
     if connection.pointee.isDirty { return }
     connection.pointee.isDirty = true
-    dirty.append(Int32(slot))
+    connection.pointee.nextDirty = -1
+    if lastDirty < 0 {
+      firstDirty = Int32(slot)
+    } else {
+      slab[Int(lastDirty)].pointee.nextDirty = Int32(slot)
+    }
+    lastDirty = Int32(slot)
   }
 
   @usableFromInline
-  var isDirty: Bool { !dirty.isEmpty }
+  var isDirty: Bool { firstDirty >= 0 }
 
   /// Writes what has been queued since the last flush. Of a connection that cannot take it all,
   /// `next` tells `drained` with what is left.
   @usableFromInline
   mutating func flush() {
-    for index in 0..<dirty.count {
-      let slot = Int(dirty[index])
+    while firstDirty >= 0 {
+      let slot = Int(firstDirty)
       let connection = slab[slot]
-      // The slot may have been freed, and even taken again, since it was marked.
-      guard connection.pointee.isDirty else { continue }
+      firstDirty = connection.pointee.nextDirty
+      if firstDirty < 0 { lastDirty = -1 }
       connection.pointee.isDirty = false
+      guard !connection.pointee.isBlocked else { continue }
       switch connection.pointee.stage {
-      case .open where !connection.pointee.isBlocked:
+      case .open:
         write(slot)
         if connection.pointee.isBlocked { tell(slot, .drained) }
-      case .closing where !connection.pointee.isBlocked:
+      case .closing:
         write(slot)
         if connection.pointee.isBlocked { limitStall(slot) }
-      case .free, .lookingUp, .connecting, .open, .ended, .closing, .lingering:
+      case .free, .lookingUp, .connecting, .ended, .lingering:
         break
       }
     }
-    dirty.removeAll(keepingCapacity: true)
   }
 
   /// The kernel has room again for a connection that it had refused bytes of.
@@ -97,7 +103,7 @@ extension EventLoop {
     }
     if connection.pointee.stage == .closing, connection.pointee.output.unsent == 0 {
       linger(slot)
-    } else {
+    } else if connection.pointee.isBlocked || connection.pointee.interest.contains(.writing) {
       updateInterest(slot)
     }
   }

@@ -37,8 +37,9 @@ struct EventLoop: ~Copyable {
   let poller: Poller
   var slab = ConnectionSlab()
   var frames = FrameStore()
-  /// Slots with frames that are new since the last flush.
-  var dirty: [Int32] = []
+  /// The list of slots with frames that are new since the last flush.
+  var firstDirty: Int32 = -1
+  var lastDirty: Int32 = -1
   var incidents = ActionQueue<Incident>()
   var listeners: [Listener] = []
   /// Places of listeners that are not heard any more.

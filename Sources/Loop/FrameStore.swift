@@ -7,41 +7,55 @@ import Glibc
 struct FrameStore: ~Copyable {
   private struct Entry {
     var frame: [UInt8]
-    var next: Int32
+    /// The frame's bytes. An array that is kept and not written to keeps its elements in place.
+    var bytes: UnsafeRawBufferPointer
   }
 
+  /// Initialised where the entry is in a list.
   private var entries: UnsafeMutablePointer<Entry>
+  /// The next entry of the list, or `none`. Of a free entry: `freeMark` less the number of the next
+  /// free one, which is below `none`.
+  private var links: UnsafeMutablePointer<Int32>
   private var capacity: Int
-  private var firstFree: Int32 = -1
-  /// Entries from here on have never been used. Free ones hold an empty frame, which owns nothing.
+  private var firstFree = Self.none
+  /// Entries from here on have never been in a list.
   private var used = 0
+
+  fileprivate static let none: Int32 = -1
+  private static let freeMark: Int32 = -3
 
   init() {
     capacity = 64
     entries = .allocate(capacity: capacity)
+    links = .allocate(capacity: capacity)
   }
 
   deinit {
-    entries.deinitialize(count: used)
+    for index in 0..<used where links[index] >= Self.none {
+      (entries + index).deinitialize(count: 1)
+    }
     entries.deallocate()
+    links.deallocate()
   }
 
+  @inline(__always)
   mutating func append(_ frame: [UInt8], to list: inout FrameList) {
-    let index = takeEntry(frame)
+    let index = takeEntry()
+    (entries + Int(index)).initialize(
+      to: Entry(frame: frame, bytes: frame.withUnsafeBytes { $0 }))
+    links[Int(index)] = Self.none
     if list.last < 0 {
       list.first = index
     } else {
-      entries[Int(list.last)].next = index
+      links[Int(list.last)] = index
     }
     list.last = index
     list.unsent += frame.count
   }
 
   /// Points at most `limit` vectors at the bytes that leave next; returns how many, and how many
-  /// bytes they have.
-  ///
-  /// The pointers stay good while the frames stand in the list: an array that is not written to
-  /// keeps its elements in place.
+  /// bytes they have. The pointers are good while the frames stand in the list.
+  @inline(__always)
   func gather(_ list: FrameList, into vectors: UnsafeMutablePointer<iovec>, limit: Int)
     -> (vectors: Int, bytes: Int)
   {
@@ -50,77 +64,81 @@ struct FrameStore: ~Copyable {
     var skipped = list.sentOfFirst
     var index = list.first
     while index >= 0, count < limit {
-      let entry = entries + Int(index)
-      entry.pointee.frame.withUnsafeBytes { buffer in
-        let rest = buffer.count - skipped
-        vectors[count].iov_base = UnsafeMutableRawPointer(
-          mutating: buffer.baseAddress.map { $0 + skipped })
-        vectors[count].iov_len = rest
-        bytes += rest
-      }
+      let frame = entries[Int(index)].bytes
+      guard let start = frame.baseAddress else { break }
+      vectors[count].iov_base = UnsafeMutableRawPointer(mutating: start + skipped)
+      vectors[count].iov_len = frame.count - skipped
+      bytes += frame.count - skipped
       skipped = 0
       count += 1
-      index = entry.pointee.next
+      index = links[Int(index)]
     }
     return (count, bytes)
   }
 
   /// The first `count` bytes of the list have left.
+  @inline(__always)
   mutating func drop(_ count: Int, from list: inout FrameList) {
+    if count == list.unsent { return dropAll(from: &list) }
     list.unsent -= count
     var left = count + list.sentOfFirst
     while list.first >= 0 {
-      let size = entries[Int(list.first)].frame.count
+      let size = entries[Int(list.first)].bytes.count
       if left < size { break }
       left -= size
-      freeFirst(of: &list)
+      list.first = free(list.first)
     }
     list.sentOfFirst = left
   }
 
+  @inline(__always)
   mutating func dropAll(from list: inout FrameList) {
-    while list.first >= 0 { freeFirst(of: &list) }
+    var index = list.first
+    while index >= 0 { index = free(index) }
     list = FrameList()
   }
 
-  private mutating func freeFirst(of list: inout FrameList) {
-    let index = list.first
-    let entry = entries + Int(index)
-    list.first = entry.pointee.next
-    if list.first < 0 { list.last = -1 }
-    entry.pointee.frame = []
-    entry.pointee.next = firstFree
+  /// The entry that came after it.
+  @inline(__always)
+  private mutating func free(_ index: Int32) -> Int32 {
+    let next = links[Int(index)]
+    _ = (entries + Int(index)).move()
+    links[Int(index)] = Self.freeMark - firstFree
     firstFree = index
+    return next
   }
 
-  private mutating func takeEntry(_ frame: [UInt8]) -> Int32 {
-    if firstFree >= 0 {
-      let index = firstFree
-      let entry = entries + Int(index)
-      firstFree = entry.pointee.next
-      entry.pointee.frame = frame
-      entry.pointee.next = -1
+  @inline(__always)
+  private mutating func takeEntry() -> Int32 {
+    let index = firstFree
+    if index >= 0 {
+      firstFree = Self.freeMark - links[Int(index)]
       return index
     }
     if used == capacity { grow() }
-    (entries + used).initialize(to: Entry(frame: frame, next: -1))
     used += 1
     return Int32(used - 1)
   }
 
+  /// Called when no entry is free: all are initialised.
+  @inline(never)
   private mutating func grow() {
-    let larger = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
-    larger.moveInitialize(from: entries, count: used)
+    let moreEntries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
+    moreEntries.moveInitialize(from: entries, count: capacity)
     entries.deallocate()
-    entries = larger
+    entries = moreEntries
+    let moreLinks = UnsafeMutablePointer<Int32>.allocate(capacity: capacity * 2)
+    moreLinks.moveInitialize(from: links, count: capacity)
+    links.deallocate()
+    links = moreLinks
     capacity *= 2
   }
 }
 
 /// One connection's frames: a list in the loop's `FrameStore`.
 struct FrameList {
-  fileprivate(set) var first: Int32 = -1
-  fileprivate(set) var last: Int32 = -1
+  fileprivate(set) var first = FrameStore.none
+  fileprivate(set) var last = FrameStore.none
   /// Bytes of the first frame that have left already.
   fileprivate(set) var sentOfFirst = 0
   /// Bytes that wait, over all frames.

@@ -1,16 +1,14 @@
-import Synchronization
-
 /// Messages for one thread from many. The reader takes all that wait at once; a writer makes the
 /// system call that wakes it only when it sleeps.
 public final class Mailbox<Message: Sendable>: Sendable {
-  @usableFromInline struct State {
+  @usableFromInline struct State: Sendable {
     @usableFromInline var messages: [Message] = []
     @usableFromInline var isAsleep = false
     @usableFromInline var isClosed = false
     @inlinable init() {}
   }
 
-  @usableFromInline let state = Mutex(State())
+  @usableFromInline let state = Locked(State())
   @usableFromInline let bell: Bell
 
   /// `isBlocking`: the reader sleeps in `waitForMessages` rather than in a poll.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Asks the system's resolver for addresses, on a thread of its own: an answer can take many
 /// seconds. The thread is started with the first question.
 final class NameLookup: Sendable {
@@ -13,7 +11,7 @@ final class NameLookup: Sendable {
   }
 
   private let questions: Mailbox<Question>
-  private let isStarted = Mutex(false)
+  private let isStarted = Locked(false)
 
   init() throws(SystemFault) { questions = try Mailbox(isBlocking: true) }
 

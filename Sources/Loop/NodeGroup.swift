@@ -1,6 +1,5 @@
 import Changes
 public import Link
-import Synchronization
 
 /// What a group does with what its nodes say, and how it runs them.
 public struct GroupSettings<Report: Sendable>: Sendable {
@@ -42,7 +41,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   @usableFromInline typealias JobWorker = Worker<N.Job, N.Outcome, N.Order, N.News>
 
   @usableFromInline
-  struct State {
+  struct State: Sendable {
     @usableFromInline var workers: [JobWorker?] = Lane.allCases.map { _ in nil }
     @usableFromInline var seats: [Seat] = []
     var threads: [LoopThread] = []
@@ -52,7 +51,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   @usableFromInline let mailboxes: [Mailbox<Runner.Mail>]
   let lookup: NameLookup
   @usableFromInline let endings: Mailbox<(place: Int, NodeEnding)>
-  @usableFromInline let state = Mutex(State())
+  @usableFromInline let state = Locked(State())
 
   /// `count`: how many nodes will be added.
   public init(count: Int, _ settings: GroupSettings<N.Report>) throws(SystemFault) {

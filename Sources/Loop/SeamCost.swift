@@ -13,8 +13,8 @@ public enum SeamCost {
     case notSupported(SystemFault)
   }
 
-  /// `changesATurn`: how many changes come in before all is written; 1 is the dearest. The turns are
-  /// run even where nothing counts them, so that an instrument outside of the process can.
+  /// `changesATurn`: how many changes come in before all is written; 1 is the dearest. The turns
+  /// are run even where nothing counts them, so that an instrument outside of the process can.
   public static func measure(changesATurn: Int = 1, turns: Int = 20_000) throws(SystemFault)
     -> Figure
   {
@@ -47,8 +47,9 @@ public enum SeamCost {
     _ runner: inout NodeRunner<Echo>, _ senders: [ConnectionID], _ turn: Int, _ changes: Int
   ) {
     for change in 0..<changes {
-      let sender = senders[(turn &* 7 &+ change) % senders.count]
-      runner.take(received: sender, payloadBytes)
+      let group = (turn &* 7 &+ change) % groups
+      runner.loop.pointee.receiveBuffer[0] = UInt8(group)
+      runner.take(received: senders[group], payloadBytes)
     }
     runner.finishTurn()
   }
@@ -64,7 +65,7 @@ public enum SeamCost {
       var ids: [ConnectionID] = []
       for _ in 0..<receivers { ids.append(loop.adopt(try Syscall.open("/dev/null", O_WRONLY))) }
       let sender = loop.adopt(try Syscall.open("/dev/null", O_WRONLY))
-      node.watchers[sender] = ids
+      node.watchers.append(ids)
       senders.append(sender)
     }
     let surroundings = NodeRunner<Echo>.Surroundings(
@@ -73,7 +74,7 @@ public enum SeamCost {
     return NodeRunner(node, EventLoopOwner(loop), surroundings)
   }
 
-  /// Puts two bytes before what came in, as a frame has them, and sends it to all who watch.
+  /// Passes what came in on to the group that its first byte names.
   private struct Echo: Node {
     typealias Job = Never
     typealias Outcome = Never
@@ -81,22 +82,13 @@ public enum SeamCost {
     typealias Report = Never
     typealias News = Never
 
-    var watchers: [ConnectionID: [ConnectionID]] = [:]
+    var watchers: [[ConnectionID]] = []
     var actions = ActionQueue<NodeAction<Never, Never, Never>>()
     var nextDeadline: Instant? { nil }
 
     mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
-      guard let ids = watchers[id] else { return }
-      let frame = [UInt8](unsafeUninitializedCapacity: bytes.byteCount + 2) { buffer, count in
-        buffer[0] = 0x81
-        buffer[1] = UInt8(truncatingIfNeeded: bytes.byteCount)
-        bytes.withUnsafeBytes { source in
-          UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[2...])
-            .copyMemory(from: source)
-        }
-        count = bytes.byteCount + 2
-      }
-      actions.append(.multicast(frame, ids))
+      let frame = bytes.withUnsafeBytes { Array($0) }
+      actions.append(.multicast(frame, watchers[Int(frame[0])]))
     }
 
     mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {}

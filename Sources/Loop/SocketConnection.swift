@@ -30,6 +30,8 @@ struct SocketConnection: ~Copyable {
   var isPaused = false
   /// Stands in the list of connections to flush at the end of the turn.
   var isDirty = false
+  /// The next slot of that list; negative at its end.
+  var nextDirty: Int32 = -1
   /// The kernel refused bytes; waits to be told that it takes some again.
   var isBlocked = false
   /// The peer ended its stream; what waits for it may still leave.

@@ -8,7 +8,7 @@ import Testing
 struct NodeGroupTests {
   @Test func lastReportEndsANodeAfterItsBytesHaveLeft() throws {
     let running = try RunningGroup()
-    let socket = try running.connect(receiveBytes: 4_096)
+    let socket = try running.connect()
     let id = try running.journal.opened()
     running.order(.send(id, [UInt8](repeating: 3, count: 1 << 20)))
     running.order(.close(id, .afterSending))

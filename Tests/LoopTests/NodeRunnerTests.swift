@@ -4,6 +4,9 @@ import Testing
 
 @testable import Loop
 
+/// The kernel's buffers of both ends take some ten megabytes on most systems.
+private let moreThanBuffersHold = 24 << 20
+
 struct NodeRunnerTests {
   @Test func echoComesBack() throws {
     var node = ScriptedNode()
@@ -47,9 +50,12 @@ struct NodeRunnerTests {
 
   @Test func readerThatStallsIsToldOfAndDrains() throws {
     let running = try RunningGroup()
-    let socket = try running.connect(receiveBytes: 4_096)
+    let socket = try running.connect()
     let id = try running.journal.opened()
-    let frame = (0..<(8 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 &>> 3) }
+    var frame = [UInt8](repeating: 5, count: moreThanBuffersHold)
+    for index in stride(from: 0, to: frame.count, by: 997) {
+      frame[index] = UInt8(truncatingIfNeeded: index)
+    }
     running.order(.send(id, frame))
     let unsent = try running.journal.first { told -> Int? in
       guard case .drained(id, let unsent) = told else { return nil }
@@ -89,9 +95,9 @@ struct NodeRunnerTests {
 
   @Test func closeAfterSendingDeliversAllAndEndsInOrder() throws {
     let running = try RunningGroup()
-    let socket = try running.connect(receiveBytes: 4_096)
+    let socket = try running.connect()
     let id = try running.journal.opened()
-    let answer = [UInt8](repeating: 7, count: 3 << 20)
+    let answer = [UInt8](repeating: 7, count: moreThanBuffersHold)
     // Bytes that nobody will read: without care they would turn the end into a reset.
     socket.send([UInt8](repeating: 1, count: 1_000))
     _ = running.journal.received(id, count: 1_000)
@@ -109,11 +115,11 @@ struct NodeRunnerTests {
 
   @Test func closeNowThrowsAway() throws {
     let running = try RunningGroup()
-    let socket = try running.connect(receiveBytes: 4_096)
+    let socket = try running.connect()
     let id = try running.journal.opened()
-    running.order(.send(id, [UInt8](repeating: 7, count: 32 << 20)))
+    running.order(.send(id, [UInt8](repeating: 7, count: moreThanBuffersHold)))
     running.order(.close(id, .now))
-    #expect(socket.receiveAll().bytes.count < 32 << 20)
+    #expect(socket.receiveAll().bytes.count < moreThanBuffersHold)
     running.end()
   }
 
@@ -139,9 +145,9 @@ struct NodeRunnerTests {
 
   @Test func endOfStreamIsToldAndWhatWaitsStillLeaves() throws {
     let running = try RunningGroup()
-    let socket = try running.connect(receiveBytes: 4_096)
+    let socket = try running.connect()
     let id = try running.journal.opened()
-    let answer = [UInt8](repeating: 9, count: 8 << 20)
+    let answer = [UInt8](repeating: 9, count: moreThanBuffersHold)
     running.order(.send(id, answer))
     try running.journal.first { if case .drained(id, _) = $0 { true } else { nil } }
     socket.endWriting()

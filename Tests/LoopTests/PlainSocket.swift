@@ -13,15 +13,12 @@ final class PlainSocket {
     setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Connects to where a listener stands. `receiveBytes`: a small buffer, so that it fills early.
-  init(to address: PeerAddress, receiveBytes: Int32? = nil) throws {
+  /// Connects to where a listener stands.
+  init(to address: PeerAddress) throws {
     guard case .host(_, let port) = address else {
       throw SocketTrouble.notTCP
     }
     rawValue = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    if var receiveBytes {
-      setsockopt(rawValue, SOL_SOCKET, SO_RCVBUF, &receiveBytes, 4)
-    }
     var limit = timeval(tv_sec: 10, tv_usec: 0)
     setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var target = sockaddr_in()
@@ -61,7 +58,9 @@ final class PlainSocket {
   func receive(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
-      guard let part = receivePart(atMost: count - bytes.count), !part.isEmpty else { break }
+      guard let part = receivePart(atMost: min(count - bytes.count, 1 << 18)), !part.isEmpty else {
+        break
+      }
       bytes += part
     }
     return bytes
@@ -70,7 +69,7 @@ final class PlainSocket {
   /// Reads to the end of the stream: what came, and whether it ended in order.
   func receiveAll() -> (bytes: [UInt8], endedInOrder: Bool) {
     var bytes: [UInt8] = []
-    while let part = receivePart(atMost: 1 << 16) {
+    while let part = receivePart(atMost: 1 << 18) {
       if part.isEmpty { return (bytes, true) }
       bytes += part
     }

@@ -1,7 +1,6 @@
 import Changes
 import Glibc
 import Link
-import Synchronization
 import Testing
 
 @testable import Loop
@@ -17,8 +16,8 @@ final class RunningGroup {
   private let endings: Box<[NodeEnding]>
 
   final class Box<Value: Sendable>: Sendable {
-    private let value: Mutex<Value>
-    init(_ value: Value) { self.value = Mutex(value) }
+    private let value: Locked<Value>
+    init(_ value: Value) { self.value = Locked(value) }
     var contents: Value { value.withLock { $0 } }
     func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
   }
@@ -66,8 +65,8 @@ final class RunningGroup {
     group.post(.act(action), to: node)
   }
 
-  func connect(receiveBytes: Int32? = nil) throws -> PlainSocket {
-    try PlainSocket(to: address, receiveBytes: receiveBytes)
+  func connect() throws -> PlainSocket {
+    try PlainSocket(to: address)
   }
 
   /// Stops it if need be, and waits for all its threads.

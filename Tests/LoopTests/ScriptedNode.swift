@@ -2,7 +2,6 @@ import Changes
 import Glibc
 import Link
 import Loop
-import Synchronization
 import Testing
 
 /// What a scripted node was told, and by which node it was told.
@@ -75,7 +74,7 @@ struct ScriptedNode: Node {
 
 /// What all nodes of a group reported, in order.
 final class Journal: Sendable {
-  private let entries = Mutex<[(node: Int, told: Told)]>([])
+  private let entries = Locked<[(node: Int, told: Told)]>([])
 
   func add(_ node: Int, _ told: Told) { entries.withLock { $0.append((node, told)) } }
 
