@@ -14,7 +14,23 @@ struct Merging: Sendable {
     guard let resolver = resolver(zone: local.key.zone, type: type),
       let conflict = conflict(local, server)
     else { return newer(local, server) }
-    return resolver.resolve(conflict)
+    return resolve(conflict, by: resolver, madeByTime: local.timeMade.flatMap { version($0) })
+  }
+
+  /// What time made (a countdown that ended) other devices made too, and may have saved: then the
+  /// relay's version holds an edit that `base` lacks and that the local change was yet made on. So
+  /// two steps are taken, as if each had been saved by itself: first what time made of the base
+  /// meets the relay's version, then the change, made on that, meets what came of it.
+  private func resolve(_ conflict: Conflict, by resolver: any Resolver, madeByTime: Version?)
+    -> Resolution
+  {
+    guard let made = madeByTime,
+      case .merged(let fields, _) = resolver.resolve(
+        Conflict(base: conflict.base, local: made, server: conflict.server))
+    else { return resolver.resolve(conflict) }
+    var server = conflict.server
+    server.fields = fields
+    return resolver.resolve(Conflict(base: made, local: conflict.local, server: server))
   }
 
   /// What time will make of a record.

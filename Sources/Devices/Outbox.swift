@@ -132,7 +132,9 @@ extension OutboxEntry {
     if case .sent = state { true } else { false }
   }
 
-  var bytes: Int { (fields?.count ?? 0) + (base?.fields?.count ?? 0) }
+  var bytes: Int {
+    (fields?.count ?? 0) + (base?.fields?.count ?? 0) + (timeMade?.fields?.count ?? 0)
+  }
 
   /// The record as this entry makes it, by `device`, at `tag`.
   func record(by device: DeviceID, tag: ChangeTag) -> Record {

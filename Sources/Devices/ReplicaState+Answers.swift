@@ -76,7 +76,8 @@ extension ReplicaState {
   }
 
   /// Takes an entry back that did not land. An edit made on top of it replaces it: nobody else has
-  /// seen it, so that edit was made on what this one was made on.
+  /// seen it, so that edit was made on what this one was made on. Only what time made others may
+  /// have made too, and that stays known.
   @discardableResult
   private mutating func reopen(_ entry: OutboxEntry, trusted: Bool = true) -> OutboxEntry {
     var open = entry
@@ -86,6 +87,7 @@ extension ReplicaState {
       ledger.remove(entry)
       open = later
       open.base = entry.base
+      open.timeMade = later.timeMade ?? entry.timeMade
       open.group = entry.group
     }
     ledger.put(open)

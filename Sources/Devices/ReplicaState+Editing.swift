@@ -9,6 +9,7 @@ extension ReplicaState {
   {
     guard identity != nil else { return .failure(.notJoined) }
     try restamp(clock)
+    try makeDueEdits(of: request.key, clock)
     let held = try ledger.record(request.key)
     let current = held.flatMap { $0.isDeleted ? nil : $0 }
     let stamp = stamp(after: held, clock)
@@ -72,16 +73,34 @@ extension ReplicaState {
         continue
       }
       let record = try change(
-        mark.key, type: held.type, fields: fields, stamp: stamp(after: held, clock), clock)
+        mark.key, type: held.type, fields: fields, stamp: stamp(after: held, clock),
+        isMadeByTime: true,
+        clock)
       let next = merging.dueEdit(for: record)
       // An edit that leads to itself would be made for ever.
       due.set(next == edit ? nil : next, for: mark.key)
     }
   }
 
+  /// A person acts on a record whose time had come: what time makes of it comes first.
+  private mutating func makeDueEdits(of key: RecordKey, _ clock: ClockReading) throws(StorageError)
+  {
+    for _ in 0..<Limits.dueEdits {
+      guard let held = try ledger.record(key), let edit = merging.dueEdit(for: held),
+        edit.dueAt <= stamp(after: held, clock)
+      else { return }
+      let fields = edit.fields.serialized()
+      guard failure(of: fields, for: key) == nil else { return }
+      _ = try change(
+        key, type: held.type, fields: fields, stamp: stamp(after: held, clock), isMadeByTime: true,
+        clock)
+    }
+  }
+
   /// Writes a local change: into the entry that is open, or into a new one.
   private mutating func change(
-    _ key: RecordKey, type: Name, fields: [UInt8]?, stamp: Int64, _ clock: ClockReading
+    _ key: RecordKey, type: Name, fields: [UInt8]?, stamp: Int64, isMadeByTime: Bool = false,
+    _ clock: ClockReading
   ) throws(StorageError) -> Record {
     noteUntrusted(clock)
     let held = try ledger.record(key)
@@ -100,6 +119,7 @@ extension ReplicaState {
     entry.fields = fields
     entry.modifiedAt = stamp
     entry.isStampTrusted = clock.isTrusted
+    if isMadeByTime { entry.timeMade = entry.record(by: device, tag: 0) }
     let record = entry.record(by: device, tag: held?.tag ?? 0)
     if fields == nil, entry.base == nil, sent == nil, entry.state == .waiting {
       // Made and deleted before anyone heard of it.

@@ -45,9 +45,21 @@ extension ReplicaState {
     if stamp != old.modifiedAt {
       entry.fields = merging.restamped(old, to: stamp)
       entry.modifiedAt = stamp
+      entry.timeMade = restamped(old, by: stamp - old.modifiedAt)
       let tag = try ledger.record(old.key)?.tag ?? 0
       try ledger.put(entry.record(by: device, tag: tag))
     }
     ledger.put(entry)
+  }
+
+  /// What time made of an edit whose stamp moves by so many milliseconds.
+  private func restamped(_ entry: OutboxEntry, by shift: Int64) -> Record? {
+    guard var made = entry.timeMade else { return nil }
+    var twin = entry
+    twin.fields = made.fields
+    twin.modifiedAt = made.modifiedAt
+    made.fields = merging.restamped(twin, to: made.modifiedAt + shift)
+    made.modifiedAt += shift
+    return made
   }
 }

@@ -60,6 +60,10 @@ public struct OutboxEntry: Hashable, Sendable {
   /// The version that the change was made on, as the relay told it; nil where there was none.
   public var base: Record?
   public var state: State
+  /// The record as time alone last made it, on the way from `base` to `fields` (a countdown that
+  /// ended); nil where time made nothing. Other devices make the very same by themselves, so a rule
+  /// has to know that this change was made with knowledge of it.
+  public var timeMade: Record?
   /// A group number where several records must be saved together (a merged record and its copies).
   public var group: Int64?
 
@@ -76,7 +80,8 @@ public struct OutboxEntry: Hashable, Sendable {
 
   public init(
     number: Int64, key: RecordKey, type: Name, fields: [UInt8]?, modifiedAt: Int64,
-    isStampTrusted: Bool, base: Record?, state: State, group: Int64? = nil
+    isStampTrusted: Bool, base: Record?, state: State, group: Int64? = nil,
+    timeMade: Record? = nil
   ) {
     self.number = number
     self.key = key
@@ -87,5 +92,6 @@ public struct OutboxEntry: Hashable, Sendable {
     self.base = base
     self.state = state
     self.group = group
+    self.timeMade = timeMade
   }
 }

@@ -12,6 +12,7 @@ final class OutboxTable {
   private enum Role: Int64 {
     case base = 0
     case asking = 1
+    case timeMade = 2
   }
 
   private let connection: SQLiteConnection
@@ -72,6 +73,7 @@ final class OutboxTable {
     put.bind(refusal?.retryAfterMilliseconds).bind(refusal?.relayTime)
     try put.run(last: entry.fields)
     if let base = entry.base { try insert(base, as: .base, of: entry) }
+    if let made = entry.timeMade { try insert(made, as: .timeMade, of: entry) }
   }
 
   func remove(_ number: Int64) throws(StorageError) {
@@ -92,7 +94,8 @@ final class OutboxTable {
       type: try row.name(3), fields: row.isNull(14) ? nil : row.bytes(14),
       modifiedAt: row.integer(4), isStampTrusted: row.integer(5) != 0,
       base: try record(.base, of: number), state: try state(row, of: number),
-      group: row.isNull(6) ? nil : row.integer(6))
+      group: row.isNull(6) ? nil : row.integer(6),
+      timeMade: try record(.timeMade, of: number))
   }
 
   private func state(

@@ -77,7 +77,7 @@ enum ReplicaStories {
         scene.entry(4, state: .parked(Refusal(.badName, ""))),
         scene.entry(
           5, state: .asking(scene.record("a", nil, tag: 8)), base: scene.record("a"), fields: nil),
-        scene.entry(11),
+        scene.entry(11, base: scene.record("a"), timeMade: scene.record("a", #"{"n":2}"#, tag: 0)),
       ]
       try scene.store.write(entries.reversed().map { .putEntry($0) })
       try scene.reopen()

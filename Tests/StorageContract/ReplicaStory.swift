@@ -49,11 +49,12 @@ package final class ReplicaScene {
 
   func entry(
     _ number: Int64, _ name: String = "a", state: OutboxEntry.State = .waiting,
-    base: Record? = nil, fields: String? = "{}", group: Int64? = nil
+    base: Record? = nil, fields: String? = "{}", group: Int64? = nil,
+    timeMade: Record? = nil
   ) -> OutboxEntry {
     OutboxEntry(
       number: number, key: RecordKey(zone: zone, name: Name(trusted: name)), type: type,
       fields: fields.map { Array($0.utf8) }, modifiedAt: -7, isStampTrusted: number % 2 == 0,
-      base: base, state: state, group: group)
+      base: base, state: state, group: group, timeMade: timeMade)
   }
 }

@@ -89,7 +89,8 @@ package struct ReplicaWalk {
     return OutboxEntry(
       number: number(8), key: key(), type: pick(ReplicaWalk.types), fields: fields(),
       modifiedAt: number(1_000), isStampTrusted: chance(2), base: chance(2) ? nil : record(),
-      state: pick(states), group: chance(2) ? nil : number(4))
+      state: pick(states), group: chance(2) ? nil : number(4),
+      timeMade: chance(2) ? nil : record())
   }
 
   private mutating func fields() -> [UInt8]? {
