@@ -10,13 +10,13 @@ struct CausalHistoryTests {
   private let left = DeviceID(rawValue: 1)
   private let right = DeviceID(rawValue: 2)
 
-  private func fields(_ edits: [(String, Int64)], count: Int = 0) -> [UInt8] {
+  private func fields(_ edits: [(String, Int64)]) -> [UInt8] {
     let texts = edits.map {
       #"{"deviceID":"\#($0.0)","timestamp":\#($0.1),"stateType":"focus","isPaused":false,"#
         + #""remaining":1000}"#
     }
     return Array(
-      #"{"completedPomodoros":\#(count),"edits":[\#(texts.joined(separator: ","))]}"#.utf8)
+      #"{"edits":[\#(texts.joined(separator: ","))]}"#.utf8)
   }
 
   private func entry(_ fields: [UInt8], base: Record?, at: Int64) -> OutboxEntry {
@@ -32,26 +32,25 @@ struct CausalHistoryTests {
   }
 
   @Test func anEditThatHadSeenAnotherReplacesIt() {
-    let history = CausalHistory(outside: outside)
+    let history = CausalHistory<TimerFact>(outside: outside)
     let first = fields([("l", 10)])
     history.deviceMade(entry(first, base: nil, at: 10), on: left)
     let saved = record(first, left, tag: 1, at: 10)
     history.relaySaved(saved, baseTag: 0)
     history.deviceTook(tag: 1, on: right)
     history.deviceMade(entry(fields([("r", 20)]), base: saved, at: 20), on: right)
-    #expect(history.expectation.map(\.deviceID) == ["r"])
+    #expect(history.standing.map(\.deviceID) == ["r"])
   }
 
   @Test func editsThatHadNotSeenOneAnotherBothStand() {
-    let history = CausalHistory(outside: outside)
+    let history = CausalHistory<TimerFact>(outside: outside)
     history.deviceMade(entry(fields([("l", 10)]), base: nil, at: 10), on: left)
-    history.deviceMade(entry(fields([("r", 20)], count: 2), base: nil, at: 20), on: right)
-    #expect(Set(history.expectation.map(\.deviceID)) == ["l", "r"])
-    #expect(history.completedPomodoros == 2)
+    history.deviceMade(entry(fields([("r", 20)]), base: nil, at: 20), on: right)
+    #expect(Set(history.standing.map(\.deviceID)) == ["l", "r"])
   }
 
   @Test func whoMergedTwoEditsHasSeenBoth() {
-    let history = CausalHistory(outside: outside)
+    let history = CausalHistory<TimerFact>(outside: outside)
     let first = fields([("l", 10)])
     history.deviceMade(entry(first, base: nil, at: 10), on: left)
     let saved = record(first, left, tag: 1, at: 10)
@@ -59,16 +58,16 @@ struct CausalHistoryTests {
     history.deviceMade(entry(fields([("r", 20)]), base: nil, at: 20), on: right)
     let merged = fields([("r", 20), ("l", 10)])
     history.deviceMade(entry(merged, base: saved, at: 20), on: right)
-    #expect(history.expectation.count == 2)
+    #expect(history.standing.count == 2)
     history.relaySaved(record(merged, right, tag: 2, at: 20), baseTag: 1)
     history.deviceTook(tag: 2, on: left)
     history.deviceMade(
       entry(fields([("l", 30)]), base: record(merged, right, tag: 2, at: 20), at: 30), on: left)
-    #expect(history.expectation.map(\.timestamp) == [30])
+    #expect(history.standing.map(\.timestamp) == [30])
   }
 
   @Test func aVersionThatNobodyMadeIsAFault() {
-    let history = CausalHistory(outside: outside)
+    let history = CausalHistory<TimerFact>(outside: outside)
     history.relaySaved(record(fields([("l", 10)]), left, tag: 1, at: 10), baseTag: 0)
     #expect(outside.faults.count == 1)
   }

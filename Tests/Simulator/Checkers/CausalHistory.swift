@@ -1,19 +1,32 @@
 import Changes
 import Storage
 
-/// Who had seen what when each edit of a timer was made, taken from what the devices and the relay
-/// wrote, and from nothing else. From it follows what the timer must be in the end
-/// (`TimerExpectation`), without asking any resolver.
+/// Something that a person did to a record, as it stands in the record's fields: an edit of a
+/// timer, a setting's new value. Two that are equal are the same deed.
+package protocol Deed: Hashable {
+  /// The deeds that stand in a record's fields; empty where there are none to read.
+  static func list(in fields: [UInt8]) -> [Self]
+  /// Whether this one, done with knowledge of `other`, takes its place.
+  func replaces(_ other: Self) -> Bool
+  /// Whether this is `other` with its stamp corrected by so many milliseconds: the same deed, which
+  /// takes no one's place but that one's.
+  func corrects(_ other: Self, by milliseconds: Int64) -> Bool
+}
+
+/// Who had seen what when each deed was done, taken from what the devices and the relay wrote, and
+/// from nothing else. From it follows what a record must be in the end, without asking a resolver.
 ///
-/// One of these a timer record. A version's *past* is the set of edits that it was made with
-/// knowledge of, its own included.
-package final class CausalHistory {
+/// One of these a record. A version's *past* is the set of acts that it was made with knowledge
+/// of, its own included. An act is one device doing a deed: what time does (a countdown that ends),
+/// several devices do without knowing of one another.
+package final class CausalHistory<Fact: Deed> {
   private unowned let outside: Outside
-  package private(set) var edits: [TimerFact] = []
-  private var numbers: [TimerFact: Int] = [:]
-  /// Edits that somebody replaced who had seen them.
-  private var superseded = EditSet()
-  package private(set) var completedPomodoros: Int64 = 0
+  private var deeds: [Fact] = []
+  private var numbers: [Fact: Int] = [:]
+  /// Of each act, the deed.
+  private var acts: [Int] = []
+  /// Acts whose place another took that was done with knowledge of them.
+  private var replaced = EditSet()
   /// What each device has seen, by its own record.
   private var seen: [DeviceID: EditSet] = [:]
   private var pastOfTag: [ChangeTag: EditSet] = [:]
@@ -29,25 +42,59 @@ package final class CausalHistory {
 
   package init(outside: Outside) { self.outside = outside }
 
-  /// A device holds a version that it made itself: `entry` stands in its outbox.
-  package func deviceMade(_ entry: OutboxEntry, on device: DeviceID) {
+  package var count: Int { deeds.count }
+
+  /// The deeds whose place nobody took, in the order in which they were done.
+  package var standing: [Fact] {
+    deeds.indices.filter { deed in
+      acts.indices.allSatisfy { acts[$0] != deed || !replaced.contains($0) }
+    }.map { deeds[$0] }
+  }
+
+  /// The deeds whose place was taken by somebody who did them too, but who had not heard that
+  /// another had. They may stand or not: it depends on who hears of what first.
+  package var doubtful: [Fact] {
+    deeds.indices.filter { deed in
+      let own = acts.indices.filter { acts[$0] == deed }
+      return own.contains { replaced.contains($0) } && own.contains { !replaced.contains($0) }
+    }.map { deeds[$0] }
+  }
+
+  /// A device holds a version that it made itself: `entry` stands in its outbox, where `before`
+  /// stood under the same number.
+  package func deviceMade(
+    _ entry: OutboxEntry, insteadOf before: OutboxEntry? = nil, on device: DeviceID
+  ) {
     let known = (seen[device] ?? EditSet()).union(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
     var past = known
-    if let fields = entry.fields, let facts = TimerFact.list(in: fields) {
-      for fact in facts.edits {
-        let number = number(of: fact)
-        guard !known.contains(number) else { continue }
-        past.insert(number)
-        // Made here, in place of all that was seen here.
-        superseded.formUnion(known)
+    for fact in Fact.list(in: entry.fields ?? []) {
+      let deed = number(of: fact)
+      guard !acts.indices.contains(where: { acts[$0] == deed && known.contains($0) }) else {
+        continue
       }
-      completedPomodoros = max(completedPomodoros, facts.completedPomodoros)
+      past.insert(acts.count)
+      acts.append(deed)
+      let old = corrected(by: fact, entry, before)
+      for act in acts.indices where known.contains(act) {
+        let takesPlace = old.map { acts[act] == $0 } ?? fact.replaces(deeds[acts[act]])
+        if takesPlace { replaced.insert(act) }
+      }
     }
     seen[device] = past
     let key = VersionKey(
       device: device, fields: entry.fields, modifiedAt: entry.modifiedAt,
       baseTag: entry.base?.tag ?? 0)
     pastOfVersion[key] = (pastOfVersion[key] ?? EditSet()).union(past)
+  }
+
+  /// The deed of `before` that `fact` is with another stamp.
+  private func corrected(
+    by fact: Fact, _ entry: OutboxEntry, _ before: OutboxEntry?
+  ) -> Int? {
+    guard let before, before.modifiedAt != entry.modifiedAt else { return nil }
+    return Fact.list(in: before.fields ?? [])
+      .first { fact.corrects($0, by: entry.modifiedAt - before.modifiedAt) }
+      .flatMap { numbers[$0] }
   }
 
   /// A device holds what the relay told it.
@@ -67,83 +114,20 @@ package final class CausalHistory {
     pastOfTag[record.tag] = past
   }
 
-  private func number(of fact: TimerFact) -> Int {
+  private func number(of fact: Fact) -> Int {
     if let number = numbers[fact] { return number }
-    numbers[fact] = edits.count
-    edits.append(fact)
-    return edits.count - 1
-  }
-
-  /// What all devices must show once everyone has heard of everything.
-  package var expectation: [TimerFact] {
-    TimerFact.standing(edits.indices.filter { !superseded.contains($0) }.map { edits[$0] })
+    numbers[fact] = deeds.count
+    deeds.append(fact)
+    return deeds.count - 1
   }
 
   package var description: String {
-    edits.indices.map { index in
-      "  \(superseded.contains(index) ? "replaced" : "STANDS  ") \(edits[index])"
-    }.joined(separator: "\n") + "\n  completedPomodoros \(completedPomodoros)"
-  }
-}
-
-/// One edit of a timer as rules.md names it: these five make it what it is.
-package struct TimerFact: Hashable {
-  package var deviceID: String
-  package var timestamp: Int64
-  package var stateType: String
-  package var remaining: Int64
-  package var isPaused: Bool
-
-  package init(
-    deviceID: String, timestamp: Int64, stateType: String, remaining: Int64, isPaused: Bool
-  ) {
-    self.deviceID = deviceID
-    self.timestamp = timestamp
-    self.stateType = stateType
-    self.remaining = remaining
-    self.isPaused = isPaused
-  }
-
-  /// Beyond this an older edit gives way to a newer one, in milliseconds.
-  private static let window: Int64 = 5_000
-  private static let priorities = ["focus", "breakTime", "snooze", "idle"]
-
-  /// The edits in the fields of a `TimerState`; nil where there are none to read.
-  package static func list(in fields: [UInt8]) -> (edits: [TimerFact], completedPomodoros: Int64)? {
-    let value: JSONValue
-    do throws(JSONFault) {
-      value = try JSONValue(parsing: fields)
-    } catch {
-      return nil
-    }
-    let edits = (value["edits"]?.array ?? []).compactMap { edit -> TimerFact? in
-      guard let deviceID = edit["deviceID"]?.string, let timestamp = edit["timestamp"]?.int64,
-        let stateType = edit["stateType"]?.string, let remaining = edit["remaining"]?.int64,
-        let isPaused = edit["isPaused"]?.bool
-      else { return nil }
-      return TimerFact(
-        deviceID: deviceID, timestamp: timestamp, stateType: stateType, remaining: remaining,
-        isPaused: isPaused)
-    }
-    return (edits, value["completedPomodoros"]?.int64 ?? 0)
-  }
-
-  /// Of edits that nobody replaced: those that stand, the shown one first.
-  package static func standing(_ edits: [TimerFact]) -> [TimerFact] {
-    guard let newest = edits.map(\.timestamp).max() else { return [] }
-    return edits.filter { newest - $0.timestamp <= window }.sorted { left, right in
-      let keys = (left.sortKey(at: newest), right.sortKey(at: newest))
-      if keys.0 != keys.1 { return keys.0.lexicographicallyPrecedes(keys.1) }
-      return right.deviceID.utf8.lexicographicallyPrecedes(left.deviceID.utf8)
-    }
-  }
-
-  /// Least first: priority, time left at `instant`, then the newest.
-  private func sortKey(at instant: Int64) -> [Int64] {
-    let priority = TimerFact.priorities.firstIndex(of: stateType) ?? TimerFact.priorities.count
-    let left: Int64 =
-      stateType == "idle"
-      ? 0 : isPaused ? remaining : max(0, remaining - (instant - timestamp))
-    return [Int64(priority), left, -timestamp]
+    let standing = standing
+    let doubtful = doubtful
+    return deeds.map { deed in
+      let word =
+        standing.contains(deed) ? "STANDS  " : doubtful.contains(deed) ? "doubtful" : "replaced"
+      return "  \(word) \(deed)"
+    }.joined(separator: "\n")
   }
 }

@@ -9,20 +9,20 @@ package final class ReplicaWatch {
   private let name: String
   private let account: AccountID
   private let device: DeviceID
-  private let history: (RecordKey) -> CausalHistory?
+  private let histories: Histories
   /// Every version of a record that the store ever held: what a screen may show.
   private var held: [RecordKey: Set<[UInt8]>] = [:]
 
   package init(
     outside: Outside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
-    history: @escaping (RecordKey) -> CausalHistory?
+    histories: Histories
   ) {
     self.outside = outside
     self.ledger = ledger
     self.name = name
     self.account = account
     self.device = device
-    self.history = history
+    self.histories = histories
   }
 
   /// What of a store a write may change.
@@ -69,13 +69,15 @@ package final class ReplicaWatch {
         checkTaken(record)
       }
     }
+    var latest = before.outbox
     for case .putEntry(let entry) in changes {
       checkBase(entry)
-      // What stands in the end of the transaction is what was made.
-      if after.outbox.contains(entry) { history(entry.key)?.deviceMade(entry, on: device) }
+      let old = latest.last { $0.number == entry.number }
+      histories.deviceMade(entry, insteadOf: old, on: device)
+      latest.append(entry)
     }
     for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
-      history(record.key)?.deviceTook(tag: record.tag, on: device)
+      histories.deviceTook(record.key, tag: record.tag, on: device)
     }
   }
 

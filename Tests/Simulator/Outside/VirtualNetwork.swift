@@ -133,7 +133,14 @@ extension VirtualNetwork {
     far.inward.waiting.append(bytes)
     far.inward.waitingBytes += bytes.count
     pump(to: far)
-    if far.inward.waitingBytes > 0 { far.inward.owesDrained = true }
+    if far.inward.waitingBytes > 0, !far.inward.owesDrained {
+      far.inward.owesDrained = true
+      // Like the loop: once the turn is over, the node is told what could not leave.
+      timeline.after(0) {
+        guard end.isOpen, far.inward.waitingBytes > 0 else { return }
+        seat.tell(.drained(id, unsent: far.inward.waitingBytes))
+      }
+    }
     waitingBytesMax = max(waitingBytesMax, far.inward.waitingBytes)
   }
 

@@ -1,0 +1,16 @@
+import Simulator
+import Testing
+
+/// Plays one seed and records what was found wrong, with all that is needed to find out why.
+@discardableResult
+func play(
+  _ seed: UInt64, _ profile: WorldProfile, sourceLocation: SourceLocation = #_sourceLocation
+) throws -> Verdict {
+  let verdict = try World(seed: seed, profile: profile).run()
+  if !verdict.faults.isEmpty {
+    Issue.record(
+      "\(verdict.faults.joined(separator: "\n"))\n\(verdict.story)",
+      sourceLocation: sourceLocation)
+  }
+  return verdict
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Simulator
+import Testing
+
+/// Many seeds with everything that can go wrong. `LOCKSTEP_SEED_FIRST` and `LOCKSTEP_SEED_COUNT`
+/// choose others; `LOCKSTEP_SEED_PRINT=1` prints the digest of each, to compare two processes.
+struct SeedSweepTests {
+  private static let shards = 40
+
+  private static func number(_ name: String, default usual: UInt64) -> UInt64 {
+    ProcessInfo.processInfo.environment[name].flatMap(UInt64.init) ?? usual
+  }
+
+  static let first = number("LOCKSTEP_SEED_FIRST", default: 1)
+  static let count = number("LOCKSTEP_SEED_COUNT", default: 2_000)
+  static let isPrinting = number("LOCKSTEP_SEED_PRINT", default: 0) == 1
+
+  @Test(arguments: 0..<shards)
+  func allPromisesHold(shard: Int) throws {
+    for offset in stride(from: UInt64(shard), to: SeedSweepTests.count, by: SeedSweepTests.shards) {
+      let verdict = try play(SeedSweepTests.first + offset, .everything)
+      if SeedSweepTests.isPrinting {
+        print("seed \(verdict.seed) digest \(String(verdict.digest, radix: 16))")
+      }
+      // One story is enough to work on.
+      if !verdict.faults.isEmpty { return }
+    }
+  }
+
+  /// Seeds that once found something.
+  @Test(arguments: [] as [UInt64])
+  func seedsThatOnceFailed(seed: UInt64) throws {
+    try play(seed, .everything)
+  }
+
+  @Test func aSeedIsTheSameWorldInAnyOrder() throws {
+    let seeds: [UInt64] = [3, 14, 159, 2_653, 58_979]
+    let forwards = try seeds.map { try play($0, .everything).digest }
+    let backwards = try seeds.reversed().map { try play($0, .everything).digest }
+    #expect(forwards == backwards.reversed())
+    #expect(Set(forwards).count == seeds.count)
+  }
+}

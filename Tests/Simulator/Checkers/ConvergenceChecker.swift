@@ -1,0 +1,38 @@
+import Apps
+import Changes
+import Storage
+
+/// After quiet, all replicas of an account equal the store, nothing waits, and the timer shows what
+/// the causal history demands.
+package struct ConvergenceChecker {
+  private let ledger: Ledger
+
+  package init(ledger: Ledger) { self.ledger = ledger }
+
+  /// nil when the device holds exactly what the account holds; otherwise what is different.
+  package func difference(of device: DeviceMachine) -> String? {
+    guard device.isRunning else { return "\(device.name) does not run" }
+    do throws(StorageError) {
+      let outbox = try device.store.outbox()
+      if let entry = outbox.first {
+        return "\(device.name) still holds \(entry.key.name) in its outbox: \(entry.state)"
+      }
+      let expected = ledger.newest(device.credentials.account).filter { !$0.isDeleted }
+      let held = try device.store.allRecords().filter { !$0.isDeleted }
+      if held != expected {
+        return "\(device.name) holds tags \(held.map(\.tag)), the relay \(expected.map(\.tag))"
+      }
+    } catch {
+      return "\(device.name): the store cannot be read: \(error)"
+    }
+    return nil
+  }
+
+  /// nil when the account's records are what the rules demand.
+  package func difference(of account: AccountID, _ histories: Histories) -> String? {
+    let timer = ledger.current(account, TimerApp.stateKey)?.fields ?? []
+    let settings = ledger.current(account, TimerApp.settingsKey)?.fields ?? []
+    return (histories.timerDifference(timer) ?? histories.settingsDifference(settings))
+      .map { "in \(account.text) \($0)" }
+  }
+}

@@ -1,0 +1,48 @@
+import Changes
+import Devices
+import Storage
+
+/// A device that says "in sync" has nothing left to send, and has heard of the relay lately.
+package struct StatusChecker {
+  /// Longer than any wait for a sign of life: two keep-alives, a long-poll, a poll.
+  private static let silenceMax = Span.seconds(65)
+
+  private let outside: Outside
+  /// When each device, by its number, last said that it is in sync or heard from the relay.
+  private var lastHeard: [Int64]
+
+  package init(outside: Outside, devices: Int) {
+    self.outside = outside
+    lastHeard = Array(repeating: 0, count: devices)
+  }
+
+  package mutating func heard(_ device: Int) { lastHeard[device] = outside.timeline.now }
+
+  /// Asked whenever a device has done all that it was told.
+  package func check(_ device: DeviceMachine, isSwitchedOff: Bool) {
+    guard device.isAtRest, let status = device.status, status.state == .inSync else { return }
+    if isSwitchedOff { outside.fault("\(device.name) says in sync while it is switched off") }
+    do throws(StorageError) {
+      for entry in try device.store.outbox() {
+        switch entry.state {
+        case .waiting, .sent:
+          outside.fault("\(device.name) says in sync while \(entry.key.name) waits to be sent")
+        case .parked, .asking:
+          outside.fault("\(device.name) says in sync while \(entry.key.name) waits for a person")
+        }
+      }
+    } catch {
+      outside.fault("\(device.name): the outbox cannot be read: \(error)")
+    }
+  }
+
+  /// Asked now and then.
+  package func checkSilence(_ device: DeviceMachine) {
+    guard device.isRunning, device.status?.state == .inSync else { return }
+    let silence = outside.timeline.now - lastHeard[device.index]
+    if silence > StatusChecker.silenceMax {
+      outside.fault(
+        "\(device.name) says in sync and has heard nothing for \(silence / 1_000_000_000) s")
+    }
+  }
+}

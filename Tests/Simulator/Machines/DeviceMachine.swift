@@ -1,0 +1,175 @@
+import Apps
+import Changes
+import Devices
+import Link
+import Storage
+
+/// One device: its home, and the process that runs on it from time to time.
+package final class DeviceMachine {
+  package let index: Int
+  package let name: String
+  package let credentials: Credentials
+  package let store: WatchedReplicaStore
+  package var clock: VirtualClock
+  /// What the device last told its person about itself.
+  package private(set) var status: SyncStatus?
+  package private(set) var seat: Seat<Agent>?
+
+  private let outside: Outside
+  private let watch: ReplicaWatch
+  private var configuration: AgentConfiguration
+  private let apps: [any App]
+  private var random: SeededRandom
+  private let worker: ReplicaWorker
+  private var nextOrder: UInt64 = 1
+
+  package init(
+    index: Int, credentials: Credentials, outside: Outside, watch: ReplicaWatch,
+    clock: VirtualClock, configuration: AgentConfiguration, apps: [any App],
+    random: SeededRandom
+  ) throws(StorageError) {
+    self.index = index
+    self.credentials = credentials
+    self.outside = outside
+    self.watch = watch
+    self.clock = clock
+    self.configuration = configuration
+    self.apps = apps
+    self.random = random
+    name = "device\(index)"
+    store = WatchedReplicaStore(watch: watch)
+    worker = ReplicaWorker(
+      timeline: outside.timeline, random: self.random.branch(), store: store, apps: apps)
+    try store.write([
+      .setIdentity(
+        HomeIdentity(
+          relay: "http://relay.test:5625", credentials: credentials, deviceName: name))
+    ])
+  }
+
+  package var isRunning: Bool { seat?.isAlive ?? false }
+
+  /// Nothing is being done for the agent, and it was told all that was done.
+  package var isAtRest: Bool { isRunning && worker.isIdle }
+
+  package func start() {
+    guard !isRunning else { return }
+    status = nil
+    var configuration = configuration
+    configuration.firstNumber = UInt64(index) << 32
+    let moment = clock.moment(at: outside.timeline.now)
+    let agent = Agent(configuration, random: random.branch(), at: moment)
+    let seat = Seat(
+      name: name, outside: outside, clock: { [unowned self] in clock }, node: agent)
+    self.seat = seat
+    worker.begin()
+    seat.onJob = { [unowned self, unowned seat] id, _, job in
+      worker.add(id, job) { id, outcome in seat.handle(.finished(id, outcome)) }
+    }
+    seat.onReport = { [unowned self] report in take(report) }
+    outside.log(from: name, to: "", .note("starts"))
+    seat.begin()
+  }
+
+  /// The process dies right before its `actions`-th action from now, or at once.
+  package func crash(afterActions actions: Int, isMachineGone: Bool) {
+    guard let seat, isRunning else { return }
+    seat.kill(afterActions: actions) { [unowned self, unowned seat] in
+      crash(seat, isMachineGone: isMachineGone)
+    }
+  }
+
+  package func crashNow(isMachineGone: Bool) {
+    guard let seat, isRunning else { return }
+    crash(seat, isMachineGone: isMachineGone)
+  }
+
+  private func crash(_ crashed: Seat<Agent>, isMachineGone: Bool) {
+    outside.log(from: name, to: "", .note("crashes"))
+    crashed.kill()
+    worker.drop()
+    outside.network.forget(crashed, isMachineGone: isMachineGone)
+    status = nil
+  }
+
+  package func order(_ order: AgentOrder) {
+    seat?.handle(.ordered(order))
+  }
+
+  package func nextOrderID() -> OrderID {
+    nextOrder += 1
+    return OrderID(rawValue: nextOrder)
+  }
+
+  private func take(_ report: AgentReport) {
+    switch report {
+    case .ready(let status), .status(let status), .statusRead(_, let status),
+      .synced(_, let status):
+      outside.log(from: name, to: "person", .note("status \(status.state)"))
+      self.status = status
+    case .edited(_, .success(let record)):
+      outside.log(from: name, to: "person", .note("edited \(record.key.name)"))
+      watch.shown([record])
+    case .edited(_, .failure(let failure)):
+      outside.log(from: name, to: "person", .note("not edited: \(failure)"))
+    case .changed(let records):
+      outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
+      watch.shown(records)
+    case .read: break
+    case .storeFailed(let error):
+      outside.log(from: name, to: "person", .note("store failed: \(error)"))
+      onStoreFailure()
+    case .stopped: status = nil
+    }
+  }
+
+  /// What a person does who reads that the store failed; set by the world.
+  package var onStoreFailure: () -> Void = {}
+}
+
+/// Does a replica's jobs one after the other, as its thread would.
+final class ReplicaWorker {
+  private typealias Tell = (JobID, ReplicaOutcome) -> Void
+
+  private let worker: VirtualWorker<(JobID, ReplicaJob, Tell)>
+  private let replica: ReplicaBox
+
+  private final class ReplicaBox {
+    var replica: Replica<WatchedReplicaStore>
+    let make: () -> Replica<WatchedReplicaStore>
+
+    init(_ make: @escaping () -> Replica<WatchedReplicaStore>) {
+      self.make = make
+      replica = make()
+    }
+  }
+
+  init(
+    timeline: Timeline, random: SeededRandom, store: WatchedReplicaStore, apps: [any App]
+  ) {
+    let replica = ReplicaBox { Replica(store: store, apps: apps) }
+    self.replica = replica
+    worker = VirtualWorker(
+      timeline: timeline, random: random,
+      pace: .init(
+        effect: Span.microseconds(20)...Span.milliseconds(2),
+        outcome: Span.microseconds(10)...Span.milliseconds(1), batch: 1)
+    ) { works in
+      let outcomes = works.map { replica.replica.perform($0.1) }
+      return {
+        for (work, outcome) in zip(works, outcomes) { work.2(work.0, outcome) }
+      }
+    }
+  }
+
+  var isIdle: Bool { worker.isIdle }
+
+  /// A new process: what the replica had in memory is read from its store again.
+  func begin() { replica.replica = replica.make() }
+
+  func add(_ id: JobID, _ job: ReplicaJob, tell: @escaping (JobID, ReplicaOutcome) -> Void) {
+    worker.add((id, job, tell))
+  }
+
+  func drop() { worker.drop() }
+}

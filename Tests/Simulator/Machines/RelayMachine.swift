@@ -1,0 +1,196 @@
+import Changes
+import Link
+import Relay
+import Storage
+
+/// The relay's machine: one process with one or more nodes on one store, and the worker between
+/// them. It can crash and start again; what was not committed is gone then.
+package final class RelayMachine {
+  package let store: WatchedZoneStore
+  package var clock: VirtualClock
+  package private(set) var isUp = false
+
+  private let outside: Outside
+  private let nodes: Int
+  private var random: SeededRandom
+  private var configuration: RelayConfiguration
+  private var seats: [Seat<RelayNode>] = []
+  private var commits: VirtualWorker<Waiting>?
+  private var reads: VirtualWorker<Waiting>?
+  /// News and outcomes of commits, and outcomes of reads, to each node.
+  private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox)] = []
+  private var stopped = 0
+
+  private struct Waiting {
+    var node: Int
+    var id: JobID
+    var job: StoreJob
+  }
+
+  package init(
+    outside: Outside, store: WatchedZoneStore, clock: VirtualClock, nodes: Int,
+    configuration: RelayConfiguration, random: SeededRandom
+  ) {
+    self.outside = outside
+    self.store = store
+    self.clock = clock
+    self.nodes = nodes
+    self.configuration = configuration
+    self.random = random
+  }
+
+  /// The most store requests that ever waited.
+  package var waitingMax: Int { max(commits?.waitingMax ?? 0, reads?.waitingMax ?? 0) }
+
+  package func isSeat(_ seat: some Seated) -> Bool { seats.contains { $0 === seat } }
+
+  package var livingSeats: [any Seated] { seats.filter(\.isAlive) }
+
+  /// The node that the system gives a new connection to; nil while nobody listens.
+  package func listener() -> (any Seated)? {
+    let living = seats.filter(\.isAlive)
+    return isUp && !living.isEmpty ? random.one(of: living) : nil
+  }
+
+  package func start() {
+    guard !isUp else { return }
+    isUp = true
+    stopped = 0
+    startWorker()
+    seats = (0..<nodes).map { index in
+      var configuration = configuration
+      configuration.node = index
+      configuration.nodes = nodes
+      let draw = SecretDraw(random.branch())
+      let node = RelayNode(
+        configuration: configuration, secrets: SecretSource { draw.bytes($0) },
+        random: random.branch())
+      let seat = Seat(
+        name: "relay\(index)", outside: outside, clock: { [unowned self] in clock }, node: node)
+      seat.onJob = { [unowned self] id, lane, job in
+        let waiting = Waiting(node: index, id: id, job: job)
+        switch lane {
+        case .commits: commits?.add(waiting)
+        case .reads: reads?.add(waiting)
+        }
+      }
+      seat.onNews = { [unowned self] news in tellOthers(news, from: index) }
+      seat.onReport = { [unowned self] report in
+        if case .stopped = report { stopped += 1 }
+        outside.log(from: "relay\(index)", to: "", .note("reports \(report)"))
+      }
+      return seat
+    }
+    outside.log(from: "relay", to: "", .note("starts"))
+    for seat in seats { seat.begin() }
+  }
+
+  /// The process dies. `isMachineGone`: its peers hear nothing.
+  package func crash(isMachineGone: Bool) {
+    guard isUp else { return }
+    isUp = false
+    outside.log(from: "relay", to: "", .note(isMachineGone ? "loses power" : "crashes"))
+    for seat in seats {
+      seat.kill()
+      outside.network.forget(seat, isMachineGone: isMachineGone)
+    }
+    commits?.drop()
+    reads?.drop()
+    store.crash()
+  }
+
+  /// The process is asked to end; it is gone when all nodes are done, or time is up.
+  package func stop() {
+    guard isUp else { return }
+    outside.log(from: "relay", to: "", .note("is asked to stop"))
+    for seat in seats { seat.tell(.stopping) }
+    let limit = outside.timeline.now + Span.milliseconds(Limits.drainMilliseconds + 2_000)
+    let asked = seats.map(\.number)
+    func look() {
+      guard isUp, seats.map(\.number) == asked else { return }
+      if stopped == nodes {
+        crash(isMachineGone: false)
+      } else if outside.timeline.now >= limit {
+        outside.fault("the relay did not stop within its time")
+        crash(isMachineGone: false)
+      } else {
+        outside.timeline.after(Span.milliseconds(50)) { look() }
+      }
+    }
+    look()
+  }
+
+  package func stall(nanoseconds: Int64) {
+    for seat in seats { outside.network.stallAll(of: seat, nanoseconds: nanoseconds) }
+  }
+}
+
+// The worker: both lanes, and the way back.
+extension RelayMachine {
+  private func startWorker() {
+    let timeline = outside.timeline
+    let swift = Span.microseconds(20)...Span.microseconds(500)
+    commits = VirtualWorker(
+      timeline: timeline, random: random.branch(),
+      pace: .init(
+        effect: Span.microseconds(50)...Span.milliseconds(3),
+        outcome: Span.microseconds(50)...Span.milliseconds(2), batch: 400)
+    ) { [unowned self] in commit($0) }
+    reads = VirtualWorker(
+      timeline: timeline, random: random.branch(),
+      pace: .init(effect: swift, outcome: swift, batch: 4)
+    ) { [unowned self] in read($0) }
+    mailboxes = (0..<nodes).map { _ in
+      (
+        VirtualMailbox(
+          timeline: timeline, random: random.branch(), delay: 1_000...Span.milliseconds(2)),
+        VirtualMailbox(
+          timeline: timeline, random: random.branch(), delay: 1_000...Span.milliseconds(2))
+      )
+    }
+  }
+
+  /// One transaction for the waiting jobs of all nodes.
+  private func commit(_ waiting: [Waiting]) -> () -> Void {
+    let wall = clock.moment(at: outside.timeline.now).wall
+    let finished = StoreWork.commit(waiting.map(\.job), on: store, wall: wall)
+    return { [unowned self] in
+      for (work, finished) in zip(waiting, finished) {
+        if let news = finished.news {
+          for node in 0..<nodes { post(.news(news), to: node) }
+        }
+        post(.finished(work.id, finished.outcome), to: work.node)
+      }
+    }
+  }
+
+  private func read(_ waiting: [Waiting]) -> () -> Void {
+    let outcomes = waiting.map { StoreWork.read($0.job, on: store) }
+    return { [unowned self] in
+      for (work, outcome) in zip(waiting, outcomes) {
+        let seat = seats[work.node]
+        mailboxes[work.node].reads.post { seat.handle(.finished(work.id, outcome)) }
+      }
+    }
+  }
+
+  private func post(_ event: Seat<RelayNode>.Event, to node: Int) {
+    let seat = seats[node]
+    mailboxes[node].commits.post { seat.handle(event) }
+  }
+
+  private func tellOthers(_ news: RelayNews, from origin: Int) {
+    for node in 0..<nodes where node != origin { post(.news(news), to: node) }
+  }
+}
+
+/// Bits that nobody may guess, for a world in which nobody guesses. One thread draws from it.
+final class SecretDraw: @unchecked Sendable {
+  private var random: SeededRandom
+
+  init(_ random: SeededRandom) { self.random = random }
+
+  func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+  }
+}

@@ -1,0 +1,51 @@
+import Changes
+import Storage
+
+/// A device's store with an eye on it: what is written is held against the ledger and told to the
+/// causal history, and a write fails when the fault plan says so.
+package final class WatchedReplicaStore: ReplicaStore {
+  private let backing = MemoryReplicaStore()
+  private let watch: ReplicaWatch
+  private var failsAtWrite: Int?
+
+  package init(watch: ReplicaWatch) { self.watch = watch }
+
+  /// The `count`-th write from now fails.
+  package func fail(atWrite count: Int) { failsAtWrite = count }
+
+  package func heal() { failsAtWrite = nil }
+
+  /// A broken store that forgets what was not sent, to prove that the checkers see it.
+  package func loseOutbox() throws(StorageError) {
+    let entries = try backing.outbox()
+    try backing.write(entries.map { .removeEntry(number: $0.number) })
+  }
+
+  package func write(_ changes: [ReplicaChange]) throws(StorageError) {
+    if let count = failsAtWrite {
+      failsAtWrite = count > 1 ? count - 1 : nil
+      if count <= 1 { throw .diskFull(path: "simulated") }
+    }
+    let before = try ReplicaWatch.View(backing, touchedBy: changes)
+    try backing.write(changes)
+    watch.wrote(changes, before: before, after: try ReplicaWatch.View(backing, touchedBy: changes))
+  }
+
+  package func identity() throws(StorageError) -> HomeIdentity? { try backing.identity() }
+
+  package func record(_ key: RecordKey) throws(StorageError) -> Record? {
+    try backing.record(key)
+  }
+
+  package func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+    try backing.records(zone: zone, type: type)
+  }
+
+  package func allRecords() throws(StorageError) -> [Record] { try backing.allRecords() }
+
+  package func cursor() throws(StorageError) -> ChangeToken? { try backing.cursor() }
+
+  package func outbox() throws(StorageError) -> [OutboxEntry] { try backing.outbox() }
+
+  package func value(_ key: String) throws(StorageError) -> String? { try backing.value(key) }
+}

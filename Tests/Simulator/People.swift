@@ -1,0 +1,113 @@
+import Apps
+import Changes
+import Devices
+import Storage
+
+/// Simulated persons: each has an account and presses buttons on its devices, sometimes on two at
+/// once, online or not. What they do and when follows from the seed alone.
+package struct People {
+  package struct Act: Hashable {
+    /// Milliseconds since the world began.
+    package var at: Int64
+    package var device: Int
+    package var press: Press
+  }
+
+  package enum Press: Hashable {
+    case timer(TimerEvent)
+    /// Sets a whole number in the settings.
+    case setting(String, Int64)
+    case syncNow
+    case readStatus
+  }
+
+  package private(set) var acts: [Act] = []
+
+  package init(acts: [Act]) { self.acts = acts }
+
+  /// `devices`: the numbers of one person's devices; acts fall within `span` milliseconds.
+  package init(random: inout SeededRandom, devices: [Int], count: Int, span: Int64) {
+    var at = random.number(in: 200...2_000)
+    for number in 0..<count where at < span {
+      let press = People.press(&random, number)
+      acts.append(Act(at: at, device: random.one(of: devices), press: press))
+      // One in three: at nearly the same moment, most likely on another device.
+      at +=
+        random.chance(1, of: 3)
+        ? random.number(in: 0...60) : random.number(in: 100...max(101, 2 * span / Int64(count)))
+    }
+  }
+
+  private static func press(_ random: inout SeededRandom, _ act: Int) -> Press {
+    switch random.count(in: 0...15) {
+    case 0...4: .timer(.start(length: length(&random)))
+    case 5, 6: .timer(.pause)
+    case 7, 8: .timer(.resume)
+    case 9, 10: .timer(.stop)
+    case 11: .timer(.skip)
+    case 12: .timer(.snooze(length: length(&random)))
+    case 13:
+      // A value of its own, so that it tells who chose it and when.
+      .setting(
+        random.one(of: ["focusMinutes", "shortBreakMinutes", "longBreakEvery"]), Int64(act + 1))
+    case 14: .syncNow
+    default: .readStatus
+    }
+  }
+
+  /// Mostly so short that it runs out while the world lasts.
+  private static func length(_ random: inout SeededRandom) -> Int64? {
+    random.chance(1, of: 4) ? nil : random.number(in: 300...15_000)
+  }
+}
+
+extension DeviceMachine {
+  package func press(_ press: People.Press) {
+    guard isRunning else { return }
+    switch press {
+    case .timer(let event):
+      let settings = settingsRecord
+      order(
+        .edit(
+          nextOrderID(),
+          EditRequest(key: TimerApp.stateKey, type: TimerApp.stateType) {
+            (context) throws(EditRefusal) -> JSONValue? in
+            do throws(TimerRefusal) {
+              return try TimerApp.edit(
+                event, current: context.current, settings: settings, stamp: context.stamp,
+                device: context.device)
+            } catch {
+              throw EditRefusal(error.explanation)
+            }
+          }))
+    case .setting(let name, let number):
+      order(
+        .edit(
+          nextOrderID(),
+          EditRequest(key: TimerApp.settingsKey, type: TimerApp.settingsType) {
+            (context) throws(EditRefusal) -> JSONValue? in
+            DeviceMachine.fields(of: context.current)
+              .setting(name, to: .number(JSONNumber(number)))
+          }))
+    case .syncNow: order(.syncNow(nextOrderID()))
+    case .readStatus: order(.readStatus(nextOrderID()))
+    }
+  }
+
+  private var settingsRecord: Record? {
+    do throws(StorageError) {
+      return try store.record(TimerApp.settingsKey)
+    } catch {
+      return nil
+    }
+  }
+
+  private static func fields(of record: Record?) -> JSONValue {
+    guard let bytes = record?.fields else { return .object([]) }
+    do throws(JSONFault) {
+      return try JSONValue(parsing: bytes)
+    } catch {
+      return .object([])
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Changes
+import Devices
+
+// What goes wrong, and how it is mended.
+extension World {
+  func strike(_ fault: FaultPlan.Fault) {
+    let timeline = outside.timeline
+    switch fault {
+    case .cut(let device):
+      if let seat = devices[device].seat { outside.network.cutAll(of: seat) }
+    case .unplug(let device, let milliseconds, let isSilent):
+      unplugged[device] = (timeline.now + Span.milliseconds(milliseconds), isSilent)
+      if let seat = devices[device].seat {
+        outside.network.cutAll(of: seat, isSilent ? .nobodyTold : .bothTold)
+      }
+    case .switchOff(let device, let milliseconds):
+      switchedOff[device] = true
+      devices[device].order(.goOffline)
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in switchOn(device) }
+    case .stallDevice(let device, let milliseconds):
+      if let seat = devices[device].seat {
+        outside.network.stallAll(of: seat, nanoseconds: Span.milliseconds(milliseconds))
+      }
+    case .stallRelay(let milliseconds): relay.stall(nanoseconds: Span.milliseconds(milliseconds))
+    case .crashRelay(let milliseconds, let isMachineGone):
+      relay.crash(isMachineGone: isMachineGone)
+      ledger.audit(relay.store)
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in relay.start() }
+    case .restartRelay(let milliseconds):
+      relay.stop()
+      timeline.after(Span.milliseconds(milliseconds) + Span.seconds(12)) { [unowned self] in
+        relay.start()
+      }
+    case .crashDevice(let device, let milliseconds, let actions):
+      crash(devices[device], after: actions, milliseconds)
+    case .deviceClock(let device, let jump): devices[device].clock.offsetMilliseconds += jump
+    case .relayClock(let jump): relay.clock.offsetMilliseconds += jump
+    case .failStore(let calls): relay.store.fail(calls: calls)
+    case .failReplica(let device, let write, _): devices[device].store.fail(atWrite: write)
+    }
+  }
+
+  private func crash(_ device: DeviceMachine, after actions: Int, _ milliseconds: Int64) {
+    device.crash(afterActions: actions, isMachineGone: actions % 3 == 0)
+    // Whoever does nothing dies at last.
+    outside.timeline.after(Span.seconds(1)) { [unowned self] in
+      device.crashNow(isMachineGone: false)
+      if breakage == .losesOutbox { loseOutbox(of: device) }
+      outside.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in start(device) }
+    }
+  }
+
+  private func loseOutbox(of device: DeviceMachine) {
+    do {
+      try device.store.loseOutbox()
+    } catch {
+      outside.fault("the outbox of \(device.name) cannot even be lost: \(error)")
+    }
+  }
+
+  private func switchOn(_ device: Int) {
+    guard switchedOff[device] else { return }
+    switchedOff[device] = false
+    devices[device].order(.goOnline)
+  }
+
+  /// From here on nothing goes wrong any more, and everyone runs.
+  func heal() {
+    relay.store.heal()
+    relay.start()
+    for device in devices {
+      unplugged[device.index] = (0, false)
+      switchOn(device.index)
+      device.store.heal()
+      start(device)
+    }
+  }
+}
