@@ -66,6 +66,11 @@ extension ReplicaState {
         due.set(nil, for: mark.key)
         continue
       }
+      guard edit.dueAt == mark.dueAt else {
+        // The record was stamped anew a moment ago, and its time has moved with it.
+        due.set(edit, for: mark.key)
+        continue
+      }
       let fields = edit.fields.serialized()
       guard failure(of: fields, for: mark.key) == nil else {
         // There is no room: the edit is made when this record is next looked at.

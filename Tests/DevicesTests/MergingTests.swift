@@ -48,6 +48,22 @@ struct MergingTests {
         == .merged(fields: nil, copies: []))
   }
 
+  @Test func anEditMadeAtACountdownsEndKnowsOfThatEnd() {
+    // Another device saved the end first; here a person pressed stop after it.
+    var entry = local(EditsApp.type, ["edits": ["stop"]], at: 9)
+    entry.base = server(EditsApp.type, ["edits": ["focus"]], at: 1)
+    let ended = server(EditsApp.type, ["edits": ["end"]], at: 8)
+    let merging = Merging(apps: [EditsApp()], device: me)
+    #expect(
+      merging.resolve(entry, ended) == .merged(fields: ["edits": ["stop", "end"]], copies: []))
+    entry.timeMade = ended
+    #expect(merging.resolve(entry, ended) == .merged(fields: ["edits": ["stop"]], copies: []))
+    // What nobody here had seen stays beside it.
+    let other = server(EditsApp.type, ["edits": ["end", "pause"]], at: 8)
+    #expect(
+      merging.resolve(entry, other) == .merged(fields: ["edits": ["stop", "pause"]], copies: []))
+  }
+
   @Test func fieldsAreEqualAsJSON() {
     #expect(Merging.equal(Array(#"{"a":1,"b":2}"#.utf8), Array(#"{ "b":2.0, "a":1 }"#.utf8)))
     #expect(!Merging.equal(Array(#"{"a":1}"#.utf8), Array(#"{"a":"1"}"#.utf8)))
@@ -61,5 +77,33 @@ struct MergingTests {
     #expect(merging.dueEdit(for: egg)?.dueAt == 50)
     egg.zone = Name(trusted: "Elsewhere")
     #expect(merging.dueEdit(for: egg) == nil)
+  }
+}
+
+/// Records that hold a set of words, merged three ways.
+private struct EditsApp: App {
+  static let type = Name(trusted: "Edits")
+
+  let name = "edits"
+  let zone = TestApp.zone
+
+  func resolver(for type: Name) -> (any Resolver)? { type == EditsApp.type ? Words() : nil }
+
+  func dueEdit(for record: Record) -> DueEdit? { nil }
+
+  private struct Words: Resolver {
+    func resolve(_ conflict: Conflict) -> Resolution {
+      let base = words(conflict.base)
+      let local = words(conflict.local)
+      let server = words(conflict.server)
+      let kept =
+        local.filter { server.contains($0) || !base.contains($0) }
+        + server.filter { !local.contains($0) && !base.contains($0) }
+      return .merged(fields: ["edits": .array(kept)], copies: [])
+    }
+
+    private func words(_ version: Version?) -> [JSONValue] {
+      version?.fields?["edits"]?.array ?? []
+    }
   }
 }

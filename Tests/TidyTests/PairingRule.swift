@@ -14,6 +14,17 @@ enum PairingRule {
     "Sources/Link/WebSocket/WebSocketHeader.swift": "part of the reader, and tested through it",
   ]
 
+  /// Where the tests of a file, or of all that begin so, stand, if not under its own name: they are
+  /// seen only through what is tested there.
+  static let standsIn: [(source: String, tests: String)] = [
+    ("Sources/Devices/HTTPUplink.swift", "Tests/DevicesTests/AgentTests.swift"),
+    ("Sources/Devices/ReplicaState+", "Tests/DevicesTests/AgentFaultTests.swift"),
+    ("Sources/Devices/SocketUplink+", "Tests/DevicesTests/AgentTests.swift"),
+    ("Sources/Devices/SyncEngine.swift", "Tests/DevicesTests/AgentFaultTests.swift"),
+    ("Sources/Devices/Uplink", "Tests/DevicesTests/AgentTests.swift"),
+    ("Sources/Tools/", "Tests/EndToEndTests/StoryTests.swift"),
+  ]
+
   /// Rooms whose files are exercised from elsewhere.
   static let roomsTestedElsewhere: [String: String] = [
     "lockstep": "joins the parts; tested as a process in EndToEndTests"
@@ -22,6 +33,11 @@ enum PairingRule {
   static func faults(in tree: SourceTree) -> [Fault] {
     tree.sources.filter { !$0.isPlaceholder }.compactMap { file in
       if exceptions[file.path] != nil || roomsTestedElsewhere[file.room] != nil { return nil }
+      if let place = standsIn.first(where: { file.path.hasPrefix($0.source) }) {
+        return tree.files.contains { $0.path == place.tests }
+          ? nil
+          : Fault(path: file.path, line: 1, reason: "\(place.tests), said to test it, is gone")
+      }
       let tests = tree.files.filter { $0.path.hasPrefix("Tests/\(file.room)Tests/") }
       return isTested(file, by: tests)
         ? nil
