@@ -10,13 +10,14 @@ package struct AccountOffer: Hashable, Sendable {
 
   /// Draws account and code, and says what to commit for them; only then does the offer stand.
   ///
-  /// `label` is what the owner calls the account, at most `Limits.descriptionBytes`; `wall` is relay
-  /// time. Throws where the label is too long.
+  /// `label` is what the owner calls the account, at most `Limits.descriptionBytes`; `wall` is
+  /// relay time. Throws where the label is too long.
   package static func make(
     label: String, secrets: SecretSource, wall: Int64
   ) throws(Refusal) -> (AccountOffer, CommitRequest) {
     guard label.utf8.count <= Limits.descriptionBytes else {
-      throw Refusal(.badRequest, "An account's label may have at most \(Limits.descriptionBytes) bytes.")
+      throw Refusal(
+        .badRequest, "An account's label may have at most \(Limits.descriptionBytes) bytes.")
     }
     let account = AccountID(rawValue: secrets.word())
     let (pairing, offer) = PairingCode.issue(from: secrets, wall: wall)

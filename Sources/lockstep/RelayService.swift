@@ -62,8 +62,8 @@ struct RelayService {
     }
   }
 
-  /// A relay before this one may just be ending, or `lockstep account create` be at work: a store in
-  /// use is asked for again for a second.
+  /// A relay before this one may just be ending, or `lockstep account create` be at work: a store
+  /// in use is asked for again for a second.
   private func openStore() throws(StorageError) -> SQLiteZoneStore {
     for _ in 0..<20 {
       do throws(StorageError) {
