@@ -77,10 +77,12 @@ struct EventLoop: ~Copyable {
   }
 
   /// Waits until something happens, `deadline` passes, or the mailbox's bell rings. With `mayWait`
-  /// false it only looks.
+  /// false it only looks, and so it does while something is still to be told: a connection that was
+  /// asked for at the very end of a turn may have succeeded or failed at once.
   @usableFromInline
   mutating func wait(until deadline: Instant?, mayWait: Bool) -> Moment {
-    eventCount = poller.wait(nanoseconds: mayWait ? nanosecondsToWait(deadline) : 0)
+    eventCount = poller.wait(
+      nanoseconds: mayWait && incidents.isEmpty ? nanosecondsToWait(deadline) : 0)
     nextEvent = 0
     let moment = SystemClock.moment()
     now = moment.instant

@@ -85,6 +85,18 @@ struct ConnectingTests {
     far.end()
   }
 
+  @Test func outcomeOfTheVeryFirstActionIsToldAtOnce() throws {
+    let folder = try TemporaryFolder()
+    var node = ScriptedNode()
+    node.actions.append(.open(.outgoing(1), .local(path: folder.path + "/nobody")))
+    let running = try RunningGroup(node)
+    guard case .connectFailed = try running.journal.cause(of: .outgoing(1)) else {
+      Issue.record("another cause")
+      return
+    }
+    running.end()
+  }
+
   @Test func tooLongAPathFails() throws {
     let running = try RunningGroup()
     let path = String(repeating: "x", count: 200)
