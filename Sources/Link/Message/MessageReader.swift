@@ -26,6 +26,8 @@ struct MessageReader: ~Escapable {
 
   mutating func enterObject() throws(Refusal) {
     guard try kind() == .object else {
+      // What is not even JSON is named so.
+      try skip()
       let what = place.map { "`\($0.list.text)[\($0.index)]`" } ?? "The message or body"
       throw Refusal(formCode, "\(what) must be a JSON object.")
     }
