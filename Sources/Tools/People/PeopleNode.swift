@@ -108,7 +108,11 @@ public struct PeopleNode: Node, ~Copyable {
       hands[index].offlineUntil = nil
       fleet.order(.goOnline, to: index, at: moment)
     }
-    guard hands[index].nextPress <= moment.instant else { return }
+    // What is pressed before relay time is known is stamped anew later, and no screen tells by how
+    // much: nobody presses anything on a device before its first contact.
+    guard hands[index].nextPress <= moment.instant, hands[index].status.clockOffset != nil else {
+      return
+    }
     hands[index].nextPress = moment.instant.advanced(
       milliseconds: .random(in: 50...PeoplePlan.pauseMilliseconds, using: &random))
     if hands[index].offlineUntil == nil, Int.random(in: 0..<5, using: &random) == 0 {
