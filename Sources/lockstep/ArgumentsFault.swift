@@ -22,7 +22,7 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
 
   /// One sentence and the next step.
   package var explanation: String {
-    "\(sentence); `\(commandName) --help` tells all"
+    "\(sentence)\(sentence.hasSuffix("?") ? "" : ";") `\(commandName) --help` tells all"
   }
 
   private var sentence: String {

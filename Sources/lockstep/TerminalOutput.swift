@@ -33,6 +33,13 @@ package struct TerminalOutput: Sendable {
 
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// How many letters a line has; 80 where nobody knows.
+  package var columns: Int {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
+  }
+
   /// Whether colours would reach a person who wants them (https://no-color.org).
   package var takesColours: Bool {
     guard isTerminal, let terminal = getenv("TERM"), String(cString: terminal) != "dumb" else {

@@ -86,7 +86,7 @@ struct ArgumentsParserTests {
       ("box", "program box: say what to do: keep; `program box --help` tells all"),
       (
         "sevre",
-        "program: there is no command \"sevre\"; did you mean serve?; `program --help` tells all"
+        "program: there is no command \"sevre\"; did you mean serve? `program --help` tells all"
       ),
       ("xyz", "program: there is no command \"xyz\"; `program --help` tells all"),
       ("help box kep", "program box: there is no command \"kep\"; did you mean keep?"),

@@ -32,14 +32,22 @@ enum AgentTimerCommand {
       let length = takesMinutes ? arguments[minutes] : nil
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
         let event = event(try length.map(milliseconds))
+        // A home that nobody held may not know yet what other devices did; a person who presses a
+        // button means what they show. Without a relay in reach, what is known has to do.
+        let isInReach = session.isHolder ? try synced(session).isInSync : true
         let screen = TimerFace(try session.ask(.timer(event)))
-        let patience = AgentCommand.patienceMilliseconds
-        let status = HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
+        let status =
+          isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
         return try AgentCommand.printed(
           arguments[AgentCommand.json]
             ? screen.json.text : "\(screen.line) · \(AgentCommand.syncNote(status))")
       }
     }
+  }
+
+  /// Where sync stands after a little patience: at once where no relay is in reach.
+  private static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
+    HomeStatus(json: try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds)))
   }
 
   private static func milliseconds(_ minutes: Double) throws(CommandFailure) -> Int64 {

@@ -44,7 +44,8 @@ enum AgentTimerWatchCommand {
   }
 
   private static func watchLive(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
-    var view = TimerView()
+    let output = TerminalOutput.standard
+    var view = TimerView(takesColours: output.takesColours)
     let keys = try RawKeys()
     defer { keys.restore() }
     while true {
@@ -53,7 +54,7 @@ enum AgentTimerWatchCommand {
         continue
       }
       lines: while true {
-        try TerminalOutput.standard.write(view.drawn())
+        try output.write(view.drawn(columns: output.columns))
         switch session.connection.next(milliseconds: 1_000, other: STDIN_FILENO) {
         case .line(let line): view.take(line)
         case .timeout: break
@@ -64,7 +65,7 @@ enum AgentTimerWatchCommand {
             guard session.connection.send(.timer(event)) else { break lines }
           case .help: view.showsKeys.toggle()
           case .quit:
-            try TerminalOutput.standard.write("\r\n")
+            try output.write("\r\n")
             return .success
           case .nothing: break
           }
@@ -77,11 +78,14 @@ enum AgentTimerWatchCommand {
 
 /// The live view: a line for the timer, one for sync and what just happened, and the keys.
 struct TimerView {
+  let takesColours: Bool
   var showsKeys = true
   private var timer = "…"
   private var sync = ""
   private var note = ""
   private var linesDrawn = 0
+
+  init(takesColours: Bool) { self.takesColours = takesColours }
 
   mutating func take(_ line: JSONValue) {
     if let text = line["line"]?.string { timer = text }
@@ -92,13 +96,16 @@ struct TimerView {
     if line["answer"] != nil { note = "" }
   }
 
-  /// The view over the one drawn before.
-  mutating func drawn() -> String {
-    var lines = ["\u{1B}[1m\(timer)\u{1B}[0m", sync]
+  /// The view over the one drawn before. A line that would go on in the next row is cut: rows are
+  /// what the cursor goes up by.
+  mutating func drawn(columns: Int) -> String {
+    var lines = [timer, sync]
     if !note.isEmpty { lines.append(note) }
     if showsKeys {
       lines.append("s start  p pause  r resume  x stop  k skip  z snooze  ? keys  q quit")
     }
+    lines = lines.map { $0.count < columns ? $0 : $0.prefix(max(0, columns - 2)) + "…" }
+    if takesColours { lines[0] = "\u{1B}[1m\(lines[0])\u{1B}[0m" }
     let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
     linesDrawn = lines.count
     return "\r" + up + "\u{1B}[J" + lines.joined(separator: "\r\n")
