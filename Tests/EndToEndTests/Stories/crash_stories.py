@@ -6,9 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from story import LOCKSTEP, Person, Relay, main, record
-
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+from story import LOCKSTEP, ROOT, Person, Relay, main, record
 
 
 def story_killed_under_load_it_loses_no_acknowledged_save():

@@ -234,7 +234,9 @@ def story_every_bad_request_gets_its_word():
         bad(good, 400, path="/v1/zones/%zz/records")
         bad(None, 400, "badChangeToken", method="GET", path="/v1/changes?since=nonsense")
         bad(None, 400, method="GET", path="/v1/changes?limit=0")
-        bad(None, 400, method="GET", path="/v1/changes?wait=61")
+        bad(None, 400, method="GET", path="/v1/changes?wait=-1")
+        bad(None, 400, method="GET", path="/v1/changes?wait=soon")
+        expect(person.call("GET", "/v1/changes?limit=1001&wait=61"), 200)
         bad(None, 404, "notFound", method="GET", path="/v1/nothing")
         wrong = expect(person.call("PUT", save, good), 405, "methodNotAllowed")
         assert "POST" in wrong.headers["allow"], wrong

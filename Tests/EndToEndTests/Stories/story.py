@@ -4,29 +4,35 @@ A story is a function whose name starts with `story_`; its docstring says what a
 what must hold. Nothing here sleeps to synchronise: it waits for a condition, with a bound.
 """
 
+import contextlib
 import json
 import os
+import queue
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import uuid
 
 LOCKSTEP = os.environ["LOCKSTEP_BINARY"]
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 
 
 def wait_until(condition, what, seconds=20):
-    """Polls until `condition` gives something true, and returns that."""
+    """Polls until `condition` gives something true, and returns that. `what`: words, or what makes
+    them."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
+            what = what() if callable(what) else what
             raise AssertionError(f"{what} did not happen within {seconds} s")
         time.sleep(0.01)
 
@@ -66,13 +72,21 @@ class Relay:
         with open(self.log, errors="replace") as log:
             return log.read()
 
+    @property
+    def id(self):
+        """The relay's own process, which a wrapper has as its child."""
+        if not self.wrapper:
+            return self.process.pid
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
+            return int(file.read().split()[0])
+
     def kill(self):
-        self.process.kill()
+        os.kill(self.id, signal.SIGKILL)
         self.process.wait()
 
     def stop(self):
         """SIGTERM, and the exit code."""
-        self.process.send_signal(signal.SIGTERM)
+        os.kill(self.id, signal.SIGTERM)
         return self.process.wait(timeout=20)
 
     def __enter__(self):
@@ -180,16 +194,128 @@ def record(name, text="hello", **members):
     return {"name": name, "type": "Note", "fields": {"text": text}, "modifiedAt": now(), **members}
 
 
-def run(*arguments, home=None, input=None, expect_code=0, environment=None):
-    """A command of the real program; its standard output."""
+def run(*arguments, home=None, input=None, expect_code=0, environment=None, user=None):
+    """A command of the real program: its outcome, with the exit code that was expected."""
     command = [LOCKSTEP, *arguments] + (["--home", home] if home else [])
     done = subprocess.run(
-        command, input=input, capture_output=True, text=True, timeout=60,
+        command, input=input, stdin=subprocess.DEVNULL if input is None else None,
+        capture_output=True, text=True, timeout=60, user=user,
         env={**os.environ, **(environment or {})})
     assert done.returncode == expect_code, (
         f"{' '.join(command)}: exit {done.returncode}, expected {expect_code}\n"
         f"{done.stdout}\n{done.stderr}")
     return done
+
+
+def refused(*arguments, says, code=1, **options):
+    """A command that fails in words that a person can act on, and prints nothing else."""
+    done = run(*arguments, expect_code=code, **options)
+    assert done.stdout == "", done.stdout
+    for part in [says] if isinstance(says, str) else says:
+        assert part in done.stderr, f"{arguments} says {done.stderr!r}, not {part!r}"
+    assert "Fatal" not in done.stderr and len(done.stderr.splitlines()) <= 3, done.stderr
+    return done.stderr
+
+
+@contextlib.contextmanager
+def folder():
+    """A folder that is gone afterwards."""
+    path = tempfile.mkdtemp(prefix="lockstep-story-")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Background:
+    """A command that goes on; its lines are read as they come."""
+
+    def __init__(self, *arguments, environment=None):
+        self.process = subprocess.Popen(
+            [LOCKSTEP, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, bufsize=1,
+            env={**os.environ, **(environment or {})})
+        self.lines, self.errors = queue.Queue(), []
+        threading.Thread(target=self.read, daemon=True).start()
+        self.complaints = threading.Thread(target=self.read_errors, daemon=True)
+        self.complaints.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def read_errors(self):
+        for line in self.process.stderr:
+            self.errors.append(line)
+
+    def line(self, seconds=20):
+        """The next line that it prints; None when it has ended."""
+        try:
+            return self.lines.get(timeout=seconds)
+        except queue.Empty:
+            raise AssertionError(f"no line came within {seconds} s; {self.errors}") from None
+
+    def stop(self, how=signal.SIGTERM):
+        """Its exit code."""
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=20)
+        self.complaints.join(timeout=20)
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+class Home:
+    """A device's home in a folder, used by commands of the real program."""
+
+    def __init__(self, path):
+        self.path = path
+
+    @staticmethod
+    def new(relay, directory, name="phone"):
+        home = Home(os.path.join(directory, name))
+        run("agent", "join", "--relay", relay.address, "--new", "--name", name, home=home.path)
+        return home
+
+    def pair(self, relay, directory, name="laptop"):
+        other = Home(os.path.join(directory, name))
+        run("agent", "join", "--relay", relay.address, "--code", "-", "--name", name,
+            home=other.path, input=self.code() + "\n")
+        return other
+
+    def code(self):
+        return json.loads(self.run("pair", "--json"))["code"]
+
+    def run(self, *words, code=0):
+        return run("agent", *words, home=self.path, expect_code=code).stdout
+
+    def timer(self, *words):
+        """The screen that a press or a look gives."""
+        return json.loads(self.run("timer", *words, "--json"))
+
+    def refuses(self, *words, says):
+        return refused("agent", "timer", *words, home=self.path, says=says)
+
+    def status(self):
+        return json.loads(self.run("status", "--json"))
+
+    def background(self, *words):
+        return Background("agent", *words, "--home", self.path)
+
+    def kept(self):
+        """`agent run`, once it holds the home."""
+        kept = self.background("run")
+        wait_until(
+            lambda: os.path.exists(os.path.join(self.path, "agent.sock")) or
+            kept.process.poll() is not None, "the home to be held")
+        return kept
 
 
 def main(stories):

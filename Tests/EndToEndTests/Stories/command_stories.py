@@ -1,0 +1,408 @@
+"""The command line as strangers use it."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import threading
+
+from story import (
+    LOCKSTEP, ROOT, Background, Home, Relay, folder, main, refused, run, wait_until)
+
+SCREEN = {"at", "stateType", "isPaused", "remaining", "completedPomodoros", "device"}
+
+
+def face(screen):
+    """What a person compares on two screens; the instant they were read at differs."""
+    runs = screen["stateType"] != "idle" and not screen["isPaused"]
+    left = screen["remaining"] + (screen["at"] if runs else 0)
+    return {**{key: screen[key] for key in SCREEN - {"at", "remaining"}}, "left": left}
+
+
+def story_every_command_explains_itself():
+    """--help, -h and `help` at every command: on standard output, no wider than a terminal."""
+    def explain(path):
+        told = run(*path, "--help")
+        assert told.stderr == "" and told.stdout.startswith("Usage: lockstep"), told
+        assert told.stdout.endswith("\n"), told.stdout[-20:]
+        assert all(len(line) <= 80 for line in told.stdout.splitlines()), told.stdout
+        assert run(*path, "-h").stdout == told.stdout
+        assert run("help", *path).stdout == told.stdout
+        for name in re.findall(r"^  --([a-z-]+)", told.stdout, re.M):
+            variable = "LOCKSTEP_" + name.upper().replace("-", "_")
+            assert name in ("help", "version") or variable in told.stdout, (path, name)
+        listed = re.search(r"^Commands:\n((?:  .*\n)+)", told.stdout, re.M)
+        names = re.findall(r"^  (\S+)", listed.group(1), re.M) if listed else []
+        return 1 + sum(explain([*path, name]) for name in names)
+
+    assert explain([]) >= 20
+    assert re.fullmatch(r"lockstep \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+def story_a_slip_is_named_with_what_was_meant():
+    """Unknown words, flags and bad values: exit code 2 and a sentence that helps."""
+    for words, says in [
+        ("", "relay"), ("realy", "did you mean relay?"), ("agent", "join"),
+        ("agent timer strat", "did you mean start?"), ("relay --opne", "did you mean --open?"),
+        ("relay --listen here", "127.0.0.1:5625"), ("relay --listen 127.0.0.1:70000", "--listen"),
+        ("relay --loops 0", "between 1 and"), ("relay --loops many", "no whole number"),
+        ("relay --log-level loud", "warning"), ("relay surplus", "surplus"),
+        ("relay --store", "--store DIR"), ("agent join --home x --new", "LOCKSTEP_RELAY"),
+        ("agent join --home x --relay ftp://x --new", "http://"),
+        ("agent join --home x --relay http://127.0.0.1:1", "--new"),
+        ("agent join --home x --relay http://127.0.0.1:1 --new --code X", "--new"),
+        ("agent status", "--home DIR"), ("agent timer start --home x --minutes soon", "--minutes"),
+        ("agent timer start --home x --minutes 0", "--minutes"),
+        ("agent timer start --home x --minutes nan", "--minutes"),
+        ("bench latency --devices 1", "--devices"), ("bench latency --transport pigeon", "long-poll"),
+        ("agent simulate --seed -1", "--seed"), ("account create", "NAME"),
+        ("account create two words", "words"),
+    ]:
+        told = refused(*words.split(), code=2, says=[says, "--help"] if "join --home x --relay http"
+                       not in words else says)
+        assert len(told.splitlines()) == 1, told
+
+
+def story_options_come_from_the_environment_too():
+    """LOCKSTEP_… is read, a flag on the line goes before it, and a bad one is named."""
+    with folder() as directory, Relay() as relay:
+        home = os.path.join(directory, "home")
+        given = {"LOCKSTEP_HOME": home, "LOCKSTEP_RELAY": relay.address, "LOCKSTEP_NEW": "yes",
+                 "LOCKSTEP_NAME": "from the environment", "LOCKSTEP_JSON": "1"}
+        joined = json.loads(run("agent", "join", environment=given).stdout)
+        assert joined["deviceName"] == "from the environment", joined
+        status = json.loads(run("agent", "status", environment=given).stdout)
+        assert status["relay"] == relay.address
+        plain = run("agent", "status", "--json=false", environment=given).stdout
+        assert plain.startswith("device"), plain
+        refused("agent", "status", environment={**given, "LOCKSTEP_JSON": "perhaps"}, code=2,
+                says="LOCKSTEP_JSON")
+        elsewhere = {"LOCKSTEP_STORE": os.path.join(directory, "nobody")}
+        made = run("account", "create", "x", environment=elsewhere).stdout
+        assert f"lockstep relay --store {elsewhere['LOCKSTEP_STORE']}" in made, made
+    with folder() as directory:
+        given = {"LOCKSTEP_STORE": os.path.join(directory, "store"), "LOCKSTEP_OPEN": "true",
+                 "LOCKSTEP_LISTEN": "127.0.0.1:0"}
+        with Background("relay", environment=given) as relay:
+            wait_until(lambda: "listening" in "".join(relay.errors), "the relay to listen")
+            assert relay.stop() == 0
+            assert os.listdir(given["LOCKSTEP_STORE"])
+
+
+def story_joining_and_what_can_go_wrong_with_it():
+    """New, by code, by code from standard input; and each mistake has its sentence."""
+    with folder() as directory, Relay() as relay:
+        def at(name):
+            return os.path.join(directory, name)
+
+        def join(*words):
+            return ["agent", "join", "--relay", relay.address, *words]
+
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        code = phone.code()
+        run(*join("--code", code.lower().replace("-", " ")), home=at("tablet"))
+        assert phone.status()["account"] == laptop.status()["account"]
+        assert Home(at("tablet")).status()["deviceName"] == socket.gethostname()
+        refused(*join("--code", code), home=at("late"), says="code")
+        refused(*join("--code", "AAAA-BBBB-CCCC"), home=at("late"), says="code")
+        refused(*join("--code", "-"), home=at("late"), input="", says="standard input")
+        refused(*join("--code", "-"), home=at("late"), input="\n", says="standard input")
+        refused(*join("--new"), home=phone.path, says=["belongs to account", "agent leave"])
+        refused("agent", "status", home=at("late"), says=["agent join"])
+        refused("agent", "timer", "start", home=at("nowhere"), says=["no home", "agent join"])
+        assert not os.path.exists(at("nowhere"))
+        relay.stop()
+        refused(*join("--new"), home=at("late"), says=["refused", "running"])
+    with folder() as directory, Relay(is_open=False) as relay:
+        home = os.path.join(directory, "home")
+        refused("agent", "join", "--relay", relay.address, "--new", home=home, says="pairing code")
+        told = run("account", "create", "ada", "--store", relay.store).stdout
+        code = re.match(r"([0-9A-Z]{4}-){2}[0-9A-Z]{4}\n", told).group(0)
+        assert "agent join" in told, told
+        run("agent", "join", "--relay", relay.address, "--code", "-", home=home, input=code)
+        assert Home(home).status()["state"] == "inSync"
+
+
+def story_what_answers_may_be_no_relay():
+    """An address where something else answers, or nothing at all ever does."""
+    def serve(listener, answer):
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            connection.recv(4096)
+            if answer is not None:
+                connection.sendall(answer)
+                connection.close()
+
+    page = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nContent-Type: text/html\r\n\r\n<html>"
+    for answer, says in [(page, "not a Lockstep relay"), (b"SSH-2.0-x\r\n", "no answer"),
+                         (b"", "no answer")]:
+        with folder() as directory, socket.create_server(("127.0.0.1", 0)) as listener:
+            threading.Thread(target=serve, args=(listener, answer), daemon=True).start()
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            refused("agent", "join", "--relay", address, "--new",
+                    home=os.path.join(directory, "home"), says=says)
+    with folder() as directory:
+        refused("agent", "join", "--relay", "http://no-such-name.invalid", "--new",
+                home=os.path.join(directory, "home"), says="no-such-name.invalid")
+
+
+def story_every_button_works_without_a_relay_and_syncs_when_it_returns():
+    """A person with no network uses the timer; later another device shows what it came to."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        assert laptop.status()["state"] == "inSync"
+        relay.stop()
+        assert set(phone.timer("status")) == SCREEN
+        for refusal in ["pause", "resume", "stop", "skip", "snooze"]:
+            phone.refuses(refusal, says="nothing is running")
+        started = phone.timer("start", "--minutes", "50")
+        assert started["stateType"] == "focus" and not started["isPaused"]
+        assert 2_999_000 <= started["remaining"] <= 3_000_000, started
+        phone.refuses("start", says="already going on")
+        phone.refuses("snooze", says="no break")
+        phone.refuses("resume", says="not paused")
+        paused = phone.timer("pause")
+        assert paused["isPaused"] and paused["remaining"] <= started["remaining"]
+        phone.refuses("pause", says="already paused")
+        assert phone.timer("status")["remaining"] == paused["remaining"]
+        assert not phone.timer("resume")["isPaused"]
+        assert phone.timer("skip")["stateType"] == "breakTime"
+        snoozed = phone.timer("snooze", "--minutes", "3")
+        assert snoozed["stateType"] == "snooze" and 179_000 <= snoozed["remaining"] <= 180_000
+        assert phone.timer("stop")["stateType"] == "idle"
+        last = phone.timer("start", "--minutes", "0.5")
+        told = phone.run("timer", "status")
+        assert re.match(r"focus 00:\d\d · offline.*1 change waits", told), told
+        assert phone.status()["waiting"] == 1
+        refusal = run("agent", "sync", home=phone.path, expect_code=1)
+        assert "offline" in refusal.stdout, refusal
+        relay.start()
+        assert "in sync" in phone.run("sync")
+        assert phone.status()["waiting"] == 0
+        shown = laptop.timer("status")
+        assert face(shown) == face(phone.timer("status")), shown
+        # It was stamped without having asked the relay for the time.
+        assert abs(face(shown)["left"] - face(last)["left"]) < 1_000, (shown, last)
+
+
+def story_two_homes_converge():
+    """Two people's worth of buttons on two devices, offline and on: both show the same."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        for turn in range(4):
+            if turn % 2:
+                relay.stop()
+            first, second = (phone, laptop) if turn % 3 else (laptop, phone)
+            for home, words in [(first, ["start"]), (second, ["start"]), (first, ["pause"]),
+                                (second, ["stop"])]:
+                subprocess.run([LOCKSTEP, "agent", "timer", *words, "--home", home.path],
+                               capture_output=True, timeout=30)
+            if turn % 2:
+                relay.start()
+            for home in (phone, laptop, phone):
+                home.run("sync")
+            assert face(phone.timer("status")) == face(laptop.timer("status")), turn
+
+
+def story_one_process_holds_a_home_and_the_others_hand_in_their_orders():
+    """`run` in one terminal, `watch` in another, buttons in a third; each may go away."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        with phone.kept() as kept, phone.background("timer", "watch", "--json") as watch, \
+                laptop.background("timer", "watch") as other:
+            refused("agent", "run", home=phone.path, says="holds the home")
+            refused("agent", "leave", home=phone.path, says="holds the home")
+            refused("agent", "join", "--relay", relay.address, "--new", home=phone.path,
+                    says="holds the home")
+
+            def both(check):
+                for each in (watch, other):
+                    while True:
+                        line = json.loads(each.line())
+                        assert set(line) == SCREEN, line
+                        if check(line):
+                            break
+
+            both(lambda line: line["stateType"] == "idle")
+            phone.run("timer", "start")
+            both(lambda line: line["stateType"] == "focus" and not line["isPaused"])
+            laptop.run("timer", "pause")
+            both(lambda line: line["isPaused"])
+            assert phone.status()["state"] == "inSync"
+            assert kept.stop() == 0
+            # The watcher now holds the home itself.
+            phone.run("timer", "resume")
+            both(lambda line: line["stateType"] == "focus" and not line["isPaused"])
+            phone.run("timer", "stop")
+            both(lambda line: line["stateType"] == "idle")
+        assert phone.timer("status")["stateType"] == "idle"
+
+
+def story_a_watcher_ends_when_nobody_reads_it():
+    """`watch | head -1` ends by itself, and a countdown that ends is a line too."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        phone.run("timer", "start", "--minutes", "0.01")
+        with phone.background("timer", "watch") as watch:
+            lines = [json.loads(watch.line())]
+            while lines[-1]["stateType"] != "breakTime":
+                lines.append(json.loads(watch.line()))
+            assert lines[-1]["completedPomodoros"] == 1, lines
+        shell = f"{shlex.quote(LOCKSTEP)} agent timer watch --home {shlex.quote(phone.path)} | head -1"
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=30)
+        assert len(done.stdout.splitlines()) == 1 and done.stderr == "", done
+
+
+def story_leaving_an_account():
+    """A device that leaves takes nothing unsynced with it unless told so, and can join anew."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        relay.stop()
+        laptop.run("timer", "start")
+        refused("agent", "leave", home=laptop.path, says=["1 change", "agent sync", "--force"])
+        relay.start()
+        laptop.run("sync")
+        laptop.run("leave")
+        assert "agent join" in refused("agent", "status", home=laptop.path, says="no home")
+        assert phone.timer("status")["stateType"] == "focus"
+        again = Home.new(relay, directory, "laptop")
+        assert again.timer("status")["stateType"] == "idle"
+        relay.stop()
+        refused("agent", "leave", home=again.path, says="--force")
+        again.run("leave", "--force")
+
+
+def story_resolve_answers_line_by_line():
+    """Cases in, answers out; a bad line is named and spares the others; nothing in, nothing out."""
+    cases = os.path.join(ROOT, "Tests", "AppsTests", "Vectors", "TimerState.jsonl")
+    with open(cases) as file:
+        vectors = [json.loads(line) for line in file][:50]
+    answered = run("resolve", input="\n".join(json.dumps(each["case"]) for each in vectors))
+    for vector, line in zip(vectors, answered.stdout.splitlines(), strict=True):
+        answer = json.loads(line)
+        wanted = next(value for key, value in vector.items() if key not in ("case", "note"))
+        assert {key: answer[key] for key in wanted} == wanted, (answer, wanted)
+    case = json.dumps(vectors[0]["case"])
+    mixed = run("resolve", input=f"{case}\n{{oops\n\n[]\n{case}\n", expect_code=1)
+    assert len(mixed.stdout.splitlines()) == 2, mixed
+    assert "line 2" in mixed.stderr and "line 4" in mixed.stderr, mixed
+    empty = run("resolve", input="")
+    assert empty.stdout == empty.stderr == "", empty
+
+
+def story_simulated_people_and_the_bench_tell_a_program_what_they_saw():
+    """--json is one object, with the names that others rely on."""
+    with Relay() as relay:
+        told = run("agent", "simulate", "--relay", relay.address, "--accounts", "2", "--devices", "2",
+                   "--seconds", "2", "--seed", "7", "--json")
+        result = json.loads(told.stdout)
+        assert result["good"] is True and result["accounts"] == result["equal"] == 2, result
+        bench = ["bench", "latency", "--accounts", "3", "--devices", "3", "--rate", "20",
+                 "--seconds", "2"]
+        keys = {"p50Ms", "p90Ms", "p99Ms", "p999Ms", "maxMs", "commitP50Ms", "sent", "delivered",
+                "missing", "duplicated", "relayCpuUsPerDelivery"}
+        for words in [[], ["--transport", "long-poll"], ["--relay", relay.address]]:
+            result = json.loads(run(*bench, *words, "--json").stdout)
+            assert keys <= set(result), result
+            assert result["sent"] == 40 and result["delivered"] == 80, result
+            assert result["missing"] == result["duplicated"] == 0, result
+            assert 0 < result["p50Ms"] <= result["p99Ms"] <= result["maxMs"], result
+            assert words[:1] == ["--relay"] or result["relayCpuUsPerDelivery"] > 0, result
+        text = run(*bench).stdout
+        for word in ["p50", "p90", "p99", "p99.9", "max", "target", "missing", "█"]:
+            assert word in text, text
+        relay.stop()
+        refused("bench", "latency", "--relay", relay.address, says="refused")
+        refused("agent", "simulate", "--relay", relay.address, says="refused")
+
+
+class Terminal:
+    """A real terminal of 80 by 24, by tmux, with a shell in it."""
+
+    def __init__(self, directory):
+        self.socket = os.path.join(directory, "tmux")
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
+                  "env", "PS1=$ ", "sh")
+
+    def tmux(self, *words):
+        return subprocess.run(
+            ["tmux", "-S", self.socket, *words], capture_output=True, text=True, timeout=20,
+            check=True).stdout
+
+    def type(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def text(self):
+        return self.tmux("capture-pane", "-p")
+
+    def shows(self, pattern):
+        return wait_until(
+            lambda: re.search(pattern, self.text(), re.M),
+            lambda: f"{pattern!r} in\n{self.text()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux("kill-server")
+
+
+def story_the_live_view_on_a_terminal():
+    """A countdown with its keys; a press shows at once; q gives the terminal back as it was."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        with Terminal(directory) as terminal:
+            terminal.type(f"cd {shlex.quote(directory)}; stty -a > before; clear", "Enter")
+            watch = f"{shlex.quote(LOCKSTEP)} agent timer watch --home {shlex.quote(phone.path)}"
+            terminal.type(watch, "Enter")
+            terminal.shows(r"^idle")
+            terminal.shows(r"s start .*q quit")
+            terminal.type("p")
+            terminal.shows(r"nothing is running")
+            terminal.type("s")
+            terminal.shows(r"^focus 2[45]:\d\d")
+            first = terminal.shows(r"^focus (24:5\d)").group(1)
+            wait_until(lambda: first not in terminal.text(), "the countdown to go on")
+            assert "nothing is running" not in terminal.text(), terminal.text()
+            laptop.run("timer", "pause")
+            terminal.shows(r"^focus 24:\d\d, paused")
+            terminal.shows(r"in sync")
+            relay.stop()
+            terminal.shows(r"offline")
+            terminal.type("r")
+            terminal.shows(r"1 change waits")
+            terminal.type("?")
+            wait_until(lambda: "s start" not in terminal.text(), "the keys to go")
+            terminal.type("?")
+            terminal.shows(r"s start")
+            assert terminal.text().count("focus") == 1, terminal.text()
+            terminal.type("q")
+            terminal.shows(r"^\$$")
+            terminal.type("echo back", "Enter")
+            terminal.shows(r"^\$ echo back\n^back")
+            terminal.type("stty -a > after", "Enter")
+            wait_until(lambda: os.path.exists(f"{directory}/after"), "the shell to answer")
+            before, after = [wait_until(lambda: open(f"{directory}/{name}").read(), name)
+                             for name in ("before", "after")]
+            assert before == after
+            # A terminal that is closed, or Ctrl-C, ends it as well.
+            terminal.type("clear; " + watch, "Enter")
+            terminal.shows(r"s start .*q quit")
+            terminal.type("C-c")
+            terminal.shows(r"^\$$")
+            terminal.type("echo again", "Enter")
+            terminal.shows(r"^again")
+
+
+main(globals())
