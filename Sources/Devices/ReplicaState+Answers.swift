@@ -116,11 +116,14 @@ extension MutationResult {
 }
 
 extension Refusal {
-  /// The batch's content is at fault, so that the same again would be refused again.
+  /// The batch's content is at fault, so that the same again would be refused again. Other faults
+  /// of a request are more likely somebody's on the way than this program's: they may pass.
   var blamesContent: Bool {
-    switch code.advice {
-    case .park, .fixRequest: code != .batchMismatch
-    case .retry, .fetchFirst, .stampAnew, .askPerson: false
+    switch code {
+    case .badName, .chunksMissing, .recordTooLarge, .badJSON, .badRequest, .badMessage,
+      .bodyTooLarge, .tooManyRecords:
+      true
+    default: false
     }
   }
 }

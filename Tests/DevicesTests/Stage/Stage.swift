@@ -27,13 +27,16 @@ final class Stage {
   ) throws -> TestDevice {
     let device = try TestDevice(number, self, transports: transports, clockError: clockError)
     devices.append(device)
-    try device.drain()
     return device
   }
 
   /// Lets time pass.
   func run(_ milliseconds: Int64 = 1_000) throws {
     let end = now + milliseconds
+    for device in devices {
+      try device.drain()
+      try device.takeWords()
+    }
     while let next = nextTime(), next <= end {
       now = max(now, next)
       relay.now = now

@@ -20,10 +20,13 @@ final class TestDevice {
   private(set) var isAlive = true
   /// Connections are refused.
   var isCutOff = false
+  /// Connections are neither made nor refused.
+  var isBlackHole = false
   /// Wall clock less true time, milliseconds.
   var clockError: Int64
   /// Jobs are taken and never done, as when the process is about to die.
   var isWorkerStuck = false
+  private var stuck: [(id: JobID, job: ReplicaJob)] = []
   private var bootedAt: Int64
 
   init(
@@ -130,6 +133,12 @@ final class TestDevice {
 
   var socketLine: TestLine? { lines.last { $0.line.isSocket && !$0.line.isCut }?.line }
 
+  func finishStuckJobs() throws {
+    let jobs = stuck
+    stuck = []
+    for (id, job) in jobs { try handle(.finished(id, replica.perform(job))) }
+  }
+
   func forgetReports() { reports = [] }
 
   // MARK: the driver
@@ -156,7 +165,10 @@ final class TestDevice {
         lines.removeAll { $0.id == id }
       case .pauseReading, .resumeReading: break
       case .run(let id, _, let job):
-        guard !isWorkerStuck else { continue }
+        guard !isWorkerStuck else {
+          stuck.append((id, job))
+          continue
+        }
         agent.handle(.finished(id, replica.perform(job)), at: moment)
       case .report(let report): reports.append(report)
       }
@@ -164,6 +176,7 @@ final class TestDevice {
   }
 
   private func open(_ id: ConnectionID, _ address: PeerAddress) {
+    guard !isBlackHole else { return }
     guard address == .host("relay", port: 5625), !isCutOff else {
       return stage.later { [self] in
         try handle(.closed(id, .connectFailed("connection refused")))

@@ -20,6 +20,8 @@ final class TestRelay {
   /// For either, by who asks.
   var onLine: ((TestLine) -> TestReaction?)?
   var pushesHints = false
+  /// The network between swallows pings.
+  var isSilent = false
   var keepAliveMilliseconds: Int64 = 25_000
   fileprivate(set) var lines: [TestLine] = []
   var now: Int64 = 0
@@ -130,7 +132,7 @@ final class TestRelay {
 
   func pingAll() {
     pingAt = now + keepAliveMilliseconds
-    for line in lines where line.isSocket { line.ping() }
+    for line in lines where line.isSocket && !isSilent { line.ping() }
   }
 
   func cutAll() {

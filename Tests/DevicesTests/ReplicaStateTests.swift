@@ -5,7 +5,7 @@ import Testing
 @testable import Devices
 
 /// The worker's side alone: each rule of the outbox as a story of jobs.
-struct ReplicaTests {
+struct ReplicaStateTests {
   @Test func anEditWritesRecordAndEntryTogether() throws {
     var desk = try Desk()
     #expect(try desk.edit(.note("a", "one")).get().text == "one")

@@ -1,0 +1,148 @@
+import Changes
+import Testing
+
+@testable import Devices
+
+/// Stamps are relay time, however wrong the device's clock; and time makes edits by itself.
+struct AgentClockTests {
+  @Test(arguments: [Int64(-7_200_000), -3_000, 0, 3_000, 86_400_000])
+  func aWrongClockStampsRightOnceItIsOnline(_ error: Int64) throws {
+    let stage = try Stage()
+    let device = try stage.device(1, clockError: error)
+    try stage.run()
+    try device.edit(.note("a", "x"))
+    let stamp = try #require(try device.record("a")).modifiedAt
+    #expect(abs(stamp - stage.now) <= 30, "\(stamp - stage.now)")
+    try stage.run()
+    #expect(try stage.relay.record("a")?.modifiedAt == stamp)
+    #expect(try #require(device.status.clockOffset) + error < 30)
+  }
+
+  @Test(arguments: [Int64(-7_200_000), 3_000, 86_400_000])
+  func anEditMadeBeforeTheOffsetWasKnownIsStampedAnew(_ error: Int64) throws {
+    let stage = try Stage()
+    let device = try stage.device(1, clockError: error)
+    device.isCutOff = true
+    try device.edit(.note("a", "x"))
+    let madeAt = stage.now
+    #expect(try device.record("a")?.modifiedAt == madeAt + error)
+    try stage.run(10_000)
+    device.isCutOff = false
+    try stage.run(40_000)
+    let saved = try #require(try stage.relay.record("a"))
+    #expect(abs(saved.modifiedAt - madeAt) <= 30)
+    #expect(saved.value?["at"]?.int64 == saved.modifiedAt)
+    #expect(try device.record("a")?.modifiedAt == saved.modifiedAt)
+    #expect(device.changes.last?.first?.modifiedAt == saved.modifiedAt)
+  }
+
+  @Test func aGuessSurvivesARestart() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, clockError: 500_000)
+    device.isCutOff = true
+    try device.edit(.note("a", "x"))
+    let madeAt = stage.now
+    try stage.run(5_000)
+    try device.restart()
+    try device.edit(.note("b", "y"))
+    try stage.run(5_000)
+    device.isCutOff = false
+    try stage.run(40_000)
+    #expect(abs(try #require(try stage.relay.record("a")).modifiedAt - madeAt) <= 30)
+    #expect(abs(try #require(try stage.relay.record("b")).modifiedAt - madeAt - 5_000) <= 30)
+  }
+
+  @Test func aJumpOfTheWallClockMovesNoStamp() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    try stage.run()
+    device.isCutOff = true
+    try device.cut()
+    device.clockError = -3_600_000
+    try stage.run(5_000)
+    try device.edit(.note("a", "x"))
+    let madeAt = stage.now
+    #expect(abs(try #require(try device.record("a")).modifiedAt - madeAt) <= 30)
+    device.isCutOff = false
+    try stage.run(40_000)
+    #expect(abs(try #require(try stage.relay.record("a")).modifiedAt - madeAt) <= 30)
+  }
+
+  @Test func aRelayWhoseClockWentBackIsFollowed() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.webSocket])
+    try stage.run()
+    stage.relay.clockError = -60_000
+    try device.edit(.note("a", "x"))
+    try stage.run(10_000)
+    let saved = try #require(try stage.relay.record("a"))
+    #expect(saved.modifiedAt <= stage.relay.wall)
+    #expect(stage.relay.saves.count == 2)
+    #expect(stage.relay.saves[0].id != stage.relay.saves[1].id)
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func theOwnerRingsFirstAndOnce() throws {
+    let stage = try Stage()
+    let owner = try stage.device(1)
+    let other = try stage.device(2)
+    try stage.run()
+    let dueAt = stage.now + 10_000
+    try owner.edit(
+      .fields(
+        "egg", TestApp.egg,
+        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(owner.id.text)]))
+    try stage.run(9_900)
+    #expect(try other.record("egg")?.value?["rings"] == nil)
+    try stage.run(300)
+    #expect(try owner.record("egg")?.value == ["rings": 1])
+    #expect(try other.record("egg")?.value == ["rings": 1])
+    try stage.run(10_000)
+    #expect(stage.relay.saves.count == 2)
+    #expect(try stage.relay.record("egg")?.device == owner.id)
+  }
+
+  @Test func whereTheOwnerIsAwayAnotherRingsAfterAWhile() throws {
+    let stage = try Stage()
+    let owner = try stage.device(1)
+    let other = try stage.device(2)
+    try stage.run()
+    let dueAt = stage.now + 10_000
+    try owner.edit(
+      .fields(
+        "egg", TestApp.egg,
+        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(owner.id.text)]))
+    try stage.run(1_000)
+    try owner.order { _ in .goOffline }
+    try stage.run(10_000)
+    // Cut off, the owner rings at once; the other leaves it two seconds.
+    #expect(try owner.record("egg")?.value == ["rings": 1])
+    #expect(try other.record("egg")?.value?["rings"] == nil)
+    try stage.run(2_000)
+    #expect(try other.record("egg")?.value == ["rings": 1])
+    try owner.order { _ in .goOnline }
+    try stage.run(10_000)
+    for device in [owner, other] {
+      #expect(try device.record("egg")?.value == ["rings": 1])
+      #expect(device.status.state == .inSync)
+    }
+    #expect(try stage.relay.record("egg")?.value == ["rings": 1])
+  }
+
+  @Test func aCountdownThatEndedWhileTheProcessWasOffRingsAtItsStart() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    try stage.run()
+    let dueAt = stage.now + 10_000
+    try device.edit(
+      .fields(
+        "egg", TestApp.egg,
+        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(device.id.text)]))
+    try stage.run(1_000)
+    device.crash()
+    try stage.run(60_000)
+    try device.restart()
+    try stage.run(100)
+    #expect(try device.record("egg")?.value == ["rings": 1])
+  }
+}

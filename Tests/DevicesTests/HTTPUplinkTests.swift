@@ -1,0 +1,132 @@
+import Changes
+import Link
+import Testing
+
+@testable import Devices
+
+/// The way by HTTP, as `Uplink` carries it.
+struct HTTPUplinkTests {
+  private let start = Instant(nanoseconds: 0)
+  private let token = ChangeToken(generation: 1, sequence: 4)
+
+  private struct Desk {
+    var output = UplinkOutput(firstNumber: 0)
+    var uplink: Uplink
+    var open: [ConnectionID] = []
+
+    /// Opens what is asked for, and gives the first lines of what was sent since.
+    mutating func play(at now: Instant) -> [String] {
+      var lines: [String] = []
+      while let action = output.nextAction() {
+        switch action {
+        case .open(let id):
+          open.append(id)
+          uplink.opened(id, at: now, &output)
+        case .send(_, let bytes):
+          lines.append(String(decoding: bytes.prefix { $0 != 13 }, as: UTF8.self))
+        case .close(let id, _): open.removeAll { $0 == id }
+        }
+      }
+      return lines
+    }
+
+    mutating func answer(_ index: Int, _ status: Int, _ body: [UInt8], at now: Instant) {
+      let bytes = HTTPWriter.response(status: status, body: body)
+      uplink.received(open[index], bytes.span.bytes, at: now, &output)
+    }
+
+    mutating func events() -> [UplinkEvent] {
+      var all: [UplinkEvent] = []
+      while let event = output.nextEvent() { all.append(event) }
+      return all
+    }
+  }
+
+  private func desk() -> Desk {
+    var output = UplinkOutput(firstNumber: 0)
+    let http = HTTPUplink(
+      HomeCredentials(
+        relay: RelayAddress(host: "relay", port: 80), account: AccountID(rawValue: 7),
+        device: DeviceID(rawValue: 1), token: "secret"), at: start, &output)
+    return Desk(output: output, uplink: Uplink(http))
+  }
+
+  private func onlineDesk() -> Desk {
+    var desk = desk()
+    #expect(desk.play(at: start) == ["GET /v1/time HTTP/1.1"])
+    desk.answer(0, 200, TimeAnswer(time: 9_000).encodedBody(), at: start)
+    #expect(
+      desk.events() == [
+        .clock(RelayClock.Sample(sent: start, received: start, relayTime: 9_000)),
+        .online(newest: nil),
+      ])
+    return desk
+  }
+
+  @Test func aHeldRequestDoesNotHoldUpTheOthers() {
+    var desk = onlineDesk()
+    desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
+    desk.uplink.fetch(since: nil, at: start, &desk.output)
+    desk.uplink.measureTime(at: start, &desk.output)
+    #expect(
+      Set(desk.play(at: start)) == [
+        "GET /v1/changes?since=1.4&wait=50 HTTP/1.1", "GET /v1/changes HTTP/1.1",
+      ])
+    let page = ChangePage(since: nil, token: token, more: false, changes: [])
+    desk.answer(0, 200, page.encodedBody(), at: start)
+    #expect(desk.events() == [.page(page, .fetch)])
+    // One after the other on the same connection.
+    #expect(desk.play(at: start) == ["GET /v1/time HTTP/1.1"])
+    let held = ChangePage(since: token, token: token, more: false, changes: [])
+    desk.answer(1, 200, held.encodedBody(), at: start)
+    #expect(desk.events() == [.page(held, .longPoll)])
+  }
+
+  @Test func aHeldRequestHasItsOwnDeadline() {
+    var desk = onlineDesk()
+    desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
+    _ = desk.play(at: start)
+    let end = start.advanced(milliseconds: 50_000 + Limits.longPollMarginMilliseconds)
+    #expect(desk.uplink.deadline == end)
+    desk.uplink.expired(at: end, &desk.output)
+    guard case .failed(let failure)? = desk.events().last else {
+      Issue.record("it waits for ever")
+      return
+    }
+    #expect(failure.kind == .rung)
+    #expect(desk.uplink.deadline == nil)
+  }
+
+  @Test func whatIsNoRelaySpeaksAgainstTheRung() {
+    var desk = desk()
+    _ = desk.play(at: start)
+    desk.answer(0, 200, Array("<html>".utf8), at: start)
+    guard case .failed(let failure)? = desk.events().last else {
+      Issue.record("a portal was taken for a relay")
+      return
+    }
+    #expect(failure.kind == .rung)
+  }
+
+  @Test func aFailedAtomicBatchIsAnAnswer() {
+    var desk = onlineDesk()
+    let id = BatchID(high: 1, low: 2)
+    let name = Name(trusted: "a")
+    desk.uplink.save(
+      SaveRequest(
+        id: id, zone: TestApp.zone, atomic: true,
+        mutations: [
+          Mutation(name: name, type: TestApp.note, fields: [123, 125], modifiedAt: 1, baseTag: 0)
+        ]), at: start, &desk.output)
+    #expect(desk.play(at: start) == ["POST /v1/zones/Desk/records HTTP/1.1"])
+    let answer = SaveAnswer(
+      since: token, token: token,
+      results: [.refused(name: name, Refusal(.batchAborted, "another failed"))])
+    desk.answer(0, 409, answer.encodedBody(), at: start)
+    guard case .saved(id, let told)? = desk.events().last else {
+      Issue.record("not told as an answer")
+      return
+    }
+    #expect(told.results.count == 1)
+  }
+}
