@@ -70,8 +70,15 @@ let package = Package(
     tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
     tests(
       "StorageSQLiteTests", ["StorageSQLite", "Storage", "StorageContract", "Changes", "CSQLite"]),
-    tests("ToolsTests", ["Tools", "Changes", "Link"]),
-    tests("lockstepTests", ["lockstep", "Changes", "Devices", "Link"]),
+    tests(
+      "ToolsTests",
+      ["Tools", "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulator", "Storage"]),
+    tests(
+      "lockstepTests",
+      [
+        "lockstep", "Apps", "Changes", "Devices", "Link", "Loop", "Relay", "Storage",
+        "StorageSQLite",
+      ]),
     .target(
       name: "StorageContract", dependencies: ["Storage", "Changes"], path: "Tests/StorageContract",
       swiftSettings: strict),

@@ -170,11 +170,12 @@ public struct PeopleNode: Node, ~Copyable {
     }
   }
 
-  /// What came from elsewhere brings nothing new to the history; what a countdown that ended made
-  /// of the screen does, like a press.
+  /// What came from elsewhere brings nothing new to the history but corrected stamps; what a countdown
+  /// that ended made of the screen does, like a press.
   private mutating func show(_ record: Record, on index: Int) {
     let before = hands[index].shown
     hands[index].shown = record
+    histories[index / plan.devices].corrected(from: before?.fields, to: record.fields)
     guard let after = record.fields.flatMap(TimerFacts.init(fields:)) else { return }
     var state = TimerApp.state(of: before)
     while let next = state.afterZero() {

@@ -18,6 +18,13 @@ package struct TimerFact: Hashable {
     self.isPaused = isPaused
   }
 
+  /// The same edit under another stamp.
+  package func stamped(_ timestamp: Int64) -> TimerFact {
+    var fact = self
+    fact.timestamp = timestamp
+    return fact
+  }
+
   /// Beyond this an older edit gives way to a newer one, in milliseconds.
   private static let window: Int64 = 5_000
   private static let priorities = ["focus", "breakTime", "snooze", "idle"]

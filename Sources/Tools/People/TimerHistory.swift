@@ -27,6 +27,21 @@ struct TimerHistory {
     }
   }
 
+  /// A device's screen went from `before` to `after` by no press of its own. An edit that is known to
+  /// nobody then was made before its device knew the relay's time, and has been stamped anew.
+  mutating func corrected(from before: [UInt8]?, to after: [UInt8]?) {
+    let seen = before.flatMap(TimerFacts.init(fields:))?.edits ?? []
+    for fact in after.flatMap(TimerFacts.init(fields:))?.edits ?? [] where !facts.contains(fact) {
+      guard let old = seen.first(where: { $0.stamped(fact.timestamp) == fact }),
+        let index = order.firstIndex(of: old)
+      else { continue }
+      order[index] = fact
+      facts.remove(old)
+      facts.insert(fact)
+      if superseded.remove(old) != nil { superseded.insert(fact) }
+    }
+  }
+
   /// What every device must show, the shown edit first.
   var demanded: [TimerFact] {
     TimerFact.standing(order.filter { !superseded.contains($0) })

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Tools
+
+/// The model that people's timers are held against has examples of its own, from its rules.
+struct TimerFactTests {
+  private func fact(
+    _ deviceID: String, _ timestamp: Int64, _ stateType: String = "focus",
+    _ remaining: Int64 = 60_000, isPaused: Bool = false
+  ) -> TimerFact {
+    TimerFact(
+      deviceID: deviceID, timestamp: timestamp, stateType: stateType, remaining: remaining,
+      isPaused: isPaused)
+  }
+
+  @Test func beyondFiveSecondsTheNewerStandsAlone() {
+    let old = fact("a", 0)
+    #expect(TimerFact.standing([old, fact("b", 5_000, "idle", 0)]).count == 2)
+    #expect(TimerFact.standing([old, fact("b", 5_001, "idle", 0)]).map(\.deviceID) == ["b"])
+    #expect(TimerFact.standing([]).isEmpty)
+  }
+
+  @Test func theStatesHaveAnOrder() {
+    let edits = [
+      fact("a", 0, "idle", 0), fact("b", 0, "snooze"), fact("c", 0, "breakTime"), fact("d", 0),
+    ]
+    #expect(TimerFact.standing(edits).map(\.deviceID) == ["d", "c", "b", "a"])
+  }
+
+  @Test func leastTimeLeftComesFirstAsOfTheNewestInstant() {
+    let running = fact("a", 0, "focus", 10_000)
+    let paused = fact("b", 3_000, "focus", 8_000, isPaused: true)
+    #expect(TimerFact.standing([paused, running]).map(\.deviceID) == ["a", "b"])
+  }
+
+  @Test func thenTheNewestAndThenTheGreaterDevice() {
+    let edits = [fact("a", 0, "focus", 0), fact("b", 1_000, "focus", 0)]
+    #expect(TimerFact.standing(edits).map(\.deviceID) == ["b", "a"])
+    #expect(TimerFact.standing([fact("a", 0), fact("b", 0)]).map(\.deviceID) == ["b", "a"])
+  }
+
+  @Test func factsAreReadFromFields() throws {
+    let fields = """
+      {"completedPomodoros":3,"edits":[{"deviceID":"a","timestamp":5,"stateType":"idle",\
+      "isPaused":false,"remaining":0,"more":1}]}
+      """
+    let facts = try #require(TimerFacts(fields: Array(fields.utf8)))
+    #expect(facts == TimerFacts(edits: [fact("a", 5, "idle", 0)], completedPomodoros: 3))
+    #expect(facts.description == "[idle 0 ms by a at 5], 3 done")
+    #expect(TimerFacts(fields: Array("no".utf8)) == nil)
+    #expect(TimerFacts(fields: Array("{}".utf8)) == TimerFacts(edits: [], completedPomodoros: 0))
+  }
+}

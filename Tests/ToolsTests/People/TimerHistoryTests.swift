@@ -1,0 +1,91 @@
+import Changes
+import Testing
+
+@testable import Tools
+
+struct TimerHistoryTests {
+  private func fact(
+    _ deviceID: String, _ timestamp: Int64, _ stateType: String = "focus",
+    _ remaining: Int64 = 60_000
+  ) -> TimerFact {
+    TimerFact(
+      deviceID: deviceID, timestamp: timestamp, stateType: stateType, remaining: remaining,
+      isPaused: false)
+  }
+
+  private func fields(_ facts: [TimerFact], done: Int64 = 0) -> [UInt8] {
+    let edits = facts.map { fact in
+      JSONValue.object([
+        JSONMember("deviceID", .string(fact.deviceID)),
+        JSONMember("timestamp", .number(JSONNumber(fact.timestamp))),
+        JSONMember("stateType", .string(fact.stateType)),
+        JSONMember("remaining", .number(JSONNumber(fact.remaining))),
+        JSONMember("isPaused", .bool(fact.isPaused)),
+      ])
+    }
+    return JSONValue.object([
+      JSONMember("edits", .array(edits)),
+      JSONMember("completedPomodoros", .number(JSONNumber(done))),
+    ]).serialized()
+  }
+
+  @Test func anEditReplacesWhatItsDeviceHadSeen() {
+    var history = TimerHistory()
+    let (first, second) = (fact("a", 1_000), fact("b", 2_000, "idle", 0))
+    history.made(from: nil, to: fields([first]))
+    #expect(history.demanded == [first])
+    history.made(from: fields([first]), to: fields([second]))
+    #expect(history.demanded == [second])
+  }
+
+  @Test func concurrentEditsBothStandTheShownOneFirst() {
+    var history = TimerHistory()
+    let (idle, focus) = (fact("b", 2_000, "idle", 0), fact("a", 1_000))
+    history.made(from: nil, to: fields([idle]))
+    history.made(from: nil, to: fields([focus]))
+    #expect(history.demanded == [focus, idle])
+  }
+
+  @Test func pomodorosNeverGoBack() {
+    var history = TimerHistory()
+    history.made(from: nil, to: fields([fact("a", 1)], done: 3))
+    history.made(from: nil, to: fields([fact("b", 2)], done: 1))
+    #expect(history.completedPomodoros == 3)
+  }
+
+  @Test func anEndThatIsOlderThanWhatItReplacesLeavesTheOrderOpen() {
+    var history = TimerHistory()
+    let newer = fact("b", 9_000)
+    history.made(from: nil, to: fields([newer]))
+    #expect(!history.isOrderDependent)
+    history.made(from: fields([newer]), to: fields([fact("a", 8_000, "breakTime")]))
+    #expect(history.isOrderDependent)
+  }
+
+  @Test func aStampThatWasCorrectedIsTheSameEdit() {
+    var history = TimerHistory()
+    let (made, corrected) = (fact("a", 1_000), fact("a", 1_006))
+    history.made(from: nil, to: fields([made]))
+    history.corrected(from: fields([made]), to: fields([corrected]))
+    #expect(history.demanded == [corrected])
+    let next = fact("a", 2_000, "idle", 0)
+    history.made(from: fields([corrected]), to: fields([next]))
+    #expect(history.demanded == [next])
+  }
+
+  @Test func whatAnotherDeviceMadeIsNoCorrection() {
+    var history = TimerHistory()
+    let (own, other) = (fact("a", 1_000), fact("b", 1_006))
+    history.made(from: nil, to: fields([own]))
+    history.made(from: nil, to: fields([other]))
+    history.corrected(from: fields([own]), to: fields([other, own]))
+    #expect(history.demanded.count == 2)
+  }
+
+  @Test func whatCannotBeReadTellsNothing() {
+    var history = TimerHistory()
+    history.made(from: nil, to: nil)
+    history.made(from: nil, to: Array("no".utf8))
+    #expect(history.demanded.isEmpty)
+  }
+}
