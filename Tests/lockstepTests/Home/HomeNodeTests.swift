@@ -1,0 +1,153 @@
+import Apps
+import Changes
+import Devices
+import Link
+import Storage
+import Testing
+
+@testable import lockstep
+
+struct HomeNodeTests {
+  @Test func whatIsAskedBeforeTheHomeIsReadIsAnsweredAfter() throws {
+    var stage = try HomeStage(isReading: false)
+    stage.connect(1)
+    stage.ask(1, .screen)
+    #expect(stage.lines(1).isEmpty)
+    stage.isReading = true
+    stage.settle()
+    #expect(try stage.answer(1)["line"]?.string == "idle")
+  }
+
+  @Test func aPressIsAnsweredWithTheScreenOnceItIsDurable() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.ask(1, .timer(.start(length: 60_000)))
+    let answer = try stage.answer(1)
+    #expect(answer["line"]?.string == "focus 01:00")
+    #expect(answer["screen"]?["stateType"]?.string == "focus")
+    #expect(try stage.outboxCount() == 1)
+  }
+
+  @Test func aPressThatMakesNoSenseIsRefusedInASentence() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.ask(1, .timer(.pause))
+    let reply = try #require(stage.lines(1).first.flatMap(HomeReply.init))
+    guard case .failure(let reason) = reply else {
+      Issue.record("it said \(reply)")
+      return
+    }
+    #expect(!reason.isEmpty)
+    #expect(try stage.outboxCount() == 0)
+  }
+
+  @Test func watchersSeeWhatOthersPressAndNothingTwice() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.connect(2)
+    stage.ask(1, .watch(isTicking: false))
+    let begun = stage.lines(1)
+    #expect(begun.first?["line"]?.string == "idle")
+    #expect(begun.contains { $0["status"]?["state"]?.string == "offline" })
+    stage.ask(2, .timer(.start(length: 60_000)))
+    #expect(stage.lines(1).compactMap { $0["line"]?.string } == ["focus 01:00"])
+    stage.pass(milliseconds: 3_000)
+    #expect(stage.lines(1).allSatisfy { $0["line"] == nil })
+  }
+
+  @Test func aTickingWatcherSeesEverySecond() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.ask(1, .watch(isTicking: true))
+    stage.ask(1, .timer(.start(length: 60_000)))
+    _ = stage.lines(1)
+    stage.pass(milliseconds: 3_000)
+    #expect(
+      stage.lines(1).compactMap { $0["line"]?.string }
+        == ["focus 00:59", "focus 00:58", "focus 00:57"])
+  }
+
+  @Test func syncIsAnsweredWhenItsTimeIsUp() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.isSilent = true
+    stage.ask(1, .sync(milliseconds: 2_000))
+    stage.pass(milliseconds: 1_900)
+    #expect(stage.lines(1).isEmpty)
+    stage.pass(milliseconds: 200)
+    let status = HomeStatus(json: try stage.answer(1))
+    #expect(!status.isInSync)
+  }
+
+  @Test func syncIsAnsweredAtOnceWhereTheRelayRefuses() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.ask(1, .sync(milliseconds: 20_000))
+    stage.pass(milliseconds: 1_000)
+    #expect(try stage.answer(1)["reason"]?.string == "refused")
+  }
+
+  @Test func statusAndCredentialsSayWhoseHomeItIs() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.ask(1, .status)
+    #expect(try stage.answer(1)["deviceName"]?.string == "phone")
+    stage.ask(1, .credentials)
+    #expect(try HomeMember(stage.answer(1)).token == "secret")
+  }
+
+  @Test func requestsComeInAnyPieces() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    let bytes = HomeRequest.screen.line.serialized() + [UInt8(ascii: "\n")]
+    for byte in bytes + bytes { stage.send(1, [byte]) }
+    #expect(stage.lines(1).count == 2)
+    stage.send(1, bytes + bytes)
+    #expect(stage.lines(1).count == 2)
+  }
+
+  @Test func whatIsNoRequestIsToldSo() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    for text in ["no\n", "{}\n", "\n"] {
+      stage.send(1, Array(text.utf8))
+      let line = try #require(stage.lines(1).first)
+      #expect(line["error"]?.string != nil, "\(text)")
+    }
+  }
+
+  @Test func aLineWithoutEndIsCutOff() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.send(1, Array(repeating: UInt8(ascii: "x"), count: (64 << 10) + 1))
+    #expect(stage.closed == [ConnectionID(rawValue: 1)])
+  }
+
+  @Test func commandsBeyondTheCeilingAreTurnedAway() throws {
+    var stage = try HomeStage()
+    for number in 1...33 { stage.connect(UInt64(number)) }
+    #expect(stage.closed == [ConnectionID(rawValue: 33)])
+    stage.gone(1)
+    stage.connect(34)
+    #expect(stage.closed.count == 1)
+  }
+
+  @Test func anAnswerForACommandThatHasGoneIsDropped() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.isSilent = true
+    stage.ask(1, .sync(milliseconds: 1_000))
+    stage.gone(1)
+    stage.pass(milliseconds: 2_000)
+    #expect(stage.lines(1).isEmpty)
+  }
+
+  @Test func stoppingIsReportedOnceAllIsDone() throws {
+    var stage = try HomeStage()
+    stage.stop()
+    guard case .stopped = stage.reports.last else {
+      Issue.record("it reported \(stage.reports)")
+      return
+    }
+  }
+}

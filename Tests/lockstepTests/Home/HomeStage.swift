@@ -1,0 +1,130 @@
+import Apps
+import Changes
+import Devices
+import Link
+import Storage
+import Testing
+
+@testable import lockstep
+
+/// Drives the node of a home with its replica in memory, no relay in reach, and commands as
+/// connections by their numbers.
+struct HomeStage: ~Copyable {
+  /// Whether the store is at work; what is asked of it meanwhile waits.
+  var isReading: Bool
+  /// Whether nothing answers the agent, for good or bad; otherwise it is refused.
+  var isSilent = false
+  private(set) var closed: [ConnectionID] = []
+  private(set) var reports: [HomeReport] = []
+
+  private var node: HomeNode
+  private var replica: Replica<MemoryReplicaStore>
+  private var jobs: [(JobID, ReplicaJob)] = []
+  private var sent: [ConnectionID: [UInt8]] = [:]
+  private var now: Int64 = 0
+
+  init(isReading: Bool = true) throws {
+    self.isReading = isReading
+    let identity = HomeIdentity(
+      relay: "http://relay:5625",
+      credentials: Credentials(
+        account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
+      deviceName: "phone")
+    let store = MemoryReplicaStore()
+    try store.write([.setIdentity(identity)])
+    replica = Replica(store: store, apps: AppCatalog.all)
+    node = HomeNode(
+      identity: identity, configuration: AgentConfiguration(), random: SeededRandom(seed: 1),
+      at: Moment(instant: Instant(nanoseconds: 0), wall: Self.epoch))
+    settle()
+  }
+
+  private static let epoch: Int64 = 1_795_262_400_000
+
+  private var moment: Moment {
+    Moment(instant: Instant(nanoseconds: now), wall: Self.epoch + now / 1_000_000)
+  }
+
+  mutating func connect(_ number: UInt64) {
+    let opening = Opening(door: .control, peer: .local(path: ""))
+    node.handle(.opened(ConnectionID(rawValue: number), opening), at: moment)
+    settle()
+  }
+
+  mutating func gone(_ number: UInt64) {
+    node.handle(.closed(ConnectionID(rawValue: number), .endOfStream), at: moment)
+    settle()
+  }
+
+  mutating func send(_ number: UInt64, _ bytes: [UInt8]) {
+    node.received(ConnectionID(rawValue: number), bytes.span.bytes, at: moment)
+    settle()
+  }
+
+  mutating func ask(_ number: UInt64, _ request: HomeRequest) {
+    send(number, request.line.serialized() + [UInt8(ascii: "\n")])
+  }
+
+  mutating func stop() {
+    node.handle(.stopping, at: moment)
+    settle()
+  }
+
+  /// Lets time pass, with every deadline at its instant.
+  mutating func pass(milliseconds: Int64) {
+    let end = now + milliseconds * 1_000_000
+    while let deadline = node.nextDeadline, deadline.nanoseconds <= end {
+      now = max(now, deadline.nanoseconds)
+      node.handle(.deadlineReached, at: moment)
+      settle()
+    }
+    now = end
+  }
+
+  /// What was sent to a command since the last time, line by line.
+  mutating func lines(_ number: UInt64) -> [JSONValue] {
+    let bytes = sent.removeValue(forKey: ConnectionID(rawValue: number)) ?? []
+    return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      do {
+        return try JSONValue(parsing: Array(line))
+      } catch {
+        Issue.record("\(String(decoding: line, as: UTF8.self)) is not JSON: \(error)")
+        return nil
+      }
+    }
+  }
+
+  /// The value of the one answer that was sent to a command.
+  mutating func answer(_ number: UInt64) throws -> JSONValue {
+    let lines = lines(number)
+    #expect(lines.count == 1)
+    let reply = try #require(lines.first.flatMap(HomeReply.init))
+    switch reply {
+    case .success(let value): return value
+    case .failure(let reason): throw CommandFailure(reason)
+    }
+  }
+
+  func outboxCount() throws -> Int { try replica.store.outbox().count }
+
+  mutating func settle() {
+    while true {
+      while let action = node.nextAction() { perform(action) }
+      guard isReading, !jobs.isEmpty else { return }
+      let (id, job) = jobs.removeFirst()
+      node.handle(.finished(id, replica.perform(job)), at: moment)
+    }
+  }
+
+  private mutating func perform(_ action: NodeAction<ReplicaJob, HomeReport, Never>) {
+    switch action {
+    case .run(let id, _, let job): jobs.append((id, job))
+    case .send(let id, let bytes): sent[id, default: []] += bytes
+    case .close(let id, _): if !id.isOutgoing { closed.append(id) }
+    case .open(let id, _):
+      if !isSilent { node.handle(.closed(id, .connectFailed("refused")), at: moment) }
+    case .report(let report): reports.append(report)
+    case .multicast, .pauseReading, .resumeReading: break
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Changes
+import Devices
+import Storage
+import Testing
+
+@testable import lockstep
+
+struct HomeStatusTests {
+  private let identity = HomeIdentity(
+    relay: "http://relay:5625",
+    credentials: Credentials(
+      account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
+    deviceName: "phone")
+
+  private func status(
+    _ state: SyncStatus.State, _ change: (inout SyncStatus) -> Void = { _ in }
+  ) -> HomeStatus {
+    var status = SyncStatus()
+    status.state = state
+    change(&status)
+    return HomeStatus(identity: identity, status: status)
+  }
+
+  @Test func aPersonIsToldWhereSyncStands() {
+    #expect(status(.inSync) { $0.lastSync = 9_000 }.line(now: 10_000) == "in sync, just now")
+    #expect(status(.inSync) { $0.lastSync = 0 }.line(now: 90_000) == "in sync, 90 s ago")
+    #expect(status(.inSync) { $0.lastSync = 0 }.line(now: 600_000) == "in sync, 10 min ago")
+    #expect(status(.inSync) { $0.lastSync = 0 }.line(now: 7_200_000) == "in sync, 2 h ago")
+    #expect(status(.syncing) { $0.waiting = 1 }.line(now: 0) == "syncing, 1 change waits")
+    #expect(
+      status(.offline(since: 0, reason: "refused")) { $0.waiting = 2 }.line(now: 5_000)
+        == "offline, 5 s ago (refused), 2 changes wait")
+    #expect(status(.failed(reason: "revoked")).line(now: 0) == "not syncing: revoked")
+    #expect(
+      status(.needsPerson) { ($0.parkedCount, $0.askingCount) = (1, 2) }.line(now: 0)
+        == "in sync, but 3 records wait for you")
+    #expect(status(.stopped).line(now: 0) == "stopped")
+  }
+
+  @Test func theSameIsReadInAnotherProcess() throws {
+    let here = status(.offline(since: 5, reason: "refused")) {
+      $0.waiting = 3
+      $0.transport = .longPoll
+      $0.clockOffset = -250
+    }
+    let there = HomeStatus(json: try JSONValue(parsing: here.json.serialized()))
+    #expect(there.text(now: 5) == here.text(now: 5))
+    #expect(there.json["state"]?.string == "offline")
+    #expect(there.json["reason"]?.string == "refused")
+    #expect(there.json["waiting"]?.int64 == 3)
+    #expect(there.json["transport"]?.string == "long-poll")
+    #expect(there.json["clockOffset"]?.int64 == -250)
+    #expect(!there.isInSync && !there.isFailed)
+  }
+
+  @Test func parkedRecordsAreNamedWithTheirReason() {
+    let key = RecordKey(zone: Name(trusted: "Notes"), name: Name(trusted: "first"))
+    let parked = status(.needsPerson) {
+      $0.parkedCount = 1
+      $0.parked = [.init(key: key, refusal: Refusal(.recordTooLarge, "It is too large."))]
+    }
+    #expect(parked.text(now: 0).hasSuffix("parked    Notes/first: It is too large."))
+  }
+
+  @Test func theTokenStandsInTheCredentialsAlone() throws {
+    #expect(!status(.inSync).json.text.contains("secret"))
+    let member = try HomeMember(HomeStatus.secret(identity))
+    #expect(member.token == "secret")
+    #expect(member.relay.url == "http://relay:5625")
+    #expect(throws: CommandFailure.self) { try HomeMember(["relay": "http://relay:5625"]) }
+    #expect(throws: CommandFailure.self) { try HomeMember(["relay": "relay", "token": "t"]) }
+  }
+
+  @Test func everyEditFailureHasASentence() {
+    #expect(EditFailure.tooLarge(bytes: 7).explanation.contains("7 bytes"))
+    #expect(EditFailure.refused(EditRefusal("nothing runs")).explanation == "nothing runs")
+    #expect(EditFailure.storage(.diskFull(path: "/x")).explanation.contains("/x"))
+    for failure in [EditFailure.outboxFull, .notJoined, .nothingToDecide, .stopping] {
+      #expect(failure.explanation.count > 10)
+    }
+  }
+}
