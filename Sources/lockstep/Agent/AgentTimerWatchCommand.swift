@@ -65,7 +65,8 @@ enum AgentTimerWatchCommand {
             guard session.connection.send(.timer(event)) else { break lines }
           case .help: view.showsKeys.toggle()
           case .quit:
-            try output.write("\r\n")
+            view.showsKeys = false
+            try output.write(view.drawn(columns: output.columns) + "\r\n")
             return .success
           case .nothing: break
           }
@@ -81,7 +82,7 @@ struct TimerView {
   let takesColours: Bool
   var showsKeys = true
   private var timer = "…"
-  private var sync = ""
+  private var status: HomeStatus?
   private var note = ""
   private var linesDrawn = 0
 
@@ -89,11 +90,16 @@ struct TimerView {
 
   mutating func take(_ line: JSONValue) {
     if let text = line["line"]?.string { timer = text }
-    if let status = line["status"] {
-      sync = HomeStatus(json: status).line(now: AgentCommand.wallClock())
-    }
+    if let status = line["status"] { self.status = HomeStatus(json: status) }
     if let reason = line["error"]?.string { note = reason }
     if line["answer"] != nil { note = "" }
+  }
+
+  /// It grows old while nobody tells anything new: how long a device is offline goes on, and one
+  /// that is in sync is so all the time.
+  private var sync: String {
+    guard let status else { return "" }
+    return status.isInSync ? "in sync" : status.line(now: AgentCommand.wallClock())
   }
 
   /// The view over the one drawn before. A line that would go on in the next row is cut: rows are

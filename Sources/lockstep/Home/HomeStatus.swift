@@ -61,11 +61,13 @@ struct HomeStatus {
     let waiting = count("waiting")
     let left = waiting == 0 ? "" : ", \(waiting) \(waiting == 1 ? "change waits" : "changes wait")"
     switch text("state") {
-    case "inSync": return "in sync" + (json["lastSync"]?.int64).map { ago($0, now) }.orEmpty
+    case "inSync":
+      guard let last = json["lastSync"]?.int64 else { return "in sync" }
+      return "in sync, " + (lapse(from: last, to: now).map { "\($0) ago" } ?? "just now")
     case "syncing", "starting": return "syncing" + left
     case "offline":
-      let since = (json["since"]?.int64).map { ago($0, now) }.orEmpty
-      return "offline\(since) (\(text("reason")))" + left
+      let spent = (json["since"]?.int64).flatMap { lapse(from: $0, to: now) }.map { " for \($0)" }
+      return "offline\(spent ?? "") (\(text("reason")))" + left
     case "failed": return "not syncing: \(text("reason"))" + left
     case "needsPerson":
       return "in sync, but \(count("parked") + count("asking")) records wait for you"
@@ -90,19 +92,17 @@ struct HomeStatus {
     }.joined()
   }
 
-  private func ago(_ instant: Int64, _ now: Int64) -> String {
+  /// The time from one instant to another, in the unit that a person would use; nil where it is
+  /// next to nothing.
+  private func lapse(from instant: Int64, to now: Int64) -> String? {
     let seconds = max(0, (now - instant) / 1_000)
     return switch seconds {
-    case 0..<2: ", just now"
-    case 2..<120: ", \(seconds) s ago"
-    case 120..<7_200: ", \(seconds / 60) min ago"
-    default: ", \(seconds / 3_600) h ago"
+    case 0..<2: nil
+    case 2..<120: "\(seconds) s"
+    case 120..<7_200: "\(seconds / 60) min"
+    default: "\(seconds / 3_600) h"
     }
   }
-}
-
-extension String? {
-  fileprivate var orEmpty: String { self ?? "" }
 }
 
 extension SyncStatus.State {
