@@ -5,7 +5,9 @@ import Testing
 @Suite struct StoryTests {
   @Test(
     .timeLimit(.minutes(10)),
-    arguments: ["curl_stories", "socket_stories", "command_stories", "crash_stories"])
+    arguments: [
+      "curl_stories", "socket_stories", "command_stories", "trouble_stories", "crash_stories",
+    ])
   func storyHolds(_ file: String) throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
     let script = folder.appending(path: "Stories/\(file).py")

@@ -194,12 +194,12 @@ def record(name, text="hello", **members):
     return {"name": name, "type": "Note", "fields": {"text": text}, "modifiedAt": now(), **members}
 
 
-def run(*arguments, home=None, input=None, expect_code=0, environment=None, user=None):
+def run(*arguments, home=None, input=None, expect_code=0, environment=None, wrapper=()):
     """A command of the real program: its outcome, with the exit code that was expected."""
-    command = [LOCKSTEP, *arguments] + (["--home", home] if home else [])
+    command = [*wrapper, LOCKSTEP, *arguments] + (["--home", home] if home else [])
     done = subprocess.run(
         command, input=input, stdin=subprocess.DEVNULL if input is None else None,
-        capture_output=True, text=True, timeout=60, user=user,
+        capture_output=True, text=True, timeout=60,
         env={**os.environ, **(environment or {})})
     assert done.returncode == expect_code, (
         f"{' '.join(command)}: exit {done.returncode}, expected {expect_code}\n"
