@@ -29,7 +29,7 @@ struct HomeStatusTests {
     #expect(status(.syncing) { $0.waiting = 1 }.line(now: 0) == "syncing, 1 change waits")
     #expect(
       status(.offline(since: 0, reason: "refused")) { $0.waiting = 2 }.line(now: 5_000)
-        == "offline, 5 s ago (refused), 2 changes wait")
+        == "offline for 5 s (refused), 2 changes wait")
     #expect(status(.failed(reason: "revoked")).line(now: 0) == "not syncing: revoked")
     #expect(
       status(.needsPerson) { ($0.parkedCount, $0.askingCount) = (1, 2) }.line(now: 0)
