@@ -150,6 +150,47 @@ def story_a_full_disk_refuses_saves_and_heals():
                 says="no space")
 
 
+def fill(path):
+    """Takes all the room that a file system has left."""
+    with open(path, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4_096)
+        except OSError:
+            pass
+
+
+def story_a_full_disk_under_a_home_refuses_presses_and_heals():
+    """A device without room says so for each press; with room again all goes on."""
+    with SmallDisk(600) as disk, Relay() as relay:
+        if not disk.mounted:
+            print("      NOT TOLD: this user may not mount a small file system")
+            return
+        phone = Home.new(relay, disk.path)
+        phone.run("timer", "start")
+        ballast = os.path.join(disk.path, "ballast")
+        fill(ballast)
+        phone.refuses("pause", says=["no space", phone.path])
+        os.remove(ballast)
+        assert phone.timer("status")["isPaused"] is False
+        with phone.kept() as kept:
+            fill(ballast)
+            # The store may have a little room left in files that it has made longer before.
+            for n in range(200):
+                done = subprocess.run(
+                    [LOCKSTEP, "agent", "timer", ["pause", "resume"][n % 2], "--home", phone.path],
+                    capture_output=True, text=True, timeout=30)
+                if done.returncode != 0:
+                    break
+            assert done.returncode == 1 and "no space" in done.stderr, done
+            os.remove(ballast)
+            wait_until(lambda: phone.status()["state"] == "inSync", "the device to sync again")
+            shown = phone.timer("status")["stateType"]
+            phone.run("timer", "stop" if shown != "idle" else "start")
+            assert kept.stop() == 0
+        assert phone.status()["waiting"] == 0
+
+
 def story_killed_agents_lose_no_edit_that_was_shown():
     """kill -9 at the moment the screen shows an edit: it is there afterwards, and it syncs."""
     with folder() as directory, Relay() as relay:
