@@ -170,8 +170,8 @@ public struct PeopleNode: Node, ~Copyable {
     }
   }
 
-  /// What came from elsewhere brings nothing new to the history but corrected stamps; what a countdown
-  /// that ended made of the screen does, like a press.
+  /// What came from elsewhere brings nothing new to the history but corrected stamps; what a
+  /// countdown that ended made of the screen does, like a press.
   private mutating func show(_ record: Record, on index: Int) {
     let before = hands[index].shown
     hands[index].shown = record

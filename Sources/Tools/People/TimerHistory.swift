@@ -27,8 +27,8 @@ struct TimerHistory {
     }
   }
 
-  /// A device's screen went from `before` to `after` by no press of its own. An edit that is known to
-  /// nobody then was made before its device knew the relay's time, and has been stamped anew.
+  /// A device's screen went from `before` to `after` by no press of its own. An edit that is known
+  /// to nobody then was made before its device knew the relay's time, and has been stamped anew.
   mutating func corrected(from before: [UInt8]?, to after: [UInt8]?) {
     let seen = before.flatMap(TimerFacts.init(fields:))?.edits ?? []
     for fact in after.flatMap(TimerFacts.init(fields:))?.edits ?? [] where !facts.contains(fact) {
