@@ -98,6 +98,12 @@ public enum Limits {
   /// From SIGTERM to the end.
   public static let drainMilliseconds: Int64 = 10_000
 
+  /// How often a connection that is being closed gets `stalledMilliseconds` once more because its
+  /// peer still takes some: nobody may hold one for ever by a byte now and then.
+  public static let closingRenewals = 4
+  /// Jobs that a worker does before it tells the nodes what came of them: enough for one fsync to
+  /// serve a crowd.
+  public static let jobsAPortion = 256
   // Devices.
   public static let pollMilliseconds: Int64 = 30_000
   public static let agentLongPollMilliseconds: Int64 = 50_000

@@ -122,8 +122,9 @@ extension EventLoop {
       guard let slot = slab.slot(of: entry.registration), slab[slot].pointee.stage == .closing
       else { continue }
       let unsent = slab[slot].pointee.output.unsent
-      if unsent < entry.unsent {
-        stalls.add(entry.registration, unsent: unsent, at: now)
+      if unsent < entry.unsent, entry.renewals < Limits.closingRenewals {
+        stalls.add(
+          entry.registration, unsent: unsent, renewals: entry.renewals + 1, at: now)
       } else {
         finish(slot)
       }

@@ -7,6 +7,8 @@ struct ExpiryQueue {
     var deadline: Instant
     /// Bytes that waited when the time began: fewer now means that the peer still takes some.
     var unsent: Int
+    /// How often the time was given again.
+    var renewals: Int
   }
 
   private let milliseconds: Int64
@@ -17,9 +19,12 @@ struct ExpiryQueue {
 
   var next: Instant? { head < entries.count ? entries[head].deadline : nil }
 
-  mutating func add(_ registration: Poller.Registration, unsent: Int, at now: Instant) {
+  mutating func add(
+    _ registration: Poller.Registration, unsent: Int, renewals: Int = 0, at now: Instant
+  ) {
     let deadline = now.advanced(milliseconds: milliseconds)
-    entries.append(Entry(registration: registration, deadline: deadline, unsent: unsent))
+    entries.append(
+      Entry(registration: registration, deadline: deadline, unsent: unsent, renewals: renewals))
   }
 
   mutating func popExpired(at now: Instant) -> Entry? {

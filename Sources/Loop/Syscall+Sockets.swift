@@ -35,7 +35,11 @@ extension Syscall {
 
   static func bind(_ descriptor: Int32, _ address: SocketAddress) throws(SystemFault) {
     try address.withPointer { (pointer, length) throws(SystemFault) in
-      _ = try result("bind") { Int(Glibc.bind(descriptor, pointer, length)) }
+      // Not a mistake of ours, even where the system calls it invalid: a link-local address that
+      // names no interface is somebody's option.
+      guard Glibc.bind(descriptor, pointer, length) == 0 else {
+        throw SystemFault(call: "bind", code: errno)
+      }
     }
   }
 

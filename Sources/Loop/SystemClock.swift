@@ -8,8 +8,9 @@ public enum SystemClock {
     Moment(instant: instant(), wall: nanoseconds(CLOCK_REALTIME) / 1_000_000)
   }
 
+  /// Goes on while the machine sleeps: a laptop that wakes up must see that hours have passed.
   public static func instant() -> Instant {
-    Instant(nanoseconds: nanoseconds(CLOCK_MONOTONIC))
+    Instant(nanoseconds: nanoseconds(CLOCK_BOOTTIME))
   }
 
   /// What the calling thread has used of the processor, in nanoseconds.

@@ -57,23 +57,38 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   static func work(
     on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: Workplace
   ) {
-    var batch: [Assignment<Job>] = []
+    var waiting: [Assignment<Job>] = []
     var letters = [[Mail]](repeating: [], count: nodes.count)
-    while jobs.waitForMessages(into: &batch) {
-      let results = workplace.perform(batch, SystemClock.moment())
-      precondition(results.count == batch.count, "a job without an outcome")
-      for (assignment, (outcome, news)) in zip(batch, results) {
-        // The news first, to all, so that a node never learns of its own job's outcome before what
-        // it means; and all nodes learn of all commits in the same order.
-        if let news {
-          for index in letters.indices { letters[index].append(Mail(.news(news))) }
-        }
-        letters[assignment.node].append(Mail(.finished(assignment.id, outcome)))
+    while jobs.waitForMessages(into: &waiting) {
+      // In portions, so that the first outcomes need not wait for the last, nor all of them stand
+      // in memory at once.
+      var rest = waiting[...]
+      while !rest.isEmpty {
+        let batch = Array(rest.prefix(Limits.jobsAPortion))
+        rest = rest.dropFirst(batch.count)
+        perform(batch, for: nodes, at: workplace, &letters)
       }
-      batch.removeAll(keepingCapacity: true)
-      for index in letters.indices { nodes[index].post(allOf: &letters[index]) }
+      waiting.removeAll(keepingCapacity: true)
       if jobs.isEmpty { workplace.rest() }
     }
+  }
+
+  @inlinable
+  static func perform(
+    _ batch: [Assignment<Job>], for nodes: [Mailbox<Mail>], at workplace: Workplace,
+    _ letters: inout [[Mail]]
+  ) {
+    let results = workplace.perform(batch, SystemClock.moment())
+    precondition(results.count == batch.count, "a job without an outcome")
+    for (assignment, (outcome, news)) in zip(batch, results) {
+      // The news first, to all, so that a node never learns of its own job's outcome before what
+      // it means; and all nodes learn of all commits in the same order.
+      if let news {
+        for index in letters.indices { letters[index].append(Mail(.news(news))) }
+      }
+      letters[assignment.node].append(Mail(.finished(assignment.id, outcome)))
+    }
+    for index in letters.indices { nodes[index].post(allOf: &letters[index]) }
   }
 
   /// The jobs that wait are still done; then the thread ends, and this returns.

@@ -52,6 +52,8 @@ final class OutboxTable {
 
   func put(_ entry: OutboxEntry) throws(StorageError) {
     try deleteVersions.bind(entry.number).run()
+    // Before `put` is bound: what fails here must not leave it half bound for the next entry.
+    if case .asking(let server) = entry.state { try insert(server, as: .asking, of: entry) }
     put.bind(entry.number).bind(entry.key.zone).bind(entry.key.name).bind(entry.type)
     put.bind(entry.modifiedAt).bind(entry.isStampTrusted ? Int64(1) : 0).bind(entry.group)
     var batch: BatchID?
@@ -64,9 +66,7 @@ final class OutboxTable {
     case .parked(let reason):
       put.bind(Word.parked.rawValue)
       refusal = reason
-    case .asking(let server):
-      put.bind(Word.asking.rawValue)
-      try insert(server, as: .asking, of: entry)
+    case .asking: put.bind(Word.asking.rawValue)
     }
     put.bind(batch.map { Int64(bitPattern: $0.high) }).bind(batch.map { Int64(bitPattern: $0.low) })
     put.bind(refusal?.code.rawValue).bind(refusal?.detail)
