@@ -1,4 +1,5 @@
 import Changes
+import Storage
 import Testing
 
 @testable import Devices
@@ -44,10 +45,16 @@ private struct FaultStory {
   mutating func step() throws {
     let index = Int.random(in: 0..<devices.count, using: &random)
     let device = devices[index]
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<22, using: &random) {
     case 0..<10:
       let name = Int.random(in: 0..<names.count, using: &random)
       if case .success? = try device.edit(.count(names[name])) { made[index][name] += 1 }
+    case 18:
+      let text = JSONValue.string("\(device.id.text) at \(stage.now)")
+      try device.edit(.fields("draft", TestApp.draft, ["text": text]))
+    case 19:
+      _ = try device.edit(
+        Bool.random(using: &random) ? .note("note", "\(stage.now)") : .delete("note"))
     case 10: try device.cut()
     case 11: device.isCutOff = true
     case 12, 13: for device in devices { device.isCutOff = false }
@@ -85,9 +92,18 @@ private struct FaultStory {
           try device.record(name)?.tag == stage.relay.record(name)?.tag, "seed \(seed)")
       }
     }
+    let relays = try liveRecords(stage.relay)
     for device in devices {
+      #expect(try device.store.allRecords().filter { !$0.isDeleted } == relays, "seed \(seed)")
       #expect(device.status.state == .inSync, "seed \(seed)")
       #expect(try device.store.outbox().isEmpty, "seed \(seed)")
     }
+  }
+
+  private func liveRecords(_ relay: TestRelay) throws -> [Record] {
+    let read = ReadRequest.changes(
+      TestRelay.account, since: nil, zone: nil, limit: Limits.pageRecords)
+    guard case .page(let page) = try relay.store.read(read) else { throw TestFault("no page") }
+    return page.changes.filter { !$0.isDeleted }.sorted { $0.key < $1.key }
   }
 }

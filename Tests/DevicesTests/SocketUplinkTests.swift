@@ -150,4 +150,26 @@ struct SocketUplinkTests {
     }
     #expect(code == 1003)
   }
+
+  @Test(arguments: [nil, UInt16(1000), 1001, 3000, 4999])
+  func aCloseWithoutARefusalIsALossAndIsAnswered(_ code: UInt16?) throws {
+    var output = UplinkOutput(firstNumber: 0)
+    var uplink = uplink(&output)
+    uplink.opened(at: start, &output)
+    let answer = try handshake(&output)
+    uplink.received(answer.span.bytes, at: start, &output)
+    uplink.greet(since: nil, at: start, &output)
+    _ = sent(&output)
+    let frames = welcome() + WebSocketFrame.close(code: code, reason: "")
+    uplink.received(frames.span.bytes, at: start, &output)
+    guard case .failed(let failure)? = events(&output).last else {
+      Issue.record("the close was not noticed")
+      return
+    }
+    #expect(failure.kind == .lost)
+    var reader = WebSocketReader(role: .server, maximumMessageBytes: 100)
+    for bytes in sent(&output) { reader.receive(bytes.span.bytes) }
+    #expect(try reader.next() == .close(code: code, reason: ""))
+    #expect(uplink.deadline == nil)
+  }
 }
