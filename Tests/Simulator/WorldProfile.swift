@@ -37,6 +37,11 @@ package struct WorldProfile {
   package static let everything = WorldProfile(
     name: "everything", kinds: FaultPlan.Kind.allCases, faults: 0...8,
     clockOffset: -60_000...60_000)
+
+  /// The same with more devices, more people and more time.
+  package static let crowded = WorldProfile(
+    name: "crowded", kinds: FaultPlan.Kind.allCases, faults: 2...12, devicesPerAccount: 2...5,
+    actsPerAccount: 15...40, span: 15_000...40_000, clockOffset: -60_000...60_000)
 }
 
 /// A world that is broken on purpose, to prove that the checkers see it.

@@ -4,8 +4,9 @@ import Storage
 
 /// A device that says "in sync" has nothing left to send, and has heard of the relay lately.
 package struct StatusChecker {
-  /// Longer than any wait for a sign of life: two keep-alives, a long-poll, a poll.
-  private static let silenceMax = Span.seconds(65)
+  /// Longer than any wait for a sign of life. The longest: a poll's pause of 30 s, then a long-poll
+  /// that takes over and is held for 50 s, and up to 15 s for its answer.
+  private static let silenceMax = Span.seconds(96)
 
   private let outside: Outside
   /// When each device, by its number, last said that it is in sync or heard from the relay.
