@@ -10,6 +10,8 @@ import StorageSQLite
 /// holding it for as long as that takes.
 struct AccountMaker {
   let store: String
+  /// How often to try, 50 ms apart, while a relay is just starting or ending.
+  var attempts = 40
 
   struct Made {
     var offer: AccountOffer
@@ -17,11 +19,8 @@ struct AccountMaker {
     var isByRelay: Bool
   }
 
-  /// Attempts, 50 ms apart, while a relay is just starting or ending.
-  private static let attemptsMax = 40
-
   func make(_ label: String) throws(CommandFailure) -> Made {
-    for _ in 0..<Self.attemptsMax {
+    for _ in 0..<attempts {
       if let store = try open() {
         defer { store.close() }
         return Made(offer: try Self.make(label, in: store), isByRelay: false)

@@ -1,13 +1,25 @@
 /// What long work tells a person meanwhile: one line on standard error that is written over and
 /// over, and nothing at all where no person looks.
 struct Progress: Sendable {
-  private let isShown = TerminalOutput.standardError.isTerminal
+  private let isShown: Bool
+  private let write: @Sendable (String) -> Void
+
+  init() {
+    self.init(
+      isShown: TerminalOutput.standardError.isTerminal,
+      write: TerminalOutput.writeToStandardError)
+  }
+
+  init(isShown: Bool, write: @escaping @Sendable (String) -> Void) {
+    self.isShown = isShown
+    self.write = write
+  }
 
   func show(_ line: String) {
-    if isShown { TerminalOutput.writeToStandardError("\r\u{1B}[K\(line)") }
+    if isShown { write("\r\u{1B}[K\(line)") }
   }
 
   func clear() {
-    if isShown { TerminalOutput.writeToStandardError("\r\u{1B}[K") }
+    if isShown { write("\r\u{1B}[K") }
   }
 }

@@ -34,12 +34,12 @@ enum SeamBenchCommand {
       arguments[json] ? text(asJSON: figure) : text(of: figure))
   }
 
-  private static func text(asJSON figure: SeamCost.Figure) -> String {
+  static func text(asJSON figure: SeamCost.Figure) -> String {
     let count = figure.instructions.map { JSONValue(integerLiteral: $0) } ?? .null
     return JSONValue.object([JSONMember("instructionsPerDelivery", count)]).text
   }
 
-  private static func text(of figure: SeamCost.Figure) -> String {
+  static func text(of figure: SeamCost.Figure) -> String {
     switch figure {
     case .instructionsPerDelivery:
       "\(figure.instructions ?? 0) instructions a delivery; the goal is at most "

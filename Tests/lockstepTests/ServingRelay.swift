@@ -1,0 +1,51 @@
+import Changes
+import Devices
+import Link
+import Loop
+import Relay
+import Storage
+import StorageSQLite
+import Testing
+
+@testable import lockstep
+
+/// A relay of this process on a store of its own, on loopback and at its control socket.
+final class ServingRelay {
+  let address: RelayAddress
+  private let group: NodeGroup<RelayNode>
+
+  init(store folder: String, isOpen: Bool = true) throws {
+    let store = try SQLiteZoneStore(directory: folder)
+    let front = try Listener.open(.host("127.0.0.1", port: 0), door: .front)[0]
+    let control = try Listener.open(
+      .local(path: RelayService.controlSocket(inStore: folder)), door: .control)[0]
+    guard case .host(let host, let port) = front.address else {
+      throw CommandFailure("the relay listens at \(front.address)")
+    }
+    address = RelayAddress(host: host, port: port)
+    var settings = GroupSettings<RelayReport> { _, _ in }
+    settings.isLastReport = { $0 == .stopped }
+    group = try NodeGroup<RelayNode>(count: 1, settings)
+    let reader = try store.makeReader()
+    try group.work(on: .commits) { assignments, moment in
+      StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
+        ($0.outcome, $0.news)
+      }
+    }
+    try group.work(on: .reads) { assignments, _ in
+      assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+    }
+    var configuration = RelayConfiguration()
+    configuration.isOpen = isOpen
+    try group.add(
+      RelayNode(
+        configuration: configuration, secrets: Entropy.secrets, random: SeededRandom(seed: 1)),
+      listeners: [front, control])
+    try group.start()
+  }
+
+  func stop() throws {
+    group.stop()
+    _ = try group.waitForEnd()
+  }
+}
