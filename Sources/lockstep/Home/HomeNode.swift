@@ -16,6 +16,11 @@ struct HomeNode: Node, ~Copyable {
   /// Commands that may be connected at a time; a person has a few terminals.
   private static let clientsMax = 32
   private static let lineBytesMax = 64 << 10
+  /// A terminal that is halted (Ctrl-S) takes no lines: beyond this it gets no ticks, which would
+  /// be old by the time it goes on.
+  private static let untickedBytesMin = 64 << 10
+  /// Beyond this a client that takes nothing is cut off; it can ask anew.
+  private static let unsentBytesMax = 1 << 20
 
   private struct Client {
     let id: ConnectionID
@@ -24,6 +29,8 @@ struct HomeNode: Node, ~Copyable {
     /// The last screen that a watcher was shown: it is told of changes alone, unless it ticks.
     var face: TimerScreen.Face?
     var isTicking = false
+    /// Bytes that wait for the client to take them.
+    var unsent = 0
   }
 
   /// A request that waits for its agent.
@@ -72,7 +79,8 @@ struct HomeNode: Node, ~Copyable {
     switch event {
     case .opened(let id, let opening) where !id.isOutgoing: welcome(id, opening)
     case .closed(let id, _) where !id.isOutgoing: clients.removeAll { $0.id == id }
-    case .drained(let id, _) where !id.isOutgoing: break
+    case .drained(let id, let unsent) where !id.isOutgoing:
+      if let index = clients.firstIndex(where: { $0.id == id }) { clients[index].unsent = unsent }
     case .opened(let id, let opening): agent.handle(.opened(id, opening), at: moment)
     case .closed(let id, let cause): agent.handle(.closed(id, cause), at: moment)
     case .drained(let id, let unsent): agent.handle(.drained(id, unsent: unsent), at: moment)
@@ -203,6 +211,9 @@ struct HomeNode: Node, ~Copyable {
       case .run(let id, let lane, let job): actions.append(.run(id, lane, job))
       }
     }
+    let stalled = clients.filter { $0.unsent > Self.unsentBytesMax }
+    clients.removeAll { $0.unsent > Self.unsentBytesMax }
+    for client in stalled { actions.append(.close(client.id, .now)) }
   }
 
   private mutating func take(_ report: AgentReport, at moment: Moment) {
@@ -222,7 +233,9 @@ struct HomeNode: Node, ~Copyable {
     case .edited(let order, let result): takeEdit(order, result, at: moment)
     case .changed(let records): takeChanges(records, at: moment)
     case .status(let status):
+      let isSameClock = status.clockOffset == self.status.clockOffset
       self.status = status
+      if !isSameClock { tick(at: moment) }
       for index in clients.indices where clients[index].isWatching { tellStatus(to: index) }
     case .synced(let order, let status):
       self.status = status
@@ -268,7 +281,8 @@ struct HomeNode: Node, ~Copyable {
   }
 
   private mutating func tick(at moment: Moment) {
-    for index in clients.indices where clients[index].isTicking {
+    for index in clients.indices
+    where clients[index].isTicking && clients[index].unsent <= Self.untickedBytesMin {
       clients[index].face = nil
       show(to: index, at: moment)
     }
@@ -303,7 +317,11 @@ struct HomeNode: Node, ~Copyable {
   private mutating func answer(_ id: ConnectionID, _ reply: HomeReply) { tell(id, reply.line) }
 
   private mutating func tell(_ id: ConnectionID, _ line: JSONValue) {
-    guard clients.contains(where: { $0.id == id }) else { return }
-    actions.append(.send(id, line.serialized() + [UInt8(ascii: "\n")]))
+    guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+    let bytes = line.serialized() + [UInt8(ascii: "\n")]
+    actions.append(.send(id, bytes))
+    // What the kernel has no room for is told by `drained`; from then on it adds up.
+    guard clients[index].unsent > 0 else { return }
+    clients[index].unsent += bytes.count
   }
 }

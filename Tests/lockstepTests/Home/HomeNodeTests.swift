@@ -67,6 +67,33 @@ struct HomeNodeTests {
         == ["focus 00:59", "focus 00:58", "focus 00:57"])
   }
 
+  @Test func aHaltedWatcherGetsNoTicksUntilItTakesLinesAgain() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.ask(1, .watch(isTicking: true))
+    stage.ask(1, .timer(.start(length: 60_000)))
+    _ = stage.lines(1)
+    stage.drained(1, unsent: 65 << 10)
+    stage.pass(milliseconds: 3_000)
+    #expect(stage.lines(1).allSatisfy { $0["line"] == nil })
+    stage.drained(1, unsent: 0)
+    stage.pass(milliseconds: 1_000)
+    #expect(stage.lines(1).compactMap { $0["line"]?.string } == ["focus 00:56"])
+  }
+
+  @Test func aWatcherThatTakesNothingIsCutOff() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.connect(2)
+    stage.ask(1, .watch(isTicking: false))
+    stage.drained(1, unsent: (1 << 20) - 100)
+    stage.ask(2, .timer(.start(length: 60_000)))
+    #expect(stage.closed == [ConnectionID(rawValue: 1)])
+    _ = stage.lines(1)
+    stage.ask(2, .timer(.pause))
+    #expect(stage.lines(1).isEmpty)
+  }
+
   @Test func syncIsAnsweredWhenItsTimeIsUp() throws {
     var stage = try HomeStage()
     stage.connect(1)
@@ -140,6 +167,18 @@ struct HomeNodeTests {
     stage.gone(1)
     stage.pass(milliseconds: 2_000)
     #expect(stage.lines(1).isEmpty)
+  }
+
+  @Test func aPressThatWasTakenIsAnsweredBeforeTheEnd() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    stage.isReading = false
+    stage.ask(1, .timer(.start(length: 60_000)))
+    stage.stop()
+    stage.isReading = true
+    stage.settle()
+    #expect(try stage.answer(1)["line"]?.string == "focus 01:00")
+    #expect(stage.reports.count == 1)
   }
 
   @Test func stoppingIsReportedOnceAllIsDone() throws {

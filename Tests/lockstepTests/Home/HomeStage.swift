@@ -56,6 +56,12 @@ struct HomeStage: ~Copyable {
     settle()
   }
 
+  /// The command took bytes, and so many still wait.
+  mutating func drained(_ number: UInt64, unsent: Int) {
+    node.handle(.drained(ConnectionID(rawValue: number), unsent: unsent), at: moment)
+    settle()
+  }
+
   mutating func send(_ number: UInt64, _ bytes: [UInt8]) {
     node.received(ConnectionID(rawValue: number), bytes.span.bytes, at: moment)
     settle()
