@@ -59,6 +59,7 @@ enum AgentCommand {
   /// What a command that changed something says of the relay, after having waited a little.
   static func syncNote(_ status: HomeStatus) -> String {
     if status.isInSync { return "synced" }
+    if status.needsPerson { return status.line(now: wallClock()) }
     return status.line(now: wallClock()) + "; it will be synced with the next command, or by "
       + "lockstep agent run"
   }

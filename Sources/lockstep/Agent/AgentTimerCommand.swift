@@ -34,7 +34,7 @@ enum AgentTimerCommand {
         let event = event(try length.map(milliseconds))
         // A home that nobody held may not know yet what other devices did; a person who presses a
         // button means what they show. Without a relay in reach, what is known has to do.
-        let isInReach = session.isHolder ? try synced(session).isInSync : true
+        let isInReach = session.isHolder ? try synced(session).isInReach : true
         let screen = TimerFace(try session.ask(.timer(event)))
         let status =
           isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))

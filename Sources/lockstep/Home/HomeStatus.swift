@@ -54,6 +54,9 @@ struct HomeStatus {
   private func count(_ name: String) -> Int64 { json[name]?.int64 ?? 0 }
 
   var isInSync: Bool { text("state") == "inSync" }
+  /// The relay answers, whatever it or a person has to say to single records.
+  var isInReach: Bool { json["transport"]?.string != nil }
+  var needsPerson: Bool { text("state") == "needsPerson" }
   var isFailed: Bool { text("state") == "failed" }
 
   /// What a person wants to know first, in one line; `now` is relay time in milliseconds.
@@ -70,7 +73,8 @@ struct HomeStatus {
       return "offline\(spent ?? "") (\(text("reason")))" + left
     case "failed": return "not syncing: \(text("reason"))" + left
     case "needsPerson":
-      return "in sync, but \(count("parked") + count("asking")) records wait for you"
+      let records = count("parked") + count("asking")
+      return "in sync, but \(records) \(records == 1 ? "record waits" : "records wait") for you"
     default: return text("state") + left
     }
   }

@@ -37,6 +37,14 @@ struct HomeStatusTests {
     #expect(status(.stopped).line(now: 0) == "stopped")
   }
 
+  @Test func aRelayThatRefusedOneRecordIsInReach() {
+    #expect(status(.needsPerson) { $0.transport = .webSocket }.isInReach)
+    #expect(status(.syncing) { $0.transport = .longPoll }.isInReach)
+    #expect(!status(.offline(since: 0, reason: "refused")).isInReach)
+    let parked = status(.needsPerson) { $0.parkedCount = 1 }
+    #expect(AgentCommand.syncNote(parked) == "in sync, but 1 record waits for you")
+  }
+
   @Test func theSameIsReadInAnotherProcess() throws {
     let here = status(.offline(since: 5, reason: "refused")) {
       $0.waiting = 3
