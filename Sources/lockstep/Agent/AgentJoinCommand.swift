@@ -18,8 +18,9 @@ enum AgentJoinCommand {
     name: "join",
     summary: "Makes a home a device of an account: a new one, or one that issued a pairing code.",
     discussion: """
-      A code on the command line can be seen by others on this machine while the command runs; \
-      --code - keeps it to yourself.
+      A home whose device was revoked joins its account anew with a code of that account; what it \
+      had not synced goes out then. A code on the command line can be seen by others on this \
+      machine while the command runs; --code - keeps it to yourself.
       """,
     options: [
       relay.entry, AgentCommand.home.entry, isNew.entry, code.entry, name.entry,
@@ -40,12 +41,20 @@ enum AgentJoinCommand {
   private static func join(_ arguments: Arguments, _ folder: HomeFolder)
     throws(CommandFailure) -> ExitCode
   {
-    let store = try open(folder)
+    let (store, owner) = try open(folder)
+    if let owner, arguments[isNew] { throw belongsTo(owner, folder) }
     let relay = arguments[relay]
     let deviceName = arguments[name] ?? machineName
     let code = arguments[code]
     let credentials = try RelayCall(relay: relay).join(
       code: code == "-" ? try readCode() : code, deviceName: deviceName)
+    if let owner, owner.credentials.account != credentials.account {
+      // Otherwise that account would list a device that nobody has.
+      try RelayCall(relay: relay).revoke(credentials.device, token: credentials.token)
+      throw belongsTo(owner, folder)
+    }
+    // Records, outbox and cursor are the account's, and stay; a batch that the device before had
+    // sent goes out again by this one.
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)
     do throws(StorageError) {
@@ -67,23 +76,23 @@ enum AgentJoinCommand {
       "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)")
   }
 
-  /// The home's store, where it belongs to nobody yet.
-  private static func open(_ folder: HomeFolder) throws(CommandFailure) -> SQLiteReplicaStore {
-    let store: SQLiteReplicaStore
-    let owner: HomeIdentity?
+  /// The home's store, and who it belongs to already.
+  private static func open(_ folder: HomeFolder)
+    throws(CommandFailure) -> (SQLiteReplicaStore, HomeIdentity?)
+  {
     do throws(StorageError) {
-      store = try SQLiteReplicaStore(home: folder.path)
-      owner = try store.identity()
+      let store = try SQLiteReplicaStore(home: folder.path)
+      return (store, try store.identity())
     } catch {
       throw CommandFailure("\(error)")
     }
-    if let owner {
-      throw CommandFailure(
-        "the home \(folder.path) belongs to account \(owner.credentials.account.text) on "
-          + "\(owner.relay) already; leave that first (lockstep agent leave --home "
-          + "\(folder.path)), or name another home")
-    }
-    return store
+  }
+
+  private static func belongsTo(_ owner: HomeIdentity, _ folder: HomeFolder) -> CommandFailure {
+    CommandFailure(
+      "the home \(folder.path) belongs to account \(owner.credentials.account.text) on "
+        + "\(owner.relay) already; leave that first (lockstep agent leave --home "
+        + "\(folder.path)), name another home, or give a code of that account")
   }
 
   private static func readCode() throws(CommandFailure) -> String {

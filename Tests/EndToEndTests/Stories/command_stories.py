@@ -9,7 +9,7 @@ import subprocess
 import threading
 
 from story import (
-    LOCKSTEP, ROOT, Background, Home, Relay, folder, main, refused, run, wait_until)
+    LOCKSTEP, ROOT, Background, Home, Relay, expect, folder, main, refused, run, wait_until)
 
 SCREEN = {"at", "stateType", "isPaused", "remaining", "completedPomodoros", "device"}
 
@@ -245,6 +245,33 @@ def story_one_process_holds_a_home_and_the_others_hand_in_their_orders():
             phone.run("timer", "stop")
             both(lambda line: line["stateType"] == "idle")
         assert phone.timer("status")["stateType"] == "idle"
+
+
+def story_a_revoked_device_joins_anew_with_what_it_had_not_sent():
+    """Revoked while it was offline, with a change that waits: a new code lets that change out."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        other = Home.new(relay, directory, "other")
+        assert laptop.status()["state"] == "inSync"
+        lost = laptop.status()["device"]
+        person = phone.person(relay)
+        relay.stop()
+        laptop.run("timer", "start")
+        relay.start()
+        expect(person.call("DELETE", f"/v1/devices/{lost}"), 204)
+        assert "join the account again" in laptop.run("sync", code=1)
+        join = ["agent", "join", "--relay", relay.address, "--name", "again"]
+        refused(*join, "--new", home=laptop.path, says=["belongs to account", "code"])
+        refused(*join, "--code", other.code(), home=laptop.path, says="belongs to account")
+        devices = other.person(relay).call("GET", "/v1/devices").json["devices"]
+        assert [each["deviceName"] for each in devices] == ["other"], devices
+        assert laptop.status()["waiting"] == 1
+        run(*join, "--code", phone.code(), home=laptop.path)
+        assert "in sync" in laptop.run("sync")
+        status = laptop.status()
+        assert status["device"] != lost and status["account"] == phone.status()["account"]
+        assert phone.timer("status")["stateType"] == "focus"
 
 
 def story_a_watcher_ends_when_nobody_reads_it():

@@ -11,6 +11,7 @@ import queue
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -305,6 +306,18 @@ class Home:
 
     def status(self):
         return json.loads(self.run("status", "--json"))
+
+    def person(self, relay):
+        """The same device by curl, with the token that its holder tells commands."""
+        with self.kept(), socket.socket(socket.AF_UNIX) as asking:
+            asking.settimeout(20)
+            wait_until(lambda: asking.connect_ex(os.path.join(self.path, "agent.sock")) == 0,
+                       "the holder to answer")
+            asking.sendall(b'{"verb":"credentials"}\n')
+            token = json.loads(asking.makefile().readline())["answer"]["token"]
+        status = self.status()
+        return Person(
+            relay, {"accountID": status["account"], "deviceID": status["device"], "token": token})
 
     def background(self, *words):
         return Background("agent", *words, "--home", self.path)
