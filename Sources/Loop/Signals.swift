@@ -1,17 +1,19 @@
 import CLinux
 import Glibc
 
-/// SIGTERM and SIGINT, read from a descriptor instead of interrupting somebody. Make it on the main
-/// thread before any other thread is started: threads inherit that the two are held back.
+/// Signals, read from a descriptor instead of interrupting somebody. Make it on the main thread
+/// before any other thread is started: threads inherit that they are held back.
 public final class Signals: Sendable {
   private let descriptor: Descriptor
 
-  public init() throws(SystemFault) {
+  /// What asks a program to end: SIGTERM and SIGINT, if not told otherwise.
+  public init(_ numbers: [Int32] = [SIGTERM, SIGINT]) throws(SystemFault) {
     Syscall.ignoreBrokenPipes()
-    descriptor = try Syscall.takeSignals([SIGTERM, SIGINT])
+    descriptor = try Syscall.takeSignals(numbers)
   }
 
-  var rawValue: Int32 { descriptor.rawValue }
+  /// Can be read once a signal has come.
+  package var rawValue: Int32 { descriptor.rawValue }
 
   /// How many have come since the last call; does not wait.
   package func take() throws(SystemFault) -> Int {

@@ -1,4 +1,5 @@
 import Changes
+import Glibc
 import Loop
 
 /// `lockstep agent`: a device.
@@ -43,9 +44,9 @@ enum AgentCommand {
     }
   }
 
-  static func signals() throws(CommandFailure) -> Signals {
+  static func signals(_ numbers: [Int32] = [SIGTERM, SIGINT]) throws(CommandFailure) -> Signals {
     do throws(SystemFault) {
-      return try Signals()
+      return try Signals(numbers)
     } catch {
       throw CommandFailure("\(error)")
     }

@@ -1,6 +1,7 @@
 import Apps
 import Changes
 import Glibc
+import Loop
 
 /// `lockstep agent timer watch`: the timer, live.
 enum AgentTimerWatchCommand {
@@ -14,11 +15,15 @@ enum AgentTimerWatchCommand {
       """,
     options: [AgentCommand.home.entry, AgentCommand.json.entry]
   ) { arguments throws(CommandFailure) in
-    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let isLive =
-        TerminalOutput.standard.isTerminal && isatty(STDIN_FILENO) == 1
-        && !arguments[AgentCommand.json]
-      return isLive ? try watchLive(session) : try watchLines(session)
+    let isLive =
+      TerminalOutput.standard.isTerminal && isatty(STDIN_FILENO) == 1
+      && !arguments[AgentCommand.json]
+    guard isLive else { return try AgentCommand.inHome(arguments, watchLines) }
+    // Whatever ends it, the terminal is put back first. Before any thread is started: they inherit
+    // that the signals are held back.
+    let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP])
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      try watchLive(session, until: signals)
     }
   }
 
@@ -43,7 +48,9 @@ enum AgentTimerWatchCommand {
     }
   }
 
-  private static func watchLive(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
+  private static func watchLive(_ session: HomeSession, until signals: Signals)
+    throws(CommandFailure) -> ExitCode
+  {
     let output = TerminalOutput.standard
     var view = TimerView(takesColours: output.takesColours)
     let keys = try RawKeys()
@@ -55,10 +62,12 @@ enum AgentTimerWatchCommand {
       }
       lines: while true {
         try output.write(view.drawn(columns: output.columns))
-        switch session.connection.next(milliseconds: 1_000, other: STDIN_FILENO) {
+        let others = [signals.rawValue, STDIN_FILENO]
+        switch session.connection.next(milliseconds: 1_000, others: others) {
         case .line(let line): view.take(line)
         case .timeout: break
         case .closed: break lines
+        case .other(signals.rawValue): return leave(output)
         case .other:
           switch keys.read() {
           case .event(let event):
@@ -73,6 +82,16 @@ enum AgentTimerWatchCommand {
         }
       }
       try session.reopen()
+    }
+  }
+
+  /// The shell goes on below the view, where the terminal is still there.
+  private static func leave(_ output: TerminalOutput) -> ExitCode {
+    do throws(CommandFailure) {
+      try output.write("\r\n")
+      return .success
+    } catch {
+      return error.exitCode
     }
   }
 }

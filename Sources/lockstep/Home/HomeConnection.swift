@@ -31,13 +31,7 @@ final class HomeConnection {
 
   deinit { close(descriptor) }
 
-  /// Asks, and waits for the answer; nil where the other process went away or took too long.
-  func ask(_ request: HomeRequest, milliseconds: Int32 = 10_000) -> HomeReply? {
-    guard send(request) else { return nil }
-    guard case .line(let line) = next(milliseconds: milliseconds) else { return nil }
-    return HomeReply(line)
-  }
-
+  /// False where the process that holds the home has gone away; then it has not got the request.
   func send(_ request: HomeRequest) -> Bool {
     var bytes = request.line.serialized()[...]
     bytes.append(UInt8(ascii: "\n"))
@@ -54,15 +48,16 @@ final class HomeConnection {
 
   enum Event {
     case line(JSONValue)
-    /// A key was pressed: the other descriptor can be read.
-    case other
+    /// Another descriptor can be read.
+    case other(Int32)
     case timeout
     /// The process that holds the home has gone away.
     case closed
   }
 
-  /// Waits for a line, for `other` to be readable, or for the time to be up; -1 waits for ever.
-  func next(milliseconds: Int32, other: Int32? = nil) -> Event {
+  /// Waits for a line, for one of `others` to be readable, the first of them first, or for the
+  /// time to be up.
+  func next(milliseconds: Int32, others: [Int32] = []) -> Event {
     while true {
       if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
         let line = Array(input[..<end])
@@ -73,12 +68,13 @@ final class HomeConnection {
           return .closed
         }
       }
-      var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
-      if let other { polled.append(pollfd(fd: other, events: Int16(POLLIN), revents: 0)) }
+      var polled = (others + [descriptor]).map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
       let count = poll(&polled, nfds_t(polled.count), milliseconds)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return count == 0 ? .timeout : .closed }
-      if polled.count > 1, polled[1].revents != 0 { return .other }
+      if let ready = polled.dropLast().first(where: { $0.revents != 0 }) { return .other(ready.fd) }
       guard readMore() else { return .closed }
     }
   }

@@ -16,6 +16,14 @@ enum HomeRequest: Equatable {
   /// Who this home is, with its token: for calls that the command makes itself.
   case credentials
 
+  /// Asking it twice does the same as asking it once.
+  var mayBeRepeated: Bool {
+    switch self {
+    case .timer: false
+    case .screen, .watch, .status, .sync, .credentials: true
+    }
+  }
+
   init?(_ line: JSONValue) {
     switch line["verb"]?.string {
     case "timer":

@@ -11,6 +11,8 @@ final class HomeSession {
 
   /// Attempts, 25 ms apart, while another process is just opening or closing the home.
   private static let attemptsMax = 200
+  /// Processes that are asked one after the other, each having gone away before it answered.
+  private static let holdersMax = 3
 
   init(_ folder: HomeFolder, log: Log) throws(CommandFailure) {
     self.folder = folder
@@ -51,16 +53,41 @@ final class HomeSession {
     (connection, holder) = try Self.open(folder, log: log)
   }
 
-  /// Asks, and gives the answer's value; a refusal is a failure in the answer's own words.
+  /// Asks, and gives the answer's value; a refusal is a failure in the answer's own words. Where
+  /// the process that holds the home goes away meanwhile, whoever holds it then is asked, unless
+  /// the request may have been done: a press that is repeated would be two.
   func ask(_ request: HomeRequest, milliseconds: Int32 = 10_000) throws(CommandFailure) -> JSONValue
   {
-    switch connection.ask(request, milliseconds: milliseconds) {
+    for _ in 0..<Self.holdersMax {
+      if connection.send(request) {
+        switch connection.next(milliseconds: milliseconds) {
+        case .line(let line): return try Self.value(of: line)
+        case .closed: if !request.mayBeRepeated { throw maybeDone }
+        case .timeout, .other: throw noAnswer
+        }
+      }
+      try reopen()
+    }
+    throw noAnswer
+  }
+
+  private static func value(of line: JSONValue) throws(CommandFailure) -> JSONValue {
+    switch HomeReply(line) {
     case .success(let value): return value
     case .failure(let reason): throw CommandFailure(reason)
     case nil:
-      throw CommandFailure(
-        "the process that holds the home \(folder.path) did not answer; try again")
+      throw CommandFailure("the process that holds the home is of another version; stop it")
     }
+  }
+
+  private var noAnswer: CommandFailure {
+    CommandFailure("the process that holds the home \(folder.path) did not answer; try again")
+  }
+
+  private var maybeDone: CommandFailure {
+    CommandFailure(
+      "the process that held the home \(folder.path) ended before it said whether that was done; "
+        + "see lockstep agent timer status")
   }
 
   func close() throws(CommandFailure) {

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import threading
@@ -247,6 +248,24 @@ def story_one_process_holds_a_home_and_the_others_hand_in_their_orders():
         assert phone.timer("status")["stateType"] == "idle"
 
 
+def story_a_press_is_made_once_though_its_holder_dies():
+    """Who held the home dies while a press waits for a relay that hangs: the press was made, and
+    says so."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        with phone.kept() as kept:
+            phone.run("sync")
+            os.kill(relay.id, signal.SIGSTOP)
+            with phone.background("timer", "start", "--json") as press:
+                wait_until(lambda: phone.timer("status")["stateType"] == "focus", "the press")
+                kept.stop(signal.SIGKILL)
+                assert json.loads(press.line())["stateType"] == "focus", press.errors
+                assert press.process.wait(timeout=20) == 0
+            os.kill(relay.id, signal.SIGCONT)
+        phone.run("sync")
+        assert phone.timer("status")["stateType"] == "focus"
+
+
 def story_a_revoked_device_joins_anew_with_what_it_had_not_sent():
     """Revoked while it was offline, with a change that waits: a new code lets that change out."""
     with folder() as directory, Relay() as relay:
@@ -423,6 +442,16 @@ def story_the_live_view_on_a_terminal():
             before, after = [wait_until(lambda: open(f"{directory}/{name}").read(), name)
                              for name in ("before", "after")]
             assert before == after
+            # SIGTERM gives it back too.
+            terminal.type(f"clear; sh -c 'echo $$ > pid; exec {watch}'", "Enter")
+            terminal.shows(r"s start .*q quit")
+            with open(f"{directory}/pid") as file:
+                os.kill(int(file.read()), signal.SIGTERM)
+            terminal.shows(r"^\$$")
+            terminal.type("stty -a > terminated; echo $? > done", "Enter")
+            wait_until(lambda: os.path.exists(f"{directory}/done"), "the shell to answer")
+            with open(f"{directory}/terminated") as file:
+                assert file.read() == before
             # A terminal that is closed, or Ctrl-C, ends it as well.
             terminal.type("clear; " + watch, "Enter")
             terminal.shows(r"s start .*q quit")
