@@ -75,6 +75,8 @@ extension Agent {
       if case .applied(let found) = result {
         applied = found
         conflicts += found.conflicts
+        // An answer that has the same asked again is no success.
+        if found.hasAnswer, found.retryLater == nil, !found.clockAhead { backoff.reset() }
       }
       if case .loaded(let found) = result { loaded(found, outcome.outbox, at: moment) }
       engine.finished(
@@ -102,7 +104,7 @@ extension Agent {
     home = found
     engine.loaded(found.position, outbox)
     if isFirst {
-      clock.rememberedOffset = found.clockOffset ?? 0
+      clock.rememberedOffset = found.clockOffset.map { $0 - clock.wallSteps }
       lastSync = found.lastSync
     }
     failure = nil

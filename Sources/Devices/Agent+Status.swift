@@ -14,21 +14,28 @@ extension Agent {
     status.asking = engine.outbox.asking
     status.askingCount = engine.outbox.askingCount
     status.blockedZones = engine.blockedZones
-    status.clockOffset = clock.isMeasured ? reading.offset : nil
+    status.clockOffset = clock.isKnown ? reading.offset : nil
     status.traffic = traffic
     return status
   }
 
-  /// Told when it has changed. The counters and the offset always do, and the time of the last sync
-  /// with every sync; those alone are not told.
+  /// Told when it has changed. The counters always do, the offset by a few milliseconds, and the
+  /// time of the last sync with every sync; those alone are not told.
   mutating func reportStatus(at moment: Moment) {
-    if engine.isInSync { lastSync = clock.reading(at: moment).relayTime }
+    if engine.isInSync {
+      lastSync = clock.reading(at: moment).relayTime
+      backoff.reset()
+    }
     guard home != nil, !hasStopped else { return }
     let now = status(at: moment)
     var known = reported
     known.traffic = now.traffic
     known.lastSync = now.lastSync
-    known.clockOffset = now.clockOffset
+    if let old = known.clockOffset, let new = now.clockOffset,
+      abs(new - old) < Limits.offsetToldMilliseconds
+    {
+      known.clockOffset = new
+    }
     guard now != known else { return }
     reported = now
     report(.status(now))

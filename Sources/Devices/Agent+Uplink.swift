@@ -56,12 +56,9 @@ extension Agent {
       clock.add(sample)
       samplesWanted -= 1
       if samplesWanted > 0 { uplink?.measureTime(at: moment.instant, &output) }
-    case .saved(let id, let answer):
-      backoff.reset()
-      engine.saved(id, answer)
+    case .saved(let id, let answer): engine.saved(id, answer)
     case .saveRefused(let id, let refusal): engine.saveRefused(id, refusal)
     case .page(let page, let origin):
-      backoff.reset()
       if origin != .push, ladder.transport != .webSocket, origin == .longPoll || !isLongPolling {
         ladder.rungServed()
       }
@@ -167,7 +164,7 @@ extension Agent {
     guard let better = ladder.better, let credentials else { return }
     guard better == .webSocket else {
       // The same requests, one of them held: if it is not answered, the ladder leads down again.
-      ladder.climb(at: moment.instant)
+      ladder.climb(to: better, at: moment.instant)
       deadlines.clear(.poll)
       return engine.changeTransport(better)
     }
@@ -186,7 +183,8 @@ extension Agent {
       deadlines.clear(.poll)
       uplink = probe
       probe = nil
-      ladder.climb(at: moment.instant)
+      // Meanwhile the ladder may have led further down.
+      ladder.climb(to: .webSocket, at: moment.instant)
       online(newest: newest, at: moment)
     case .failed(let failed):
       probe = nil

@@ -183,8 +183,8 @@ public struct Agent: Node {
   }
 
   private mutating func planDueEdit(at moment: Moment) {
-    let isConnected = engine.transport != nil
-    let time = isConnected ? due.whileConnected : due.whileOffline
+    let whileTrusted = engine.transport != nil ? due.whileConnected : due.whileOffline
+    let time = clock.reading(at: moment).isTrusted ? whileTrusted : due.own
     guard let time, home != nil, !isStopping, !jobs.contains(where: { $0.kind == .dueEdits })
     else { return deadlines.clear(.due) }
     deadlines.set(.due, clock.instant(of: time, at: moment))

@@ -27,10 +27,13 @@ struct DueIndex {
     marks.insert(mark, at: marks.firstIndex { key < $0.key } ?? marks.endIndex)
   }
 
-  /// The mark whose time comes first, and when.
-  func first(on device: String, isConnected: Bool) -> (mark: Mark, time: Int64)? {
+  /// The mark whose time comes first, and when. A device whose clock is not trusted makes its own
+  /// edits alone: by a wrong clock it would end what runs elsewhere.
+  func first(on device: String, isConnected: Bool, isClockTrusted: Bool)
+    -> (mark: Mark, time: Int64)?
+  {
     var first: (mark: Mark, time: Int64)?
-    for mark in marks {
+    for mark in marks where isClockTrusted || mark.owner == device {
       let time = mark.time(on: device, isConnected: isConnected)
       guard let found = first, found.time <= time else {
         first = (mark, time)
@@ -42,7 +45,8 @@ struct DueIndex {
 
   func times(on device: String) -> DueTimes {
     DueTimes(
-      whileConnected: first(on: device, isConnected: true)?.time,
-      whileOffline: first(on: device, isConnected: false)?.time)
+      whileConnected: first(on: device, isConnected: true, isClockTrusted: true)?.time,
+      whileOffline: first(on: device, isConnected: false, isClockTrusted: true)?.time,
+      own: first(on: device, isConnected: false, isClockTrusted: false)?.time)
   }
 }

@@ -82,8 +82,12 @@ struct HTTPExchange {
   mutating func received(_ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput)
     -> Result?
   {
+    guard case .waiting(var waiting) = stage else {
+      // Nothing was asked, so whatever this says (a server's 408 for one) is for nobody.
+      if case .ready = stage { close(&output) }
+      return nil
+    }
     parser.receive(bytes)
-    guard case .waiting(var waiting) = stage else { return nil }
     waiting.hasBytes = true
     stage = .waiting(waiting)
     return advance(&output)
@@ -179,7 +183,7 @@ struct HTTPExchange {
 
   private mutating func finish(_ waiting: Waiting, _ output: inout UplinkOutput) -> Result? {
     guard let head = waiting.head else { return nil }
-    if head.keepsAlive {
+    if head.keepsAlive, parser.bufferedBytes == 0 {
       stage = .ready
       deadline = nil
     } else {

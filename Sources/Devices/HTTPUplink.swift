@@ -168,6 +168,9 @@ struct HTTPUplink {
     case .time:
       guard status == 200 else { return false }
       let time = try TimeAnswer.decoded(body: body).time
+      guard RelayClock.isPlausible(time) else {
+        throw Refusal(.badMessage, "the time is out of range")
+      }
       output.tell(.clock(RelayClock.Sample(sent: sent, received: now, relayTime: time)))
       if !isOnline { output.tell(.online(newest: nil)) }
       isOnline = true

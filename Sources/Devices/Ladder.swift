@@ -38,10 +38,10 @@ struct Ladder {
     if index == 0 { probeMilliseconds = Limits.probeFirstMilliseconds }
   }
 
-  /// The better rung answered.
-  mutating func climb(at now: Instant) {
-    guard index > 0 else { return }
-    index -= 1
+  /// This better rung answered.
+  mutating func climb(to better: Transport, at now: Instant) {
+    guard let found = rungs.firstIndex(of: better), found < index else { return }
+    index = found
     failures = 0
     scheduleProbe(at: now)
   }

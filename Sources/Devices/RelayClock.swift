@@ -25,27 +25,41 @@ struct RelayClock {
   private var confirmedAt: Instant?
   /// A clock has jumped, or the relay found a stamp of ours in its future.
   private(set) var isDoubted = false
-  /// By the home's memory: relay time less wall clock, milliseconds.
-  var rememberedOffset: Int64 = 0
+  /// By the home's memory: relay time less wall clock, milliseconds; nil: it has none.
+  var rememberedOffset: Int64?
   /// Wall clock less forward clock, milliseconds, when last looked at.
   private var skew: Int64?
+  /// By how much somebody has set the wall clock forward since the agent started, milliseconds.
+  private(set) var wallSteps: Int64 = 0
 
-  var isMeasured: Bool { best != nil }
+  /// Something is known of relay time, though it may be old.
+  var isKnown: Bool { best != nil || rememberedOffset != nil }
 
   /// To be told every moment that the agent sees. The two clocks of this machine move together but
   /// for a small drift; where they part, one of them jumped (the wall clock was set, or the machine
   /// slept), and nothing is trusted until the relay is asked again.
   mutating func observe(_ moment: Moment) {
     let now = moment.wall - moment.instant.nanoseconds / 1_000_000
-    if let skew, abs(now - skew) > Limits.clockJumpMilliseconds { isDoubted = true }
+    if let skew, abs(now - skew) > Limits.clockJumpMilliseconds {
+      isDoubted = true
+      wallSteps += now - skew
+      // Relay time did not jump with the wall clock.
+      rememberedOffset = rememberedOffset.map { $0 - (now - skew) }
+    }
     skew = now
   }
 
   mutating func doubt() { isDoubted = true }
 
+  /// Whether a relay may say that it is this time, milliseconds. In nanoseconds it must fit into 63
+  /// bits with room for a forward clock: the years 1970 to 2248.
+  static func isPlausible(_ relayTime: Int64) -> Bool { (0..<1 << 43).contains(relayTime) }
+
+  /// What no relay may say is not taken.
   mutating func add(_ sample: Sample) {
+    guard RelayClock.isPlausible(sample.relayTime) else { return }
     let span = max(0, sample.received.nanoseconds - sample.sent.nanoseconds)
-    let held = min(span, max(0, sample.heldMilliseconds) * 1_000_000)
+    let held = min(span, max(0, min(sample.heldMilliseconds, span / 1_000_000)) * 1_000_000)
     // The relay cuts its time to whole milliseconds: half of one is added back.
     let relay = sample.relayTime * 1_000_000 + 500_000
     let fresh = Estimate(
@@ -67,18 +81,19 @@ struct RelayClock {
   func reading(at moment: Moment) -> ClockReading {
     guard let best, let confirmedAt else {
       return ClockReading(
-        wall: moment.wall, offset: rememberedOffset, isTrusted: false, isMeasured: false)
+        wall: moment.wall, offset: rememberedOffset ?? -wallSteps, isTrusted: false,
+        isMeasured: false, wallSteps: wallSteps)
     }
     let relayTime = (moment.instant.nanoseconds + best.offset) / 1_000_000
     let age = moment.instant.milliseconds(since: confirmedAt)
     return ClockReading(
       wall: moment.wall, offset: relayTime - moment.wall,
-      isTrusted: !isDoubted && age < Limits.clockTrustMilliseconds)
+      isTrusted: !isDoubted && age < Limits.clockTrustMilliseconds, wallSteps: wallSteps)
   }
 
   /// When it is `relayTime` (milliseconds), by what is known at `moment`.
   func instant(of relayTime: Int64, at moment: Moment) -> Instant {
-    let ahead = relayTime - reading(at: moment).relayTime
+    let ahead = max(0, relayTime) - reading(at: moment).relayTime
     return moment.instant.advanced(milliseconds: max(0, min(ahead, RelayClock.farMilliseconds)))
   }
 

@@ -32,6 +32,8 @@ struct ReplicaState {
   var overtaken: [Record] = []
   /// Relay time less wall clock, as untrusted stamps in the outbox assume it.
   var assumedOffset: Int64 = 0
+  /// The wall clock's steps that `assumedOffset` has followed.
+  var followedSteps: Int64 = 0
   var lastSync: Int64?
   private var isLoaded = false
 
@@ -49,9 +51,11 @@ struct ReplicaState {
   var device: DeviceID { identity?.credentials.device ?? DeviceID(rawValue: 0) }
 
   mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome {
+    let stepsBefore = followedSteps
     do {
       if !isLoaded { try load() }
       var job = job
+      followSteps(of: job.clock)
       if !job.clock.isMeasured { job.clock.offset = assumedOffset }
       let result = try run(job)
       var batch: SaveRequest?
@@ -63,6 +67,7 @@ struct ReplicaState {
     } catch {
       // What the transaction had done in memory is not in the store: all of it is read again.
       isLoaded = false
+      followedSteps = stepsBefore
       return outcome(.failure(error), changed: [], batch: nil)
     }
   }

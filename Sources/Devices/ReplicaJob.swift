@@ -147,6 +147,8 @@ struct DueTimes: Hashable, Sendable {
   /// Where others are given time to make theirs.
   var whileConnected: Int64?
   var whileOffline: Int64?
+  /// This device's own alone: all that it makes while it does not know relay time.
+  var own: Int64?
 }
 
 /// What time it is, by the best that the device knows.
@@ -159,6 +161,8 @@ struct ClockReading: Hashable, Sendable {
   var isTrusted: Bool
   /// Otherwise the offset is what the home remembers, of which the home itself knows best.
   var isMeasured = true
+  /// By how much the wall clock was set forward since the agent started, milliseconds.
+  var wallSteps: Int64 = 0
 
   var relayTime: Int64 { wall + offset }
 }

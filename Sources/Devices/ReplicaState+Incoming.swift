@@ -15,7 +15,7 @@ extension ReplicaState {
         applied.isAtEnd = !page.more && position == .cursor(page.token)
       case .answer(let id, let answer, let isLink):
         try apply(id, answer, &applied)
-        if isLink, position == .cursor(answer.since) { move(to: answer.token) }
+        if isLink { follow(answer, &applied) }
         try takeOvertaken(&applied)
       }
     }
@@ -54,6 +54,15 @@ extension ReplicaState {
     snapshotKeys = []
     position = .nothing
     move(to: page.token)
+  }
+
+  /// An answer that begins beyond the cursor shows that others have saved in between.
+  private mutating func follow(_ answer: SaveAnswer, _ applied: inout Applied) {
+    guard let cursor = position.cursor else { return }
+    if cursor == answer.since { return move(to: answer.token) }
+    let isOld =
+      answer.token.generation == cursor.generation && answer.token.sequence <= cursor.sequence
+    if !isOld { applied.foundGap = true }
   }
 
   /// While a record is held back (`overtaken`), the store keeps the cursor that does not cover it

@@ -21,6 +21,15 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.offsetKey, clock.offset)
   }
 
+  /// Somebody has set the wall clock: the offset by which the guesses so far were made is counted
+  /// from the new one from here on, as the true offset will be.
+  mutating func followSteps(of clock: ClockReading) {
+    guard clock.wallSteps != followedSteps else { return }
+    assumedOffset -= clock.wallSteps - followedSteps
+    followedSteps = clock.wallSteps
+    ledger.setValue(ReplicaState.offsetKey, assumedOffset)
+  }
+
   /// Corrects the stamps that were guesses, now that relay time is known, and those that lie in the
   /// relay's future. What is in flight stays as it is.
   mutating func restamp(_ clock: ClockReading) throws(StorageError) {

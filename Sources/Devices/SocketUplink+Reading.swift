@@ -34,9 +34,9 @@ extension SocketUplink {
     _ head: HTTPResponseHead, _ body: [UInt8], _ output: inout UplinkOutput
   ) {
     let refusal = Refusal.told(status: head.status, headers: head.headers, body: body)
-    switch head.status {
-    case 401, 402, 429, 500, 503: end(.refused(refusal), refusal.detail, &output)
-    default:
+    if refusal.code.status == head.status, [401, 402, 429, 500, 503].contains(head.status) {
+      end(.refused(refusal), refusal.detail, &output)
+    } else {
       end(.rung, "the WebSocket's opening was answered with status \(head.status)", &output)
     }
   }
@@ -107,6 +107,9 @@ extension SocketUplink {
     case .changed(let token): output.tell(.hint(token))
     case .time(let request, _, let relayReceived, let relaySent):
       guard let asked = unansweredTime, asked.id == request else { return }
+      guard RelayClock.isPlausible(relayReceived), RelayClock.isPlausible(relaySent) else {
+        return fail(closeCode: 4400, "the time is out of range", &output)
+      }
       unansweredTime = nil
       settleAnswers()
       output.tell(
@@ -128,6 +131,9 @@ extension SocketUplink {
       guard account == home.account, device == home.device else {
         let detail = "The relay takes this device for another one; join again in a new home."
         return end(.refused(Refusal(.badToken, detail)), detail, &output)
+      }
+      guard RelayClock.isPlausible(time) else {
+        return fail(closeCode: 4400, "the time is out of range", &output)
       }
       stage = .online(reader)
       keepAliveMilliseconds = max(1_000, min(keepAlive, Limits.keepAliveCeilingMilliseconds))

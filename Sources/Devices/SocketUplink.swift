@@ -152,24 +152,25 @@ struct SocketUplink {
   mutating func closedByRelay(
     _ code: UInt16?, _ reason: String, _ output: inout UplinkOutput
   ) {
-    let told = blame
-    let refusal = RefusalCode.allCases.first { code != nil && $0.closeCode == code }.map {
-      told?.code.closeCode == code ? told ?? Refusal($0, reason) : Refusal($0, reason)
+    var refusal: Refusal?
+    if let code {
+      refusal = RefusalCode.allCases.first { $0.closeCode == code }.map { Refusal($0, reason) }
+      if let blame, blame.code.closeCode == code { refusal = blame }
     }
     let isStanding = if case .online = stage { true } else { false }
     let batch = unansweredSave
     // RFC 6455 section 5.5.1: the frame is answered with the same code.
     output.send(id, WebSocketFrame.close(code: code, reason: "", mask: random.mask()))
     output.close(id, .afterSending)
-    guard let refusal else {
+    guard var refusal else {
       let words = "the relay closed the socket (\(code ?? 1005) \(reason))"
       let kind = isStanding || code == 1001 ? UplinkFailure.Kind.lost : .rung
       return end(kind, words, isClosed: true, &output)
     }
     // A message that the relay cannot take: the batch is the only large or odd one.
     if let batch, refusal.blamesContent { output.tell(.saveRefused(batch, refusal)) }
-    let words = refusal.detail.isEmpty ? refusal.code.title : refusal.detail
-    end(.refused(Refusal(refusal.code, words)), words, isClosed: true, &output)
+    if refusal.detail.isEmpty { refusal.detail = refusal.code.title }
+    end(.refused(refusal), refusal.detail, isClosed: true, &output)
   }
 
   mutating func fail(closeCode: UInt16, _ reason: String, _ output: inout UplinkOutput) {

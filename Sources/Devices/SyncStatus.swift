@@ -18,7 +18,8 @@ public struct SyncStatus: Hashable, Sendable {
   public var asking: [RecordKey]
   /// Zones that the account's plan does not include: their changes wait.
   public var blockedZones: [Name]
-  /// Relay time less this machine's wall clock, milliseconds; nil while it is not known.
+  /// Relay time less this machine's wall clock, milliseconds, as measured or, before that, as the
+  /// home remembers it; nil while neither is known.
   public var clockOffset: Int64?
   public var traffic: Traffic
 

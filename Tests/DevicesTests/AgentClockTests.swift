@@ -145,4 +145,80 @@ struct AgentClockTests {
     try stage.run(100)
     #expect(try device.record("egg")?.value == ["rings": 1])
   }
+
+  @Test(arguments: [Transport.webSocket, .longPoll])
+  func aRelayWithAnImpossibleTimeIsLeftAndTriedAgain(_ transport: Transport) throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [transport])
+    stage.relay.clockError = (1 << 53) - 1 - stage.now - 100_000
+    try stage.run(20_000)
+    #expect(device.status.transport == nil)
+    #expect(stage.relay.heard.count < 60)
+    stage.relay.clockError = 0
+    try device.edit(.note("a", "x"))
+    try stage.run(60_000)
+    #expect(try stage.relay.record("a")?.text == "x")
+  }
+
+  @Test func anUnmeasuredClockEndsOnlyWhatIsItsOwn() throws {
+    let stage = try Stage()
+    let owner = try stage.device(1)
+    let other = try stage.device(2, clockError: 0)
+    try stage.run()
+    let dueAt = JSONNumber(stage.now + 1_500_000)
+    for device in [owner, other] {
+      try device.edit(
+        .fields(
+          "egg \(device.id.text)", TestApp.egg,
+          ["dueAt": .number(dueAt), "owner": .string(device.id.text)]))
+    }
+    try stage.run(1_000)
+    other.isCutOff = true
+    other.crash()
+    other.clockError = 7_200_000
+    try other.restart()
+    try stage.run(1_000)
+    #expect(try other.record("egg \(owner.id.text)")?.value?["rings"] == nil)
+    #expect(try other.record("egg \(other.id.text)")?.value == ["rings": 1])
+    // A person's act makes nothing of it either.
+    try other.edit(.fields("egg \(owner.id.text)", TestApp.egg, ["text": "mine"]))
+    #expect(try other.record("egg \(owner.id.text)")?.value == ["text": "mine"])
+  }
+
+  @Test func aStepOfTheWallClockBeforeTheFirstMeasurementMovesNoStamp() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, clockError: 500_000)
+    device.isCutOff = true
+    try stage.run(1_000)
+    try device.edit(.note("a", "x"))
+    let madeAt = stage.now
+    device.clockError = 0
+    try stage.run(5_000)
+    try device.edit(.note("b", "y"))
+    device.isCutOff = false
+    try stage.run(40_000)
+    #expect(abs(try #require(try stage.relay.record("a")).modifiedAt - madeAt) <= 30)
+    #expect(abs(try #require(try stage.relay.record("b")).modifiedAt - madeAt - 5_000) <= 30)
+  }
+
+  @Test func aRememberedOffsetIsToldAndItsChangeAlone() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, clockError: 500_000)
+    try stage.run(2_000)
+    device.isCutOff = true
+    try device.restart()
+    try stage.run(1_000)
+    #expect(abs(try #require(device.status.clockOffset) + 500_000) <= 30)
+    device.isCutOff = false
+    try stage.run(60_000)
+    #expect(device.status.state == .inSync)
+    device.forgetReports()
+    device.clockError = 200_000
+    try stage.run(30_000)
+    let told = device.reports.compactMap {
+      if case .status(let status) = $0 { status.clockOffset } else { nil }
+    }
+    #expect(abs(try #require(told.last) + 200_000) <= 30)
+    #expect(told.count == 1)
+  }
 }

@@ -213,4 +213,61 @@ struct AgentRefusalTests {
     try stage.run(10_000)
     #expect(try stage.relay.record("a")?.text == "mine")
   }
+
+  @Test(arguments: [400, 401, 402, 403, 407])
+  func aStrangersRefusalPasses(_ status: Int) throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.longPoll])
+    try stage.run()
+    var isBlocked = true
+    stage.relay.onRequest = { _ in
+      isBlocked
+        ? .respond(status: status, headers: [:], body: Array("<html>Log in".utf8)) : nil
+    }
+    try device.edit(.note("a", "mine"))
+    try device.edit(.note("b", "mine too"))
+    try stage.run(60_000)
+    #expect(device.status.parkedCount == 0)
+    isBlocked = false
+    try stage.run(60_000)
+    #expect(try stage.relay.record("a")?.text == "mine")
+    #expect(try stage.relay.record("b")?.text == "mine too")
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func aRecordThatStaysInTheFutureIsTriedMoreAndMoreSeldom() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.webSocket])
+    try stage.run()
+    var saves = 0
+    stage.relay.onMessage = { message in
+      guard case .save(let request) = message else { return nil }
+      saves += 1
+      let token = ChangeToken(generation: 1, sequence: 0)
+      let results = request.mutations.map {
+        MutationResult.refused(name: $0.name, Refusal(.clockAhead, "ahead"))
+      }
+      return .say([
+        .saved(id: request.id, SaveAnswer(since: token, token: token, results: results))
+      ])
+    }
+    try device.edit(.note("a", "mine"))
+    try stage.run(300_000)
+    #expect(saves > 3)
+    #expect(saves < 60, "\(saves)")
+  }
+
+  @Test func aQuietSocketInSyncEndsTheBackoff() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.webSocket])
+    try stage.run()
+    device.isCutOff = true
+    try device.cut()
+    try stage.run(120_000)
+    #expect(device.agent.backoff.failures > 3)
+    device.isCutOff = false
+    try stage.run(40_000)
+    #expect(device.status.state == .inSync)
+    #expect(device.agent.backoff.failures == 0)
+  }
 }

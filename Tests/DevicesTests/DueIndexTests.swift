@@ -12,9 +12,14 @@ struct DueIndexTests {
     var index = DueIndex()
     index.set(due(1_000, "other"), for: .desk("a"))
     index.set(due(1_500, "me"), for: .desk("b"))
-    #expect(index.times(on: "me") == DueTimes(whileConnected: 1_500, whileOffline: 1_000))
-    #expect(index.first(on: "me", isConnected: false)?.mark.key == .desk("a"))
-    #expect(index.first(on: "me", isConnected: true)?.mark.key == .desk("b"))
+    #expect(
+      index.times(on: "me") == DueTimes(whileConnected: 1_500, whileOffline: 1_000, own: 1_500))
+    let offline = index.first(on: "me", isConnected: false, isClockTrusted: true)
+    #expect(offline?.mark.key == .desk("a"))
+    let connected = index.first(on: "me", isConnected: true, isClockTrusted: true)
+    #expect(connected?.mark.key == .desk("b"))
+    let untrusted = index.first(on: "me", isConnected: false, isClockTrusted: false)
+    #expect(untrusted?.mark.key == .desk("b"))
   }
 
   @Test func aRecordWaitsForOneMomentAtMost() {

@@ -140,4 +140,20 @@ struct HTTPExchangeTests {
     }
     #expect(text(&output).last == "close")
   }
+
+  @Test func wordsThatNobodyAskedForEndTheConnection() {
+    var output = UplinkOutput(firstNumber: 0)
+    var exchange = HTTPExchange(to: relay)
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+    for isTogether in [false, true] {
+      exchange.ask(request(), at: start, &output)
+      exchange.opened(at: start, &output)
+      #expect(text(&output) == ["open", "GET /v1/time HTTP/1.1"])
+      let stray = "HTTP/1.1 408 Request Timeout\r\n"
+      let result = receive(&exchange, answer + (isTogether ? stray : ""), &output)
+      #expect(answered(result) == "hi")
+      if !isTogether { #expect(receive(&exchange, stray, &output) == nil) }
+      #expect(text(&output) == ["close"])
+    }
+  }
 }

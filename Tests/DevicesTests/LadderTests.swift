@@ -43,7 +43,7 @@ struct LadderTests {
   @Test func aBetterRungThatAnswersIsClimbed() {
     var ladder = Ladder([.webSocket, .longPoll])
     for _ in 0..<2 { ladder.rungFailed(at: now) }
-    ladder.climb(at: now)
+    ladder.climb(to: .webSocket, at: now)
     #expect(ladder.transport == .webSocket)
     #expect(ladder.probeAt == nil)
   }
@@ -61,5 +61,13 @@ struct LadderTests {
     for _ in 0..<9 { ladder.rungFailed(at: now) }
     #expect(ladder.transport == .poll)
     #expect(ladder.probeAt == nil)
+  }
+
+  @Test func aProbeThatAnswersAfterAFurtherFallIsClimbedToAllTheWay() {
+    var ladder = Ladder([.webSocket, .longPoll, .poll])
+    for _ in 0..<4 { ladder.rungFailed(at: now) }
+    #expect(ladder.transport == .poll)
+    ladder.climb(to: .webSocket, at: now)
+    #expect(ladder.transport == .webSocket)
   }
 }

@@ -97,4 +97,33 @@ struct RelayClockTests {
     #expect(clock.instant(of: 5_700, at: moment(200)) == moment(800).instant)
     #expect(clock.instant(of: 4_000, at: moment(200)) == moment(200).instant)
   }
+
+  @Test(arguments: [-1, Int64(1) << 43, (Int64(1) << 53) - 1, .max])
+  func whatNoRelayMaySayIsNotTaken(_ time: Int64) {
+    var clock = RelayClock()
+    clock.add(sample(100, 102, relay: time))
+    #expect(!clock.isKnown)
+    clock.add(sample(100, 102, relay: 5_000, held: time))
+    #expect(clock.reading(at: moment(101)).isTrusted)
+    #expect(clock.instant(of: .min, at: moment(101)) == moment(101).instant)
+  }
+
+  @Test func theLastYearsOfItsRangeFit() {
+    var clock = RelayClock()
+    let last = (Int64(1) << 43) - 1
+    clock.add(sample(100, 102, relay: last))
+    clock.add(sample(200, 202, relay: 0))
+    clock.add(sample(300, 302, relay: last))
+    #expect(clock.reading(at: moment(301)).relayTime == last)
+  }
+
+  @Test func aRememberedOffsetFollowsTheWallClocksSteps() {
+    var clock = RelayClock()
+    clock.rememberedOffset = 250
+    clock.observe(moment(100))
+    let jumped = moment(200, skew: 1_060_000)
+    clock.observe(jumped)
+    #expect(clock.reading(at: jumped).relayTime == 1_000_450)
+    #expect(clock.reading(at: jumped).wallSteps == 60_000)
+  }
 }

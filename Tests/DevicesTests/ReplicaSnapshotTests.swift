@@ -210,4 +210,26 @@ struct ReplicaSnapshotTests {
     desk.perform(.makeDueEdits(isConnected: false))
     #expect(try desk.store.record(.desk("egg"))?.value == ["rings": 1])
   }
+
+  @Test func anOwnAnswerFromBeyondTheCursorIsAGap() throws {
+    var desk = try Desk()
+    _ = desk.edit(.note("a", "mine"))
+    let batch = try desk.takeOne()
+    for (newest, isGap) in [(Int64(9), true), (1, false)] {
+      desk.perform(
+        .apply([
+          .answer(
+            batch.id,
+            SaveAnswer(
+              since: token(newest - 1), token: token(newest),
+              results: [.saved(name: batch.mutations[0].name, tag: newest)]), isLink: true)
+        ]))
+      guard case .success(.applied(let applied)) = desk.outcome.result else {
+        Issue.record("not applied")
+        return
+      }
+      #expect(applied.foundGap == isGap)
+      #expect(applied.position == .cursor(token(1)))
+    }
+  }
 }

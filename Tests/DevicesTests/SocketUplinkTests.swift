@@ -101,7 +101,9 @@ struct SocketUplinkTests {
     var output = UplinkOutput(firstNumber: 0)
     var uplink = uplink(&output)
     uplink.opened(at: start, &output)
-    let answer = HTTPWriter.response(status: status, headers: ["Retry-After": "7"])
+    let answer = HTTPWriter.response(
+      status: status, headers: ["Retry-After": "7"], body: Refusal(code, "because").encodedProblem()
+    )
     uplink.received(answer.span.bytes, at: start, &output)
     guard case .failed(let failure)? = events(&output).last,
       case .refused(let refusal) = failure.kind
@@ -113,7 +115,7 @@ struct SocketUplinkTests {
     #expect(refusal.retryAfterMilliseconds == 7_000)
   }
 
-  @Test(arguments: [200, 400, 403, 404, 426, 502])
+  @Test(arguments: [200, 400, 401, 402, 403, 404, 407, 426, 502])
   func anybodyElsesRefusalSpeaksAgainstTheRung(_ status: Int) {
     var output = UplinkOutput(firstNumber: 0)
     var uplink = uplink(&output)
@@ -171,5 +173,46 @@ struct SocketUplinkTests {
     for bytes in sent(&output) { reader.receive(bytes.span.bytes) }
     #expect(try reader.next() == .close(code: code, reason: ""))
     #expect(uplink.deadline == nil)
+  }
+
+  @Test func aBareCloseIsNoRefusal() throws {
+    for isOnline in [false, true] {
+      var output = UplinkOutput(firstNumber: 0)
+      var uplink = uplink(&output)
+      uplink.opened(at: start, &output)
+      var frames = try handshake(&output)
+      uplink.received(frames.span.bytes, at: start, &output)
+      uplink.greet(since: nil, at: start, &output)
+      // FIN and opcode 8, without a payload.
+      frames = (isOnline ? welcome() : []) + [0x88, 0]
+      uplink.received(frames.span.bytes, at: start, &output)
+      guard case .failed(let failure)? = events(&output).last else {
+        Issue.record("the close was not told")
+        return
+      }
+      #expect(failure.kind == (isOnline ? .lost : .rung))
+    }
+  }
+
+  @Test func theCloseAfterAnErrorKeepsWhenToComeBack() throws {
+    var output = UplinkOutput(firstNumber: 0)
+    var uplink = uplink(&output)
+    uplink.opened(at: start, &output)
+    let answer = try handshake(&output)
+    uplink.received(answer.span.bytes, at: start, &output)
+    uplink.greet(since: nil, at: start, &output)
+    let told = Refusal(.tooManyRequests, "", retryAfterMilliseconds: 20_000)
+    let frames =
+      welcome() + WebSocketFrame.text(RelayMessage.error(id: nil, told).encoded())
+      + WebSocketFrame.close(code: 4429, reason: "")
+    uplink.received(frames.span.bytes, at: start, &output)
+    guard case .failed(let failure)? = events(&output).last,
+      case .refused(let refusal) = failure.kind
+    else {
+      Issue.record("not told")
+      return
+    }
+    #expect(refusal.retryAfterMilliseconds == 20_000)
+    #expect(refusal.detail == RefusalCode.tooManyRequests.title)
   }
 }

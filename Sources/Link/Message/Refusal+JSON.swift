@@ -9,7 +9,9 @@ extension Refusal {
   }
 
   /// What a response that is no success says. A body that is no problem of ours (a proxy's page, a
-  /// code that this program does not know) gives what its status means.
+  /// code that this program does not know) gives what its status means; but only the relay itself
+  /// can say that the token, the plan or the content is at fault, and so where anybody else says it
+  /// with no more than a status, it is a fault on the way, which may pass.
   public static func decoded(problem: [UInt8], status: Int) -> Refusal {
     var reader = MessageReader(problem.span.bytes, formCode: .badMessage)
     do {
@@ -17,8 +19,11 @@ extension Refusal {
       try reader.finish()
       return refusal
     } catch {
+      let meaning = RefusalCode(meaningOf: status)
+      let isRelaysAlone = [.badToken, .planRequired, .badRequest].contains(meaning)
       return Refusal(
-        RefusalCode(meaningOf: status), "The answer has status \(status) and no problem of ours.")
+        isRelaysAlone ? .internalError : meaning,
+        "The answer has status \(status) and no problem of ours.")
     }
   }
 
