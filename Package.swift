@@ -84,9 +84,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Simulator",
-      dependencies: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage"],
+      dependencies: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage", "Tools"],
       path: "Tests/Simulator", swiftSettings: strict),
-    tests("SimulationTests", ["Simulator", "Apps", "Changes", "Link", "Storage"]),
+    tests("SimulationTests", ["Simulator", "Apps", "Changes", "Link", "Storage", "Tools"]),
     tests("EndToEndTests", [], exclude: ["Stories"]),
     tests("TidyTests", []),
   ]

@@ -2,6 +2,7 @@ import Apps
 import Changes
 import Devices
 import Storage
+import Tools
 
 /// Simulated persons: each has an account and presses buttons on its devices, sometimes on two at
 /// once, online or not. What they do and when follows from the seed alone.
@@ -66,20 +67,7 @@ extension DeviceMachine {
     guard isRunning else { return }
     switch press {
     case .timer(let event):
-      let settings = settingsRecord
-      order(
-        .edit(
-          nextOrderID(),
-          EditRequest(key: TimerApp.stateKey, type: TimerApp.stateType) {
-            (context) throws(EditRefusal) -> JSONValue? in
-            do throws(TimerRefusal) {
-              return try TimerApp.edit(
-                event, current: context.current, settings: settings, stamp: context.stamp,
-                device: context.device)
-            } catch {
-              throw EditRefusal(error.explanation)
-            }
-          }))
+      order(.edit(nextOrderID(), .timer(event, settings: settingsRecord)))
     case .setting(let name, let number):
       order(
         .edit(

@@ -26,7 +26,7 @@ enum ImportRule {
         "StorageSQLite", "Tools", "CLinux",
       ], platform: ["Glibc", "FoundationEssentials", "Synchronization"]),
     "Simulator": Allowance(
-      rooms: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage"]),
+      rooms: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage", "Tools"]),
     "StorageContract": Allowance(rooms: ["Changes", "Storage"], platform: ["Testing"]),
   ]
 

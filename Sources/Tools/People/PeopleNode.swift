@@ -139,17 +139,8 @@ public struct PeopleNode: Node, ~Copyable {
 
   private mutating func press(_ event: TimerEvent, on index: Int, at moment: Moment) {
     orders += 1
-    let request = EditRequest(key: TimerApp.stateKey, type: TimerApp.stateType) {
-      context throws(EditRefusal) in
-      do throws(TimerRefusal) {
-        return try TimerApp.edit(
-          event, current: context.current, settings: nil, stamp: context.stamp,
-          device: context.device)
-      } catch {
-        throw EditRefusal(error.explanation)
-      }
-    }
-    fleet.order(.edit(OrderID(rawValue: orders), request), to: index, at: moment)
+    let order = OrderID(rawValue: orders)
+    fleet.order(.edit(order, .timer(event, settings: nil)), to: index, at: moment)
   }
 
   private mutating func take(_ report: AgentReport, from index: Int) {

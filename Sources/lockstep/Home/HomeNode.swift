@@ -3,6 +3,7 @@ import Changes
 import Devices
 import Link
 import Storage
+import Tools
 
 /// The process that holds a home: its agent, and the commands that hand it their orders through
 /// the home's socket.
@@ -139,19 +140,8 @@ struct HomeNode: Node, ~Copyable {
   private mutating func perform(_ request: HomeRequest, for id: ConnectionID, at moment: Moment) {
     switch request {
     case .timer(let event):
-      let settings = settings
-      let edit = EditRequest(key: TimerApp.stateKey, type: TimerApp.stateType) {
-        context throws(EditRefusal) in
-        do throws(TimerRefusal) {
-          return try TimerApp.edit(
-            event, current: context.current, settings: settings, stamp: context.stamp,
-            device: context.device)
-        } catch {
-          throw EditRefusal(error.explanation)
-        }
-      }
       let order = newOrder(for: id)
-      agent.handle(.ordered(.edit(order, edit)), at: moment)
+      agent.handle(.ordered(.edit(order, .timer(event, settings: settings))), at: moment)
     case .sync(let milliseconds):
       let order = newOrder(
         for: id, deadline: moment.instant.advanced(milliseconds: milliseconds))

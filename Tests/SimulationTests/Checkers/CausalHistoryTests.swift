@@ -2,6 +2,7 @@ import Changes
 import Simulator
 import Storage
 import Testing
+import Tools
 
 struct CausalHistoryTests {
   private let outside = Outside(random: SeededRandom(seed: 1))

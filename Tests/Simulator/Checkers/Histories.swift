@@ -1,6 +1,7 @@
 import Apps
 import Changes
 import Storage
+import Tools
 
 /// The causal histories of one account's records, and what they demand of the records in the end.
 package final class Histories {
@@ -25,7 +26,7 @@ package final class Histories {
     guard entry.key == TimerApp.stateKey else { return }
     timer.deviceMade(entry, insteadOf: before, on: device)
     completedPomodoros = max(
-      completedPomodoros, TimerFact.completedPomodoros(in: entry.fields ?? []))
+      completedPomodoros, TimerFacts(fields: entry.fields ?? [])?.completedPomodoros ?? 0)
   }
 
   package func deviceTook(_ key: RecordKey, tag: ChangeTag, on device: DeviceID) {
@@ -47,7 +48,7 @@ package final class Histories {
       return "the timer is\n  \(lines(shown))\nand not\n  \(lines(expected))\n"
         + "by this history:\n\(timer.description)"
     }
-    let completed = TimerFact.completedPomodoros(in: fields)
+    let completed = TimerFacts(fields: fields)?.completedPomodoros ?? 0
     guard completed == completedPomodoros else {
       return "\(completed) pomodoros are counted, and not \(completedPomodoros)"
     }
