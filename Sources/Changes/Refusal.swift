@@ -42,7 +42,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, badPairingCode, tooManyDevices, planRequired
   case notFound, methodNotAllowed
-  case batchMismatch, batchAborted, clockAhead, chunksMissing, recordTooLarge
+  case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
   case tokenExpired, storeRestored, filterChanged
   case bodyTooLarge, uriTooLong, headersTooLarge, tooManyRecords, tooManyRequests
   case unsupportedMediaType, upgradeRequired, expectationFailed, lengthRequired
@@ -60,7 +60,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .notFound: 404
     case .methodNotAllowed: 405
     case .helloRequired, .requestTimeout: 408
-    case .batchAborted: 409
+    case .batchAborted, .conflictTooLarge: 409
     case .tokenExpired, .storeRestored, .filterChanged: 410
     case .lengthRequired: 411
     case .bodyTooLarge, .recordTooLarge: 413
@@ -111,6 +111,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .methodNotAllowed: "This path does not take that method"
     case .batchMismatch: "The batch id was used before with other content"
     case .batchAborted: "Another record of the atomic batch failed"
+    case .conflictTooLarge: "What stands there is too large for this answer"
     case .clockAhead: "The record's time is in the future"
     case .chunksMissing: "The record names pieces that were not uploaded"
     case .recordTooLarge: "The record is too large"
@@ -142,7 +143,9 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .tooManyRequests, .storeUnavailable, .overloaded, .stopping, .internalError,
       .helloRequired, .requestTimeout:
       .retry
-    case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken, .batchAborted: .fetchFirst
+    case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken, .batchAborted,
+      .conflictTooLarge:
+      .fetchFirst
     case .clockAhead: .stampAnew
     case .badToken, .registrationClosed, .badPairingCode, .tooManyDevices, .planRequired:
       .askPerson

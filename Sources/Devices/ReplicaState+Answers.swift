@@ -67,7 +67,10 @@ extension ReplicaState {
     case .stampAnew:
       applied.clockAhead = true
       reopen(entry, trusted: false)
-    case .fetchFirst: reopen(entry)
+    case .fetchFirst:
+      // What stands there was too large to be told with the answer: it comes with the changes.
+      if refusal.code == .conflictTooLarge { applied.foundGap = true }
+      reopen(entry)
     case .retry:
       applied.retryLater = refusal
       reopen(entry)

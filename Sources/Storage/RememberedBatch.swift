@@ -41,6 +41,7 @@ package struct RememberedBatch: Hashable {
     var results: [MutationResult] = []
     results.reserveCapacity(request.mutations.count)
     var tag = firstTag
+    var room = Limits.pageBytes
     for (index, mutation) in request.mutations.enumerated() {
       let name = mutation.name
       switch words.map({ index < $0.count ? $0[index] : "" }) ?? "saved" {
@@ -48,8 +49,9 @@ package struct RememberedBatch: Hashable {
         results.append(.saved(name: name, tag: tag))
         tag += 1
       case "conflict":
-        let current = try record(name) ?? .nothing(at: RecordKey(zone: request.zone, name: name))
-        results.append(.conflict(name: name, record: current))
+        results.append(
+          try .conflict(
+            at: RecordKey(zone: request.zone, name: name), room: &room, record: record))
       case let word:
         let code = RefusalCode(rawValue: String(word)) ?? .internalError
         results.append(

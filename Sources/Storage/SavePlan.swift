@@ -63,14 +63,16 @@ package struct SavePlan {
   ) throws(StorageError) -> [MutationResult] {
     var results: [MutationResult] = []
     results.reserveCapacity(verdicts.count)
+    var room = Limits.pageBytes
     for (mutation, verdict) in zip(request.mutations, verdicts) {
       let name = mutation.name
       switch verdict {
       case .save(let record): results.append(.saved(name: name, tag: record.tag))
       case .refuse(let refusal): results.append(.refused(name: name, refusal))
       case .conflict:
-        let current = try record(name) ?? .nothing(at: RecordKey(zone: request.zone, name: name))
-        results.append(.conflict(name: name, record: current))
+        results.append(
+          try .conflict(
+            at: RecordKey(zone: request.zone, name: name), room: &room, record: record))
       }
     }
     return results
@@ -127,5 +129,23 @@ extension Record {
     Record(
       zone: key.zone, name: key.name, type: typeOfNothing, fields: nil, modifiedAt: 0,
       device: DeviceID(rawValue: 0), tag: 0)
+  }
+}
+
+extension MutationResult {
+  /// A conflict with what stands there now, or where it does not fit, its error.
+  ///
+  /// `room`: bytes of records that the answer can still take. Once one does not fit there is none,
+  /// so that the others are not read at all.
+  static func conflict(
+    at key: RecordKey, room: inout Int, record: (Name) throws(StorageError) -> Record?
+  ) throws(StorageError) -> MutationResult {
+    if room > 0 {
+      let current = try record(key.name) ?? .nothing(at: key)
+      room -= current.fields?.count ?? 0
+      if room >= 0 { return .conflict(name: key.name, record: current) }
+    }
+    room = 0
+    return .refused(name: key.name, StoreRefusals.conflictTooLarge)
   }
 }

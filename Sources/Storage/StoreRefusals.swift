@@ -19,6 +19,9 @@ package enum StoreRefusals {
   /// Random ids and secrets that meet another: the caller draws anew.
   package static let taken = Refusal(
     .internalError, "An id or secret that was drawn at random is taken; try again.")
+  package static let conflictTooLarge = Refusal(
+    .conflictTooLarge,
+    "The records that this batch meets are too large for one answer; fetch them, then save again.")
   package static let otherBatch = Refusal(
     .batchMismatch, "This batch id was used with other content; save under a new id.")
 }

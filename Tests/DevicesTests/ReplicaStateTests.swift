@@ -245,4 +245,25 @@ struct ReplicaStateTests {
     #expect(desk.outbox.parkedCount == 0)
     #expect(desk.take()?.mutations.map(\.name.text) == ["a"])
   }
+
+  @Test func aConflictTooLargeToBeToldIsFetchedAndResolved() throws {
+    var desk = try Desk()
+    _ = desk.edit(.fields("a", TestApp.counter, ["x": 2]))
+    let first = try desk.takeOne()
+    let refusal = Refusal(.conflictTooLarge, "because")
+    try desk.answer(first, [.refused(name: Name(trusted: "a"), refusal)])
+    guard case .success(.applied(let applied)) = desk.outcome.result else {
+      Issue.record("\(desk.outcome.result)")
+      return
+    }
+    #expect(applied.foundGap, "the agent fetches")
+    #expect(try desk.store.outbox().map(\.state) == [.waiting])
+    let server = desk.record("a", TestApp.counter, ["y": 3], at: 10, tag: 4)
+    try desk.apply([server])
+    #expect(desk.conflicts == 1)
+    let second = try desk.takeOne()
+    #expect(second.id != first.id)
+    #expect(second.mutations[0].baseTag == 4)
+    #expect(try desk.store.record(.desk("a"))?.value == ["x": 2, "y": 3])
+  }
 }

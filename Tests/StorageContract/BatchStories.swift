@@ -50,6 +50,19 @@ enum BatchStories {
         ZoneScene.put("a"), refused("b", .recordTooLarge), atomic: true)
       #expect(outcome.codes == [.batchAborted, .recordTooLarge])
     },
+    ZoneStory("conflicts that are too large together are told in part, a retry's too") { scene in
+      try scene.settle()
+      let fields = "{\"v\":\"" + String(repeating: "x", count: Limits.pageBytes / 3) + "\"}"
+      for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name, fields)) }
+      try scene.save(ZoneScene.put("d"))
+      let stale = scene.batch(["a", "b", "c", "d"].map { ZoneScene.put($0, over: 0) })
+      for _ in 0..<2 {
+        let outcome = try scene.save(stale)
+        #expect(outcome.conflicts.map(\.name.text) == ["a", "b"])
+        #expect(outcome.codes == [.conflictTooLarge, .conflictTooLarge])
+        #expect(outcome.changed.isEmpty)
+      }
+    },
     ZoneStory("a batch without records changes nothing and is answered") { scene in
       try scene.settle()
       let outcome = try scene.save(scene.batch([], atomic: true))
