@@ -4,8 +4,10 @@ import Changes
 struct Admission: Sendable {
   private let connectionLimit: Int
   private let bodyLimit: Int
-  /// Bytes of bodies and messages held over all connections.
+  /// Bytes of bodies, messages and unsent answers held over all connections.
   private(set) var bodyBytes = 0
+  /// Whether a page may be read from the store for somebody.
+  var hasRoom: Bool { bodyBytes <= bodyLimit }
   var guesses = PairingGuesses()
 
   init(_ configuration: RelayConfiguration) {

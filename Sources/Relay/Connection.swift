@@ -19,6 +19,8 @@ struct Connection: Sendable {
   var isPaused = false
   /// Bytes that the node's budget counts for it.
   var heldBytes = 0
+  /// Unsent bytes that the node's budget counts for it.
+  var heldUnsent = 0
 
   var session: Session? {
     switch identity {
@@ -115,6 +117,8 @@ struct SocketTalk: Sendable {
   /// Requests whose answer is still to come, and the bytes of their messages.
   var requests = 0
   var requestBytes = 0
+  /// One of the requests is a fetch.
+  var isFetching = false
   /// A page must be read as soon as the connection takes bytes again.
   var owesRead = false
   var unansweredPings = 0

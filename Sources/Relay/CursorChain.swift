@@ -56,6 +56,8 @@ struct CursorChain: Sendable {
   private var fetches = 0
   /// A hint is out that the device has not acted on.
   private var isHinted = false
+  /// Newer tokens than the last hint's were not told because the connection was clogged.
+  private var owesHint = false
   private var waiting: [Saved] = []
 
   /// Answers to saves that have not found their place yet.
@@ -111,16 +113,23 @@ struct CursorChain: Sendable {
       return .push
     case .unwelcomed, .catchingUp, .fetching: return .nothing
     case .unset, .behind:
-      if isOwn || isHinted { return .nothing }
-      // Without a cursor each commit is told, as long as the connection takes bytes.
-      isHinted = state == .behind || isClogged
+      if isOwn { return .nothing }
+      // Each commit is told as long as the connection takes bytes, for a device may act on a hint
+      // where this chain does not see it. While it takes none, one hint stands for all.
+      if isHinted && isClogged {
+        owesHint = true
+        return .nothing
+      }
+      isHinted = true
       return .hint
     }
   }
 
-  /// The connection takes bytes again.
-  mutating func unclogged() {
-    if state == .unset { isHinted = false }
+  /// The connection takes bytes again. `.hint`: commits were folded meanwhile.
+  mutating func unclogged() -> Push {
+    guard owesHint else { return .nothing }
+    owesHint = false
+    return state == .unset || state == .behind ? .hint : .nothing
   }
 
   // MARK: what the relay reads for the device
@@ -199,8 +208,15 @@ struct CursorChain: Sendable {
   mutating func nextSaved() -> Turn {
     guard var next = waiting.first else { return .wait }
     switch state {
-    case .unwelcomed, .catchingUp, .fetching: return .wait
+    case .unwelcomed, .fetching: return .wait
     case .unset, .behind: break
+    case .catchingUp:
+      // Where commits never pause the reading may go on for long; what it has passed is told.
+      guard let cursor, cursor.pinned == nil, CursorChain.covers(cursor, next.answer.token) else {
+        return .wait
+      }
+      next.answer.since = cursor
+      next.answer.token = cursor
     case .live:
       guard let cursor else { return .wait }
       if CursorChain.covers(cursor, next.answer.token) {

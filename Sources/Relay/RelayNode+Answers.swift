@@ -8,7 +8,10 @@ extension RelayNode {
     guard let exchange = connections[slot].http.exchange else { return }
     if let code = answer.refused { count(code) }
     let closes = closesAfter(exchange)
-    send(slot, response(answer, head: exchange.head, closes: closes))
+    send(
+      slot,
+      response(
+        answer, head: exchange.head, door: connections[slot].opening.door, closes: closes))
     endExchange(slot, closes: closes)
   }
 
@@ -29,12 +32,17 @@ extension RelayNode {
   }
 
   /// The bytes of an answer. `head`: of the request, nil where it was not understood.
-  func response(_ answer: Answer, head: HTTPRequestHead?, closes: Bool) -> [UInt8] {
+  func response(
+    _ answer: Answer, head: HTTPRequestHead?, door: Opening.Door, closes: Bool
+  ) -> [UInt8] {
     var headers = answer.headers
     headers.append("Date", HTTPDate.text(moment.wall))
-    // Tokens, not cookies, say who asks, so any page may.
-    headers.append("Access-Control-Allow-Origin", "*")
-    headers.append("Access-Control-Expose-Headers", "ETag, Retry-After")
+    if door == .front {
+      // Tokens, not cookies, say who asks, so any page may. The other doors trust the place that a
+      // request comes from, and pages of any origin may stand there.
+      headers.append("Access-Control-Allow-Origin", "*")
+      headers.append("Access-Control-Expose-Headers", "ETag, Retry-After")
+    }
     if closes {
       headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
     } else if answer.status == 426 {

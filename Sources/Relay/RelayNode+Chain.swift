@@ -28,7 +28,9 @@ extension RelayNode {
     connections[slot].socket?.owesRead = isClogged
     if isClogged { return }
     let request = session.read(of: FetchQuery(since: cursor))
-    if !ask(.read(request), for: .catchUp(connections[slot].id, since: cursor)) {
+    if !admission.hasRoom
+      || !ask(.read(request), for: .catchUp(connections[slot].id, since: cursor))
+    {
       pageFailed(slot)
     }
   }
@@ -69,6 +71,7 @@ extension RelayNode {
   ) {
     guard let slot = connections.slot(of: id) else { return }
     connections[slot].socket?.requests -= 1
+    connections[slot].socket?.isFetching = false
     switch result {
     case .success(.page(let page)):
       tell(slot, page, request: request)
@@ -103,12 +106,17 @@ extension RelayNode {
     _ id: ConnectionID, _ batch: BatchID, bytes: Int, _ result: Result<CommitResult, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
-    connections[slot].socket?.requests -= 1
     connections[slot].socket?.requestBytes -= bytes
-    switch result {
-    case .success(.saved(let outcome)):
+    if case .success(.saved(let outcome)) = result {
+      // It counts as a request until it has its place in the chain.
+      connections[slot].socket?.requestBytes += outcome.answer.conflictBytes
       connections[slot].socket?.chain.saved(.init(id: batch, answer: outcome.answer))
       sendSaved(slot)
+      read(slot)
+      return
+    }
+    connections[slot].socket?.requests -= 1
+    switch result {
     case .success: refuse(slot, batch.text, CallContinuation.mismatch)
     case .failure(let refusal) where refusal.code == .badToken: closeSocket(slot, refusal)
     case .failure(let refusal): refuse(slot, batch.text, refusal)
@@ -120,12 +128,25 @@ extension RelayNode {
   private mutating func sendSaved(_ slot: Hub.Slot) {
     while let turn = connections[slot].socket?.chain.nextSaved() {
       switch turn {
-      case .send(let saved): say(slot, .saved(id: saved.id, saved.answer))
+      case .send(let saved):
+        connections[slot].socket?.requests -= 1
+        connections[slot].socket?.requestBytes -= saved.answer.conflictBytes
+        say(slot, .saved(id: saved.id, saved.answer))
       case .read:
         readPage(slot)
         return
       case .wait: return
       }
+    }
+  }
+}
+
+extension SaveAnswer {
+  /// Bytes of the records that its conflicts hold.
+  fileprivate var conflictBytes: Int {
+    results.reduce(0) { sum, result in
+      guard case .conflict(_, let record) = result else { return sum }
+      return sum + (record.fields?.count ?? 0)
     }
   }
 }

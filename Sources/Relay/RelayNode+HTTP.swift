@@ -6,7 +6,7 @@ import Link
 extension RelayNode {
   /// Whether bytes of a request would be looked at now.
   func readsRequests(_ slot: Hub.Slot) -> Bool {
-    guard let exchange = connections[slot].http.exchange else { return !isClogged(slot) }
+    guard let exchange = connections[slot].http.exchange else { return !isCrowded(slot) }
     return exchange.stage == .reading
   }
 
@@ -42,7 +42,8 @@ extension RelayNode {
       return
     }
     count(refusal.code)
-    send(slot, response(Answer(refusal), head: nil, closes: true))
+    let door = connections[slot].opening.door
+    send(slot, response(Answer(refusal), head: nil, door: door, closes: true))
     close(slot, .afterSending)
   }
 
@@ -99,7 +100,10 @@ extension RelayNode {
     let isNeeded: Bool
     switch exchange.call {
     case .signed: isNeeded = true
-    case .socket: isNeeded = exchange.head.headers.contains("Authorization")
+    case .socket:
+      isNeeded = exchange.head.headers.contains("Authorization")
+      // Whoever asked before on this connection may have been somebody else, behind a proxy.
+      if !isNeeded { signOut(slot) }
     case .guest, .health, nil: isNeeded = false
     }
     guard isNeeded else { return }
@@ -202,7 +206,7 @@ extension RelayNode {
         for: .call(id, continuation))
     case .read(let request, .changes(let query)):
       watchChanges(slot, query)
-      isAsked = ask(.read(request), for: .call(id, .changes(query)))
+      isAsked = admission.hasRoom && ask(.read(request), for: .call(id, .changes(query)))
     case .read(let request, let continuation):
       isAsked = ask(.read(request), for: .call(id, continuation))
     }

@@ -111,7 +111,7 @@ extension RelayNode {
     }
     if !answered.isEmpty { answerTogether(answered, change) }
     for slot in behind { readAgain(slot) }
-    for slot in answered { read(slot) }
+    for slot in behind + answered { read(slot) }
   }
 
   /// Whether the commit alone is the whole answer, in the bytes that others get too.
@@ -125,7 +125,7 @@ extension RelayNode {
 
   private mutating func answerTogether(_ slots: [Hub.Slot], _ change: AccountChange) {
     let body = change.changes.body(since: change.since, token: change.token, more: false)
-    let bytes = response(Answer(status: 200, json: body), head: nil, closes: false)
+    let bytes = response(Answer(status: 200, json: body), head: nil, door: .front, closes: false)
     status.pushes += slots.count
     actions.append(.multicast(bytes, slots.map { connections[$0].id }))
     for slot in slots {
@@ -141,8 +141,9 @@ extension RelayNode {
     connections[slot].http.exchange?.poll?.heard = nil
     connections[slot].http.exchange?.stage = .asking
     watchRequest(slot)
-    let isAsked = ask(
-      .read(session.read(of: query)), for: .call(connections[slot].id, .changes(query)))
+    let isAsked =
+      admission.hasRoom
+      && ask(.read(session.read(of: query)), for: .call(connections[slot].id, .changes(query)))
     if !isAsked { answer(slot, Answer(CommitQueue.overloaded)) }
   }
 

@@ -17,8 +17,9 @@ extension RelayNode {
         let isAsked = ask(
           .read(.authenticate(tokenHash: tokenHash)),
           for: .signIn(id, tokenHash: tokenHash, revocations: revocations))
-        if !isAsked { signInRefused(slot, CommitQueue.overloaded) }
-        return
+        if isAsked { return }
+        signInRefused(slot, CommitQueue.overloaded)
+        break
       }
       signIn(slot, Session(account: account, device: device, tokenHash: tokenHash))
     case .success:

@@ -35,10 +35,13 @@ extension RelayNode {
   /// Whether a message would be looked at now.
   func readsMessages(_ slot: Hub.Slot) -> Bool {
     guard let stage = connections[slot].socket?.stage,
-      let requests = connections[slot].socket?.requests
+      let requests = connections[slot].socket?.requests,
+      let isFetching = connections[slot].socket?.isFetching
     else { return false }
     switch stage {
-    case .awaitingHello, .open: return requests < Limits.socketRequests && !isClogged(slot)
+    case .awaitingHello, .open:
+      // One page at a time: each may be large, and an answer to a save may wait for its end.
+      return requests < Limits.socketRequests && !isFetching && !isCrowded(slot)
     case .signingIn, .welcoming: return false
     }
   }
@@ -136,7 +139,7 @@ extension RelayNode {
       return
     }
     let ofWholeAccount = query.zone == nil
-    guard
+    guard admission.hasRoom,
       ask(
         .read(session.read(of: query)),
         for: .socketFetch(
@@ -146,6 +149,7 @@ extension RelayNode {
       return
     }
     connections[slot].socket?.requests += 1
+    connections[slot].socket?.isFetching = true
     connections[slot].socket?.chain.fetchBegan(ofWholeAccount: ofWholeAccount)
   }
 

@@ -9,6 +9,7 @@ extension RelayNode {
       case .request(let id): requestExpired(id)
       case .keepAlive(let id): ping(id)
       case .stalled(let id): checkQueue(id)
+      case .crowded(let id): if let slot = connections.slot(of: id) { read(slot) }
       case .sightings: writeSightings(isLast: false)
       case .status: tellStatus()
       case .drain: giveUp()
@@ -67,12 +68,15 @@ extension RelayNode {
     guard let slot = connections.slot(of: id), let socket = connections[slot].socket else {
       return
     }
-    if socket.unansweredPings >= 2 {
-      close(slot, .now)
-      return
+    // A ping behind bytes that wait, or a pong that is not read, says nothing: `.stalled` watches.
+    if connections[slot].queue.unsent == 0 && !connections[slot].isPaused {
+      if socket.unansweredPings >= 2 {
+        close(slot, .now)
+        return
+      }
+      connections[slot].socket?.unansweredPings += 1
+      send(slot, WebSocketFrame.ping())
     }
-    connections[slot].socket?.unansweredPings += 1
-    send(slot, WebSocketFrame.ping())
     timers.schedule(
       .keepAlive(id),
       at: moment.instant.advanced(milliseconds: configuration.keepAliveMilliseconds))

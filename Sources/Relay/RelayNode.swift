@@ -110,8 +110,11 @@ public struct RelayNode: Node, ~Copyable {
     guard let slot = connections.slot(of: id) else { return }
     connections[slot].queue.drained(to: unsent, at: moment.instant)
     if unsent > 0 { watchQueue(slot) }
-    if isClogged(slot) { return }
-    connections[slot].socket?.chain.unclogged()
+    if isClogged(slot) {
+      settleBudget(slot)
+      return
+    }
+    if connections[slot].socket?.chain.unclogged() == .hint { follow(slot, .hint) }
     if connections[slot].socket?.owesRead == true { readPage(slot) }
     read(slot)
   }
@@ -130,6 +133,10 @@ public struct RelayNode: Node, ~Copyable {
     guard connections.isTaken(slot) else { return }
     if connections[slot].socket != nil { readMessages(slot) }
     guard connections.isTaken(slot) else { return }
+    if isCrowded(slot) && !isClogged(slot) {
+      timers.schedule(
+        .crowded(connections[slot].id), at: moment.instant.advanced(milliseconds: 1))
+    }
     settleBudget(slot)
   }
 
@@ -148,20 +155,31 @@ public struct RelayNode: Node, ~Copyable {
     connections[slot].queue.isClogged(limit: configuration.sendQueueBytes)
   }
 
+  /// Whether what was sent is too much to answer more in this moment. The driver only tells of what
+  /// could not leave, so a moment later it is looked at again.
+  func isCrowded(_ slot: Hub.Slot) -> Bool {
+    connections[slot].queue.isCrowded(limit: configuration.sendQueueBytes, at: moment.instant)
+  }
+
   private mutating func forget(_ slot: Hub.Slot) {
     let id = connections[slot].id
     signOut(slot)
     if connections[slot].socket != nil { sockets -= 1 }
-    _ = admission.hold(0, before: connections[slot].heldBytes)
+    _ = admission.hold(0, before: connections[slot].heldBytes + connections[slot].heldUnsent)
     timers.cancel(.request(id))
     timers.cancel(.keepAlive(id))
     timers.cancel(.stalled(id))
+    timers.cancel(.crowded(id))
     connections.remove(slot)
   }
 
   /// Counts what the connection holds, pauses it where it holds enough, and refuses it where all
   /// together hold too much.
   private mutating func settleBudget(_ slot: Hub.Slot) {
+    // What waits to leave takes the room of others, but only what comes in is refused for it.
+    let unsent = connections[slot].queue.unsent
+    _ = admission.hold(unsent, before: connections[slot].heldUnsent)
+    connections[slot].heldUnsent = unsent
     let held = connections[slot].bytesToHold
     let hasRoom = admission.hold(held, before: connections[slot].heldBytes)
     connections[slot].heldBytes = held

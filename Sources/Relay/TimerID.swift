@@ -8,6 +8,8 @@ enum TimerID: Hashable, Sendable {
   case keepAlive(ConnectionID)
   /// Whether a connection on which bytes wait still takes some.
   case stalled(ConnectionID)
+  /// A connection that was sent much in one moment is read on.
+  case crowded(ConnectionID)
   /// When devices were last heard of is to be written.
   case sightings
   /// The counters are told to the other nodes.

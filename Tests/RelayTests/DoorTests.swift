@@ -72,4 +72,15 @@ struct DoorTests {
     #expect(status.requests == 1)
     #expect(status.connections == 1)
   }
+
+  @Test func pagesOfAnyOriginMayReadTheFrontDoorAlone() throws {
+    let relay = TestRelay()
+    for (door, origin) in [(Opening.Door.front, "*"), (.admin, nil), (.control, nil)] {
+      let client = HTTPClient(relay, door: door)
+      let response = try client.call("GET", "/livez")
+      #expect(response.headers["Access-Control-Allow-Origin"] == origin)
+      client.sendRaw("nonsense\r\n\r\n")
+      #expect(try client.next()?.headers["Access-Control-Allow-Origin"] == origin)
+    }
+  }
 }

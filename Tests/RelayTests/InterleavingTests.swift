@@ -53,9 +53,16 @@ private struct Story {
 
   mutating func run(steps: Int) throws {
     for _ in 0..<steps {
+      passTime()
       try step()
       try collect()
     }
+  }
+
+  /// A millisecond: what was sent in one moment is then past.
+  private func passTime() {
+    relay.moment.instant = relay.moment.instant.advanced(milliseconds: 1)
+    for node in relay.places.indices { relay.tell(node, .deadlineReached) }
   }
 
   private mutating func step() throws {
@@ -111,7 +118,8 @@ private struct Story {
   /// All comes to rest; then everybody must know everything, without having asked once more.
   mutating func end() throws {
     for device in devices { relay.setTakesBytes(device.socket.id, true) }
-    for _ in 0..<20 {
+    for _ in 0..<40 {
+      passTime()
       relay.settle()
       try collect()
       for device in devices { device.actOnHint() }
@@ -134,6 +142,7 @@ private struct Story {
 
   private mutating func compare() throws {
     for poller in pollers {
+      passTime()
       poller.ask()
       relay.settle()
       try poller.takeAnswer()

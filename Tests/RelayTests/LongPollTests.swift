@@ -118,4 +118,24 @@ struct LongPollTests {
     try save(device, 1)
     #expect(relay.places[0].node.status.pushes == 0)
   }
+
+  @Test func whatStandsBehindAPollThatIsRefusedIsRead() throws {
+    let relay = TestRelay {
+      $0.isOpen = true
+      $0.storeRequests = 1
+    }
+    let device = try relay.newAccount()
+    let page = try HTTPClient(relay).call("GET", "/v1/changes?zone=z", token: device.token)
+    let since = try ChangePage.decoded(body: page.body).token
+    let poll = HTTPClient(relay)
+    poll.send("GET", "/v1/changes?wait=60&zone=z&since=\(since.text)", token: device.token)
+    relay.settle()
+    poll.send("GET", "/v1/time")
+    // The save still counts with the store when the poll is to be read again.
+    let saved = try HTTPClient(relay).call(
+      "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
+    #expect(saved.status == 200)
+    #expect(try poll.next()?.code == "overloaded")
+    #expect(try poll.next()?.status == 200)
+  }
 }

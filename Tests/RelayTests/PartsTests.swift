@@ -33,6 +33,7 @@ struct PartsTests {
     change { $0.mutations[0].fields = [] }
     change { $0.mutations[0].modifiedAt += 1 }
     change { $0.mutations[0].baseTag = 0 }
+    change { $0.mutations[0].refusal = Refusal(.chunksMissing, "") }
     change { $0.mutations.append($0.mutations[0]) }
     change { $0.mutations = [] }
     let digests = ([base] + others).map { BatchDigest.hash(of: $0) }

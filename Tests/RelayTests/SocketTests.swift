@@ -260,4 +260,61 @@ struct SocketTests {
     #expect(try socket.all().count == Limits.socketRequests + 30)
     #expect(!relay.wire(socket.id).isPaused)
   }
+
+  @Test func aSocketDoesNotInheritWhoAskedBefore() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let second = try relay.newAccount()
+    func usedByFirst() throws -> HTTPClient {
+      let client = HTTPClient(relay)
+      #expect(try client.call("GET", "/v1/changes", token: first.token).status == 200)
+      return client
+    }
+    #expect(try usedByFirst().call("GET", "/v1/changes").status == 401)
+    let nobody = try SocketClient(relay, over: usedByFirst().id)
+    nobody.call(.hello(token: nil, since: nil))
+    #expect(try nobody.all().isEmpty)
+    #expect(nobody.closeCode == 4501)
+    let other = try SocketClient(relay, over: usedByFirst().id)
+    other.call(.hello(token: second.token, since: nil))
+    guard case .welcome(let account, _, _, _, _)? = try other.next() else {
+      Issue.record("no welcome came")
+      return
+    }
+    #expect(account == second.credentials.account)
+  }
+
+  @Test func fetchesOfOneSocketAreAskedOneByOne() throws {
+    let relay = TestRelay()
+    let socket = try SocketClient(relay, as: relay.newAccount())
+    for number in 1...20 { socket.say(.fetch(id: "f\(number)", FetchQuery())) }
+    #expect(relay.places[0].reads.count == 1)
+    socket.say(.save(save("r", id: batch(1))))
+    #expect(relay.commits.isEmpty)
+    relay.settle()
+    #expect(try socket.all().count == 21)
+  }
+
+  @Test func answersThatWaitForTheirPlaceCountAsRequests() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let start = try ChangePage.decoded(
+      body: HTTPClient(relay).call("GET", "/v1/changes", token: device.token).body
+    ).token
+    try SocketClient(relay, as: device).call(.save(save("r", id: batch(1))))
+    let socket = try SocketClient(relay)
+    socket.say(.hello(token: device.token, since: start))
+    // The sign-in and the newest token are read; what was missed is not.
+    for _ in 0..<2 { _ = relay.runRead(0) && relay.deliverRead(0) }
+    for number in 1...Limits.socketRequests + 10 {
+      socket.say(.save(save("s\(number)", id: batch(1 + number))))
+      if number != Limits.socketRequests { continue }
+      relay.runCommits(relay.commits.count)
+      while relay.deliverCommitEvent(0) {}
+    }
+    #expect(relay.commits.isEmpty)
+    relay.settle()
+    let saved = try socket.all().filter { if case .saved = $0 { true } else { false } }
+    #expect(saved.count == Limits.socketRequests + 10)
+  }
 }

@@ -15,10 +15,12 @@ final class SocketClient {
   /// Whether pings are answered.
   var answersPings = true
 
-  /// Connects and shakes hands. `token`: for the header.
-  init(_ relay: TestRelay, node: Int = 0, token: String? = nil) throws {
+  /// Connects and shakes hands. `token`: for the header. `connection`: one that is there already.
+  init(
+    _ relay: TestRelay, node: Int = 0, token: String? = nil, over connection: ConnectionID? = nil
+  ) throws {
     self.relay = relay
-    id = relay.open(node: node)
+    id = connection ?? relay.open(node: node)
     let key = WebSocketHandshake.key(nonce: Array(repeating: 7, count: 16))
     var headers = WebSocketHandshake.offer(key: key)
     if let token { headers.append("Authorization", "Bearer \(token)") }
