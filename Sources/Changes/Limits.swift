@@ -21,6 +21,36 @@ public enum Limits {
   /// Nesting of JSON: deeper input is refused before it can exhaust a stack.
   public static let jsonDepth = 64
 
+  // Pieces of files.
+  /// One piece, in bytes.
+  public static let chunkBytes = 4 << 20
+  /// Pieces that one record names: with the largest ones a file of 16 GiB.
+  public static let chunksPerRecord = 4_096
+  /// Hashes that one call asks about; as many as a record may name.
+  public static let chunkHashes = 4_096
+  /// A body of `chunkHashes` hashes as JSON, spelt generously.
+  public static let chunkHashesBytes = 512 << 10
+  /// How long a piece that no record names is kept after it was last asked about: a day.
+  public static let chunkLeaseMilliseconds: Int64 = 24 * 3_600_000
+  /// Bytes of pieces that one account keeps, where the relay's owner says nothing else: 10 GiB.
+  public static let chunkBytesPerAccount: Int64 = 10 << 30
+  /// Read from or written to a file at once, and what may wait to be written for one upload.
+  public static let chunkPieceBytes = 128 << 10
+  public static let chunkWaitingBytes = 512 << 10
+  /// Uploads under way on one node: each holds a file open.
+  public static let uploads = 256
+  /// How often pieces that nobody needs are looked for, and how many go with one commit.
+  public static let collectMilliseconds: Int64 = 60_000
+  public static let collectedChunks = 256
+
+  // Subscriptions.
+  public static let subscriptionsPerDevice = 64
+  /// Members of a query subscription's `where`.
+  public static let subscriptionConditions = 16
+  /// Zones that one answer lists; accounts likewise.
+  public static let listedZones = 1_000
+  public static let listedAccounts = 1_000
+
   // Fetching and pushing.
   /// Records a page when the client names no limit, and at most.
   public static let pageRecords = 1_000

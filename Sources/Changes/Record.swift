@@ -9,13 +9,16 @@ public struct Record: Hashable, Sendable {
   public var modifiedAt: Int64
   public var device: DeviceID
   public var tag: ChangeTag
+  /// The pieces of files that belong to it, each once, in the order in which it names them; none in
+  /// a tombstone. The relay keeps them for as long as a record names them.
+  public var chunks: [ChunkHash]
 
   /// A tombstone says that the record of this name was deleted.
   public var isDeleted: Bool { fields == nil }
 
   public init(
     zone: Name, name: Name, type: Name, fields: [UInt8]?, modifiedAt: Int64, device: DeviceID,
-    tag: ChangeTag
+    tag: ChangeTag, chunks: [ChunkHash] = []
   ) {
     self.zone = zone
     self.name = name
@@ -24,6 +27,7 @@ public struct Record: Hashable, Sendable {
     self.modifiedAt = modifiedAt
     self.device = device
     self.tag = tag
+    self.chunks = chunks
   }
 }
 

@@ -8,15 +8,19 @@ public struct Refusal: Error, Hashable, Sendable {
   public var retryAfterMilliseconds: Int64?
   /// Relay time, told with `clockAhead`.
   public var relayTime: Int64?
+  /// Told with `storeRestored`: the tag up to which the relay still has what the device read from
+  /// it. What the device holds with a greater one goes back through its outbox.
+  public var restoredThrough: ChangeTag?
 
   public init(
     _ code: RefusalCode, _ detail: String, retryAfterMilliseconds: Int64? = nil,
-    relayTime: Int64? = nil
+    relayTime: Int64? = nil, restoredThrough: ChangeTag? = nil
   ) {
     self.code = code
     self.detail = detail
     self.retryAfterMilliseconds = retryAfterMilliseconds
     self.relayTime = relayTime
+    self.restoredThrough = restoredThrough
   }
 }
 
@@ -43,6 +47,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   case badToken, registrationClosed, badPairingCode, tooManyDevices, planRequired
   case notFound, methodNotAllowed
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
+  case hashMismatch, quotaExceeded, rangeNotSatisfiable, tooManySubscriptions
   case tokenExpired, storeRestored, filterChanged
   case bodyTooLarge, uriTooLong, headersTooLarge, tooManyRecords, tooManyRequests
   case unsupportedMediaType, upgradeRequired, expectationFailed, lengthRequired
@@ -56,18 +61,19 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .badRequest, .badJSON, .badMessage, .badChangeToken, .badName, .tooManyRecords: 400
     case .badToken: 401
     case .planRequired: 402
-    case .registrationClosed, .badPairingCode, .tooManyDevices: 403
+    case .registrationClosed, .badPairingCode, .tooManyDevices, .tooManySubscriptions: 403
     case .notFound: 404
     case .methodNotAllowed: 405
     case .helloRequired, .requestTimeout: 408
     case .batchAborted, .conflictTooLarge: 409
     case .tokenExpired, .storeRestored, .filterChanged: 410
     case .lengthRequired: 411
-    case .bodyTooLarge, .recordTooLarge: 413
+    case .bodyTooLarge, .recordTooLarge, .quotaExceeded: 413
     case .uriTooLong: 414
     case .unsupportedMediaType: 415
+    case .rangeNotSatisfiable: 416
     case .expectationFailed: 417
-    case .batchMismatch, .clockAhead, .chunksMissing: 422
+    case .batchMismatch, .clockAhead, .chunksMissing, .hashMismatch: 422
     case .upgradeRequired: 426
     case .tooManyRequests: 429
     case .headersTooLarge: 431
@@ -115,6 +121,10 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .clockAhead: "The record's time is in the future"
     case .chunksMissing: "The record names pieces that were not uploaded"
     case .recordTooLarge: "The record is too large"
+    case .hashMismatch: "The bytes do not have the hash that they were sent under"
+    case .quotaExceeded: "The account's pieces of files take all the room that it has"
+    case .rangeNotSatisfiable: "The piece has no such range of bytes"
+    case .tooManySubscriptions: "The device has as many subscriptions as it may have"
     case .tokenExpired: "The change token is older than the history kept"
     case .storeRestored: "The relay was restored from a backup"
     case .filterChanged: "The change token was made for another zone"
@@ -147,11 +157,13 @@ public enum RefusalCode: String, Sendable, CaseIterable {
       .conflictTooLarge:
       .fetchFirst
     case .clockAhead: .stampAnew
-    case .badToken, .registrationClosed, .badPairingCode, .tooManyDevices, .planRequired:
+    case .badToken, .registrationClosed, .badPairingCode, .tooManyDevices, .planRequired,
+      .quotaExceeded:
       .askPerson
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,
-      .bodyTooLarge, .uriTooLong, .headersTooLarge, .tooManyRecords, .unsupportedMediaType,
+      .hashMismatch, .rangeNotSatisfiable, .tooManySubscriptions, .bodyTooLarge, .uriTooLong,
+      .headersTooLarge, .tooManyRecords, .unsupportedMediaType,
       .upgradeRequired, .expectationFailed, .lengthRequired, .unsupportedTransferCoding,
       .unsupportedVersion:
       .fixRequest

@@ -6,7 +6,8 @@ import Digest
 /// Each part goes in with its length before it, so that two different batches never run together to
 /// the same bytes:
 ///
-///     zone   atomic   count   ( name  type?  fields?  modifiedAt  baseTag?  refusal? ) …
+///     zone   atomic   count   ( name  type?  fields?  modifiedAt  baseTag?  refusal?
+///                             chunk … ) …
 ///     refusal: the code of what the decoder found, which may lie in a part that is not kept
 ///     text:   8 bytes of length, the bytes;   optional: one byte 0, or 1 and the part
 enum BatchDigest {
@@ -24,6 +25,8 @@ enum BatchDigest {
       bytes.add(mutation.modifiedAt)
       bytes.add(mutation.baseTag) { $0.add($1) }
       bytes.add(mutation.refusal) { $0.add(Array($1.code.rawValue.utf8)) }
+      bytes.add(Int64(mutation.chunks.count))
+      for hash in mutation.chunks { bytes.append(contentsOf: hash.bytes) }
     }
     return SHA256.hash(bytes)
   }

@@ -11,6 +11,7 @@ extension RelayNode {
     switch job {
     case .commit: lane = .commits
     case .read: lane = .reads
+    case .chunk: lane = .files
     }
     actions.append(.run(id, lane, job))
     return true
@@ -34,6 +35,7 @@ extension RelayNode {
       status.storeFailures += 1
       if health.readFailed(error) { actions.append(.report(.storeFailed(error))) }
       hasRead(errand, .failure(StoreHealth.unavailable))
+    case .chunk: break
     }
   }
 

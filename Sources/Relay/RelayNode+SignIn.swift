@@ -11,7 +11,7 @@ extension RelayNode {
   ) {
     guard let slot = connections.slot(of: id) else { return }
     switch result {
-    case .success(.principal(let account, let device)):
+    case .success(.principal(let principal)):
       // A revocation may have overtaken this answer; an answer asked for now knows of it.
       guard before == revocations else {
         let isAsked = ask(
@@ -21,7 +21,10 @@ extension RelayNode {
         signInRefused(slot, CommitQueue.overloaded)
         break
       }
-      signIn(slot, Session(account: account, device: device, tokenHash: tokenHash))
+      signIn(
+        slot,
+        Session(
+          account: principal.account, device: principal.device, tokenHash: tokenHash))
     case .success:
       signInRefused(slot, CallContinuation.mismatch)
     case .failure(let refusal):

@@ -8,6 +8,8 @@ public enum StoreJob: Sendable, Hashable {
   case commit(CommitRequest, by: CommitOrigin)
   /// For `Lane.reads`.
   case read(ReadRequest)
+  /// For `Lane.files`.
+  case chunk(ChunkRequest)
 }
 
 /// Which connection of which node of this process asked for a commit, so that nobody is pushed what
@@ -28,4 +30,5 @@ public struct CommitOrigin: Sendable, Hashable {
 public enum StoreOutcome: Sendable, Hashable {
   case committed(Result<CommitResult, StorageError>)
   case read(Result<ReadResult, StorageError>)
+  case chunk(Result<ChunkResult, StorageError>)
 }

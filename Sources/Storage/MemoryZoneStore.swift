@@ -4,7 +4,7 @@ import Changes
 /// one thread. Every commit is atomic, so what a crash leaves behind is the state as it is; `copy`
 /// keeps one aside.
 package final class MemoryZoneStore: ZoneStore {
-  private struct Principal {
+  private struct Owner {
     var account: AccountID
     var device: DeviceID
   }
@@ -19,7 +19,7 @@ package final class MemoryZoneStore: ZoneStore {
     var accounts: [AccountID: MemoryAccount] = [:]
     var accountCount = 0
     /// By the hash of a token, and of a pairing code.
-    var principals: [[UInt8]: Principal] = [:]
+    var principals: [[UInt8]: Owner] = [:]
     var pairingOwners: [[UInt8]: AccountID] = [:]
     var batches: [BatchKey: RememberedBatch] = [:]
     /// The remembered batches, oldest first, from `batchHead` on.
@@ -52,7 +52,7 @@ package final class MemoryZoneStore: ZoneStore {
       guard let principal = state.principals[tokenHash] else {
         return .refused(StoreRefusals.unknownToken)
       }
-      return .principal(principal.account, principal.device)
+      return .principal(Principal(account: principal.account, device: principal.device))
     case .accountCount:
       return .count(state.accountCount)
     case .changes(let id, let since, let zone, let limit):
@@ -79,6 +79,8 @@ package final class MemoryZoneStore: ZoneStore {
         return .refused(StoreRefusals.unknownAccount)
       }
       return .devices(account.members.map(\.device))
+    case .zones, .chunk, .accounts, .account, .knownFiles:
+      return .refused(StoreRefusals.unknownAccount)
     }
   }
 
@@ -95,6 +97,9 @@ package final class MemoryZoneStore: ZoneStore {
     case .revokeDevice(let id, let device): revoke(device, of: id)
     case .touchDevices(let sightings): touch(sightings)
     case .save(let commit): try save(commit, wall: wall)
+    case .deleteZone, .putSubscription, .removeSubscription, .setPlan, .removeAccount, .addChunk,
+      .renewChunks, .collectChunks:
+      .refused(StoreRefusals.unknownAccount)
     }
   }
 
@@ -168,7 +173,7 @@ package final class MemoryZoneStore: ZoneStore {
     let joined = Device(
       id: device.id, description: device.description, lastSeen: wall, connected: false)
     state.accounts[id]?.members.append(.init(device: joined, tokenHash: device.tokenHash))
-    state.principals[device.tokenHash] = Principal(account: id, device: device.id)
+    state.principals[device.tokenHash] = Owner(account: id, device: device.id)
   }
 
   private func offer(_ pairing: NewPairing, by id: AccountID, wall: Int64) {
@@ -223,7 +228,7 @@ package final class MemoryZoneStore: ZoneStore {
       guard remembered.digest == commit.digest else { return .refused(StoreRefusals.otherBatch) }
       let results = try remembered.results(of: commit.request, wall: wall, record: current)
       let answer = SaveAnswer(since: since.token, token: since.token, results: results)
-      return .saved(SaveOutcome(answer: answer, changed: []))
+      return .saved(SaveOutcome(answer: answer, changed: [], events: []))
     }
     let plan = try SavePlan(commit, after: since.newest) { name in
       current(name).map { Standing(tag: $0.tag, type: $0.type, isDeleted: $0.isDeleted) }
@@ -235,7 +240,7 @@ package final class MemoryZoneStore: ZoneStore {
     state.batchOrder.append((key, wall))
     let head = AccountHead(generation: since.generation, newest: plan.newest)
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
-    return .saved(SaveOutcome(answer: answer, changed: changed))
+    return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
   }
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.

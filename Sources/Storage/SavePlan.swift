@@ -10,7 +10,7 @@ import Changes
 package struct SavePlan {
   package enum Verdict: Hashable {
     /// The record as it is to be written, with its new tag.
-    case save(Record)
+    case save(Record, ChangeEvents)
     case conflict
     case refuse(Refusal)
   }
@@ -40,7 +40,10 @@ package struct SavePlan {
         continue
       }
       tag += 1
-      verdicts.append(.save(SavePlan.record(mutation, over: current, in: commit, tag: tag)))
+      verdicts.append(
+        .save(
+          SavePlan.record(mutation, over: current, in: commit, tag: tag),
+          SavePlan.event(mutation, over: current)))
     }
     if commit.request.atomic, tag - newest < verdicts.count {
       self.verdicts = verdicts.map(SavePlan.aborted)
@@ -53,7 +56,12 @@ package struct SavePlan {
 
   /// The records to write, in the order of their tags.
   package var records: [Record] {
-    verdicts.compactMap { if case .save(let record) = $0 { record } else { nil } }
+    verdicts.compactMap { if case .save(let record, _) = $0 { record } else { nil } }
+  }
+
+  /// What happens to each of `records`.
+  package var events: [ChangeEvents] {
+    verdicts.compactMap { if case .save(_, let event) = $0 { event } else { nil } }
   }
 
   /// The batch's results. `record` tells what stands now under the name of a conflict, tombstones
@@ -67,7 +75,7 @@ package struct SavePlan {
     for (mutation, verdict) in zip(request.mutations, verdicts) {
       let name = mutation.name
       switch verdict {
-      case .save(let record): results.append(.saved(name: name, tag: record.tag))
+      case .save(let record, _): results.append(.saved(name: name, tag: record.tag))
       case .refuse(let refusal): results.append(.refused(name: name, refusal))
       case .conflict:
         results.append(
@@ -96,7 +104,13 @@ package struct SavePlan {
       mutation.isDelete ? current?.type ?? mutation.type : mutation.type ?? current?.type
     return Record(
       zone: commit.request.zone, name: mutation.name, type: type ?? Record.typeOfNothing,
-      fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: commit.device, tag: tag)
+      fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: commit.device, tag: tag,
+      chunks: mutation.chunks)
+  }
+
+  private static func event(_ mutation: Mutation, over current: Standing?) -> ChangeEvents {
+    if mutation.isDelete { return .delete }
+    return current?.isDeleted ?? true ? .create : .update
   }
 
   private static func aborted(_ verdict: Verdict) -> Verdict {

@@ -42,6 +42,60 @@ public enum CommitRequest: Sendable, Hashable {
   /// When devices were last heard of.
   case touchDevices([DeviceSighting])
   case save(SaveCommit)
+  /// Makes a tombstone of each live record of the zone, or only of those that `through` covers.
+  case deleteZone(AccountID, DeviceID, Name, through: ChangeToken?)
+  /// Makes or replaces the device's subscription of that id.
+  case putSubscription(AccountID, DeviceID, Subscription)
+  case removeSubscription(AccountID, DeviceID, Name)
+  case setPlan(AccountID, Plan)
+  /// All of the account goes: devices, records, pieces of files.
+  case removeAccount(AccountID)
+  /// The file holds the bytes of this hash, whole and checked: from here on the account has the
+  /// piece. `bytes`: its length.
+  case addChunk(AccountID, ChunkHash, ChunkFile, bytes: Int)
+  /// The account will soon save a record that names these pieces: those that are there stay for
+  /// another `chunkLeaseMilliseconds`.
+  case renewChunks(AccountID, [ChunkHash])
+  /// Forgets pieces that no record names and whose lease is over, at most so many. Their files are
+  /// removed afterwards, by whoever asked.
+  case collectChunks(atMost: Int)
+}
+
+/// Names the file of one piece in a `ChunkStore`: a random number, never used twice, so that the
+/// removal of an old file never meets a new one of the same bytes.
+public struct ChunkFile: Hashable, Sendable {
+  public var account: AccountID
+  public var number: UInt64
+
+  public init(account: AccountID, number: UInt64) {
+    self.account = account
+    self.number = number
+  }
+}
+
+/// A piece that an account has.
+public struct StoredChunk: Hashable, Sendable {
+  public var file: ChunkFile
+  /// Its length.
+  public var bytes: Int
+
+  public init(file: ChunkFile, bytes: Int) {
+    self.file = file
+    self.bytes = bytes
+  }
+}
+
+/// What a relay's owner may set, and every store keeps to.
+public struct StoreRules: Sendable, Hashable {
+  /// How long tombstones and batch ids are kept, in milliseconds. A device that was away for longer
+  /// reads a snapshot.
+  public var historyMilliseconds = Limits.historyMilliseconds
+  /// Bytes of pieces of files that one account may keep.
+  public var chunkBytesPerAccount = Limits.chunkBytesPerAccount
+  /// How long a piece that no record names is kept, in milliseconds.
+  public var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
+
+  public init() {}
 }
 
 public struct NewDevice: Sendable, Hashable {
@@ -103,6 +157,15 @@ public enum CommitResult: Sendable, Hashable {
   /// The account of the code that was spent.
   case redeemed(AccountID)
   case saved(SaveOutcome)
+  case zoneDeleted(ZoneDeletion)
+  /// All of the device's subscriptions as they stand now. `isNew`: there was none of that id.
+  case subscribed([Subscription], isNew: Bool)
+  /// `isNew` false: the account had the piece already, in another file; this one is not needed.
+  case chunkAdded(isNew: Bool)
+  /// How long the pieces are, by their place in the question; nil: the account has no such piece.
+  case renewed(bytes: [Int?])
+  /// Files that nobody needs any more.
+  case collected([ChunkFile])
   /// The request could not be done, and left no trace.
   case refused(Refusal)
 }
@@ -112,9 +175,28 @@ public struct SaveOutcome: Sendable, Hashable {
   /// The records as they now stand, for those who watch; empty where nothing changed (a retry, or
   /// conflicts only).
   public var changed: [Record]
+  /// What happened to each of them, by its place in `changed`.
+  public var events: [ChangeEvents]
 
-  public init(answer: SaveAnswer, changed: [Record]) {
+  public init(answer: SaveAnswer, changed: [Record], events: [ChangeEvents]) {
     self.answer = answer
+    self.changed = changed
+    self.events = events
+  }
+}
+
+/// What the deletion of a zone did.
+public struct ZoneDeletion: Sendable, Hashable {
+  /// The account's newest token before and after.
+  public var since: ChangeToken
+  public var token: ChangeToken
+  /// The tombstones; nil where there are more than `Limits.batchRecords`: too many to be told to
+  /// anyone but by a hint.
+  public var changed: [Record]?
+
+  public init(since: ChangeToken, token: ChangeToken, changed: [Record]?) {
+    self.since = since
+    self.token = token
     self.changed = changed
   }
 }
@@ -123,6 +205,14 @@ public struct SaveOutcome: Sendable, Hashable {
 public enum ReadRequest: Sendable, Hashable {
   /// Who holds this token? (SHA-256 of it.)
   case authenticate(tokenHash: [UInt8])
+  /// Names of zones with at least one live record, in order, after the one named.
+  case zones(AccountID, after: Name?, limit: Int)
+  case chunk(AccountID, ChunkHash)
+  /// Accounts by id, after the one named, for the relay's owner.
+  case accounts(after: AccountID?, limit: Int)
+  case account(AccountID)
+  /// Which of these files hold a piece that an account has? For the sweep after a crash.
+  case knownFiles([ChunkFile])
   /// Changes after `since`, oldest first, or the snapshot without one; at most `limit` records and
   /// `Limits.pageBytes` (but one record at least). With `zone`, of that zone alone.
   case changes(AccountID, since: ChangeToken?, zone: Name?, limit: Int)
@@ -133,7 +223,14 @@ public enum ReadRequest: Sendable, Hashable {
 }
 
 public enum ReadResult: Sendable, Hashable {
-  case principal(AccountID, DeviceID)
+  case principal(Principal)
+  /// `more`: there are further ones after the last.
+  case zones([Name], more: Bool)
+  case chunk(StoredChunk)
+  case accounts([AccountSummary], more: Bool)
+  case account(AccountSummary)
+  /// By its place in the question.
+  case knownFiles([Bool])
   case page(ChangePage)
   case record(Record)
   case token(ChangeToken)
@@ -143,4 +240,49 @@ public enum ReadResult: Sendable, Hashable {
   /// Nothing of that name, or for an unknown token `badToken`, or 410 for a token that cannot be
   /// followed any more.
   case refused(Refusal)
+}
+
+/// Who a device token belongs to, and what the relay must know of him to serve him.
+public struct Principal: Sendable, Hashable {
+  public var account: AccountID
+  public var device: DeviceID
+  public var plan: Plan
+  /// The device's, by id.
+  public var subscriptions: [Subscription]
+
+  public init(
+    account: AccountID, device: DeviceID, plan: Plan = .everything,
+    subscriptions: [Subscription] = []
+  ) {
+    self.account = account
+    self.device = device
+    self.plan = plan
+    self.subscriptions = subscriptions
+  }
+}
+
+/// An account, as its relay's owner sees it.
+public struct AccountSummary: Sendable, Hashable {
+  public var id: AccountID
+  /// What the owner calls it; empty where its first device made it.
+  public var label: String
+  public var plan: Plan
+  /// Relay time, milliseconds since the Unix epoch.
+  public var madeAt: Int64
+  public var devices: Int
+  public var newestTag: ChangeTag
+  public var chunkBytes: Int64
+
+  public init(
+    id: AccountID, label: String, plan: Plan, madeAt: Int64, devices: Int, newestTag: ChangeTag,
+    chunkBytes: Int64
+  ) {
+    self.id = id
+    self.label = label
+    self.plan = plan
+    self.madeAt = madeAt
+    self.devices = devices
+    self.newestTag = newestTag
+    self.chunkBytes = chunkBytes
+  }
 }

@@ -63,7 +63,7 @@ final class RecordWriter {
       guard remembered.digest == commit.digest else { return .refused(StoreRefusals.otherBatch) }
       let results = try remembered.results(of: request, wall: wall, record: current)
       let answer = SaveAnswer(since: since.token, token: since.token, results: results)
-      return .saved(SaveOutcome(answer: answer, changed: []))
+      return .saved(SaveOutcome(answer: answer, changed: [], events: []))
     }
     let plan = try SavePlan(commit, after: since.newest) { (name) throws(StorageError) in
       try standing(name, in: commit)
@@ -78,7 +78,7 @@ final class RecordWriter {
       RememberedBatch(plan, after: since.newest, digest: commit.digest), of: commit, wall: wall)
     let head = AccountHead(generation: since.generation, newest: plan.newest)
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
-    return .saved(SaveOutcome(answer: answer, changed: changed))
+    return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
   }
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.

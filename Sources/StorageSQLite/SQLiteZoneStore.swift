@@ -86,6 +86,9 @@ package final class SQLiteZoneStore: ZoneStore {
     case .revokeDevice(let id, let device): try accounts.revoke(device, of: id)
     case .touchDevices(let sightings): try accounts.touch(sightings)
     case .save(let commit): try records.save(commit, wall: wall)
+    case .deleteZone, .putSubscription, .removeSubscription, .setPlan, .removeAccount, .addChunk,
+      .renewChunks, .collectChunks:
+      .refused(StoreRefusals.unknownAccount)
     }
   }
 

@@ -47,7 +47,8 @@ final class ZoneQueries {
     case .authenticate(let tokenHash):
       try principal.bind(tokenHash).first { row in
         .principal(
-          AccountID(rawValue: row.bits(0)), DeviceID(rawValue: row.bits(1)))
+          Principal(
+            account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1))))
       } ?? .refused(StoreRefusals.unknownToken)
     case .accountCount:
       .count(Int(clamping: try accountCount.first { $0.integer(0) } ?? 0))
@@ -55,6 +56,8 @@ final class ZoneQueries {
       try head(of: account).map { .token($0.token) } ?? .refused(StoreRefusals.unknownAccount)
     case .record(let account, let key): try live(key, of: account)
     case .devices(let account): try list(account)
+    case .zones, .chunk, .accounts, .account, .knownFiles:
+      .refused(StoreRefusals.unknownAccount)
     case .changes(let account, let since, let zone, let limit):
       try connection.read { () throws(StorageError) in
         try page(of: account, since: since, zone: zone, limit: limit)

@@ -50,9 +50,11 @@ struct SessionTests {
         continue
       }
       switch request {
-      case .devices(let account), .record(let account, _), .changes(let account, _, _, _):
+      case .devices(let account), .record(let account, _), .changes(let account, _, _, _),
+        .zones(let account, _, _), .chunk(let account, _):
         #expect(account == session.account)
-      case .authenticate, .newestToken, .accountCount: Issue.record("\(call) reads \(request)")
+      case .authenticate, .newestToken, .accountCount, .accounts, .account, .knownFiles:
+        Issue.record("\(call) reads \(request)")
       }
     }
   }

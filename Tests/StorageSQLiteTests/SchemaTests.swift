@@ -57,7 +57,7 @@ struct SchemaTests {
     #expect(try TestRequests.names(account, in: store) == ["r"])
     #expect(
       try store.read(.authenticate(tokenHash: [UInt8](repeating: 0, count: 32)))
-        == .principal(account, DeviceID(rawValue: 1)))
+        == .principal(Principal(account: account, device: DeviceID(rawValue: 1))))
     let retry = try store.commit([TestRequests.save("r", in: account, id: 3)], wall: 0)
     guard case .saved(let outcome) = try #require(retry.first) else {
       Issue.record("\(retry)")

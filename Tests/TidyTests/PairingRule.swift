@@ -6,6 +6,7 @@ enum PairingRule {
     "Sources/lockstep/main.swift": "starts the program; tested as a process in EndToEndTests",
     "Sources/Changes/Limits.swift": "numbers alone; each is tested where it is reached",
     "Sources/Changes/Device.swift": "values alone; read and written in LinkTests",
+    "Sources/Storage/ChunkStore.swift": "words alone; every store that speaks them is tested",
     "Sources/Link/Node/Node.swift": "the seam's words; LoopTests and the simulator speak them",
     "Sources/Link/HTTP/HTTPBody.swift": "part of both parsers, and tested through them",
     "Sources/Link/HTTP/HTTPFields.swift": "part of both parsers, and tested through them",

@@ -61,6 +61,7 @@ package enum HTTPWriter {
     case 413: "Content Too Large"
     case 414: "URI Too Long"
     case 415: "Unsupported Media Type"
+    case 416: "Range Not Satisfiable"
     case 417: "Expectation Failed"
     case 422: "Unprocessable Content"
     case 426: "Upgrade Required"

@@ -10,7 +10,7 @@ enum Member: UInt8, CaseIterable {
   // Records.
   case name, type, fields, modifiedAt, device, tag, deleted, baseTag, chunks
   // What became of them.
-  case conflict, error, title, status, code, detail, retryAfter, time
+  case conflict, error, title, status, code, detail, retryAfter, time, restoredThrough
   // Accounts and devices.
   case accountID, deviceID, deviceName, platform, appVersion, expiresAt, devices, lastSeen
   case connected

@@ -38,7 +38,7 @@ extension MessageReader {
     var isDeleted = false
     var modifiedAt: Int64?
     var baseTag: ChangeTag?
-    var namesChunks = false
+    var chunks: [ChunkHash] = []
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -51,13 +51,16 @@ extension MessageReader {
       case .deleted: isDeleted = try bool(.deleted)
       case .modifiedAt: modifiedAt = try instant(.modifiedAt)
       case .baseTag: baseTag = try integer(.baseTag)
-      case .chunks: namesChunks = try hasChunks()
+      case .chunks: chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
       default: try skip()
       }
     }
     if isDeleted {
       guard fields == nil else {
         throw fault("has both `fields` and `deleted`; send one of the two.")
+      }
+      guard chunks.isEmpty else {
+        throw fault("has both `chunks` and `deleted`; send one of the two.")
       }
       type = nil
     } else {
@@ -70,36 +73,15 @@ extension MessageReader {
     return Mutation(
       name: try require(name, .name), type: type, fields: fields,
       modifiedAt: try require(modifiedAt, .modifiedAt), baseTag: baseTag,
-      refusal: refusal(fields: fields, namesChunks: namesChunks))
+      chunks: chunks, refusal: refusal(fields: fields))
   }
 
-  /// Whether the record refers to pieces of files.
-  private mutating func hasChunks() throws(Refusal) -> Bool {
-    try enterArray(.chunks)
-    var hasChunks = false
-    while try nextElement() {
-      guard try kind() == .string, isHash(try string(.chunks)) else {
-        throw wrong(.chunks, "an array of SHA-256 hashes, each 64 hexadecimal digits as a string")
-      }
-      hasChunks = true
-    }
-    return hasChunks
-  }
-
-  private func isHash(_ text: String) -> Bool {
-    text.utf8.count == 64 && text.utf8.allSatisfy { HexText.digit($0) != nil }
-  }
-
-  private func refusal(fields: [UInt8]?, namesChunks: Bool) -> Refusal? {
+  private func refusal(fields: [UInt8]?) -> Refusal? {
     if let fields, fields.count > Limits.recordBytes {
       return Refusal(
         .recordTooLarge,
         "`fields` has \(fields.count) bytes, and a record holds \(Limits.recordBytes); "
           + "split the record.")
-    }
-    if namesChunks {
-      return Refusal(
-        .chunksMissing, "This relay keeps no pieces of files; save the record without `chunks`.")
     }
     return nil
   }
@@ -134,6 +116,7 @@ extension JSONWriter {
       member("baseTag")
       integer(baseTag)
     }
+    chunkHashes(mutation.chunks)
     endObject()
   }
 }
@@ -142,5 +125,6 @@ extension Mutation {
   /// About how many bytes it takes as JSON.
   var encodedBytes: Int {
     (fields?.count ?? 0) + name.text.utf8.count + (type?.text.utf8.count ?? 0) + 96
+      + chunks.count * 67
   }
 }

@@ -18,6 +18,7 @@ extension Record {
   /// About how many bytes it takes as JSON.
   var encodedBytes: Int {
     (fields?.count ?? 4) + zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + 144
+      + chunks.count * 67
   }
 }
 
@@ -32,6 +33,7 @@ extension MessageReader {
     var device: DeviceID?
     var tag: ChangeTag?
     var isDeleted = false
+    var chunks: [ChunkHash] = []
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -44,6 +46,7 @@ extension MessageReader {
       case .device: device = try deviceID(.device)
       case .tag: tag = try integer(.tag)
       case .deleted: isDeleted = try bool(.deleted)
+      case .chunks: chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
       default: try skip()
       }
     }
@@ -54,7 +57,7 @@ extension MessageReader {
       zone: try require(zone, .zone), name: try require(name, .name),
       type: try require(type, .type), fields: fields,
       modifiedAt: try require(modifiedAt, .modifiedAt), device: try require(device, .device),
-      tag: try require(tag, .tag))
+      tag: try require(tag, .tag), chunks: chunks)
   }
 }
 
@@ -77,6 +80,7 @@ extension JSONWriter {
     integer(record.tag)
     member("deleted")
     bool(record.isDeleted)
+    chunkHashes(record.chunks)
     endObject()
   }
 }

@@ -65,6 +65,7 @@ extension MessageReader {
     var status = response
     var time: Int64?
     var retryAfter: Int64?
+    var restoredThrough: ChangeTag?
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -74,12 +75,15 @@ extension MessageReader {
       case .status where response == nil: status = Int(try integer(.status, 0..<1000))
       case .time: time = try takeNull() ? nil : try instant(.time)
       case .retryAfter: retryAfter = try retryAfterMilliseconds()
+      case .restoredThrough:
+        restoredThrough = try takeNull() ? nil : try integer(.restoredThrough)
       default: try skip()
       }
     }
     return Refusal(
       RefusalCode(rawValue: try require(code, .code)) ?? RefusalCode(meaningOf: status ?? 500),
-      detail ?? "", retryAfterMilliseconds: retryAfter, relayTime: time)
+      detail ?? "", retryAfterMilliseconds: retryAfter, relayTime: time,
+      restoredThrough: restoredThrough)
   }
 
   private mutating func retryAfterMilliseconds() throws(Refusal) -> Int64? {
@@ -114,6 +118,10 @@ extension JSONWriter {
     if let seconds = refusal.retryAfterSeconds {
       member("retryAfter")
       integer(seconds)
+    }
+    if let tag = refusal.restoredThrough {
+      member("restoredThrough")
+      integer(tag)
     }
   }
 }

@@ -42,6 +42,8 @@ public enum Lane: UInt8, Sendable, CaseIterable {
   /// What must be durable before it is answered.
   case commits
   case reads
+  /// Large files: neither commits nor reads wait for them.
+  case files
 }
 
 /// What a driver tells a node.

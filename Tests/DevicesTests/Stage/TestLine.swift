@@ -109,7 +109,7 @@ final class TestLine {
         if cursor == outcome.answer.since { cursor = outcome.answer.token }
         say(.saved(id: request.id, outcome.answer))
       case .refused(let refusal): say(.error(id: request.id.text, refusal))
-      case .done, .redeemed: break
+      default: throw TestFault("no answer to a save")
       }
     case .fetch(let id, let query):
       switch try relay.store.read(
@@ -191,7 +191,7 @@ final class TestLine {
       switch try relay.commit(request, by: device, from: self) {
       case .saved(let outcome): respond(200, outcome.answer.encodedBody())
       case .refused(let refusal): respond(refusal.code.status, refusal.encodedProblem())
-      case .done, .redeemed: break
+      default: throw TestFault("no answer to a save")
       }
     default: respond(404, Refusal(.notFound, "nothing").encodedProblem())
     }

@@ -92,14 +92,6 @@ import Testing
     #expect(request.mutations.map { $0.fields?.count } == [1_048_576, 1_048_577, 10])
   }
 
-  @Test func recordThatNamesPiecesIsRefusedAlone() throws {
-    let hash = String(repeating: "0aF9", count: 16)
-    let request = try decode(
-      #"{"name":"a","type":"T","fields":{},"chunks":["\#(hash)","\#(hash)"],"modifiedAt":1},"#
-        + #"{"name":"b","type":"T","fields":{},"chunks":[],"modifiedAt":1}"#)
-    #expect(request.mutations.map { $0.refusal?.code } == [.chunksMissing, nil])
-  }
-
   @Test func deleteKeepsNoType() throws {
     let request = try decode(
       #"{"name":"a","type":"T","fields":null,"deleted":true,"modifiedAt":1},"#

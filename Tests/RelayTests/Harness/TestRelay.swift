@@ -220,6 +220,7 @@ final class TestRelay {
       case .resumeReading(let id): resume(id)
       case .run(let id, .commits, let job): commits.append((node, id, job))
       case .run(let id, .reads, let job): places[node].reads.append((id, job))
+      case .run(_, .files, _): preconditionFailure("this relay keeps no files")
       case .report(let report): reports.append(report)
       case .tell(let news):
         for other in places.indices where other != node { places[other].told.append(news) }

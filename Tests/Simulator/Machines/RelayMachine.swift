@@ -72,6 +72,7 @@ package final class RelayMachine {
         switch lane {
         case .commits: commits?.add(waiting)
         case .reads: reads?.add(waiting)
+        case .files: preconditionFailure("this relay keeps no files")
         }
       }
       seat.onNews = { [unowned self] news in tellOthers(news, from: index) }

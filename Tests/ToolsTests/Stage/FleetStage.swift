@@ -116,7 +116,7 @@ where N.Job == FleetJob, N.Outcome == ReplicaOutcome, N.Order == Never, N.News =
     _ job: StoreJob, _ lane: Lane, at wall: Int64, tell: @escaping (Work) -> Void
   ) {
     switch lane {
-    case .reads:
+    case .reads, .files:
       let outcome = StoreWork.read(job, on: store)
       outside.timeline.after(Span.microseconds(200)) { tell(.outcome(outcome)) }
     case .commits:

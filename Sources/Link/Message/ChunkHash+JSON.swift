@@ -1,0 +1,32 @@
+import Changes
+
+extension MessageReader {
+  /// An array of hashes, each once, in the order in which they first stood.
+  mutating func chunkHashes(
+    _ member: Member, atMost limit: Int
+  ) throws(Refusal) -> [ChunkHash] {
+    var hashes: [ChunkHash] = []
+    var seen = Set<ChunkHash>()
+    try enterArray(member)
+    while try nextElement() {
+      guard try kind() == .string, let hash = ChunkHash(text: try string(member)) else {
+        throw wrong(member, "an array of SHA-256 hashes, each 64 hexadecimal digits as a string")
+      }
+      guard seen.insert(hash).inserted else { continue }
+      guard hashes.count < limit else { throw wrong(member, "an array of at most \(limit) hashes") }
+      hashes.append(hash)
+    }
+    return hashes
+  }
+}
+
+extension JSONWriter {
+  /// The member `chunks`; nothing where there are none.
+  mutating func chunkHashes(_ hashes: [ChunkHash]) {
+    if hashes.isEmpty { return }
+    member("chunks")
+    beginArray()
+    for hash in hashes { string(hash.text) }
+    endArray()
+  }
+}
