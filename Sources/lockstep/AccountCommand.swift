@@ -1,4 +1,5 @@
 import Changes
+import Loop
 import Relay
 
 /// `lockstep account`: what a relay's owner does about accounts.
@@ -27,14 +28,14 @@ enum AccountCreateCommand {
     let name = arguments.operands[0]
     let made = try AccountMaker(store: store).make(name)
     if arguments[json] {
-      return try AgentCommand.printed(
+      return try TerminalOutput.printed(
         String(decoding: made.offer.encodedBody(), as: UTF8.self))
     }
-    return try AgentCommand.printed(text(of: made, name: name, store: store))
+    return try TerminalOutput.printed(text(of: made, name: name, store: store))
   }
 
   private static func text(of made: AccountMaker.Made, name: String, store: String) -> String {
-    let wall = AgentCommand.wallClock()
+    let wall = SystemClock.moment().wall
     let minutes = max(0, (made.offer.pairing.expiresAt - wall + 30_000) / 60_000)
     let begin =
       made.isByRelay

@@ -31,11 +31,11 @@ package enum Lockstep {
         }
       case .help(let path):
         return perform(as: root.name) { () throws(CommandFailure) in
-          try printed(HelpText.text(for: path))
+          try TerminalOutput.printed(HelpText.text(for: path))
         }
       case .version:
         return perform(as: root.name) { () throws(CommandFailure) in
-          try printed("\(root.name) \(version)\n")
+          try TerminalOutput.printed("\(root.name) \(version)")
         }
       }
     } catch {
@@ -53,11 +53,6 @@ package enum Lockstep {
       if let message = error.message { complain("\(name): \(message)") }
       return error.exitCode
     }
-  }
-
-  private static func printed(_ text: String) throws(CommandFailure) -> ExitCode {
-    try TerminalOutput.standard.write(text)
-    return .success
   }
 
   private static func complain(_ line: String) {

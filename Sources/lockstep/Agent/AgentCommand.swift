@@ -52,21 +52,14 @@ enum AgentCommand {
     }
   }
 
-  static func printed(_ text: String) throws(CommandFailure) -> ExitCode {
-    try TerminalOutput.standard.write(text + "\n")
-    return .success
-  }
-
   /// What a command that changed something says of the relay, after having waited a little.
   static func syncNote(_ status: HomeStatus) -> String {
     if status.isInSync { return "synced" }
-    if status.needsPerson { return status.line(now: wallClock()) }
-    return status.line(now: wallClock()) + "; it will be synced with the next command, or by "
-      + "lockstep agent run"
+    let line = status.line(now: SystemClock.moment().wall)
+    if status.needsPerson { return line }
+    return line + "; it will be synced with the next command, or by lockstep agent run"
   }
 
   /// How long a command that changes something waits for the relay.
   static let patienceMilliseconds: Int64 = 2_000
-
-  static func wallClock() -> Int64 { SystemClock.moment().wall }
 }

@@ -16,10 +16,10 @@ enum AgentPairCommand {
       let member = try HomeMember(session.ask(.credentials))
       let offer = try RelayCall(relay: member.relay).pairingOffer(token: member.token)
       if arguments[AgentCommand.json] {
-        return try AgentCommand.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
+        return try TerminalOutput.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
       }
-      let minutes = max(0, (offer.expiresAt - AgentCommand.wallClock() + 30_000) / 60_000)
-      return try AgentCommand.printed(
+      let minutes = max(0, (offer.expiresAt - SystemClock.moment().wall + 30_000) / 60_000)
+      return try TerminalOutput.printed(
         """
         \(offer.code)
 
@@ -44,8 +44,9 @@ enum AgentStatusCommand {
         _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
       }
       let status = HomeStatus(json: try session.ask(.status))
-      return try AgentCommand.printed(
-        arguments[AgentCommand.json] ? status.json.text : status.text(now: AgentCommand.wallClock())
+      return try TerminalOutput.printed(
+        arguments[AgentCommand.json]
+          ? status.json.text : status.text(now: SystemClock.moment().wall)
       )
     }
   }
@@ -66,9 +67,9 @@ enum AgentSyncCommand {
         .sync(milliseconds: patienceMilliseconds), milliseconds: Int32(patienceMilliseconds) + 5_000
       )
       let status = HomeStatus(json: answer)
-      _ = try AgentCommand.printed(
+      _ = try TerminalOutput.printed(
         arguments[AgentCommand.json]
-          ? status.json.text : status.line(now: AgentCommand.wallClock()))
+          ? status.json.text : status.line(now: SystemClock.moment().wall))
       return status.isInSync ? .success : .failure
     }
   }
@@ -122,7 +123,7 @@ enum AgentLeaveCommand {
     }
     if let identity { try tellRelay(identity, isForced: isForced) }
     try folder.removeData()
-    return try AgentCommand.printed("\(folder.path) belongs to no account any more")
+    return try TerminalOutput.printed("\(folder.path) belongs to no account any more")
   }
 
   private static func look(into folder: HomeFolder) throws(CommandFailure) -> (HomeIdentity?, Int) {

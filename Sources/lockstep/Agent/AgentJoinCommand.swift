@@ -64,7 +64,7 @@ enum AgentJoinCommand {
         "the relay made a device, but its home cannot be written: \(error)")
     }
     if arguments[AgentCommand.json] {
-      return try AgentCommand.printed(
+      return try TerminalOutput.printed(
         JSONValue.object([
           JSONMember("accountID", .string(credentials.account.text)),
           JSONMember("deviceID", .string(credentials.device.text)),
@@ -72,7 +72,7 @@ enum AgentJoinCommand {
           JSONMember("relay", .string(relay.url)),
         ]).text)
     }
-    return try AgentCommand.printed(
+    return try TerminalOutput.printed(
       "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)")
   }
 

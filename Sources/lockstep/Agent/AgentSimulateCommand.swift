@@ -37,7 +37,7 @@ enum AgentSimulateCommand {
     plan.seed = arguments[seed]
     let result = try run(plan, on: arguments[relay])
     let isJSON = arguments[AgentCommand.json]
-    _ = try AgentCommand.printed(isJSON ? result.json.text : result.text)
+    _ = try TerminalOutput.printed(isJSON ? result.json.text : result.text)
     return result.isGood ? .success : .failure
   }
 

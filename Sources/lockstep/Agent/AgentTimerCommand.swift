@@ -1,5 +1,6 @@
 import Apps
 import Changes
+import Loop
 
 /// `lockstep agent timer`: the pomodoro timer.
 enum AgentTimerCommand {
@@ -38,7 +39,7 @@ enum AgentTimerCommand {
         let screen = TimerFace(try session.ask(.timer(event)))
         let status =
           isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
-        return try AgentCommand.printed(
+        return try TerminalOutput.printed(
           arguments[AgentCommand.json]
             ? screen.json.text : "\(screen.line) · \(AgentCommand.syncNote(status))")
       }
@@ -67,10 +68,10 @@ enum AgentTimerCommand {
       let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
       let status = HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
       let screen = TimerFace(try session.ask(.screen))
-      return try AgentCommand.printed(
+      return try TerminalOutput.printed(
         arguments[AgentCommand.json]
           ? screen.json.text
-          : "\(screen.line) · \(status.line(now: AgentCommand.wallClock()))")
+          : "\(screen.line) · \(status.line(now: SystemClock.moment().wall))")
     }
   }
 }

@@ -37,7 +37,7 @@ enum AgentTimerWatchCommand {
         // A reader that has gone is noticed only by writing, so the wait is bounded.
         switch session.connection.next(milliseconds: 1_000) {
         case .line(let line):
-          if let screen = line["screen"] { _ = try AgentCommand.printed(screen.text) }
+          if let screen = line["screen"] { _ = try TerminalOutput.printed(screen.text) }
         case .timeout:
           if TerminalOutput.standard.hasNoReader { return .success }
         case .closed: break lines
@@ -118,7 +118,7 @@ struct TimerView {
   /// that is in sync is so all the time.
   private var sync: String {
     guard let status else { return "" }
-    return status.isInSync ? "in sync" : status.line(now: AgentCommand.wallClock())
+    return status.isInSync ? "in sync" : status.line(now: SystemClock.moment().wall)
   }
 
   /// The view over the one drawn before. A line that would go on in the next row is cut: rows are

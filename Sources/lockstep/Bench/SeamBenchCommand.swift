@@ -30,7 +30,7 @@ enum SeamBenchCommand {
     } catch {
       throw CommandFailure("\(error)")
     }
-    return try AgentCommand.printed(
+    return try TerminalOutput.printed(
       arguments[json] ? text(asJSON: figure) : text(of: figure))
   }
 

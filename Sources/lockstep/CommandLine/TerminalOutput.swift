@@ -20,6 +20,13 @@ package struct TerminalOutput: Sendable {
     }
   }
 
+  /// How a command ends that has said what it has to say: with a line feed behind `text`, where
+  /// none stands there yet.
+  static func printed(_ text: String) throws(CommandFailure) -> ExitCode {
+    try standard.write(text.hasSuffix("\n") ? text : text + "\n")
+    return .success
+  }
+
   /// For what has no better place to go: where standard error fails too, nobody can be told.
   package static func writeToStandardError(_ text: String) {
     _ = standardError.failure(writing: Array(text.utf8))
