@@ -11,7 +11,7 @@ enum Router {
     case refused(Refusal, methods: [String])
   }
 
-  private struct Entry: Sendable {
+  struct Entry: Sendable {
     var method: String
     /// `*` stands for any segment.
     var pattern: [String]
@@ -37,7 +37,7 @@ enum Router {
   private static let everywhere: [Opening.Door] = [.front, .admin, .control]
   private static let inside: [Opening.Door] = [.admin, .control]
 
-  private static let entries = [
+  static let entries = [
     Entry("GET", "v1/changes") { (target) throws(Refusal) in
       .signed(.changes(try fetchQuery(target)))
     },
