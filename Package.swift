@@ -43,9 +43,8 @@ let package = Package(
     room("Loop", ["Changes", "Link", "CLinux"]),
     // The middle, and what survives a crash.
     room("Relay", ["Changes", "Digest", "Link", "Storage"]),
-    room("Storage", ["Changes", "Digest"]),
+    room("Storage", ["Changes"]),
     room("StorageSQLite", ["Changes", "Digest", "Storage", "CSQLite"]),
-    room("StorageFiles", ["Changes", "Digest", "Storage"]),
     room("Digest", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
     room("Tools", ["Apps", "Changes", "Devices", "Link", "Storage"]),
@@ -53,7 +52,7 @@ let package = Package(
       name: "lockstep",
       dependencies: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite", "Tools", "CLinux",
+        "StorageSQLite", "Tools", "CLinux",
       ],
       swiftSettings: strict),
     // C libraries.
@@ -72,19 +71,17 @@ let package = Package(
     tests(
       "StorageSQLiteTests", ["StorageSQLite", "Storage", "StorageContract", "Changes", "CSQLite"]),
     tests(
-      "StorageFilesTests", ["StorageFiles", "Storage", "StorageContract", "Changes", "Digest"]),
-    tests(
       "ToolsTests",
       ["Tools", "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulator", "Storage"]),
     tests(
       "lockstepTests",
       [
         "lockstep", "Apps", "Changes", "Devices", "Link", "Loop", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite",
+        "StorageSQLite",
       ]),
     .target(
-      name: "StorageContract", dependencies: ["Storage", "Changes", "Digest"],
-      path: "Tests/StorageContract", swiftSettings: strict),
+      name: "StorageContract", dependencies: ["Storage", "Changes"], path: "Tests/StorageContract",
+      swiftSettings: strict),
     .target(
       name: "Simulator",
       dependencies: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage", "Tools"],

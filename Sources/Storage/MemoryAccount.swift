@@ -5,10 +5,14 @@ struct MemoryAccount {
   struct Member {
     var device: Device
     var tokenHash: [UInt8]
+    /// By id.
+    var subscriptions: [Subscription] = []
   }
 
   private(set) var head: AccountHead
   let label: String
+  let madeAt: Int64
+  var plan = Plan.everything
   /// In the order in which they joined.
   var members: [Member] = []
   /// In the order in which they were issued.
@@ -17,15 +21,30 @@ struct MemoryAccount {
   /// Every save in the order of tags. An entry whose tag is not its record's any more is stale.
   private var log: [(tag: ChangeTag, key: RecordKey)] = []
 
-  init(generation: UInt32, label: String) {
+  init(generation: UInt32, label: String, madeAt: Int64) {
     head = AccountHead(generation: generation, newest: 0)
     self.label = label
+    self.madeAt = madeAt
+  }
+
+  func summary(of id: AccountID) -> AccountSummary {
+    AccountSummary(
+      id: id, label: label, plan: plan, madeAt: madeAt, devices: members.count,
+      newestTag: head.newest, chunkBytes: 0)
   }
 
   func record(_ key: RecordKey) -> Record? { records[key] }
 
   func position(of device: DeviceID) -> Int? {
     members.firstIndex { $0.device.id == device }
+  }
+
+  /// Names of zones with a live record, in order, after the one named.
+  func zones(after name: Name?, limit: Int) -> ReadResult {
+    let live = Set(records.values.filter { !$0.isDeleted }.map(\.zone)).sorted()
+    let rest = live.filter { zone in name.map { $0 < zone } ?? true }
+    let count = max(1, min(limit, Limits.listedZones))
+    return .zones(Array(rest.prefix(count)), more: rest.count > count)
   }
 
   /// Takes records with the next tags, in order.

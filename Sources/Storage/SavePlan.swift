@@ -19,6 +19,8 @@ package struct SavePlan {
   package let verdicts: [Verdict]
   /// The account's newest tag once the plan is carried out.
   package let newest: ChangeTag
+  /// By how many the zone's live records become more.
+  package let liveChange: Int
 
   /// `standing` tells what the store holds under a mutation's name; it is asked once a mutation
   /// that is not refused already, in order.
@@ -29,6 +31,7 @@ package struct SavePlan {
     var verdicts: [Verdict] = []
     verdicts.reserveCapacity(commit.request.mutations.count)
     var tag = newest
+    var liveChange = 0
     for mutation in commit.request.mutations {
       if let refusal = mutation.refusal {
         verdicts.append(.refuse(refusal))
@@ -40,6 +43,8 @@ package struct SavePlan {
         continue
       }
       tag += 1
+      let wasLive = !(current?.isDeleted ?? true)
+      liveChange += (mutation.isDelete ? 0 : 1) - (wasLive ? 1 : 0)
       verdicts.append(
         .save(
           SavePlan.record(mutation, over: current, in: commit, tag: tag),
@@ -48,9 +53,11 @@ package struct SavePlan {
     if commit.request.atomic, tag - newest < verdicts.count {
       self.verdicts = verdicts.map(SavePlan.aborted)
       self.newest = newest
+      self.liveChange = 0
     } else {
       self.verdicts = verdicts
       self.newest = tag
+      self.liveChange = liveChange
     }
   }
 

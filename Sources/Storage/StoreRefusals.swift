@@ -10,6 +10,12 @@ package enum StoreRefusals {
   package static let unknownDevice = Refusal(
     .notFound, "The account has no such device; list its devices first.")
   package static let unknownRecord = Refusal(.notFound, "There is no record of this name.")
+  package static let unknownSubscription = Refusal(
+    .notFound, "The device has no subscription of this id.")
+  package static let tooManySubscriptions = Refusal(
+    .tooManySubscriptions,
+    "The device has \(Limits.subscriptionsPerDevice) subscriptions already; remove one, then try again."
+  )
   package static let badPairingCode = Refusal(
     .badPairingCode,
     "The pairing code is unknown, used or too old; ask a device of the account for a new one.")
@@ -24,13 +30,4 @@ package enum StoreRefusals {
     "The records that this batch meets are too large for one answer; fetch them, then save again.")
   package static let otherBatch = Refusal(
     .batchMismatch, "This batch id was used with other content; save under a new id.")
-  package static let unknownChunk = Refusal(
-    .notFound, "The account has no piece of this hash; upload it first.")
-  package static let hashMismatch = Refusal(
-    .hashMismatch, "The bytes that came have another SHA-256 than the path names; send them again.")
-  package static let chunkTooLarge = Refusal(
-    .bodyTooLarge, "A piece of a file may have at most \(Limits.chunkBytes) bytes; cut it smaller.")
-  package static let tooManyUploads = Refusal(
-    .overloaded, "Too many uploads are under way; try again in a moment.",
-    retryAfterMilliseconds: 1_000)
 }

@@ -1,17 +1,21 @@
 import Changes
 import Storage
 
-/// Writes accounts, devices and pairing codes. Each request is decided in full before its first
-/// write, so that one which is refused leaves no trace in the transaction that it shares.
+/// Writes accounts, their plans, devices and pairing codes. Each request is decided in full before
+/// its first write, so that one which is refused leaves no trace in the transaction that it shares.
 final class AccountWriter {
   private let account: SQLiteStatement
   private let insertAccount: SQLiteStatement
+  private let setPlan: SQLiteStatement
+  /// Of every table, what belongs to one account.
+  private let removals: [SQLiteStatement]
   private let token: SQLiteStatement
   private let member: SQLiteStatement
   private let memberCount: SQLiteStatement
   private let insertDevice: SQLiteStatement
   private let renameDevice: SQLiteStatement
   private let deleteDevice: SQLiteStatement
+  private let deleteSubscriptions: SQLiteStatement
   private let touchDevice: SQLiteStatement
   private let code: SQLiteStatement
   private let insertPairing: SQLiteStatement
@@ -20,9 +24,23 @@ final class AccountWriter {
   private let deleteOldest: SQLiteStatement
   private let deleteExpired: SQLiteStatement
 
+  private static let tables = [
+    "accounts", "lineage", "devices", "pairings", "subscriptions", "zones", "records", "batches",
+    "chunks",
+  ]
+
   init(_ connection: SQLiteConnection) throws(StorageError) {
     account = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
-    insertAccount = try connection.prepare("INSERT INTO accounts VALUES (?, ?, 0, ?, ?)")
+    insertAccount = try connection.prepare(
+      """
+      INSERT INTO accounts (account, generation, newest, label, made_at) VALUES (?, ?, 0, ?, ?)
+      """)
+    setPlan = try connection.prepare("UPDATE accounts SET plan = ?2 WHERE account = ?1")
+    var removals: [SQLiteStatement] = []
+    for table in AccountWriter.tables {
+      removals.append(try connection.prepare("DELETE FROM \(table) WHERE account = ?"))
+    }
+    self.removals = removals
     token = try connection.prepare("SELECT 1 FROM devices WHERE token_hash = ?")
     member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
     memberCount = try connection.prepare("SELECT count(*) FROM devices WHERE account = ?")
@@ -35,6 +53,8 @@ final class AccountWriter {
     renameDevice = try connection.prepare(
       "UPDATE devices SET device_name = ?3 WHERE account = ?1 AND device = ?2")
     deleteDevice = try connection.prepare("DELETE FROM devices WHERE account = ? AND device = ?")
+    deleteSubscriptions = try connection.prepare(
+      "DELETE FROM subscriptions WHERE account = ? AND device = ?")
     touchDevice = try connection.prepare(
       """
       UPDATE devices SET last_seen = ?3
@@ -73,6 +93,18 @@ final class AccountWriter {
     return .done
   }
 
+  func setPlan(_ plan: Plan, of id: AccountID) throws(StorageError) -> CommitResult {
+    guard try exists(id) else { return .refused(StoreRefusals.unknownAccount) }
+    try setPlan.bind(id.rawValue).bind(plan.storedText).run()
+    return .done
+  }
+
+  func remove(_ id: AccountID) throws(StorageError) -> CommitResult {
+    guard try exists(id) else { return .refused(StoreRefusals.unknownAccount) }
+    for removal in removals { try removal.bind(id.rawValue).run() }
+    return .done
+  }
+
   func issue(
     _ pairing: NewPairing, for id: AccountID, wall: Int64
   ) throws(StorageError) -> CommitResult {
@@ -106,10 +138,11 @@ final class AccountWriter {
     return .done
   }
 
-  /// The device's row goes, its token's hash with it.
+  /// The device's row goes, its token's hash with it, and what woke it.
   func revoke(_ device: DeviceID, of id: AccountID) throws(StorageError) -> CommitResult {
     guard try isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     try deleteDevice.bind(id.rawValue).bind(device.rawValue).run()
+    try deleteSubscriptions.bind(id.rawValue).bind(device.rawValue).run()
     return .done
   }
 

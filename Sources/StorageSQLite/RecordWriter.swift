@@ -6,16 +6,22 @@ import Storage
 /// disk, and with it the whole commit.
 final class RecordWriter {
   private let queries: ZoneQueries
+  private let rules: StoreRules
   private let head: SQLiteStatement
   private let remembered: SQLiteStatement
   private let standing: SQLiteStatement
   private let put: SQLiteStatement
+  private let count: SQLiteStatement
+  private let dropEmpty: SQLiteStatement
   private let advance: SQLiteStatement
   private let remember: SQLiteStatement
   private let forget: SQLiteStatement
 
-  init(_ connection: SQLiteConnection, queries: ZoneQueries) throws(StorageError) {
+  init(
+    _ connection: SQLiteConnection, queries: ZoneQueries, rules: StoreRules
+  ) throws(StorageError) {
     self.queries = queries
+    self.rules = rules
     head = try connection.prepare(
       """
       SELECT generation, newest FROM accounts
@@ -33,11 +39,19 @@ final class RecordWriter {
       """)
     put = try connection.prepare(
       """
-      INSERT INTO records (account, \(RecordRow.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO records (account, deleted_at, \(RecordRow.columns))
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (account, zone, name) DO UPDATE SET type = excluded.type,
         modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
-        fields = excluded.fields
+        fields = excluded.fields, deleted_at = excluded.deleted_at
       """)
+    count = try connection.prepare(
+      """
+      INSERT INTO zones (account, zone, live) VALUES (?, ?, ?)
+      ON CONFLICT (account, zone) DO UPDATE SET live = live + excluded.live
+      """)
+    dropEmpty = try connection.prepare(
+      "DELETE FROM zones WHERE account = ? AND zone = ? AND live = 0")
     advance = try connection.prepare("UPDATE accounts SET newest = ?2 WHERE account = ?1")
     remember = try connection.prepare(
       """
@@ -71,8 +85,10 @@ final class RecordWriter {
     let results = try plan.results(of: request, record: current)
     let changed = plan.records
     for record in changed {
-      try put.bind(commit.account.rawValue).bind(record).run(last: record.fields)
+      try put.bind(commit.account.rawValue).bind(record.isDeleted ? wall : nil).bind(record)
+        .run(last: record.fields)
     }
+    if plan.liveChange != 0 { try count(plan.liveChange, in: request.zone, of: commit.account) }
     if !changed.isEmpty { try advance.bind(commit.account.rawValue).bind(plan.newest).run() }
     try remember(
       RememberedBatch(plan, after: since.newest, digest: commit.digest), of: commit, wall: wall)
@@ -83,7 +99,15 @@ final class RecordWriter {
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.
   func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
-    try forget.bind(wall - Limits.historyMilliseconds).bind(Int64(count)).run()
+    try forget.bind(wall - rules.historyMilliseconds).bind(Int64(count)).run()
+  }
+
+  /// The zone has so many live records more.
+  private func count(
+    _ change: Int, in zone: Name, of account: AccountID
+  ) throws(StorageError) {
+    try count.bind(account.rawValue).bind(zone).bind(Int64(change)).run()
+    if change < 0 { try dropEmpty.bind(account.rawValue).bind(zone).run() }
   }
 
   /// Where the account stands; nil where the device is not, or no more, one of its own.

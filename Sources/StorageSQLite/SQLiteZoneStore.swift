@@ -15,20 +15,22 @@ package final class SQLiteZoneStore: ZoneStore {
   let connection: SQLiteConnection
   private let queries: ZoneQueries
   private let accounts: AccountWriter
+  private let subscriptions: SubscriptionWriter
   private let records: RecordWriter
 
   /// Opens the store in `directory`, or makes it there, readable by its owner alone.
   ///
   /// Throws `inUse` while another store, here or in another process, has the directory; `tooNew`,
   /// `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
-  package init(directory: String) throws(StorageError) {
+  package init(directory: String, rules: StoreRules = StoreRules()) throws(StorageError) {
     self.directory = directory
     lock = try DirectoryLock(directory: directory)
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
     queries = try ZoneQueries(connection)
     accounts = try AccountWriter(connection)
-    records = try RecordWriter(connection, queries: queries)
+    subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
+    records = try RecordWriter(connection, queries: queries, rules: rules)
   }
 
   deinit { close() }
@@ -86,8 +88,13 @@ package final class SQLiteZoneStore: ZoneStore {
     case .revokeDevice(let id, let device): try accounts.revoke(device, of: id)
     case .touchDevices(let sightings): try accounts.touch(sightings)
     case .save(let commit): try records.save(commit, wall: wall)
-    case .deleteZone, .putSubscription, .removeSubscription, .setPlan, .removeAccount, .addChunk,
-      .renewChunks, .collectChunks:
+    case .setPlan(let id, let plan): try accounts.setPlan(plan, of: id)
+    case .putSubscription(let id, let device, let subscription):
+      try subscriptions.put(subscription, for: device, of: id)
+    case .removeSubscription(let id, let device, let name):
+      try subscriptions.remove(name, for: device, of: id)
+    case .removeAccount(let id): try accounts.remove(id)
+    case .deleteZone, .addChunk, .renewChunks, .collectChunks:
       .refused(StoreRefusals.unknownAccount)
     }
   }

@@ -1,7 +1,7 @@
 extension Schema {
   /// The relay's tables. Each leads with the account, so that a distributed database could place
   /// them by it.
-  static let zones = Schema(applicationID: 0x4C53_7A6F, steps: [zonesVersion1])
+  static let zones = Schema(applicationID: 0x4C53_7A6F, steps: [zonesVersion1, zonesVersion2])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
   ///     devices    account · number · device · device_name · platform · app_version · token_hash ·
@@ -76,5 +76,76 @@ extension Schema {
       digest BLOB NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX batches_by_id ON batches (account, device, batch_high, batch_low);
+    """
+
+  ///     accounts        … · plan · forgotten (tag) · chunk_bytes
+  ///     lineage         account · generation · ended_at (tag)
+  ///     subscriptions   account · device · id · content
+  ///     zones           account · zone · live
+  ///     records         … · chunks · deleted_at
+  ///     chunks          account · hash · file · bytes · uses · lease_until · doubtful
+  ///     opening         number                                             one row, or none
+  ///
+  /// `plan` and `content` are the texts of `Plan.storedText` and `Subscription.storedText`.
+  /// `forgotten` is the greatest tag of a tombstone that was dropped. `live` counts a zone's
+  /// records that are no tombstones; a zone without any has no row. `chunks` of a record holds the
+  /// hashes of its pieces one behind the other, or is NULL, and `uses` counts the records that name
+  /// a piece. `deleted_at` is when the relay took the deletion, NULL in a live record.
+  /// `lineage`, `opening` and `doubtful` are for what an older copy of the store leaves behind.
+  private static let zonesVersion2 = """
+    ALTER TABLE accounts ADD COLUMN plan TEXT;
+    ALTER TABLE accounts ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE accounts ADD COLUMN chunk_bytes INTEGER NOT NULL DEFAULT 0;
+
+    CREATE TABLE lineage (
+      account INTEGER NOT NULL,
+      generation INTEGER NOT NULL,
+      ended_at INTEGER NOT NULL,
+      PRIMARY KEY (account, generation)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE subscriptions (
+      account INTEGER NOT NULL,
+      device INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      content TEXT NOT NULL,
+      PRIMARY KEY (account, device, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE zones (
+      account INTEGER NOT NULL,
+      zone TEXT NOT NULL,
+      live INTEGER NOT NULL,
+      PRIMARY KEY (account, zone)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO zones
+      SELECT account, zone, count(*) FROM records WHERE fields IS NOT NULL GROUP BY account, zone;
+
+    ALTER TABLE records ADD COLUMN chunks BLOB;
+    ALTER TABLE records ADD COLUMN deleted_at INTEGER;
+    -- Nobody wrote down when a record was deleted. It was no later than the last batch, and where
+    -- all batches are forgotten it was longer ago than anything is kept.
+    UPDATE records SET deleted_at = (SELECT coalesce(max(made_at), 0) FROM batches)
+      WHERE fields IS NULL;
+    CREATE INDEX records_by_deletion ON records (deleted_at, account, tag)
+      WHERE deleted_at IS NOT NULL;
+
+    CREATE TABLE chunks (
+      account INTEGER NOT NULL,
+      hash BLOB NOT NULL,
+      file INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      uses INTEGER NOT NULL,
+      lease_until INTEGER NOT NULL,
+      doubtful INTEGER NOT NULL,
+      PRIMARY KEY (account, hash)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX chunks_by_file ON chunks (account, file);
+    CREATE INDEX chunks_unused ON chunks (lease_until, account, hash) WHERE uses = 0;
+
+    CREATE TABLE opening (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      number INTEGER NOT NULL
+    ) STRICT;
     """
 }

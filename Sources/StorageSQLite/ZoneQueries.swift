@@ -3,11 +3,10 @@ import Storage
 
 /// What is asked of the relay's tables, on one connection: the writer's, or a reader's.
 final class ZoneQueries {
+  let accounts: AccountQueries
   private let connection: SQLiteConnection
-  private let principal: SQLiteStatement
-  private let accountCount: SQLiteStatement
   private let head: SQLiteStatement
-  private let devices: SQLiteStatement
+  private let zones: SQLiteStatement
   private let record: SQLiteStatement
   private let pages: (all: PageQueries, zone: PageQueries)
 
@@ -26,14 +25,10 @@ final class ZoneQueries {
 
   init(_ connection: SQLiteConnection) throws(StorageError) {
     self.connection = connection
-    principal = try connection.prepare("SELECT account, device FROM devices WHERE token_hash = ?")
-    accountCount = try connection.prepare("SELECT count(*) FROM accounts")
+    accounts = try AccountQueries(connection)
     head = try connection.prepare("SELECT generation, newest FROM accounts WHERE account = ?")
-    devices = try connection.prepare(
-      """
-      SELECT device, device_name, platform, app_version, last_seen FROM devices
-      WHERE account = ? ORDER BY number
-      """)
+    zones = try connection.prepare(
+      "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
     record = try connection.prepare(
       "SELECT \(RecordRow.columns) FROM records WHERE account = ? AND zone = ? AND name = ?")
     pages = (
@@ -43,24 +38,23 @@ final class ZoneQueries {
   }
 
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
-    switch request {
-    case .authenticate(let tokenHash):
-      try principal.bind(tokenHash).first { row in
-        .principal(
-          Principal(
-            account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1))))
-      } ?? .refused(StoreRefusals.unknownToken)
-    case .accountCount:
-      .count(Int(clamping: try accountCount.first { $0.integer(0) } ?? 0))
-    case .newestToken(let account):
-      try head(of: account).map { .token($0.token) } ?? .refused(StoreRefusals.unknownAccount)
-    case .record(let account, let key): try live(key, of: account)
-    case .devices(let account): try list(account)
-    case .zones, .chunk, .accounts, .account, .knownFiles:
-      .refused(StoreRefusals.unknownAccount)
-    case .changes(let account, let since, let zone, let limit):
-      try connection.read { () throws(StorageError) in
+    // What takes several statements sees one state of the database.
+    try connection.read { () throws(StorageError) in
+      switch request {
+      case .authenticate(let tokenHash): try accounts.principal(tokenHash)
+      case .accountCount: try accounts.count()
+      case .accounts(let after, let limit): try accounts.list(after: after, limit: limit)
+      case .account(let account): try accounts.summary(of: account)
+      case .devices(let account): try accounts.devices(of: account)
+      case .newestToken(let account):
+        try head(of: account).map { .token($0.token) } ?? .refused(StoreRefusals.unknownAccount)
+      case .zones(let account, let after, let limit):
+        try zones(of: account, after: after, limit: limit)
+      case .record(let account, let key): try live(key, of: account)
+      case .changes(let account, let since, let zone, let limit):
         try page(of: account, since: since, zone: zone, limit: limit)
+      case .chunk, .knownFiles:
+        .refused(StoreRefusals.unknownAccount)
       }
     }
   }
@@ -85,16 +79,14 @@ final class ZoneQueries {
     }
   }
 
-  private func list(_ account: AccountID) throws(StorageError) -> ReadResult {
+  private func zones(
+    of account: AccountID, after: Name?, limit: Int
+  ) throws(StorageError) -> ReadResult {
     guard try head(of: account) != nil else { return .refused(StoreRefusals.unknownAccount) }
-    return .devices(
-      try devices.bind(account.rawValue).all { row in
-        Device(
-          id: DeviceID(rawValue: row.bits(0)),
-          description: DeviceDescription(
-            deviceName: row.text(1), platform: row.text(2), appVersion: row.text(3)),
-          lastSeen: row.integer(4), connected: false)
-      })
+    let count = max(1, min(limit, Limits.listedZones))
+    let names = try zones.bind(account.rawValue).bind(after?.text ?? "").bind(Int64(count + 1))
+      .all { (row) throws(StorageError) in try row.name(0) }
+    return .zones(Array(names.prefix(count)), more: names.count > count)
   }
 
   private func page(

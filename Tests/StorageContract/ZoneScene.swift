@@ -95,6 +95,23 @@ package final class ZoneScene {
     return devices
   }
 
+  /// What a device is told when it signs in.
+  func principal(_ device: DeviceID, of id: AccountID? = nil) throws -> Principal {
+    let hash = Self.device(device, of: id ?? account).tokenHash
+    guard case .principal(let principal) = try store.read(.authenticate(tokenHash: hash)) else {
+      throw Unexpected(what: "the device is not signed in")
+    }
+    return principal
+  }
+
+  func zones() throws -> [String] {
+    let result = try store.read(.zones(account, after: nil, limit: 1_000))
+    guard case .zones(let names, more: false) = result else {
+      throw Unexpected(what: "\(result)")
+    }
+    return names.map(\.text)
+  }
+
   func current(_ name: String) throws -> Record? {
     let key = RecordKey(zone: zone, name: Name(trusted: name))
     guard case .record(let record) = try store.read(.record(account, key)) else { return nil }

@@ -17,5 +17,6 @@ package struct ZoneStory: Sendable, CustomTestStringConvertible {
 
   package static let all =
     AccountStories.all + PairingStories.all + SaveStories.all + BatchStories.all
-    + ChangeStories.all + SnapshotStories.all
+    + ChangeStories.all + SnapshotStories.all + OwnerStories.all + SubscriptionStories.all
+    + ZoneListStories.all
 }

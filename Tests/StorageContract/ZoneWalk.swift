@@ -76,6 +76,12 @@ package struct ZoneWalk {
     case 3...5: .redeemPairing(codeHash: hash(20), device: newDevice())
     case 6: .renameDevice(account(), device(), deviceName: "n\(number(9))")
     case 7: chance(4) ? .revokeDevice(account(), device()) : .touchDevices([])
+    case 10:
+      chance(4)
+        ? .setPlan(account(), plan()) : .putSubscription(account(), device(), subscription())
+    case 11: .putSubscription(account(), device(), subscription())
+    case 12: .removeSubscription(account(), device(), pick(ZoneWalk.names))
+    case 13: chance(12) ? .removeAccount(account()) : .touchDevices([])
     case 8...9:
       .touchDevices([
         DeviceSighting(account: account(), device: device(), lastSeen: wall - 500 + number(1_000)),
@@ -138,7 +144,10 @@ package struct ZoneWalk {
     case 1: .record(account(), RecordKey(zone: pick(ZoneWalk.zones), name: pick(ZoneWalk.names)))
     case 2: .newestToken(account())
     case 3: .devices(account())
-    case 4: .accountCount
+    case 4:
+      chance(2)
+        ? .accountCount : .accounts(after: chance(2) ? nil : account(), limit: Int(number(4)))
+    case 5: chance(2) ? .account(account()) : .zones(account(), after: nil, limit: Int(number(4)))
     default: changes()
     }
   }
@@ -177,6 +186,21 @@ package struct ZoneWalk {
 
   private mutating func pairing() -> NewPairing {
     NewPairing(codeHash: hash(20), expiresAt: wall + number(20_000))
+  }
+
+  private mutating func plan() -> Plan {
+    chance(3) ? .everything : Plan(zones: Array(ZoneWalk.zones.prefix(Int(number(3)))))
+  }
+
+  private mutating func subscription() -> Subscription {
+    let kind: Subscription.Kind =
+      chance(2)
+      ? .zone(pick(ZoneWalk.zones))
+      : .query(
+        Subscription.Query(
+          recordType: pick(ZoneWalk.types), zone: chance(2) ? nil : pick(ZoneWalk.zones),
+          conditions: [JSONMember("n", .number(JSONNumber(number(9))))], events: .update))
+    return Subscription(id: pick(ZoneWalk.names), kind: kind)
   }
 
   private mutating func hash(_ choices: Int64) -> [UInt8] {

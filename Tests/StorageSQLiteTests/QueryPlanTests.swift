@@ -11,7 +11,11 @@ struct QueryPlanTests {
     let connection = try SQLiteConnection(
       path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
     let queries = try ZoneQueries(connection)
-    let writers = (try AccountWriter(connection), try RecordWriter(connection, queries: queries))
+    let writers = (
+      try AccountWriter(connection),
+      try SubscriptionWriter(connection, queries: queries.accounts),
+      try RecordWriter(connection, queries: queries, rules: StoreRules())
+    )
     withExtendedLifetime(writers) {
       expectNoScans(
         connection,

@@ -46,6 +46,7 @@ struct SchemaTests {
       INSERT INTO accounts VALUES (1, 1, 2, 'Ada', 0);
       INSERT INTO devices VALUES (1, 1, 1, 'd', 'p', '1', zeroblob(32), 5);
       INSERT INTO records VALUES (1, 1, 'Z', 'r', 'T', 1, 1, 2, CAST('{}' AS BLOB));
+      INSERT INTO records VALUES (1, 2, 'Y', 'gone', 'T', 1, 1, 1, NULL);
       INSERT INTO batches VALUES
         (1, 1, 1, 1, 3, 0, 2, NULL,
          x'0707070707070707070707070707070707070707070707070707070707070707');
@@ -55,6 +56,9 @@ struct SchemaTests {
     let store = try SQLiteZoneStore(directory: directory.path)
     let account = AccountID(rawValue: 1)
     #expect(try TestRequests.names(account, in: store) == ["r"])
+    #expect(
+      try store.read(.zones(account, after: nil, limit: 9))
+        == .zones([Name(trusted: "Z")], more: false))
     #expect(
       try store.read(.authenticate(tokenHash: [UInt8](repeating: 0, count: 32)))
         == .principal(Principal(account: account, device: DeviceID(rawValue: 1))))

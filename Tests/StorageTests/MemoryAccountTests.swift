@@ -6,7 +6,7 @@ import Testing
 struct MemoryAccountTests {
   /// The log forgets stale entries, and pages are cut as before.
   @Test func aRecordSavedOverAndOverIsOneChange() throws {
-    var account = MemoryAccount(generation: 1, label: "")
+    var account = MemoryAccount(generation: 1, label: "", madeAt: 0)
     for tag in 1...1_000 { account.write([record(tag == 500 ? "other" : "same", Int64(tag))]) }
     let page = try account.page(since: nil, zone: nil, limit: 10)
     #expect(page.changes.map(\.tag) == [500, 1_000])

@@ -32,6 +32,20 @@ struct SavePlanTests {
     #expect(try plan([mutation(fields: [])], over: live).records.map(\.type.text) == ["New"])
   }
 
+  /// Every change over everything that may stand.
+  @Test func whatBecomesLiveAndWhatEndsIsCounted() throws {
+    let cases: [(fields: [UInt8]?, standing: Standing?, change: Int)] = [
+      ([], nil, 1), ([], tombstone, 1), ([], live, 0),
+      (nil, nil, 0), (nil, tombstone, 0), (nil, live, -1),
+    ]
+    for (fields, standing, change) in cases {
+      #expect(try plan([mutation(fields: fields)], over: standing).liveChange == change)
+      let failing = [mutation(fields: fields), mutation(fields: [], base: 1)]
+      #expect(try plan(failing, over: standing).liveChange == change)
+      #expect(try plan(failing, over: standing, atomic: true).liveChange == 0)
+    }
+  }
+
   @Test func tagsFollowOneAnotherPastWhatFails() throws {
     var refused = mutation(fields: [])
     refused.refusal = Refusal(.recordTooLarge, "")

@@ -11,6 +11,8 @@ struct StoreRefusalsTests {
       (StoreRefusals.unknownRecord, .notFound), (StoreRefusals.badPairingCode, .badPairingCode),
       (StoreRefusals.tooManyDevices, .tooManyDevices), (StoreRefusals.taken, .internalError),
       (StoreRefusals.otherBatch, .batchMismatch),
+      (StoreRefusals.unknownSubscription, .notFound),
+      (StoreRefusals.tooManySubscriptions, .tooManySubscriptions),
     ]
     for (refusal, code) in cases {
       #expect(refusal.code == code)

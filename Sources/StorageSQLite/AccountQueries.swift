@@ -1,0 +1,117 @@
+import Changes
+import Storage
+
+/// What is asked of accounts and devices, on one connection: the writer's, or a reader's.
+final class AccountQueries {
+  private let connection: SQLiteConnection
+  private let principal: SQLiteStatement
+  private let subscriptions: SQLiteStatement
+  private let total: SQLiteStatement
+  private let list: SQLiteStatement
+  private let exists: SQLiteStatement
+  private let devices: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    self.connection = connection
+    principal = try connection.prepare(
+      """
+      SELECT account, device, plan FROM devices JOIN accounts USING (account) WHERE token_hash = ?
+      """)
+    subscriptions = try connection.prepare(
+      "SELECT id, content FROM subscriptions WHERE account = ? AND device = ? ORDER BY id")
+    total = try connection.prepare("SELECT count(*) FROM accounts")
+    list = try connection.prepare(
+      """
+      SELECT account, label, plan, made_at,
+        (SELECT count(*) FROM devices WHERE devices.account = accounts.account),
+        newest, chunk_bytes
+      FROM accounts WHERE account >= ? AND account <= ? ORDER BY account LIMIT ?
+      """)
+    exists = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
+    devices = try connection.prepare(
+      """
+      SELECT device, device_name, platform, app_version, last_seen FROM devices
+      WHERE account = ? ORDER BY number
+      """)
+  }
+
+  func principal(_ tokenHash: [UInt8]) throws(StorageError) -> ReadResult {
+    let found = try principal.bind(tokenHash).first { (row) throws(StorageError) in
+      Principal(
+        account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
+        plan: try plan(row, 2))
+    }
+    guard var found else { return .refused(StoreRefusals.unknownToken) }
+    found.subscriptions = try subscriptions(of: found.device, of: found.account)
+    return .principal(found)
+  }
+
+  /// A device's subscriptions, by id.
+  func subscriptions(
+    of device: DeviceID, of account: AccountID
+  ) throws(StorageError) -> [Subscription] {
+    try subscriptions.bind(account.rawValue).bind(device.rawValue).all {
+      (row) throws(StorageError) in
+      guard let subscription = Subscription(id: try row.name(0), storedText: row.text(1)) else {
+        throw connection.damage("a subscription is not of the form that one has")
+      }
+      return subscription
+    }
+  }
+
+  func count() throws(StorageError) -> ReadResult {
+    .count(Int(clamping: try total.first { $0.integer(0) } ?? 0))
+  }
+
+  func list(after: AccountID?, limit: Int) throws(StorageError) -> ReadResult {
+    let count = max(1, min(limit, Limits.listedAccounts))
+    var summaries: [AccountSummary] = []
+    // Ids have no sign and the database's integers have one: the upper half stands before 0 there.
+    var first = after.map { $0.rawValue &+ 1 } ?? 0
+    if after != nil, first == 0 { return .accounts([], more: false) }
+    while summaries.count <= count {
+      let last: UInt64 = first >> 63 == 0 ? .max >> 1 : .max
+      list.bind(first).bind(last).bind(Int64(count + 1 - summaries.count))
+      summaries += try list.all { (row) throws(StorageError) in try summary(row) }
+      if last == .max { break }
+      first = last + 1
+    }
+    return .accounts(Array(summaries.prefix(count)), more: summaries.count > count)
+  }
+
+  func summary(of account: AccountID) throws(StorageError) -> ReadResult {
+    let found = try list.bind(account.rawValue).bind(account.rawValue).bind(1 as Int64).first {
+      (row) throws(StorageError) in try summary(row)
+    }
+    return found.map { .account($0) } ?? .refused(StoreRefusals.unknownAccount)
+  }
+
+  func devices(of account: AccountID) throws(StorageError) -> ReadResult {
+    guard try exists.bind(account.rawValue).first({ _ in true }) ?? false else {
+      return .refused(StoreRefusals.unknownAccount)
+    }
+    return .devices(
+      try devices.bind(account.rawValue).all { row in
+        Device(
+          id: DeviceID(rawValue: row.bits(0)),
+          description: DeviceDescription(
+            deviceName: row.text(1), platform: row.text(2), appVersion: row.text(3)),
+          lastSeen: row.integer(4), connected: false)
+      })
+  }
+
+  private func summary(_ row: SQLiteStatement) throws(StorageError) -> AccountSummary {
+    AccountSummary(
+      id: AccountID(rawValue: row.bits(0)), label: row.text(1), plan: try plan(row, 2),
+      madeAt: row.integer(3), devices: Int(clamping: row.integer(4)), newestTag: row.integer(5),
+      chunkBytes: row.integer(6))
+  }
+
+  private func plan(_ row: SQLiteStatement, _ column: Int32) throws(StorageError) -> Plan {
+    let text = row.isNull(column) ? nil : row.text(column)
+    guard let plan = Plan(storedText: text) else {
+      throw connection.damage("a plan is not of the form that one has")
+    }
+    return plan
+  }
+}
