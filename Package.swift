@@ -43,8 +43,9 @@ let package = Package(
     room("Loop", ["Changes", "Link", "CLinux"]),
     // The middle, and what survives a crash.
     room("Relay", ["Changes", "Digest", "Link", "Storage"]),
-    room("Storage", ["Changes"]),
+    room("Storage", ["Changes", "Digest"]),
     room("StorageSQLite", ["Changes", "Digest", "Storage", "CSQLite"]),
+    room("StorageFiles", ["Changes", "Digest", "Storage"]),
     room("Digest", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
     room("Tools", ["Apps", "Changes", "Devices", "Link", "Storage"]),
@@ -52,7 +53,7 @@ let package = Package(
       name: "lockstep",
       dependencies: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
-        "StorageSQLite", "Tools", "CLinux",
+        "StorageFiles", "StorageSQLite", "Tools", "CLinux",
       ],
       swiftSettings: strict),
     // C libraries.
@@ -71,17 +72,19 @@ let package = Package(
     tests(
       "StorageSQLiteTests", ["StorageSQLite", "Storage", "StorageContract", "Changes", "CSQLite"]),
     tests(
+      "StorageFilesTests", ["StorageFiles", "Storage", "StorageContract", "Changes", "Digest"]),
+    tests(
       "ToolsTests",
       ["Tools", "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulator", "Storage"]),
     tests(
       "lockstepTests",
       [
         "lockstep", "Apps", "Changes", "Devices", "Link", "Loop", "Relay", "Storage",
-        "StorageSQLite",
+        "StorageFiles", "StorageSQLite",
       ]),
     .target(
-      name: "StorageContract", dependencies: ["Storage", "Changes"], path: "Tests/StorageContract",
-      swiftSettings: strict),
+      name: "StorageContract", dependencies: ["Storage", "Changes", "Digest"],
+      path: "Tests/StorageContract", swiftSettings: strict),
     .target(
       name: "Simulator",
       dependencies: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage", "Tools"],

@@ -1,7 +1,40 @@
 private import COpenSSL
 
-/// SHA-256 (FIPS 180-4).
-package enum SHA256 {
+/// SHA-256 (FIPS 180-4): of bytes at once, or in steps where they come in pieces.
+///
+/// A hash in steps belongs to one owner: it is told bytes until `finish`, and nothing after that.
+package final class SHA256 {
+  private let context: OpaquePointer
+  private var isFinished = false
+
+  package init() {
+    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+      preconditionFailure("SHA-256 cannot begin")
+    }
+    self.context = context
+  }
+
+  deinit { EVP_MD_CTX_free(context) }
+
+  package func update(_ bytes: RawSpan) {
+    precondition(!isFinished, "bytes came after the hash was made")
+    let taken = bytes.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+    precondition(taken == 1, "SHA-256 failed")
+  }
+
+  package func update(_ bytes: [UInt8]) { update(bytes.span.bytes) }
+
+  /// The 32 bytes of the hash of all bytes so far, in order.
+  package func finish() -> [UInt8] {
+    precondition(!isFinished, "a hash is made once")
+    isFinished = true
+    return [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
+      let made = EVP_DigestFinal_ex(context, digest.baseAddress, nil)
+      precondition(made == 1, "SHA-256 failed")
+      count = 32
+    }
+  }
+
   /// The 32 bytes of the hash.
   package static func hash(_ bytes: [UInt8]) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { digest, count in

@@ -6,21 +6,24 @@ public import Changes
 /// A file is written piece by piece and is nothing until `finish` has found that it holds what it
 /// should; what a crash leaves unfinished is gone when the store is opened anew.
 public protocol ChunkStore: AnyObject {
-  /// Blocks for as long as the disk takes.
+  /// Blocks for as long as the disk takes. Throws where the disk fails; a file that was being
+  /// written is gone then.
   func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult
 }
 
 public enum ChunkRequest: Sendable, Hashable {
-  /// Adds bytes to the end of a file that is being written; the first ones begin it.
+  /// Adds bytes to the end of a file that is being written; the first ones, or none, begin it.
   case append(ChunkFile, [UInt8])
   /// The file is whole: it stands from here on, and durably, if its bytes have this hash.
   case finish(ChunkFile, expecting: ChunkHash)
-  /// At most `count` bytes from `offset` on; fewer at the file's end.
+  /// At most `count` bytes from `offset` on, of a whole file; fewer at its end.
   case read(ChunkFile, offset: Int, count: Int)
   /// The files are gone, whole ones and unfinished ones. One that is not there is passed over.
   case remove([ChunkFile])
   case removeAll(of: AccountID)
-  /// Whole files, in some fixed order, after the one named: for the sweep after a crash.
+  /// Files that stood whole when the store was opened, in their order, after the one named: for the
+  /// sweep after a crash, which must not meet what is being uploaded meanwhile. Those up to the one
+  /// named are not told again.
   case list(after: ChunkFile?, limit: Int)
 }
 
@@ -28,7 +31,8 @@ public enum ChunkResult: Sendable, Hashable {
   case done
   case bytes([UInt8])
   case files([ChunkFile])
-  /// `hashMismatch`, with which the unfinished file is gone; `notFound` for a file that is not
-  /// there; `bodyTooLarge` beyond `Limits.chunkBytes`.
+  /// `hashMismatch`, and `bodyTooLarge` beyond `Limits.chunkBytes`, with which the unfinished file
+  /// is gone; `notFound` for a file that is not there; `overloaded` where as many files are being
+  /// written as may be.
   case refused(Refusal)
 }

@@ -30,4 +30,13 @@ package enum StoreRefusals {
     "The records that this batch meets are too large for one answer; fetch them, then save again.")
   package static let otherBatch = Refusal(
     .batchMismatch, "This batch id was used with other content; save under a new id.")
+  package static let unknownChunk = Refusal(
+    .notFound, "The account has no piece of this hash; upload it first.")
+  package static let hashMismatch = Refusal(
+    .hashMismatch, "The bytes that came have another SHA-256 than the path names; send them again.")
+  package static let chunkTooLarge = Refusal(
+    .bodyTooLarge, "A piece of a file may have at most \(Limits.chunkBytes) bytes; cut it smaller.")
+  package static let tooManyUploads = Refusal(
+    .overloaded, "Too many uploads are under way; try again in a moment.",
+    retryAfterMilliseconds: 1_000)
 }

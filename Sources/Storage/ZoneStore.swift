@@ -63,13 +63,17 @@ public enum CommitRequest: Sendable, Hashable {
 
 /// Names the file of one piece in a `ChunkStore`: a random number, never used twice, so that the
 /// removal of an old file never meets a new one of the same bytes.
-public struct ChunkFile: Hashable, Sendable {
+public struct ChunkFile: Hashable, Comparable, Sendable {
   public var account: AccountID
   public var number: UInt64
 
   public init(account: AccountID, number: UInt64) {
     self.account = account
     self.number = number
+  }
+
+  public static func < (left: ChunkFile, right: ChunkFile) -> Bool {
+    (left.account, left.number) < (right.account, right.number)
   }
 }
 

@@ -12,22 +12,23 @@ enum ImportRule {
     "Digest": Allowance(rooms: ["COpenSSL"]),
     "Apps": Allowance(rooms: ["Changes", "Digest"], platform: ["FoundationEssentials"]),
     "Link": Allowance(rooms: ["Changes", "Digest", "CZlib"]),
-    "Storage": Allowance(rooms: ["Changes"]),
+    "Storage": Allowance(rooms: ["Changes", "Digest"]),
     "Devices": Allowance(rooms: ["Changes", "Digest", "Link", "Storage"]),
     "Relay": Allowance(rooms: ["Changes", "Digest", "Link", "Storage"]),
     "Loop": Allowance(
       rooms: ["Changes", "Link", "CLinux", "COpenSSL"], platform: ["Glibc", "Synchronization"]),
     "StorageSQLite": Allowance(
       rooms: ["Changes", "Digest", "Storage", "CSQLite"], platform: ["Glibc"]),
+    "StorageFiles": Allowance(rooms: ["Changes", "Digest", "Storage"], platform: ["Glibc"]),
     "Tools": Allowance(rooms: ["Apps", "Changes", "Devices", "Link", "Storage"]),
     "lockstep": Allowance(
       rooms: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
-        "StorageSQLite", "Tools", "CLinux",
+        "StorageFiles", "StorageSQLite", "Tools", "CLinux",
       ], platform: ["Glibc", "FoundationEssentials", "Synchronization"]),
     "Simulator": Allowance(
       rooms: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage", "Tools"]),
-    "StorageContract": Allowance(rooms: ["Changes", "Storage"], platform: ["Testing"]),
+    "StorageContract": Allowance(rooms: ["Changes", "Digest", "Storage"], platform: ["Testing"]),
   ]
 
   static func faults(in file: SourceFile) -> [Fault] {

@@ -1,0 +1,167 @@
+import Changes
+import Digest
+import Storage
+
+/// Pieces of files in a folder, for one thread of one process: whoever opens it holds the store
+/// that the folder belongs to.
+///
+///     chunks/incoming/<account>-<number>    being written; emptied at opening
+///     chunks/<account>/<number>             whole, under the account's and the file's number in
+///                                           sixteen hexadecimal digits each
+///
+/// A file comes to its account by a rename, once its bytes have been found to have their hash and
+/// are on the disk. So what stands there is whole, whenever the power fails.
+package final class FileChunkStore: ChunkStore {
+  /// A file that is being written.
+  private struct Upload {
+    var file: OpenFile
+    var hash = SHA256()
+    var count = 0
+  }
+
+  private let root: Folder
+  private let incoming: Folder
+  private let uploadLimit: Int
+  private var uploads: [ChunkFile: Upload] = [:]
+  /// What stood when the store was opened and has not been passed by a `list`, in order; nil until
+  /// it matters: before the first file comes to an account.
+  private var standing: [ChunkFile]?
+
+  /// Opens the store in `directory`, or makes it there, readable by its owner alone. The folder
+  /// above must be there. `uploads`: how many files may be open to be written.
+  package init(directory: String, uploads: Int = Limits.uploads) throws(StorageError) {
+    root = try Folder(at: directory)
+    incoming = try root.madeFolder("incoming")
+    uploadLimit = uploads
+    for name in try incoming.names() { try incoming.removeFile(name) }
+  }
+
+  package func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult {
+    switch request {
+    case .append(let file, let bytes): try append(bytes, to: file)
+    case .finish(let file, let hash): try finish(file, expecting: hash)
+    case .read(let file, let offset, let count): try read(file, offset: offset, count: count)
+    case .remove(let files): try remove(files)
+    case .removeAll(let account): try removeAll(of: account)
+    case .list(let file, let limit): try list(after: file, limit: limit)
+    }
+  }
+
+  // MARK: writing
+
+  private func append(_ bytes: [UInt8], to file: ChunkFile) throws(StorageError) -> ChunkResult {
+    if uploads[file] == nil {
+      guard uploads.count < uploadLimit else { return .refused(StoreRefusals.tooManyUploads) }
+      if let folder = try root.folder(file.account.text), folder.hasFile(file.name) {
+        return .refused(StoreRefusals.taken)
+      }
+      uploads[file] = Upload(file: try incoming.makeFile(file.incomingName))
+    }
+    guard bytes.count <= Limits.chunkBytes - (uploads[file]?.count ?? 0) else {
+      try drop(file)
+      return .refused(StoreRefusals.chunkTooLarge)
+    }
+    do throws(StorageError) {
+      try uploads[file]?.file.append(bytes)
+    } catch {
+      try drop(file)
+      throw error
+    }
+    uploads[file]?.hash.update(bytes)
+    uploads[file]?.count += bytes.count
+    return .done
+  }
+
+  private func finish(
+    _ file: ChunkFile, expecting hash: ChunkHash
+  ) throws(StorageError) -> ChunkResult {
+    guard let upload = uploads[file] else { return .refused(StoreRefusals.unknownChunk) }
+    guard upload.hash.finish() == hash.bytes else {
+      try drop(file)
+      return .refused(StoreRefusals.hashMismatch)
+    }
+    do throws(StorageError) {
+      _ = try standingFiles()
+      try upload.file.sync()
+      let folder = try root.madeFolder(file.account.text)
+      try incoming.move(file.incomingName, to: folder, as: file.name)
+      try folder.sync()
+    } catch {
+      try remove([file])
+      throw error
+    }
+    uploads[file] = nil
+    return .done
+  }
+
+  /// The unfinished file is gone.
+  private func drop(_ file: ChunkFile) throws(StorageError) {
+    guard uploads.removeValue(forKey: file) != nil else { return }
+    try incoming.removeFile(file.incomingName)
+  }
+
+  // MARK: reading
+
+  private func read(
+    _ file: ChunkFile, offset: Int, count: Int
+  ) throws(StorageError) -> ChunkResult {
+    guard let found = try root.folder(file.account.text)?.file(file.name) else {
+      return .refused(StoreRefusals.unknownChunk)
+    }
+    return .bytes(try found.read(at: offset, count: count))
+  }
+
+  // MARK: removing
+
+  @discardableResult
+  private func remove(_ files: [ChunkFile]) throws(StorageError) -> ChunkResult {
+    for file in files {
+      try drop(file)
+      try root.folder(file.account.text)?.removeFile(file.name)
+    }
+    return .done
+  }
+
+  private func removeAll(of account: AccountID) throws(StorageError) -> ChunkResult {
+    for file in uploads.keys.sorted() where file.account == account { try drop(file) }
+    guard let folder = try root.folder(account.text) else { return .done }
+    for name in try folder.names() { try folder.removeFile(name) }
+    try root.removeFolder(account.text)
+    try root.sync()
+    return .done
+  }
+
+  // MARK: listing
+
+  private func list(after file: ChunkFile?, limit: Int) throws(StorageError) -> ChunkResult {
+    var rest = try standingFiles()
+    if let file { rest.removeFirst(rest.prefix { $0 <= file }.count) }
+    standing = rest
+    return .files(Array(rest.prefix(limit)))
+  }
+
+  /// What is in no account's folder, or not named as this store names files, is passed over: it is
+  /// not the store's to remove.
+  private func standingFiles() throws(StorageError) -> [ChunkFile] {
+    if let standing { return standing }
+    var files: [ChunkFile] = []
+    for name in try root.names() {
+      guard let account = AccountID(text: name), account.text == name,
+        let folder = try root.folder(name)
+      else { continue }
+      for name in try folder.names() {
+        guard let number = HexText.parse(name) else { continue }
+        files.append(ChunkFile(account: account, number: number))
+      }
+    }
+    files.sort()
+    standing = files
+    return files
+  }
+}
+
+extension ChunkFile {
+  /// In its account's folder.
+  fileprivate var name: String { HexText.text(number) }
+  fileprivate var incomingName: String { account.text + "-" + name }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Storage
+import Testing
+
+@testable import StorageFiles
+
+struct FolderTests {
+  @Test func whatIsInItIsMadeMovedAndRemoved() throws {
+    let directory = try TemporaryDirectory()
+    let folder = try Folder(at: directory.path("f"))
+    #expect(try folder.names() == [])
+    #expect(try folder.folder("a") === nil)
+    let (first, second) = (try folder.madeFolder("a"), try folder.madeFolder("b"))
+    #expect(try folder.madeFolder("a").path == directory.path("f/a"))
+    try first.makeFile("x").append([1, 2])
+    #expect(throws: StorageError.self) { try first.makeFile("x") }
+    #expect(first.hasFile("x"))
+    try first.move("x", to: second, as: "y")
+    #expect(!first.hasFile("x"))
+    #expect(try second.file("y")?.read(at: 0, count: 9) == [1, 2])
+    #expect(try second.file("x") === nil)
+    #expect(try second.names() == ["y"])
+    #expect(throws: StorageError.self) { try folder.removeFolder("b") }
+    for _ in 0..<2 {
+      try second.removeFile("y")
+      try folder.removeFolder("b")
+    }
+    #expect(try folder.names() == ["a"])
+  }
+
+  /// Whoever replaces the path of an open folder changes nothing in it.
+  @Test func itStaysTheFolderThatWasOpened() throws {
+    let directory = try TemporaryDirectory()
+    let folder = try Folder(at: directory.path("f"))
+    let aside = directory.path("aside")
+    try FileManager.default.moveItem(atPath: directory.path("f"), toPath: aside)
+    _ = try folder.makeFile("x")
+    #expect(try directory.contents() == ["aside", "aside/x"])
+  }
+}
