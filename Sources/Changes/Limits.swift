@@ -47,6 +47,11 @@ public enum Limits {
   public static let subscriptionsPerDevice = 64
   /// Members of a query subscription's `where`.
   public static let subscriptionConditions = 16
+  /// One subscription as JSON: the relay holds all of a connected device's in memory.
+  public static let subscriptionBytes = 4 << 10
+  /// A member of a record that is longer, in bytes of JSON, is not compared with what `where` asks
+  /// for: that fits into `subscriptionBytes`, and is no longer in any sensible spelling.
+  public static let comparedValueBytes = 32 << 10
   /// Zones that one answer lists; accounts likewise.
   public static let listedZones = 1_000
   public static let listedAccounts = 1_000

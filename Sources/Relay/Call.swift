@@ -32,6 +32,16 @@ enum SignedCall: Hashable, Sendable {
   case changes(FetchQuery)
 }
 
+extension SignedCall {
+  /// Whether it is of use only where the account's plan has a zone. Devices may always be managed.
+  var needsPlan: Bool {
+    switch self {
+    case .issuePairing, .listDevices, .renameDevice, .revokeDevice: false
+    case .save, .record, .changes: true
+    }
+  }
+}
+
 enum HealthCall: Hashable, Sendable {
   case live
   case ready

@@ -7,8 +7,8 @@ enum Errand: Sendable {
   /// The request that an HTTP connection is being answered.
   case call(ConnectionID, CallContinuation)
   /// Who is it that presents a token of this hash?
-  /// `revocations`: how many had been heard of when it was asked.
-  case signIn(ConnectionID, tokenHash: [UInt8], revocations: Int)
+  /// `standings`: how many changes of standing had been heard of when it was asked.
+  case signIn(ConnectionID, tokenHash: [UInt8], standings: Int)
   case welcome(ConnectionID)
   /// What a socket missed after its cursor.
   case catchUp(ConnectionID, since: ChangeToken)

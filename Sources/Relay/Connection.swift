@@ -97,6 +97,10 @@ struct LongPoll: Sendable {
   var token: ChangeToken?
   /// The newest token heard of while the store was being read.
   var heard: ChangeToken?
+  /// A commit that wakes the device was heard of: whatever is read next is the answer.
+  var isWoken = false
+  /// The newest token of what did not wake the device.
+  var passed: ChangeToken?
 }
 
 /// A connection's talk after the upgrade to WebSocket.

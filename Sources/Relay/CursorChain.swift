@@ -58,6 +58,8 @@ struct CursorChain: Sendable {
   private var isHinted = false
   /// Newer tokens than the last hint's were not told because the connection was clogged.
   private var owesHint = false
+  /// The newest token of what did not wake the device.
+  private var passed: ChangeToken?
   private var waiting: [Saved] = []
 
   /// Answers to saves that have not found their place yet.
@@ -112,16 +114,41 @@ struct CursorChain: Sendable {
       self.cursor = token
       return .push
     case .unwelcomed, .catchingUp, .fetching: return .nothing
-    case .unset, .behind:
-      if isOwn { return .nothing }
-      // Each commit is told as long as the connection takes bytes, for a device may act on a hint
-      // where this chain does not see it. While it takes none, one hint stands for all.
-      if isHinted && isClogged {
-        owesHint = true
-        return .nothing
-      }
-      isHinted = true
-      return .hint
+    case .unset, .behind: return isOwn ? .nothing : hint(isClogged: isClogged)
+    }
+  }
+
+  /// Each commit is told as long as the connection takes bytes, for a device may act on a hint
+  /// where this chain does not see it. While it takes none, one hint stands for all.
+  private mutating func hint(isClogged: Bool) -> Push {
+    if isHinted && isClogged {
+      owesHint = true
+      return .nothing
+    }
+    isHinted = true
+    return .hint
+  }
+
+  /// A commit up to `token` did not wake the device. The cursor stays, so that the next one that
+  /// does, or the device's own save, does not follow it, and all since then is read.
+  mutating func passedOver(_ token: ChangeToken, isOwn: Bool) {
+    // An own save is answered, whatever the device waits for.
+    if !isOwn { passed = token }
+  }
+
+  /// Something else wakes the device from here on: what was passed over is told.
+  mutating func ruleChanged(isClogged: Bool) -> Push {
+    guard let token = passed else { return .nothing }
+    passed = nil
+    let known = [newest, cursor].compactMap { $0 }
+    if known.contains(where: { CursorChain.covers($0, token) }) { return .nothing }
+    newest = token
+    switch state {
+    case .live:
+      state = .catchingUp
+      return .read
+    case .unwelcomed, .catchingUp, .fetching: return .nothing
+    case .unset, .behind: return hint(isClogged: isClogged)
     }
   }
 

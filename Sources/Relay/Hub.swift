@@ -13,6 +13,13 @@ struct Hub: Sendable {
     var sockets: [Slot] = []
     /// Those that hold a long-poll, being read or parked.
     var polls: [Slot] = []
+    /// Of the devices among them that not everything wakes; one a device.
+    var rules: [DeviceRule] = []
+  }
+
+  struct DeviceRule: Sendable {
+    var device: DeviceID
+    var rule: WakeRule
   }
 
   private var places: [AccountID: Int] = [:]
@@ -59,6 +66,24 @@ struct Hub: Sendable {
   mutating func endPoll(_ slot: Slot, _ account: AccountID) {
     guard let place = places[account] else { return }
     pollCount -= watchers[place].polls.removeFirst(slot) ? 1 : 0
+  }
+
+  /// What wakes the device from here on; nil: everything.
+  mutating func setRule(_ rule: WakeRule?, of device: DeviceID, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    let index = watchers[place].rules.firstIndex { $0.device == device }
+    switch (index, rule) {
+    case (let index?, let rule?): watchers[place].rules[index].rule = rule
+    case (let index?, nil): watchers[place].rules.remove(at: index)
+    case (nil, let rule?): watchers[place].rules.append(DeviceRule(device: device, rule: rule))
+    case (nil, nil): break
+    }
+  }
+
+  /// nil: everything wakes the device.
+  func rule(of device: DeviceID, _ account: AccountID) -> WakeRule? {
+    guard let place = places[account] else { return nil }
+    return watchers[place].rules.first { $0.device == device }?.rule
   }
 
   private mutating func newPlace(_ account: AccountID) -> Int {

@@ -24,6 +24,10 @@ enum LimitsInForce {
       ("pairingMilliseconds", Limits.pairingMilliseconds),
       ("pairingCodesPerAccount", Int64(Limits.pairingCodesPerAccount)),
       ("devicesPerAccount", Int64(Limits.devicesPerAccount)),
+      ("subscriptionsPerDevice", Int64(Limits.subscriptionsPerDevice)),
+      ("subscriptionConditions", Int64(Limits.subscriptionConditions)),
+      ("subscriptionBytes", Int64(Limits.subscriptionBytes)),
+      ("listedZones", Int64(Limits.listedZones)),
       ("historyMilliseconds", Limits.historyMilliseconds),
     ]
     return JSONValue.object(

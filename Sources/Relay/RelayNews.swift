@@ -6,8 +6,14 @@ import Link
 public enum RelayNews: Sendable {
   /// A commit moved an account on. Comes from `StoreWork`, to the node that asked as well.
   case changed(AccountChange)
-  /// A device's token died: its connections close. From `StoreWork` likewise.
+  /// A device's token died: its connections close. From `StoreWork` likewise, as the next three.
   case revoked(AccountID, DeviceID, by: CommitOrigin)
+  /// What the account may save from here on.
+  case planChanged(AccountID, Plan)
+  /// All of the device's subscriptions as they stand now.
+  case subscribed(AccountID, DeviceID, [Subscription])
+  /// The account is gone, and the tokens of all its devices with it.
+  case accountRemoved(AccountID)
   /// The first connection of a device on a node came, or its last one went.
   case presence(node: Int, AccountID, DeviceID, isConnected: Bool)
   /// Someone at this address tries a pairing code: it counts as wrong until it proves right.
@@ -27,24 +33,47 @@ public struct AccountChange: Sendable {
   /// The account's newest token before and after.
   public let since: ChangeToken
   public let token: ChangeToken
-  let changes: EncodedChanges
+  /// What was saved or deleted; nil where it is too much to be told but by a hint.
+  let told: Told?
   /// The push as a WebSocket frame; nil where it is over `Limits.pushBytes`.
   let frame: [UInt8]?
 
+  struct Told: Sendable {
+    /// The records as they now stand, and what happened to each, by its place.
+    let records: [Record]
+    let events: [ChangeEvents]
+    let changes: EncodedChanges
+  }
+
   init(
     account: AccountID, zone: Name, origin: CommitOrigin, since: ChangeToken, token: ChangeToken,
-    records: [Record]
+    records: [Record], events: [ChangeEvents]
+  ) {
+    precondition(records.count == events.count, "a store did not say what happened to a record")
+    self.account = account
+    self.zone = zone
+    self.origin = origin
+    self.since = since
+    self.token = token
+    let changes = EncodedChanges(records)
+    told = Told(records: records, events: events, changes: changes)
+    let fits = changes.bytes <= Limits.pushBytes
+    frame =
+      fits
+      ? WebSocketFrame.text(changes.message(id: nil, since: since, token: token, more: false))
+      : nil
+  }
+
+  /// The deletion of more records of a zone than are told.
+  init(
+    account: AccountID, zone: Name, origin: CommitOrigin, since: ChangeToken, token: ChangeToken
   ) {
     self.account = account
     self.zone = zone
     self.origin = origin
     self.since = since
     self.token = token
-    changes = EncodedChanges(records)
-    let fits = changes.bytes <= Limits.pushBytes
-    frame =
-      fits
-      ? WebSocketFrame.text(changes.message(id: nil, since: since, token: token, more: false))
-      : nil
+    told = nil
+    frame = nil
   }
 }

@@ -3,11 +3,11 @@ import Link
 
 /// How answers leave, and what becomes of the connection then.
 extension RelayNode {
-  /// Answers the request that is being read or answered.
-  mutating func answer(_ slot: Hub.Slot, _ answer: Answer) {
+  /// Answers the request that is being read or answered. `isLast`: and nothing behind it.
+  mutating func answer(_ slot: Hub.Slot, _ answer: Answer, isLast: Bool = false) {
     guard let exchange = connections[slot].http.exchange else { return }
     if let code = answer.refused { count(code) }
-    let closes = closesAfter(exchange)
+    let closes = isLast || closesAfter(exchange)
     send(
       slot,
       response(

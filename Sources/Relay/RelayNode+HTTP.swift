@@ -113,12 +113,13 @@ extension RelayNode {
     }
     let hash = DeviceToken.hash(token)
     if let session = connections[slot].session, ConstantTime.equal(session.tokenHash, hash) {
+      checkPlan(slot)
       return
     }
     connections[slot].http.exchange?.isSigningIn = true
     if !ask(
       .read(.authenticate(tokenHash: hash)),
-      for: .signIn(connections[slot].id, tokenHash: hash, revocations: revocations))
+      for: .signIn(connections[slot].id, tokenHash: hash, standings: standings.count))
     {
       connections[slot].http.exchange?.isSigningIn = false
       connections[slot].http.exchange?.verdict = Answer(CommitQueue.overloaded)

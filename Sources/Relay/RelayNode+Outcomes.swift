@@ -52,8 +52,8 @@ extension RelayNode {
   private mutating func hasRead(_ errand: Errand, _ result: Result<ReadResult, Refusal>) {
     switch errand {
     case .call(let id, let continuation): callHasRead(id, continuation, result)
-    case .signIn(let id, let tokenHash, let revocations):
-      signInAnswered(id, tokenHash: tokenHash, revocations: revocations, result)
+    case .signIn(let id, let tokenHash, let standings):
+      signInAnswered(id, tokenHash: tokenHash, standings: standings, result)
     case .welcome(let id): welcomed(id, result)
     case .catchUp(let id, let since): caughtUp(id, since: since, result)
     case .socketFetch(let id, let request, let ofWholeAccount):

@@ -8,11 +8,17 @@ extension RelayNode {
   mutating func heard(_ news: RelayNews) {
     switch news {
     case .changed(let change):
-      status.recordsSaved += change.origin.node == configuration.node ? change.changes.count : 0
+      if change.origin.node == configuration.node {
+        status.recordsSaved += change.told?.records.count ?? 0
+      }
       guard let watchers = hub.watchers(of: change.account) else { return }
-      if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change) }
-      if !watchers.polls.isEmpty { tellPolls(watchers.polls, change) }
+      let sleepers = change.sleepers(watchers.rules)
+      if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, sleepers) }
+      if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, sleepers) }
     case .revoked(let account, let device, let origin): revoked(account, device, by: origin)
+    case .planChanged(let account, let plan): planChanged(account, plan)
+    case .subscribed(let account, let device, let all): subscribed(account, device, all)
+    case .accountRemoved(let account): accountRemoved(account)
     case .presence(let node, let account, let device, let isConnected):
       presence.heard(
         of: Presence.Key(account: account, device: device), isConnected: isConnected, on: node)
@@ -26,7 +32,9 @@ extension RelayNode {
 
   // MARK: sockets
 
-  private mutating func tellSockets(_ sockets: [Hub.Slot], _ change: AccountChange) {
+  private mutating func tellSockets(
+    _ sockets: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
+  ) {
     let own = change.origin.node == configuration.node ? change.origin.connection : nil
     let frame = change.frame ?? []
     let limit = configuration.sendQueueBytes
@@ -35,6 +43,11 @@ extension RelayNode {
     var hinted: [ConnectionID] = []
     var behind: [Hub.Slot] = []
     for slot in sockets {
+      if !sleepers.isEmpty && isAsleep(slot, sleepers) {
+        let isOwn = own == connections[slot].id
+        connections[slot].socket?.chain.passedOver(change.token, isOwn: isOwn)
+        continue
+      }
       // One access: this is what every delivery costs.
       let (id, push) = connections[slot].hear(
         change, own: own, frameBytes: frame.count, limit: limit, at: moment.instant)
@@ -50,6 +63,10 @@ extension RelayNode {
     if !pushed.isEmpty { actions.append(.multicast(frame, pushed)) }
     if !hinted.isEmpty { sendHints(to: hinted, change.token) }
     for slot in behind { readPage(slot) }
+  }
+
+  private func isAsleep(_ slot: Hub.Slot, _ sleepers: Set<DeviceID>) -> Bool {
+    connections[slot].session.map { sleepers.contains($0.device) } ?? false
   }
 
   private mutating func sendHints(to ids: [ConnectionID], _ token: ChangeToken) {
@@ -76,36 +93,64 @@ extension RelayNode {
 
   /// The store was read for a poll: it is answered, or waits.
   mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ChangePage) {
-    guard let poll = connections[slot].http.exchange?.poll, page.changes.isEmpty, !page.more,
-      moment.instant < poll.endsAt, stage == .running
+    guard let poll = connections[slot].http.exchange?.poll, !page.more,
+      page.changes.isEmpty || !(poll.isWoken || isWoken(slot, by: page.changes))
     else {
       answer(slot, Answer(status: 200, json: page.encodedBody()))
       return
     }
+    if let session = connections[slot].session, session.plan.hasNoZone {
+      answer(slot, Answer(Session.needsPlan))
+      return
+    }
     connections[slot].http.exchange?.poll?.token = page.token
+    connections[slot].http.exchange?.poll?.isWoken = false
+    if !page.changes.isEmpty { connections[slot].http.exchange?.poll?.passed = page.token }
+    guard moment.instant < poll.endsAt, stage == .running else {
+      answerEmpty(slot)
+      return
+    }
     if let heard = poll.heard, !CursorChain.covers(page.token, heard) {
+      connections[slot].http.exchange?.poll?.isWoken = poll.isWoken
       readAgain(slot)
       return
     }
     connections[slot].http.exchange?.stage = .parked
   }
 
-  private mutating func tellPolls(_ polls: [Hub.Slot], _ change: AccountChange) {
+  /// Whether what was read contains something that wakes the device.
+  private func isWoken(_ slot: Hub.Slot, by records: [Record]) -> Bool {
+    guard let session = connections[slot].session,
+      let rule = hub.rule(of: session.device, session.account)
+    else { return true }
+    return WakeIndex(standing: records, for: rule).wakes(rule)
+  }
+
+  private mutating func tellPolls(
+    _ polls: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
+  ) {
     var answered: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
     for slot in polls {
       guard let exchange = connections[slot].http.exchange, let poll = exchange.poll,
-        poll.query.zone.map({ $0 == change.zone }) ?? true
+        poll.query.zone.map({ $0 == change.zone }) ?? true,
+        !isKnown(change.token, to: poll)
       else { continue }
+      if isAsleep(slot, sleepers) {
+        connections[slot].http.exchange?.poll?.passed = change.token
+        continue
+      }
       switch exchange.stage {
       case .parked:
-        if poll.token.map({ CursorChain.covers($0, change.token) }) ?? false { continue }
         if isSharedAnswer(change, exchange, poll) {
           answered.append(slot)
         } else {
+          connections[slot].http.exchange?.poll?.isWoken = true
           behind.append(slot)
         }
-      case .asking: connections[slot].http.exchange?.poll?.heard = change.token
+      case .asking:
+        connections[slot].http.exchange?.poll?.heard = change.token
+        connections[slot].http.exchange?.poll?.isWoken = true
       case .reading, .whole: break
       }
     }
@@ -114,17 +159,39 @@ extension RelayNode {
     for slot in behind + answered { read(slot) }
   }
 
+  /// Whether the client, or what was read for it, is past the token.
+  private func isKnown(_ token: ChangeToken, to poll: LongPoll) -> Bool {
+    let reached = [poll.query.since, poll.token].compactMap { $0 }
+    return reached.contains { CursorChain.covers($0, token) }
+  }
+
+  /// The device's subscriptions are others now: what they passed over is looked at again.
+  mutating func ruleChanged(ofPoll slot: Hub.Slot) {
+    guard let exchange = connections[slot].http.exchange, let passed = exchange.poll?.passed else {
+      return
+    }
+    switch exchange.stage {
+    case .parked:
+      readAgain(slot)
+      read(slot)
+    case .asking: connections[slot].http.exchange?.poll?.heard = passed
+    case .reading, .whole: break
+    }
+  }
+
   /// Whether the commit alone is the whole answer, in the bytes that others get too.
   private func isSharedAnswer(
     _ change: AccountChange, _ exchange: HTTPExchange, _ poll: LongPoll
   ) -> Bool {
-    poll.query.zone == nil && poll.query.since == change.since && poll.token == change.since
-      && change.changes.count <= poll.query.limit && exchange.head.minorVersion == 1
+    guard let told = change.told else { return false }
+    return poll.query.zone == nil && poll.query.since == change.since && poll.token == change.since
+      && told.records.count <= poll.query.limit && exchange.head.minorVersion == 1
       && exchange.head.method == "GET" && !closesAfter(exchange)
   }
 
   private mutating func answerTogether(_ slots: [Hub.Slot], _ change: AccountChange) {
-    let body = change.changes.body(since: change.since, token: change.token, more: false)
+    guard let told = change.told else { return }
+    let body = told.changes.body(since: change.since, token: change.token, more: false)
     let bytes = response(Answer(status: 200, json: body), head: nil, door: .front, closes: false)
     status.pushes += slots.count
     actions.append(.multicast(bytes, slots.map { connections[$0].id }))
@@ -150,7 +217,8 @@ extension RelayNode {
   /// A poll with nothing to tell ends: its time is up, or the relay stops.
   mutating func answerEmpty(_ slot: Hub.Slot) {
     guard let poll = connections[slot].http.exchange?.poll,
-      let token = poll.token ?? poll.query.since
+      // What did not wake the device it has not been told.
+      let token = poll.passed == nil ? poll.token ?? poll.query.since : poll.query.since
     else { return }
     let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
     answer(slot, Answer(status: 200, json: page.encodedBody()))

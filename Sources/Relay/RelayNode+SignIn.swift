@@ -6,17 +6,17 @@ import Storage
 extension RelayNode {
   /// The store knows whose token it is, or that it is nobody's.
   mutating func signInAnswered(
-    _ id: ConnectionID, tokenHash: [UInt8], revocations before: Int,
+    _ id: ConnectionID, tokenHash: [UInt8], standings before: Int,
     _ result: Result<ReadResult, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
     switch result {
     case .success(.principal(let principal)):
-      // A revocation may have overtaken this answer; an answer asked for now knows of it.
-      guard before == revocations else {
+      // News may have overtaken this answer; an answer asked for now knows of them.
+      if standings.hasChanged(principal.account, since: before) {
         let isAsked = ask(
           .read(.authenticate(tokenHash: tokenHash)),
-          for: .signIn(id, tokenHash: tokenHash, revocations: revocations))
+          for: .signIn(id, tokenHash: tokenHash, standings: standings.count))
         if isAsked { return }
         signInRefused(slot, CommitQueue.overloaded)
         break
@@ -24,7 +24,9 @@ extension RelayNode {
       signIn(
         slot,
         Session(
-          account: principal.account, device: principal.device, tokenHash: tokenHash))
+          account: principal.account, device: principal.device, tokenHash: tokenHash,
+          plan: principal.plan),
+        WakeRule(principal.subscriptions))
     case .success:
       signInRefused(slot, CallContinuation.mismatch)
     case .failure(let refusal):
@@ -33,10 +35,11 @@ extension RelayNode {
     read(slot)
   }
 
-  private mutating func signIn(_ slot: Hub.Slot, _ session: Session) {
+  private mutating func signIn(_ slot: Hub.Slot, _ session: Session, _ rule: WakeRule?) {
     signOut(slot)
     connections[slot].identity = .session(session)
     hub.join(slot, session.account)
+    hub.setRule(rule, of: session.device, session.account)
     if presence.arrived(session.presenceKey, wall: moment.wall) {
       tellPresence(session, isConnected: true)
     }
@@ -46,6 +49,7 @@ extension RelayNode {
       return
     }
     connections[slot].http.exchange?.isSigningIn = false
+    checkPlan(slot)
     continueBody(slot)
     proceed(slot)
   }
@@ -67,10 +71,11 @@ extension RelayNode {
   mutating func signOut(_ slot: Hub.Slot) {
     guard let session = connections[slot].session else { return }
     connections[slot].identity = .guest(Guest())
-    hub.leave(slot, session.account)
     if presence.left(session.presenceKey, wall: moment.wall) {
+      hub.setRule(nil, of: session.device, session.account)
       tellPresence(session, isConnected: false)
     }
+    hub.leave(slot, session.account)
     scheduleSightings()
   }
 
@@ -80,21 +85,6 @@ extension RelayNode {
       .tell(
         .presence(
           node: configuration.node, session.account, session.device, isConnected: isConnected)))
-  }
-
-  /// A device's token died. The connection that asked for it still gets its answer.
-  mutating func revoked(_ account: AccountID, _ device: DeviceID, by origin: CommitOrigin) {
-    revocations += 1
-    guard let members = hub.watchers(of: account)?.members else { return }
-    for slot in members where connections[slot].session?.device == device {
-      if origin.node == configuration.node, origin.connection == connections[slot].id {
-        signOut(slot)
-      } else if connections[slot].socket != nil {
-        closeSocket(slot, RelayNode.notSignedIn)
-      } else {
-        close(slot, .afterSending)
-      }
-    }
   }
 
   // MARK: when devices were last heard of

@@ -119,6 +119,10 @@ extension RelayNode {
       refuse(slot, request.id.text, RelayNode.isStopping)
       return
     }
+    if let refusal = session.refusal(ofSaveInto: request.zone) {
+      refuse(slot, request.id.text, refusal)
+      return
+    }
     guard
       ask(
         .commit(.save(commit), by: CommitOrigin(node: configuration.node, connection: id)),
@@ -174,7 +178,7 @@ extension RelayNode {
     connections[slot].socket?.stage = .signingIn(since: since)
     if !ask(
       .read(.authenticate(tokenHash: hash)),
-      for: .signIn(id, tokenHash: hash, revocations: revocations))
+      for: .signIn(id, tokenHash: hash, standings: standings.count))
     {
       closeSocket(slot, CommitQueue.overloaded)
     }
@@ -182,6 +186,10 @@ extension RelayNode {
 
   /// From here on news of the account are heard, and only then is the store read.
   mutating func welcome(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
+    if session.plan.hasNoZone {
+      closeSocket(slot, Session.needsPlan)
+      return
+    }
     connections[slot].socket?.stage = .welcoming(since: since)
     hub.watchBySocket(slot, session.account)
     if !ask(.read(.newestToken(session.account)), for: .welcome(connections[slot].id)) {

@@ -5,7 +5,8 @@ public import Link
 /// account what changed. One runs on each loop; they share nothing but the store and `RelayNews`.
 ///
 /// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
-/// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch.
+/// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch, and
+/// `RelayNode+Standing` applies what news say of a device.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -42,8 +43,7 @@ public struct RelayNode: Node, ~Copyable {
   var sightingsAt: Instant?
   /// How many of the connections are sockets.
   var sockets = 0
-  /// Revocations heard of so far: a sign-in that one overtook is asked again.
-  var revocations = 0
+  var standings = StandingLog()
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
 
   /// `secrets` gives tokens and codes; `random` only spreads what must not happen all at once.

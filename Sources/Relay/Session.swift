@@ -9,6 +9,8 @@ struct Session: Hashable, Sendable {
   let device: DeviceID
   /// Of the token that it signed in with: the same again need not be asked about.
   let tokenHash: [UInt8]
+  /// As news last told it.
+  var plan = Plan.everything
 
   var presenceKey: Presence.Key { Presence.Key(account: account, device: device) }
 
@@ -16,6 +18,7 @@ struct Session: Hashable, Sendable {
   func perform(
     _ call: SignedCall, body: [UInt8], headers: HTTPHeaders, in context: CallContext
   ) throws(Refusal) -> CallStep {
+    if let refusal = refusal(of: call) { throw refusal }
     switch call {
     case .issuePairing:
       let (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
@@ -36,6 +39,25 @@ struct Session: Hashable, Sendable {
       return .read(read(of: query), .changes(query))
     }
   }
+
+  /// What the account's plan has against the call.
+  func refusal(of call: SignedCall) -> Refusal? {
+    if plan.hasNoZone { return call.needsPlan ? Session.needsPlan : nil }
+    guard case .save(let zone) = call else { return nil }
+    return refusal(ofSaveInto: zone)
+  }
+
+  /// What the account's plan has against a save.
+  func refusal(ofSaveInto zone: Name) -> Refusal? {
+    if plan.includes(zone) { return nil }
+    return Refusal(
+      .planRequired,
+      "The account's plan does not include the zone \"\(zone)\"; ask the owner of the relay.")
+  }
+
+  /// There is nothing that the account's devices may do.
+  static let needsPlan = Refusal(
+    .planRequired, "The account's plan includes no zone; ask the owner of the relay.")
 
   func read(of query: FetchQuery) -> ReadRequest {
     .changes(account, since: query.since, zone: query.zone, limit: query.limit)

@@ -67,11 +67,34 @@ public enum StoreWork {
       .changed(
         AccountChange(
           account: save.account, zone: save.request.zone, origin: origin,
-          since: outcome.answer.since, token: outcome.answer.token, records: outcome.changed))
+          since: outcome.answer.since, token: outcome.answer.token, records: outcome.changed,
+          events: outcome.events))
+    case (.deleteZone(let account, _, let zone, _), .zoneDeleted(let deletion))
+    where deletion.since != deletion.token:
+      .changed(change(account, zone, deletion, by: origin))
     case (.revokeDevice(let account, let device), .done):
       .revoked(account, device, by: origin)
+    case (.setPlan(let account, let plan), .done):
+      .planChanged(account, plan)
+    case (.putSubscription(let account, let device, _), .subscribed(let all, _)),
+      (.removeSubscription(let account, let device, _), .subscribed(let all, _)):
+      .subscribed(account, device, all)
+    case (.removeAccount(let account), .done):
+      .accountRemoved(account)
     default:
       nil
     }
+  }
+
+  private static func change(
+    _ account: AccountID, _ zone: Name, _ deletion: ZoneDeletion, by origin: CommitOrigin
+  ) -> AccountChange {
+    guard let records = deletion.changed else {
+      return AccountChange(
+        account: account, zone: zone, origin: origin, since: deletion.since, token: deletion.token)
+    }
+    return AccountChange(
+      account: account, zone: zone, origin: origin, since: deletion.since, token: deletion.token,
+      records: records, events: Array(repeating: .delete, count: records.count))
   }
 }

@@ -153,6 +153,69 @@ struct CursorChainTests {
     expect(heard(&chain, 3, 4), is: .hint)
   }
 
+  @Test func whatIsPassedOverComesWithTheNextThatWakes() {
+    var chain = live(at: 3)
+    chain.passedOver(at(4), isOwn: false)
+    chain.passedOver(at(5), isOwn: false)
+    #expect(chain.cursor == at(3))
+    expect(heard(&chain, 5, 6), is: .read)
+    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    chain.passedOver(at(7), isOwn: false)
+    #expect(chain.state == .live)
+    #expect(chain.cursor == at(6))
+  }
+
+  @Test func whatIsPassedOverComesBeforeAnOwnSave() {
+    var chain = live(at: 3)
+    chain.passedOver(at(4), isOwn: true)
+    chain.saved(answer(3, 4))
+    expect(chain.nextSaved(), is: .send(answer(3, 4)))
+    chain.passedOver(at(5), isOwn: false)
+    chain.passedOver(at(6), isOwn: true)
+    chain.saved(answer(5, 6))
+    expect(chain.nextSaved(), is: .read)
+    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    expect(chain.nextSaved(), is: .send(answer(6, 6)))
+  }
+
+  @Test func otherSubscriptionsTellWhatTheFormerPassedOver() {
+    var chain = live(at: 3)
+    expect(chain.ruleChanged(isClogged: false), is: .nothing)
+    chain.passedOver(at(4), isOwn: false)
+    expect(chain.ruleChanged(isClogged: false), is: .read)
+    #expect(chain.awaitsPage(since: at(3)))
+    chain.passedOver(at(5), isOwn: false)
+    expect(chain.ruleChanged(isClogged: false), is: .nothing)
+    expect(chain.paged(to: at(4), more: false), is: .read)
+    expect(chain.paged(to: at(5), more: false), is: .nothing)
+    expect(chain.ruleChanged(isClogged: false), is: .nothing)
+  }
+
+  @Test func otherSubscriptionsHintWhoHasNoCursor() {
+    var chain = CursorChain()
+    expect(chain.begin(since: nil, newest: at(0)), is: .nothing)
+    chain.passedOver(at(1), isOwn: false)
+    expect(chain.ruleChanged(isClogged: false), is: .hint)
+    #expect(chain.hintToken == at(1))
+    chain.passedOver(at(2), isOwn: false)
+    expect(chain.ruleChanged(isClogged: true), is: .nothing)
+    expect(chain.unclogged(), is: .hint)
+    chain.passedOver(at(3), isOwn: false)
+    expect(heard(&chain, 3, 4), is: .hint)
+    // The hint has named a newer token already.
+    expect(chain.ruleChanged(isClogged: false), is: .nothing)
+  }
+
+  @Test func whatIsPassedOverDuringAFetchIsReadWhereItIsAskedForThen() {
+    var chain = live(at: 3)
+    chain.fetchBegan(ofWholeAccount: true)
+    chain.passedOver(at(4), isOwn: false)
+    expect(chain.fetched(to: at(3), more: false), is: .nothing)
+    #expect(chain.state == .live)
+    expect(chain.ruleChanged(isClogged: false), is: .read)
+    expect(chain.paged(to: at(4), more: false), is: .nothing)
+  }
+
   @Test func aSaveIsTheNextLink() {
     var chain = live(at: 3)
     expect(heard(&chain, 3, 4, isOwn: true), is: .nothing)

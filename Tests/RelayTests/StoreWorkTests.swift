@@ -52,7 +52,7 @@ struct StoreWorkTests {
       let change = AccountChange(
         account: account, zone: record.zone, origin: origin,
         since: ChangeToken(generation: 7, sequence: 0),
-        token: ChangeToken(generation: 7, sequence: 1), records: [record])
+        token: ChangeToken(generation: 7, sequence: 1), records: [record], events: [.create])
       #expect((change.frame != nil) == isThere)
     }
   }

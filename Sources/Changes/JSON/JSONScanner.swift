@@ -69,7 +69,7 @@ package struct JSONScanner: ~Escapable {
   }
 
   /// As `nextMember`, with the name as text.
-  mutating func nextName() throws(JSONFault) -> Text? {
+  package mutating func nextName() throws(JSONFault) -> Text? {
     guard try advance(closing: .closeBrace, .commaOrBrace) else { return nil }
     return try name()
   }

@@ -1,0 +1,93 @@
+import Changes
+import Link
+
+/// What news say of a device that is signed in: it takes effect at once, on all its connections.
+extension RelayNode {
+  /// A device's token died. The connection that asked for it still gets its answer.
+  mutating func revoked(_ account: AccountID, _ device: DeviceID, by origin: CommitOrigin) {
+    standings.changed(account)
+    for slot in members(of: account) where connections[slot].session?.device == device {
+      if origin.node == configuration.node, origin.connection == connections[slot].id {
+        signOut(slot)
+      } else {
+        end(slot, RelayNode.notSignedIn)
+      }
+    }
+  }
+
+  mutating func accountRemoved(_ account: AccountID) {
+    standings.changed(account)
+    for slot in members(of: account) { end(slot, RelayNode.notSignedIn) }
+  }
+
+  /// What was admitted under the former plan may pass; what comes from here on is held to the new.
+  mutating func planChanged(_ account: AccountID, _ plan: Plan) {
+    standings.changed(account)
+    for slot in members(of: account) {
+      connections[slot].setPlan(plan)
+      if plan.hasNoZone { endWaiting(slot) }
+    }
+  }
+
+  mutating func subscribed(
+    _ account: AccountID, _ device: DeviceID, _ subscriptions: [Subscription]
+  ) {
+    standings.changed(account)
+    hub.setRule(WakeRule(subscriptions), of: device, account)
+    for slot in members(of: account) where connections[slot].session?.device == device {
+      if connections[slot].socket != nil {
+        let isClogged = isClogged(slot)
+        let push = connections[slot].socket?.chain.ruleChanged(isClogged: isClogged)
+        follow(slot, push ?? .nothing)
+      } else {
+        ruleChanged(ofPoll: slot)
+      }
+    }
+  }
+
+  /// Refuses, before its body comes, what the account's plan does not include.
+  mutating func checkPlan(_ slot: Hub.Slot) {
+    guard case .signed(let call) = connections[slot].http.exchange?.call,
+      let refusal = connections[slot].session?.refusal(of: call)
+    else { return }
+    connections[slot].http.exchange?.verdict = Answer(refusal)
+    connections[slot].http.exchange?.body = []
+  }
+
+  /// In the order in which they came.
+  private func members(of account: AccountID) -> [Hub.Slot] {
+    hub.watchers(of: account)?.members ?? []
+  }
+
+  /// Ends a connection whose device is nobody any more, with the answer to what it asks.
+  private mutating func end(_ slot: Hub.Slot, _ refusal: Refusal) {
+    if connections[slot].socket != nil {
+      closeSocket(slot, refusal)
+      return
+    }
+    switch connections[slot].http.exchange?.call {
+    case nil where connections[slot].http.exchange == nil: close(slot, .afterSending)
+    case .signed: answer(slot, Answer(refusal), isLast: true)
+    // It asks for nothing that only a device may.
+    case .guest, .health, .socket, nil: signOut(slot)
+    }
+  }
+
+  /// Ends what waits for news, which will not come any more.
+  private mutating func endWaiting(_ slot: Hub.Slot) {
+    if connections[slot].socket != nil {
+      closeSocket(slot, Session.needsPlan)
+    } else if connections[slot].http.exchange?.stage == .parked {
+      answer(slot, Answer(Session.needsPlan))
+      read(slot)
+    }
+  }
+}
+
+extension Connection {
+  fileprivate mutating func setPlan(_ plan: Plan) {
+    guard case .session(var session) = identity else { return }
+    session.plan = plan
+    identity = .session(session)
+  }
+}

@@ -1,0 +1,29 @@
+import Changes
+import Testing
+
+@testable import Relay
+
+struct StandingLogTests {
+  @Test func aChangeIsKnownToWhoAskedBefore() {
+    var log = StandingLog()
+    let (first, second) = (AccountID(rawValue: 1), AccountID(rawValue: 2))
+    #expect(!log.hasChanged(first, since: 0))
+    log.changed(first)
+    #expect(log.hasChanged(first, since: 0))
+    #expect(!log.hasChanged(first, since: log.count))
+    #expect(!log.hasChanged(second, since: 0))
+    let asked = log.count
+    log.changed(second)
+    #expect(log.hasChanged(second, since: asked))
+    #expect(!log.hasChanged(first, since: asked))
+  }
+
+  @Test func anyAccountHasItsPlace() {
+    var log = StandingLog()
+    for account in [0, UInt64.max, 1_023, 1_024].map(AccountID.init(rawValue:)) {
+      let asked = log.count
+      log.changed(account)
+      #expect(log.hasChanged(account, since: asked))
+    }
+  }
+}
