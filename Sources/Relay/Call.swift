@@ -30,6 +30,8 @@ enum SignedCall: Hashable, Sendable {
   case save(zone: Name)
   case record(RecordKey)
   case changes(FetchQuery)
+  /// Something is wrong with its path or its query.
+  case refused(Refusal)
 }
 
 extension SignedCall {
@@ -53,7 +55,7 @@ extension Call {
   /// The most bytes of a body that are taken.
   var bodyLimit: Int {
     switch self {
-    case .signed(.save): Limits.batchBytes
+    case .signed(.save), .signed(.refused): Limits.batchBytes
     case .guest, .signed, .health, .socket: Limits.smallBodyBytes
     }
   }
@@ -65,7 +67,8 @@ extension Call {
       .signed(.renameDevice), .signed(.save):
       true
     case .guest(.time), .guest(.limits), .signed(.issuePairing), .signed(.listDevices),
-      .signed(.revokeDevice), .signed(.record), .signed(.changes), .health, .socket:
+      .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.refused), .health,
+      .socket:
       false
     }
   }

@@ -60,7 +60,9 @@ struct Guest: Sendable {
     guard let typed = request.code else {
       throw Refusal(.badRequest, "`code` must be the pairing code that another device shows.")
     }
-    guard let code = PairingCode(typed: typed) else { throw StoreRefusals.badPairingCode }
+    guard let code = PairingCode(typed: typed) else {
+      return .answer(Answer(StoreRefusals.badPairingCode))
+    }
     let (device, token) = Guest.newDevice(request.description, context.secrets)
     return .commit(
       .redeemPairing(codeHash: code.hash, device: device),

@@ -180,8 +180,10 @@ extension RelayNode {
       case .health(let call): answer(slot, healthAnswer(call))
       case .socket: upgrade(slot, exchange.head)
       case .guest(let call):
+        let step = try Guest().perform(call, body: body, in: context)
+        // A body without a code in it is no guess.
         if call == .join { try countGuess(slot) }
-        try take(slot, Guest().perform(call, body: body, in: context))
+        try take(slot, step)
       case .signed(let call):
         guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
         try take(

@@ -85,9 +85,16 @@ enum Router {
         methods: methods + ["OPTIONS"])
     }
     do throws(Refusal) {
-      return .call(try entry.make(target))
+      let call = try entry.make(target)
+      guard case .signed = call else { return .call(call) }
+      if let name = target.repeatedName {
+        throw Refusal(.badRequest, "`\(name)` stands twice in the query; send it once.")
+      }
+      return .call(call)
     } catch {
-      return .refused(error, methods: [])
+      // Whoever asks must be known before what they ask is judged, and only what signed-in devices
+      // ask has anything in its path or query.
+      return .call(.signed(.refused(error)))
     }
   }
 
@@ -119,17 +126,28 @@ enum Router {
     }
     if let text = target["zone"] { query.zone = try name(text) }
     if let text = target["limit"] {
-      guard let limit = Int(text), limit > 0 else {
+      guard let limit = number(text, atMost: Int64(Limits.pageRecords)), limit > 0 else {
         throw Refusal(.badRequest, "`limit` must be a number of records from 1 up.")
       }
-      query.limit = min(limit, Limits.pageRecords)
+      query.limit = Int(limit)
     }
     if let text = target["wait"] {
-      guard let seconds = Int64(text), seconds >= 0 else {
+      guard let seconds = number(text, atMost: Limits.longPollMilliseconds / 1_000) else {
         throw Refusal(.badRequest, "`wait` must be a number of whole seconds from 0 up.")
       }
-      query.waitMilliseconds = min(seconds, Limits.longPollMilliseconds / 1_000) * 1_000
+      query.waitMilliseconds = seconds * 1_000
     }
     return query
+  }
+
+  /// Digits alone; however many there are, more than `limit` counts as `limit`.
+  private static func number(_ text: String, atMost limit: Int64) -> Int64? {
+    guard !text.isEmpty else { return nil }
+    var value: Int64 = 0
+    for byte in text.utf8 {
+      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+      value = min(value * 10 + Int64(byte - UInt8(ascii: "0")), limit)
+    }
+    return value
   }
 }

@@ -37,6 +37,8 @@ struct Session: Hashable, Sendable {
       return .read(.record(account, key), .record(ifNoneMatch: headers.list("If-None-Match")))
     case .changes(let query):
       return .read(read(of: query), .changes(query))
+    case .refused(let refusal):
+      throw refusal
     }
   }
 

@@ -66,6 +66,18 @@ struct DeviceTests {
     #expect(try later.call("POST", "/v1/devices", join("nonsense")).status == 403)
   }
 
+  @Test func whatHasNoCodeInItIsNoGuess() throws {
+    let relay = TestRelay()
+    let client = HTTPClient(relay)
+    for _ in 0...Limits.pairingGuessesPerAddress {
+      #expect(try client.call("POST", "/v1/devices", "{}").code == "badRequest")
+    }
+    for _ in 0..<Limits.pairingGuessesPerAddress {
+      #expect(try client.call("POST", "/v1/devices", join("no code")).code == "badPairingCode")
+    }
+    #expect(try client.call("POST", "/v1/devices", join("no code")).status == 429)
+  }
+
   @Test func devicesAreListedAndRenamed() throws {
     let relay = TestRelay(nodes: 2)
     let first = try relay.newAccount()

@@ -73,6 +73,22 @@ struct DoorTests {
     #expect(status.connections == 1)
   }
 
+  @Test func whoAsksIsLookedAtBeforeWhatIsAsked() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    for path in ["/v1/changes?limit=0", "/v1/changes?since=x", "/v1/changes?zone=a&zone=a"] {
+      #expect(try client.call("GET", path).code == "badToken")
+      #expect(try client.call("GET", path, token: "unknown").code == "badToken")
+      #expect(try client.call("GET", path, token: device.token).status == 400)
+    }
+    let large = String(repeating: " ", count: Limits.smallBodyBytes + 1)
+    let save = "/v1/zones/%01/records"
+    #expect(try client.call("POST", save, token: device.token, large).code == "badName")
+    #expect(try client.call("DELETE", "/v1/devices/x").code == "badToken")
+    #expect(try client.call("DELETE", "/v1/devices/x", token: device.token).code == "notFound")
+  }
+
   @Test func pagesOfAnyOriginMayReadTheFrontDoorAlone() throws {
     let relay = TestRelay()
     for (door, origin) in [(Opening.Door.front, "*"), (.admin, nil), (.control, nil)] {

@@ -27,7 +27,10 @@ struct RouterTests {
 
   @Test func aBadNameIsRefused() {
     for name in ["", "a\u{7}", String(repeating: "x", count: Limits.nameBytes + 1)] {
-      guard case .refused(let refusal, _) = route("POST", ["v1", "zones", name, "records"]) else {
+      guard
+        case .call(.signed(.refused(let refusal))) = route(
+          "POST", ["v1", "zones", name, "records"])
+      else {
         Issue.record("\(name) was taken")
         continue
       }
@@ -47,6 +50,31 @@ struct RouterTests {
               FetchQuery(
                 since: ChangeToken(generation: 7, sequence: 3), zone: Name(trusted: "z"),
                 limit: Limits.pageRecords, waitMilliseconds: Limits.longPollMilliseconds)))))
+  }
+
+  @Test(arguments: [
+    [("limit", "0")], [("limit", "")], [("limit", "+5")], [("limit", "1e3")], [("wait", "-1")],
+    [("wait", "1.5")], [("since", "")], [("zone", "")], [("limit", "1"), ("limit", "1")],
+  ])
+  func aBadQueryIsRefusedToWhomSignsIn(_ query: [(String, String)]) {
+    guard case .call(.signed(.refused)) = route("GET", ["v1", "changes"], query) else {
+      Issue.record("\(query) was taken")
+      return
+    }
+  }
+
+  @Test func manyDigitsAreTheMost() {
+    let many = String(repeating: "9", count: 40)
+    let most = FetchQuery(
+      since: nil, zone: nil, limit: Limits.pageRecords,
+      waitMilliseconds: Limits.longPollMilliseconds)
+    #expect(
+      route("GET", ["v1", "changes"], [("limit", many), ("wait", many)])
+        == .call(.signed(.changes(most))))
+  }
+
+  @Test func nothingUnknownMatters() {
+    #expect(route("GET", ["v1", "time"], [("x", "1"), ("x", "2")]) == .call(.guest(.time)))
   }
 
   @Test func aSlashTooManyIsNotFound() {

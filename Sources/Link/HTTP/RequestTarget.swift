@@ -24,6 +24,13 @@ package struct RequestTarget: Hashable, Sendable {
 
   /// The value of the first item of this name; nil where there is none.
   package subscript(name: String) -> String? { query.first { $0.name == name }?.value }
+
+  /// A name that stands twice in the query: of its values one reader takes the first, another the
+  /// last.
+  package var repeatedName: String? {
+    var seen = Set<String>()
+    return query.first { !seen.insert($0.name).inserted }?.name
+  }
 }
 
 // MARK: reading
