@@ -38,7 +38,7 @@ extension SignedCall {
   /// Whether it is of use only where the account's plan has a zone. Devices may always be managed.
   var needsPlan: Bool {
     switch self {
-    case .issuePairing, .listDevices, .renameDevice, .revokeDevice: false
+    case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .refused: false
     case .save, .record, .changes: true
     }
   }
