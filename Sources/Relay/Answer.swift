@@ -60,7 +60,7 @@ struct Answer: Hashable, Sendable {
     answer.headers.append("Allow", list)
     answer.headers.append("Access-Control-Allow-Methods", list)
     answer.headers.append(
-      "Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match")
+      "Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match, Last-Event-ID")
     answer.headers.append("Access-Control-Max-Age", "86400")
     return answer
   }

@@ -30,6 +30,8 @@ enum SignedCall: Hashable, Sendable {
   case save(zone: Name)
   case record(RecordKey)
   case changes(FetchQuery)
+  /// A stream; `Last-Event-ID` goes before `since`.
+  case events(since: ChangeToken?)
   /// Something is wrong with its path or its query.
   case refused(Refusal)
 }
@@ -39,7 +41,7 @@ extension SignedCall {
   var needsPlan: Bool {
     switch self {
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .refused: false
-    case .save, .record, .changes: true
+    case .save, .record, .changes, .events: true
     }
   }
 }
@@ -67,7 +69,8 @@ extension Call {
       .signed(.renameDevice), .signed(.save):
       true
     case .guest(.time), .guest(.limits), .signed(.issuePairing), .signed(.listDevices),
-      .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.refused), .health,
+      .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.events),
+      .signed(.refused), .health,
       .socket:
       false
     }

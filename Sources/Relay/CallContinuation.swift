@@ -16,6 +16,7 @@ enum CallContinuation: Sendable {
   case saved(_ atomic: Bool)
   case record(ifNoneMatch: [String])
   case changes(FetchQuery)
+  case events
 }
 
 extension CallContinuation {

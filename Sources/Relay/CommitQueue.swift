@@ -12,6 +12,8 @@ enum Errand: Sendable {
   case welcome(ConnectionID)
   /// What a socket missed after its cursor.
   case catchUp(ConnectionID, since: ChangeToken)
+  /// What a stream missed after its cursor.
+  case backlog(ConnectionID, since: ChangeToken)
   case socketFetch(ConnectionID, request: String, ofWholeAccount: Bool)
   /// `bytes`: of the message, which count as held until the answer.
   case socketSave(ConnectionID, BatchID, bytes: Int)

@@ -15,6 +15,8 @@ struct Connection: Sendable {
   var http = HTTPTalk()
   /// From the upgrade on.
   var socket: SocketTalk?
+  /// From a `GET /v1/events` on.
+  var stream: StreamTalk?
   /// Nothing is read from it until it has room again.
   var isPaused = false
   /// Bytes that the node's budget counts for it.
@@ -27,6 +29,14 @@ struct Connection: Sendable {
     case .guest: nil
     case .session(let session): session
     }
+  }
+
+  /// Whether its answer is a stream of events, which only ends with it.
+  var isStreaming: Bool { stream?.hasBegun ?? false }
+
+  /// Bytes that the client has sent and nobody looks at yet.
+  var bufferedBytes: Int {
+    socket?.reader.bufferedBytes ?? (http.parser.bufferedBytes + (stream?.ignoredBytes ?? 0))
   }
 
   /// Bytes that lie here and wait for something.
@@ -64,10 +74,12 @@ struct HTTPExchange: Sendable {
     case reading
     /// All of it is here; it may wait for the sign-in. → answering, parked
     case whole
-    /// The store has been asked. → parked
+    /// The store has been asked. → parked, streaming
     case asking
     /// A long-poll with nothing to tell yet. → asking
     case parked
+    /// The answer is a stream of events.
+    case streaming
   }
 
   let head: HTTPRequestHead
@@ -101,6 +113,19 @@ struct LongPoll: Sendable {
   var isWoken = false
   /// The newest token of what did not wake the device.
   var passed: ChangeToken?
+}
+
+/// A `GET /v1/events`, from the moment when it listens.
+struct StreamTalk: Sendable {
+  /// Each piece is a chunk; otherwise the connection's end is the stream's (HTTP/1.0).
+  let isChunked: Bool
+  /// The store was read for the first event; before, the request may still be refused.
+  var hasBegun = false
+  var chain = CursorChain(isOneWay: true)
+  /// A page must be read as soon as the connection takes bytes again.
+  var owesRead = false
+  /// Bytes that came behind the request and were thrown away: nothing is asked on a stream.
+  var ignoredBytes = 0
 }
 
 /// A connection's talk after the upgrade to WebSocket.

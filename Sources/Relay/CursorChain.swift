@@ -1,7 +1,7 @@
 import Changes
 
-/// The chain of cursors of one socket: says what may be sent next so that no gap goes unseen, and
-/// nothing stale is told (docs/protocol.md, "WebSocket").
+/// The chain of cursors of one socket or stream: says what may be sent next so that no gap goes
+/// unseen, and nothing stale is told (docs/protocol.md, "WebSocket", "Events").
 ///
 /// Knows tokens only: who asks the store and who writes frames is not its matter. News of a commit
 /// and pages read from the store come in any order; whatever the order, the `since` of each link
@@ -48,6 +48,8 @@ struct CursorChain: Sendable {
     case wait
   }
 
+  /// Of a stream: what its device fetches and saves goes by other connections.
+  private let isOneWay: Bool
   private(set) var state = State.unwelcomed
   /// Where the device stands once it has read all that was sent.
   private(set) var cursor: ChangeToken?
@@ -68,7 +70,15 @@ struct CursorChain: Sendable {
   /// The newest token worth naming in a hint.
   var hintToken: ChangeToken? { newest ?? cursor }
 
+  init(isOneWay: Bool = false) { self.isOneWay = isOneWay }
+
   // MARK: hello
+
+  /// The device stands at `since`, and the page after it is at hand: `paged` follows.
+  mutating func beginReading(from since: ChangeToken) {
+    cursor = since
+    state = .catchingUp
+  }
 
   /// The device has been welcomed with the account's `newest` token. `since` is its own cursor.
   mutating func begin(since: ChangeToken?, newest welcome: ChangeToken) -> Push {
@@ -90,10 +100,12 @@ struct CursorChain: Sendable {
   // MARK: commits
 
   /// A commit moved the account from `since` to `token`. `isOwn`: this connection asked for it, and
-  /// `saved` follows. `canPush`: the records are few and little waits on the connection.
-  /// `isClogged`: much waits on it, and its driver will say when it does not.
+  /// `saved` follows. `isLarge`: its records are too many bytes for a push. `isCrowded`: much waits
+  /// on the connection, or may. `isClogged`: much waits on it, and its driver will say when it does
+  /// not.
   mutating func heard(
-    since: ChangeToken, token: ChangeToken, isOwn: Bool, canPush: Bool, isClogged: Bool
+    since: ChangeToken, token: ChangeToken, isOwn: Bool, isLarge: Bool, isCrowded: Bool,
+    isClogged: Bool
   ) -> Push {
     if let newest, CursorChain.covers(newest, token) { return .nothing }
     newest = token
@@ -106,21 +118,31 @@ struct CursorChain: Sendable {
         return .read
       }
       if isOwn { return .nothing }
-      guard canPush else {
+      if isLarge || (isCrowded && !isOneWay) {
         state = .behind
         isHinted = true
         return .hint
       }
+      if isCrowded {
+        // A hint would wait as long as what it stands for.
+        state = .catchingUp
+        return .read
+      }
       self.cursor = token
       return .push
     case .unwelcomed, .catchingUp, .fetching: return .nothing
-    case .unset, .behind: return isOwn ? .nothing : hint(isClogged: isClogged)
+    case .unset, .behind: return isOwn ? .nothing : recall(isClogged: isClogged)
     }
   }
 
-  /// Each commit is told as long as the connection takes bytes, for a device may act on a hint
-  /// where this chain does not see it. While it takes none, one hint stands for all.
-  private mutating func hint(isClogged: Bool) -> Push {
+  /// Tells someone behind of a commit. A stream is read for: what its device fetches the chain does
+  /// not see. To a socket each commit is hinted as long as it takes bytes, for a device may act on a
+  /// hint by HTTP. While it takes none, one hint stands for all.
+  private mutating func recall(isClogged: Bool) -> Push {
+    if isOneWay {
+      state = .catchingUp
+      return .read
+    }
     if isHinted && isClogged {
       owesHint = true
       return .nothing
@@ -148,7 +170,7 @@ struct CursorChain: Sendable {
       state = .catchingUp
       return .read
     case .unwelcomed, .catchingUp, .fetching: return .nothing
-    case .unset, .behind: return hint(isClogged: isClogged)
+    case .unset, .behind: return recall(isClogged: isClogged)
     }
   }
 

@@ -13,6 +13,8 @@ struct Hub: Sendable {
     var sockets: [Slot] = []
     /// Those that hold a long-poll, being read or parked.
     var polls: [Slot] = []
+    /// Those with a stream of events under way.
+    var streams: [Slot] = []
     /// Of the devices among them that not everything wakes; one a device.
     var rules: [DeviceRule] = []
   }
@@ -25,8 +27,9 @@ struct Hub: Sendable {
   private var places: [AccountID: Int] = [:]
   private var watchers: [Watchers] = []
   private var free: [Int] = []
-  /// Long-polls under way, over all accounts.
+  /// Long-polls and streams under way, over all accounts.
   private(set) var pollCount = 0
+  private(set) var streamCount = 0
 
   /// How many accounts have somebody here.
   var accountCount: Int { places.count }
@@ -45,6 +48,7 @@ struct Hub: Sendable {
     _ = watchers[place].members.removeFirst(slot)
     _ = watchers[place].sockets.removeFirst(slot)
     pollCount -= watchers[place].polls.removeFirst(slot) ? 1 : 0
+    streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
     if watchers[place].members.isEmpty {
       places[account] = nil
       watchers[place] = Watchers()
@@ -84,6 +88,17 @@ struct Hub: Sendable {
   func rule(of device: DeviceID, _ account: AccountID) -> WakeRule? {
     guard let place = places[account] else { return nil }
     return watchers[place].rules.first { $0.device == device }?.rule
+  }
+
+  mutating func watchByStream(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    watchers[place].streams.append(slot)
+    streamCount += 1
+  }
+
+  mutating func endStream(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
   }
 
   private mutating func newPlace(_ account: AccountID) -> Int {

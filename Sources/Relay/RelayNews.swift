@@ -45,6 +45,9 @@ public struct AccountChange: Sendable {
     let changes: EncodedChanges
   }
 
+  /// Too many bytes for a push.
+  var isLarge: Bool { frame == nil }
+
   init(
     account: AccountID, zone: Name, origin: CommitOrigin, since: ChangeToken, token: ChangeToken,
     records: [Record], events: [ChangeEvents]

@@ -20,6 +20,10 @@ extension RelayNode {
     if connections[slot].http.exchange?.poll != nil, let session = connections[slot].session {
       hub.endPoll(slot, session.account)
     }
+    if connections[slot].stream != nil, let session = connections[slot].session {
+      hub.endStream(slot, session.account)
+      connections[slot].stream = nil
+    }
     connections[slot].http.exchange = nil
     connections[slot].http.deadline = .none
     if closes { close(slot, .afterSending) }
@@ -36,13 +40,7 @@ extension RelayNode {
     _ answer: Answer, head: HTTPRequestHead?, door: Opening.Door, closes: Bool
   ) -> [UInt8] {
     var headers = answer.headers
-    headers.append("Date", HTTPDate.text(moment.wall))
-    if door == .front {
-      // Tokens, not cookies, say who asks, so any page may. The other doors trust the place that a
-      // request comes from, and pages of any origin may stand there.
-      headers.append("Access-Control-Allow-Origin", "*")
-      headers.append("Access-Control-Expose-Headers", "ETag, Retry-After")
-    }
+    addCommonFields(&headers, door)
     if closes {
       headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
     } else if answer.status == 426 {
@@ -53,6 +51,17 @@ extension RelayNode {
     return HTTPWriter.response(
       status: answer.status, headers: headers, body: answer.body,
       omitsBody: head?.method == "HEAD")
+  }
+
+  /// What every answer says.
+  func addCommonFields(_ headers: inout HTTPHeaders, _ door: Opening.Door) {
+    headers.append("Date", HTTPDate.text(moment.wall))
+    if door == .front {
+      // Tokens, not cookies, say who asks, so any page may. The other doors trust the place that a
+      // request comes from, and pages of any origin may stand there.
+      headers.append("Access-Control-Allow-Origin", "*")
+      headers.append("Access-Control-Expose-Headers", "ETag, Retry-After")
+    }
   }
 
   mutating func count(_ code: RefusalCode) { status.count(code) }

@@ -210,6 +210,9 @@ extension RelayNode {
     case .read(let request, .changes(let query)):
       watchChanges(slot, query)
       isAsked = admission.hasRoom && ask(.read(request), for: .call(id, .changes(query)))
+    case .read(let request, .events):
+      watchEvents(slot)
+      isAsked = admission.hasRoom && ask(.read(request), for: .call(id, .events))
     case .read(let request, let continuation):
       isAsked = ask(.read(request), for: .call(id, continuation))
     }

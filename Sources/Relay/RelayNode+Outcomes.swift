@@ -44,7 +44,7 @@ extension RelayNode {
     case .call(let id, let continuation): callCommitted(id, continuation, result)
     case .socketSave(let id, let batch, let bytes): socketSaved(id, batch, bytes: bytes, result)
     case .sightings: break
-    case .signIn, .welcome, .catchUp, .socketFetch:
+    case .signIn, .welcome, .catchUp, .backlog, .socketFetch:
       preconditionFailure("a read was answered as a commit")
     }
   }
@@ -56,6 +56,7 @@ extension RelayNode {
       signInAnswered(id, tokenHash: tokenHash, standings: standings, result)
     case .welcome(let id): welcomed(id, result)
     case .catchUp(let id, let since): caughtUp(id, since: since, result)
+    case .backlog(let id, let since): backlogRead(id, since: since, result)
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result)
     case .socketSave, .sightings: preconditionFailure("a commit was answered as a read")
@@ -95,6 +96,8 @@ extension RelayNode {
     do throws(Refusal) {
       switch (continuation, try result.get()) {
       case (.changes(let query), .page(let page)): pageRead(slot, query, page)
+      case (.events, .page(let page)): beginStream(slot, page)
+      case (.events, .token(let newest)): beginStream(slot, ChangePage(nothingSince: newest))
       case (.devices, .devices(let devices)):
         let list = devices.map { shown($0, slot) }
         answer(slot, Answer(status: 200, json: DeviceList(list).encodedBody()))

@@ -15,6 +15,7 @@ extension RelayNode {
       let sleepers = change.sleepers(watchers.rules)
       if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, sleepers) }
       if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, sleepers) }
+      if !watchers.streams.isEmpty { tellStreams(watchers.streams, change, sleepers) }
     case .revoked(let account, let device, let origin): revoked(account, device, by: origin)
     case .planChanged(let account, let plan): planChanged(account, plan)
     case .subscribed(let account, let device, let all): subscribed(account, device, all)
@@ -65,7 +66,7 @@ extension RelayNode {
     for slot in behind { readPage(slot) }
   }
 
-  private func isAsleep(_ slot: Hub.Slot, _ sleepers: Set<DeviceID>) -> Bool {
+  func isAsleep(_ slot: Hub.Slot, _ sleepers: Set<DeviceID>) -> Bool {
     connections[slot].session.map { sleepers.contains($0.device) } ?? false
   }
 
@@ -151,7 +152,7 @@ extension RelayNode {
       case .asking:
         connections[slot].http.exchange?.poll?.heard = change.token
         connections[slot].http.exchange?.poll?.isWoken = true
-      case .reading, .whole: break
+      case .reading, .whole, .streaming: break
       }
     }
     if !answered.isEmpty { answerTogether(answered, change) }
@@ -175,7 +176,7 @@ extension RelayNode {
       readAgain(slot)
       read(slot)
     case .asking: connections[slot].http.exchange?.poll?.heard = passed
-    case .reading, .whole: break
+    case .reading, .whole, .streaming: break
     }
   }
 
@@ -232,10 +233,9 @@ extension Connection {
     _ change: borrowing AccountChange, own: ConnectionID?, frameBytes: Int, limit: Int,
     at now: Instant
   ) -> (ConnectionID, CursorChain.Push) {
-    let canPush = frameBytes > 0 && !queue.isCrowded(limit: limit, at: now)
     let push = socket?.chain.heard(
-      since: change.since, token: change.token, isOwn: own == id, canPush: canPush,
-      isClogged: queue.isClogged(limit: limit))
+      since: change.since, token: change.token, isOwn: own == id, isLarge: frameBytes == 0,
+      isCrowded: queue.isCrowded(limit: limit, at: now), isClogged: queue.isClogged(limit: limit))
     if push == .push { queue.add(frameBytes, at: now) }
     return (id, push ?? .nothing)
   }

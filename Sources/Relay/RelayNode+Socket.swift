@@ -24,10 +24,7 @@ extension RelayNode {
     let id = connections[slot].id
     timers.schedule(
       .request(id), at: moment.instant.advanced(milliseconds: Limits.helloMilliseconds))
-    // Sockets that came together are not pinged together.
-    let keepAlive = configuration.keepAliveMilliseconds
-    let first = Int64.random(in: keepAlive / 2...keepAlive, using: &random)
-    timers.schedule(.keepAlive(id), at: moment.instant.advanced(milliseconds: first))
+    scheduleKeepAlive(slot)
   }
 
   // MARK: messages

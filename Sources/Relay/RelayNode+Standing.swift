@@ -39,6 +39,8 @@ extension RelayNode {
         let isClogged = isClogged(slot)
         let push = connections[slot].socket?.chain.ruleChanged(isClogged: isClogged)
         follow(slot, push ?? .nothing)
+      } else if connections[slot].stream != nil {
+        ruleChanged(ofStream: slot)
       } else {
         ruleChanged(ofPoll: slot)
       }
@@ -65,6 +67,10 @@ extension RelayNode {
       closeSocket(slot, refusal)
       return
     }
+    if connections[slot].isStreaming {
+      endStream(slot, refusal)
+      return
+    }
     switch connections[slot].http.exchange?.call {
     case nil where connections[slot].http.exchange == nil: close(slot, .afterSending)
     case .signed: answer(slot, Answer(refusal), isLast: true)
@@ -77,6 +83,8 @@ extension RelayNode {
   private mutating func endWaiting(_ slot: Hub.Slot) {
     if connections[slot].socket != nil {
       closeSocket(slot, Session.needsPlan)
+    } else if connections[slot].isStreaming {
+      endStream(slot, Session.needsPlan)
     } else if connections[slot].http.exchange?.stage == .parked {
       answer(slot, Answer(Session.needsPlan))
       read(slot)

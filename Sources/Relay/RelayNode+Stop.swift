@@ -18,6 +18,8 @@ extension RelayNode {
   mutating func windDown(_ slot: Hub.Slot) {
     if let socket = connections[slot].socket {
       if socket.requests == 0 && !socket.chain.owesSaved { closeSocket(slot, RelayNode.isStopping) }
+    } else if connections[slot].isStreaming {
+      endStream(slot, RelayNode.isStopping)
     } else if connections[slot].http.exchange?.stage == .parked {
       answerEmpty(slot)
     }

@@ -7,7 +7,7 @@ extension RelayNode {
     while let timer = timers.popExpired(at: moment.instant) {
       switch timer {
       case .request(let id): requestExpired(id)
-      case .keepAlive(let id): ping(id)
+      case .keepAlive(let id): keepAlive(id)
       case .stalled(let id): checkQueue(id)
       case .crowded(let id): if let slot = connections.slot(of: id) { read(slot) }
       case .sightings: writeSightings(isLast: false)
@@ -28,7 +28,7 @@ extension RelayNode {
     case nil where isClogged(slot): deadline = .none
     case nil: deadline = connections[slot].http.parser.isIdle ? .idle : .head
     case .reading: deadline = .body
-    case .whole, .asking: deadline = .none
+    case .whole, .asking, .streaming: deadline = .none
     case .parked: deadline = .poll
     }
     guard deadline != connections[slot].http.deadline else { return }
@@ -64,22 +64,39 @@ extension RelayNode {
 
   // MARK: connections that are silent
 
-  private mutating func ping(_ id: ConnectionID) {
-    guard let slot = connections.slot(of: id), let socket = connections[slot].socket else {
-      return
-    }
-    // A ping behind bytes that wait, or a pong that is not read, says nothing: `.stalled` watches.
-    if connections[slot].queue.unsent == 0 && !connections[slot].isPaused {
-      if socket.unansweredPings >= 2 {
+  /// From here on the connection says something at least every `keepAlive`. Those that came
+  /// together do not do so together.
+  mutating func scheduleKeepAlive(_ slot: Hub.Slot) {
+    let keepAlive = configuration.keepAliveMilliseconds
+    let first = Int64.random(in: keepAlive / 2...keepAlive, using: &random)
+    timers.schedule(
+      .keepAlive(connections[slot].id), at: moment.instant.advanced(milliseconds: first))
+  }
+
+  private mutating func keepAlive(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    // What is said behind bytes that wait says nothing: `.stalled` watches.
+    if connections[slot].queue.unsent == 0 {
+      if connections[slot].isStreaming {
+        beat(slot)
+      } else if !ping(slot) {
         close(slot, .now)
         return
       }
-      connections[slot].socket?.unansweredPings += 1
-      send(slot, WebSocketFrame.ping())
     }
     timers.schedule(
       .keepAlive(id),
       at: moment.instant.advanced(milliseconds: configuration.keepAliveMilliseconds))
+  }
+
+  /// False where too many pings were not answered.
+  private mutating func ping(_ slot: Hub.Slot) -> Bool {
+    // A pong that is not read says nothing either.
+    guard let socket = connections[slot].socket, !connections[slot].isPaused else { return true }
+    if socket.unansweredPings >= 2 { return false }
+    connections[slot].socket?.unansweredPings += 1
+    send(slot, WebSocketFrame.ping())
+    return true
   }
 
   /// Bytes wait on the connection: it is closed if none of them leaves for long.
@@ -113,6 +130,7 @@ extension RelayNode {
     status.connections = connections.count
     status.sockets = sockets
     status.parkedPolls = hub.pollCount
+    status.streams = hub.streamCount
     status.storeRequestsWaiting = queue.count
     status.bodyBytes = admission.bodyBytes
     return status

@@ -6,7 +6,8 @@ public import Link
 ///
 /// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
 /// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch, and
-/// `RelayNode+Standing` applies what news say of a device.
+/// `RelayNode+Events` those who watch by a stream; `RelayNode+Standing` applies what news say of a
+/// device.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -60,7 +61,9 @@ public struct RelayNode: Node, ~Copyable {
   public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     self.moment = moment
     guard let slot = connections.slot(of: id) else { return }
-    if connections[slot].socket == nil {
+    if connections[slot].isStreaming {
+      connections[slot].stream?.ignoredBytes += bytes.byteCount
+    } else if connections[slot].socket == nil {
       connections[slot].http.parser.receive(bytes)
     } else {
       connections[slot].socket?.reader.receive(bytes)
@@ -116,6 +119,7 @@ public struct RelayNode: Node, ~Copyable {
     }
     if connections[slot].socket?.chain.unclogged() == .hint { follow(slot, .hint) }
     if connections[slot].socket?.owesRead == true { readPage(slot) }
+    if connections[slot].stream?.owesRead == true { readBacklog(slot) }
     read(slot)
   }
 
@@ -188,9 +192,8 @@ public struct RelayNode: Node, ~Copyable {
       refuseStream(slot, CommitQueue.overloaded)
       return
     }
-    let buffered =
-      connections[slot].socket?.reader.bufferedBytes ?? connections[slot].http.parser.bufferedBytes
-    let pauses = !reads && (!hasRoom || buffered >= Limits.pipelineBytes)
+    let isFull = connections[slot].bufferedBytes >= Limits.pipelineBytes
+    let pauses = !reads && (!hasRoom || isFull)
     guard pauses != connections[slot].isPaused else { return }
     connections[slot].isPaused = pauses
     let id = connections[slot].id

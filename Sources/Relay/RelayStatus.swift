@@ -6,6 +6,7 @@ public struct RelayStatus: Sendable, Hashable {
   public var connections = 0
   public var sockets = 0
   public var parkedPolls = 0
+  public var streams = 0
   public var storeRequestsWaiting = 0
   public var bodyBytes = 0
   // What has happened since the start.
@@ -14,9 +15,9 @@ public struct RelayStatus: Sendable, Hashable {
   public var messages = 0
   public var commits = 0
   public var recordsSaved = 0
-  /// Changes that went out as frames or as answers to parked polls, one a receiver.
+  /// Changes that went out as frames, events or answers to parked polls, one a receiver.
   public var pushes = 0
-  /// `changed` messages.
+  /// `changed` messages and events.
   public var hints = 0
   public var storeFailures = 0
   /// Refusals in the order of `RefusalCode.allCases`.
@@ -59,6 +60,7 @@ extension RelayStatus {
     Metric("connections", .gauge, "Open connections.", \.connections),
     Metric("sockets", .gauge, "Open WebSockets.", \.sockets),
     Metric("parked_polls", .gauge, "Long-polls that wait.", \.parkedPolls),
+    Metric("streams", .gauge, "Open streams of events.", \.streams),
     Metric(
       "store_requests_waiting", .gauge, "Requests to the store without an answer yet.",
       \.storeRequestsWaiting),

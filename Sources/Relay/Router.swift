@@ -41,6 +41,9 @@ enum Router {
     Entry("GET", "v1/changes") { (target) throws(Refusal) in
       .signed(.changes(try fetchQuery(target)))
     },
+    Entry("GET", "v1/events") { (target) throws(Refusal) in
+      .signed(.events(since: try since(target)))
+    },
     Entry("POST", "v1/zones/*/records") { (target) throws(Refusal) in
       .signed(.save(zone: try name(target.path[2])))
     },
@@ -115,15 +118,18 @@ enum Router {
     return device
   }
 
+  private static func since(_ target: RequestTarget) throws(Refusal) -> ChangeToken? {
+    guard let text = target["since"] else { return nil }
+    guard let since = ChangeToken(text: text) else {
+      throw Refusal(
+        .badChangeToken, "`since` is not a token of this relay; leave it out for a snapshot.")
+    }
+    return since
+  }
+
   private static func fetchQuery(_ target: RequestTarget) throws(Refusal) -> FetchQuery {
     var query = FetchQuery()
-    if let text = target["since"] {
-      guard let since = ChangeToken(text: text) else {
-        throw Refusal(
-          .badChangeToken, "`since` is not a token of this relay; leave it out for a snapshot.")
-      }
-      query.since = since
-    }
+    query.since = try since(target)
     if let text = target["zone"] { query.zone = try name(text) }
     if let text = target["limit"] {
       guard let limit = number(text, atMost: Int64(Limits.pageRecords)), limit > 0 else {

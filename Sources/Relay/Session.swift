@@ -37,9 +37,26 @@ struct Session: Hashable, Sendable {
       return .read(.record(account, key), .record(ifNoneMatch: headers.list("If-None-Match")))
     case .changes(let query):
       return .read(read(of: query), .changes(query))
+    case .events(let since):
+      guard let since = try Session.lastEventID(headers) ?? since else {
+        return .read(.newestToken(account), .events)
+      }
+      return .read(read(of: FetchQuery(since: since)), .events)
     case .refused(let refusal):
       throw refusal
     }
+  }
+
+  /// Where a stream that comes back was told to go on. A browser sends it by itself, beside the
+  /// `since` that it began with.
+  private static func lastEventID(_ headers: HTTPHeaders) throws(Refusal) -> ChangeToken? {
+    guard let text = headers["Last-Event-ID"], !text.isEmpty else { return nil }
+    guard let token = ChangeToken(text: text) else {
+      throw Refusal(
+        .badChangeToken,
+        "`Last-Event-ID` is not a token of this relay; fetch, and begin where that ends.")
+    }
+    return token
   }
 
   /// What the account's plan has against the call.

@@ -23,10 +23,11 @@ struct CursorChainTests {
 
   private func heard(
     _ chain: inout CursorChain, _ since: Int64, _ token: Int64, isOwn: Bool = false,
-    canPush: Bool = true, isClogged: Bool = false
+    isLarge: Bool = false, isCrowded: Bool = false, isClogged: Bool = false
   ) -> CursorChain.Push {
     chain.heard(
-      since: at(since), token: at(token), isOwn: isOwn, canPush: canPush, isClogged: isClogged)
+      since: at(since), token: at(token), isOwn: isOwn, isLarge: isLarge, isCrowded: isCrowded,
+      isClogged: isClogged)
   }
 
   @Test func commitsInOrderArePushed() {
@@ -78,8 +79,8 @@ struct CursorChainTests {
     var chain = CursorChain()
     expect(chain.begin(since: nil, newest: at(0)), is: .nothing)
     expect(heard(&chain, 0, 1), is: .hint)
-    expect(heard(&chain, 1, 2, canPush: false), is: .hint)
-    expect(heard(&chain, 2, 3, canPush: false, isClogged: true), is: .nothing)
+    expect(heard(&chain, 1, 2, isLarge: true), is: .hint)
+    expect(heard(&chain, 2, 3, isCrowded: true, isClogged: true), is: .nothing)
     expect(heard(&chain, 3, 4, isClogged: true), is: .nothing)
     expect(chain.unclogged(), is: .hint)
     expect(chain.unclogged(), is: .nothing)
@@ -90,7 +91,7 @@ struct CursorChainTests {
 
   @Test func whoIsBehindIsHintedWhileBytesAreTaken() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, canPush: false), is: .hint)
+    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
     #expect(chain.state == .behind)
     expect(heard(&chain, 4, 5, isClogged: true), is: .nothing)
     expect(chain.unclogged(), is: .hint)
@@ -104,9 +105,75 @@ struct CursorChainTests {
     expect(heard(&chain, 7, 8), is: .push)
   }
 
+  @Test func whoTakesNoBytesIsHinted() {
+    var chain = live(at: 3)
+    expect(heard(&chain, 3, 4, isCrowded: true), is: .hint)
+    #expect(chain.state == .behind)
+  }
+
+  // MARK: streams
+
+  private func stream(at sequence: Int64) -> CursorChain {
+    var chain = CursorChain(isOneWay: true)
+    chain.beginReading(from: at(sequence))
+    expect(chain.paged(to: at(sequence), more: false), is: .nothing)
+    #expect(chain.state == .live)
+    return chain
+  }
+
+  @Test func aStreamHearsWhatHappenedWhileItsFirstPageWasRead() {
+    var chain = CursorChain(isOneWay: true)
+    expect(heard(&chain, 3, 4), is: .nothing)
+    chain.beginReading(from: at(1))
+    #expect(chain.awaitsPage(since: at(1)))
+    expect(heard(&chain, 4, 5), is: .nothing)
+    expect(chain.paged(to: at(3), more: false), is: .read)
+    expect(chain.paged(to: at(5), more: false), is: .nothing)
+    expect(heard(&chain, 5, 6), is: .push)
+  }
+
+  @Test func aStreamIsToldOfItsDevicesOwnSaves() {
+    var chain = stream(at: 3)
+    expect(heard(&chain, 3, 4), is: .push)
+    #expect(chain.cursor == at(4))
+  }
+
+  @Test func afterAHintTheNextCommitIsReadForAStream() {
+    var chain = stream(at: 3)
+    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
+    #expect(chain.hintToken == at(4))
+    #expect(chain.cursor == at(3))
+    expect(heard(&chain, 4, 5, isLarge: true), is: .read)
+    #expect(chain.awaitsPage(since: at(3)))
+    expect(heard(&chain, 5, 6), is: .nothing)
+    expect(chain.paged(to: at(5), more: false), is: .read)
+    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    expect(heard(&chain, 6, 7), is: .push)
+  }
+
+  @Test func aStreamThatTakesNoBytesIsReadForWhenItDoes() {
+    var chain = stream(at: 3)
+    expect(heard(&chain, 3, 4, isCrowded: true, isClogged: true), is: .read)
+    expect(heard(&chain, 4, 5, isCrowded: true, isClogged: true), is: .nothing)
+    expect(chain.unclogged(), is: .nothing)
+    #expect(chain.awaitsPage(since: at(3)))
+    expect(chain.paged(to: at(5), more: false), is: .nothing)
+    #expect(chain.state == .live)
+  }
+
+  @Test func aStreamWhoseBacklogCannotBeReadIsHintedAndThenReadFor() {
+    var chain = stream(at: 3)
+    expect(heard(&chain, 4, 5), is: .read)
+    expect(chain.pageFailed(), is: .hint)
+    expect(heard(&chain, 5, 6), is: .read)
+    expect(chain.paged(to: at(6), more: false), is: .nothing)
+  }
+
+  // MARK: fetches
+
   @Test func aFetchOfAZoneLetsHintsComeAgain() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, canPush: false), is: .hint)
+    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
     chain.fetchBegan(ofWholeAccount: false)
     #expect(chain.state == .behind)
     expect(heard(&chain, 4, 5), is: .hint)
@@ -248,7 +315,7 @@ struct CursorChainTests {
 
   @Test func aSaveOfSomeoneBehindIsToldAsItIs() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, canPush: false), is: .hint)
+    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
     chain.saved(answer(4, 5))
     expect(chain.nextSaved(), is: .send(answer(4, 5)))
     #expect(chain.cursor == at(3))

@@ -19,6 +19,33 @@ package enum HTTPWriter {
     return bytes
   }
 
+  /// The head of an answer whose body comes piece by piece. `isChunked`: each piece by `chunk`, and
+  /// the end by `lastChunk`; otherwise the body ends with the connection, as HTTP/1.0 has it.
+  package static func responseHead(
+    status: Int, headers: HTTPHeaders, isChunked: Bool
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes += "HTTP/1.1 \(status) \(reason(status))\r\n".utf8
+    bytes += headers.lines
+    if isChunked { bytes += "Transfer-Encoding: chunked\r\n".utf8 }
+    bytes += "\r\n".utf8
+    return bytes
+  }
+
+  /// A piece of a chunked body (RFC 9112 section 7.1), not empty: an empty one would be its end.
+  package static func chunk(_ piece: [UInt8]) -> [UInt8] {
+    precondition(!piece.isEmpty, "an empty chunk ends the body")
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(piece.count + 20)
+    bytes += String(piece.count, radix: 16).utf8
+    bytes += "\r\n".utf8
+    bytes += piece
+    bytes += "\r\n".utf8
+    return bytes
+  }
+
+  package static let lastChunk = Array("0\r\n\r\n".utf8)
+
   /// A request. `method` is ours, a token. `headers` names neither Host nor Content-Length.
   /// `host`: with the port where it is not the scheme's own. `body`: nil where the method has none.
   package static func request(

@@ -1,7 +1,7 @@
 public import Changes
 
 /// Records as the JSON of a `changes` array, encoded once for all who are told of them: the message
-/// on a socket and the body of a poll wrap the same bytes.
+/// on a socket, the event of a stream and the body of a poll wrap the same bytes.
 public struct EncodedChanges: Hashable, Sendable {
   private let array: [UInt8]
   /// How many records there are.
@@ -37,6 +37,12 @@ public struct EncodedChanges: Hashable, Sendable {
     var writer = JSONWriter(capacity: array.count + 160)
     writer.beginObject()
     return finish(writer, since: since, token: token, more: more)
+  }
+
+  /// The `changes` event of a stream, whose id is the token.
+  public func event(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
+    EventStreamWriter.event(
+      "changes", id: token.text, json: body(since: since, token: token, more: more))
   }
 
   private func finish(

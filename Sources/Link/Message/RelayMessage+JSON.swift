@@ -14,7 +14,7 @@ extension RelayMessage {
     case "changes":
       let (id, page) = try reader.changePage()
       message = .changes(id: id, page)
-    case "changed": message = try reader.changed()
+    case "changed": message = .changed(token: try reader.hintedToken())
     case "time": message = try reader.timeAnswer()
     case "error": message = try reader.errorMessage()
     case let unknown:
@@ -121,14 +121,15 @@ extension MessageReader {
       keepAliveMilliseconds: try require(keepAlive, .keepAlive))
   }
 
-  fileprivate mutating func changed() throws(Refusal) -> RelayMessage {
+  /// What a hint says.
+  mutating func hintedToken() throws(Refusal) -> ChangeToken {
     var token: ChangeToken?
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
       if member == .token { token = try changeToken(.token) } else { try skip() }
     }
-    return .changed(token: try require(token, .token))
+    return try require(token, .token)
   }
 
   fileprivate mutating func timeAnswer() throws(Refusal) -> RelayMessage {

@@ -27,6 +27,30 @@ struct HTTPWriterTests {
         == "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")
   }
 
+  @Test func aBodyMayComeInPieces() throws {
+    var parser = HTTPResponseParser()
+    parser.expectAnswer(to: "GET")
+    let pieces = [[UInt8](repeating: 97, count: 16), Array("\r\n0\r\n\r\n".utf8), [1]]
+    let bytes =
+      HTTPWriter.responseHead(status: 200, headers: ["X": "y"], isChunked: true)
+      + pieces.flatMap { HTTPWriter.chunk($0) } + HTTPWriter.lastChunk
+    #expect(text(HTTPWriter.chunk(pieces[0])) == "10\r\naaaaaaaaaaaaaaaa\r\n")
+    parser.receive(bytes.span.bytes)
+    var body: [UInt8] = []
+    var isWhole = false
+    while let event = try parser.next() {
+      switch event {
+      case .head(let head): #expect(head.framing == .chunked && head.headers["X"] == "y")
+      case .body(let piece): body += piece
+      case .end: isWhole = true
+      }
+    }
+    #expect(isWhole && body == pieces.flatMap { $0 })
+    #expect(
+      text(HTTPWriter.responseHead(status: 200, headers: ["X": "y"], isChunked: false))
+        == "HTTP/1.1 200 OK\r\nX: y\r\n\r\n")
+  }
+
   @Test func everyRefusalHasWordsForItsStatus() {
     for code in RefusalCode.allCases {
       let line = text(HTTPWriter.response(status: code.status)).prefix { $0 != "\r\n" }

@@ -1,0 +1,205 @@
+import Changes
+import Link
+import Storage
+
+/// How a stream of events goes: its beginning, what it is told, and its end. Nothing is asked on
+/// it, so nothing that its client sends is read.
+extension RelayNode {
+  // MARK: the beginning
+
+  /// A stream begins to listen before the store is read for it.
+  mutating func watchEvents(_ slot: Hub.Slot) {
+    guard let session = connections[slot].session,
+      let head = connections[slot].http.exchange?.head
+    else { return }
+    connections[slot].stream = StreamTalk(isChunked: head.minorVersion > 0)
+    hub.watchByStream(slot, session.account)
+  }
+
+  /// The store was read for a stream: its first event is the page.
+  mutating func beginStream(_ slot: Hub.Slot, _ page: ChangePage) {
+    guard let exchange = connections[slot].http.exchange, let since = page.since else { return }
+    guard stage == .running, connections[slot].session?.plan.hasNoZone == false else {
+      answer(slot, Answer(stage == .running ? Session.needsPlan : RelayNode.isStopping))
+      return
+    }
+    let isHead = exchange.head.method == "HEAD"
+    sendStreamHead(slot, closes: !isHead || closesAfter(exchange))
+    if isHead {
+      endExchange(slot, closes: closesAfter(exchange))
+      return
+    }
+    let rest = connections[slot].http.parser.takeRest()
+    connections[slot].http.exchange?.stage = .streaming
+    connections[slot].stream?.hasBegun = true
+    connections[slot].stream?.ignoredBytes = rest.count
+    connections[slot].stream?.chain.beginReading(from: since)
+    scheduleKeepAlive(slot)
+    tellPage(slot, page)
+  }
+
+  private mutating func sendStreamHead(_ slot: Hub.Slot, closes: Bool) {
+    var headers = HTTPHeaders()
+    headers.append("Content-Type", "text/event-stream")
+    // Proxies are to pass each event on as it comes, and to keep none.
+    headers.append("Cache-Control", "no-cache, no-store, no-transform")
+    headers.append("X-Accel-Buffering", "no")
+    headers.append("Lockstep-Keep-Alive", String(configuration.keepAliveMilliseconds))
+    addCommonFields(&headers, connections[slot].opening.door)
+    if closes { headers.append("Connection", "close") }
+    let isChunked = connections[slot].stream?.isChunked ?? false
+    send(slot, HTTPWriter.responseHead(status: 200, headers: headers, isChunked: isChunked))
+  }
+
+  // MARK: commits
+
+  mutating func tellStreams(
+    _ streams: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
+  ) {
+    var pushed: [Hub.Slot] = []
+    var hinted: [Hub.Slot] = []
+    var behind: [Hub.Slot] = []
+    let limit = configuration.sendQueueBytes
+    for slot in streams {
+      if !sleepers.isEmpty && isAsleep(slot, sleepers) {
+        connections[slot].stream?.chain.passedOver(change.token, isOwn: false)
+        continue
+      }
+      switch connections[slot].hearOnStream(change, limit: limit, at: moment.instant) {
+      case .nothing: break
+      case .push: pushed.append(slot)
+      case .hint: hinted.append(slot)
+      case .read: behind.append(slot)
+      }
+    }
+    status.pushes += pushed.count
+    status.hints += hinted.count
+    if !pushed.isEmpty, let changes = change.told?.changes {
+      let event = changes.event(since: change.since, token: change.token, more: false)
+      multicast(event, to: pushed)
+    }
+    if !hinted.isEmpty { multicast(RelayEvent.encodedHint(change.token), to: hinted) }
+    for slot in behind { readBacklog(slot) }
+  }
+
+  /// The same event for many streams: one buffer for all whose pieces are chunks, and one for the
+  /// others.
+  private mutating func multicast(_ event: [UInt8], to slots: [Hub.Slot]) {
+    let plain = slots.filter { connections[$0].stream?.isChunked == false }
+    let chunked = slots.filter { connections[$0].stream?.isChunked == true }
+    if !plain.isEmpty { sendTogether(event, to: plain) }
+    if !chunked.isEmpty { sendTogether(HTTPWriter.chunk(event), to: chunked) }
+  }
+
+  private mutating func sendTogether(_ bytes: [UInt8], to slots: [Hub.Slot]) {
+    for slot in slots { connections[slot].queue.add(bytes.count, at: moment.instant) }
+    actions.append(.multicast(bytes, slots.map { connections[$0].id }))
+  }
+
+  // MARK: what was missed
+
+  /// The device's subscriptions are others now: what they passed over is told.
+  mutating func ruleChanged(ofStream slot: Hub.Slot) {
+    let isClogged = isClogged(slot)
+    let push = connections[slot].stream?.chain.ruleChanged(isClogged: isClogged)
+    if push == .read { readBacklog(slot) }
+  }
+
+  /// Reads what comes after the cursor, as soon as the connection takes bytes.
+  mutating func readBacklog(_ slot: Hub.Slot) {
+    guard let session = connections[slot].session,
+      let cursor = connections[slot].stream?.chain.cursor
+    else { return }
+    let isClogged = isClogged(slot)
+    connections[slot].stream?.owesRead = isClogged
+    if isClogged { return }
+    let request = session.read(of: FetchQuery(since: cursor))
+    if !admission.hasRoom
+      || !ask(.read(request), for: .backlog(connections[slot].id, since: cursor))
+    {
+      backlogFailed(slot)
+    }
+  }
+
+  mutating func backlogRead(
+    _ id: ConnectionID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id),
+      connections[slot].stream?.chain.awaitsPage(since: since) == true
+    else { return }
+    switch result {
+    case .success(.page(let page)): tellPage(slot, page)
+    case .failure(let refusal) where refusal.code.advice == .fetchFirst:
+      // The cursor cannot be followed any more.
+      endStream(slot, refusal)
+      return
+    case .success, .failure: backlogFailed(slot)
+    }
+    read(slot)
+  }
+
+  /// The device has to ask itself.
+  private mutating func backlogFailed(_ slot: Hub.Slot) {
+    guard connections[slot].stream?.chain.pageFailed() == .hint,
+      let token = connections[slot].stream?.chain.hintToken
+    else { return }
+    status.hints += 1
+    sendEvent(slot, RelayEvent.encodedHint(token))
+  }
+
+  private mutating func tellPage(_ slot: Hub.Slot, _ page: ChangePage) {
+    sendEvent(
+      slot,
+      EncodedChanges(page.changes).event(since: page.since, token: page.token, more: page.more))
+    let push = connections[slot].stream?.chain.paged(to: page.token, more: page.more)
+    if push == .read { readBacklog(slot) }
+  }
+
+  // MARK: the end
+
+  /// Ends a stream in order, with the reason as its last event.
+  mutating func endStream(_ slot: Hub.Slot, _ refusal: Refusal) {
+    count(refusal.code)
+    // Those that end together do not come back together.
+    let retry = refusal.retryAfterMilliseconds.map {
+      Int64.random(in: $0...2 * $0, using: &random)
+    }
+    sendEvent(slot, RelayEvent.encodedError(refusal, retryMilliseconds: retry))
+    if connections[slot].stream?.isChunked == true { send(slot, HTTPWriter.lastChunk) }
+    close(slot, .afterSending)
+  }
+
+  // MARK: saying
+
+  private mutating func sendEvent(_ slot: Hub.Slot, _ event: [UInt8]) {
+    let isChunked = connections[slot].stream?.isChunked ?? false
+    send(slot, isChunked ? HTTPWriter.chunk(event) : event)
+  }
+
+  /// Says nothing, so that all on the way see that the stream stands.
+  mutating func beat(_ slot: Hub.Slot) {
+    let isChunked = connections[slot].stream?.isChunked ?? false
+    send(slot, isChunked ? RelayNode.heartbeat : EventStreamWriter.heartbeat)
+  }
+
+  private static let heartbeat = HTTPWriter.chunk(EventStreamWriter.heartbeat)
+}
+
+extension Connection {
+  /// What a stream is told of a commit. `limit`: bytes that may wait.
+  fileprivate mutating func hearOnStream(
+    _ change: borrowing AccountChange, limit: Int, at now: Instant
+  ) -> CursorChain.Push {
+    let push = stream?.chain.heard(
+      since: change.since, token: change.token, isOwn: false, isLarge: change.isLarge,
+      isCrowded: queue.isCrowded(limit: limit, at: now), isClogged: queue.isClogged(limit: limit))
+    return push ?? .nothing
+  }
+}
+
+extension ChangePage {
+  /// A link that moves nothing.
+  init(nothingSince token: ChangeToken) {
+    self.init(since: token, token: token, more: false, changes: [])
+  }
+}
