@@ -136,8 +136,8 @@ struct CursorChain: Sendable {
   }
 
   /// Tells someone behind of a commit. A stream is read for: what its device fetches the chain does
-  /// not see. To a socket each commit is hinted as long as it takes bytes, for a device may act on a
-  /// hint by HTTP. While it takes none, one hint stands for all.
+  /// not see. To a socket each commit is hinted as long as it takes bytes, for a device may act on
+  /// a hint by HTTP. While it takes none, one hint stands for all.
   private mutating func recall(isClogged: Bool) -> Push {
     if isOneWay {
       state = .catchingUp

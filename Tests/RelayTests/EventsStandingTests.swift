@@ -1,0 +1,106 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// Streams of events, and what plans and subscriptions do to them.
+struct EventsStandingTests {
+  let relay = TestRelay(nodes: 2)
+
+  private func tell(_ news: RelayNews) {
+    for node in relay.places.indices { relay.tell(node, .news(news)) }
+    relay.settle()
+  }
+
+  private func save(_ device: TestDevice, _ number: Int, zone: String) throws {
+    let response = try HTTPClient(relay).call(
+      "POST", "/v1/zones/\(zone)/records", token: device.token,
+      saveBody("r\(number)", id: batch(number)))
+    try #require(response.status == 200)
+  }
+
+  /// By news alone: the store does not know of it, so a sign-in on the same node would undo it.
+  private func subscribe(_ device: TestDevice, to zones: String...) {
+    tell(
+      .subscribed(
+        device.credentials.account, device.credentials.device,
+        zones.map { Subscription(id: Name(trusted: $0), kind: .zone(Name(trusted: $0))) }))
+  }
+
+  private func names(_ stream: EventsClient) throws -> [[String]] {
+    try stream.all().map { event in
+      guard case .changes(let page) = event else { return ["\(event)"] }
+      return page.changes.map(\.name.text)
+    }
+  }
+
+  @Test func onlyWhatMatchesWakesAStreamAndBringsAllSince() throws {
+    let device = try relay.newAccount()
+    let other = try relay.newDevice(beside: device)
+    let stream = EventsClient(relay, node: 1, as: device)
+    let bystander = EventsClient(relay, node: 1, as: other)
+    #expect(try names(stream) == [[]])
+    #expect(try names(bystander) == [[]])
+    subscribe(device, to: "a")
+    try save(device, 1, zone: "b")
+    try save(device, 2, zone: "b")
+    #expect(try names(stream).isEmpty)
+    try save(device, 3, zone: "a")
+    #expect(try names(stream) == [["r1", "r2", "r3"]])
+    try save(device, 4, zone: "a")
+    #expect(try names(stream) == [["r4"]])
+    #expect(try names(bystander) == [["r1"], ["r2"], ["r3"], ["r4"]])
+  }
+
+  @Test func whatWasPassedOverIsToldWhenItMatches() throws {
+    let device = try relay.newAccount()
+    let stream = EventsClient(relay, node: 1, as: device)
+    subscribe(device, to: "a")
+    try save(device, 1, zone: "b")
+    #expect(try names(stream) == [[]])
+    subscribe(device, to: "b")
+    #expect(try names(stream) == [["r1"]])
+  }
+
+  @Test func withoutAnyZoneAStreamEnds() throws {
+    let device = try relay.newAccount()
+    let other = try relay.newAccount()
+    let streams = (0...1).map { EventsClient(relay, node: $0, as: device) }
+    let bystander = EventsClient(relay, as: other)
+    tell(.planChanged(device.credentials.account, Plan(zones: [])))
+    for stream in streams {
+      guard case .error(let refusal)? = try stream.all().last else {
+        Issue.record("the stream goes on")
+        continue
+      }
+      #expect(refusal.code == .planRequired)
+      #expect(stream.isWhole && stream.isClosed)
+    }
+    #expect(!bystander.isClosed)
+  }
+
+  @Test func aStreamThatIsBeginningIsRefusedByANewPlan() throws {
+    let device = try relay.newAccount()
+    let stream = EventsClient(relay, as: device, settles: false)
+    // Who it is; the page is being read.
+    #expect(relay.runRead(0) && relay.deliverRead(0))
+    tell(.planChanged(device.credentials.account, Plan(zones: [])))
+    #expect(try stream.all().isEmpty)
+    #expect(stream.head?.status == 402)
+    #expect(stream.code == "planRequired")
+    #expect(relay.places[0].node.currentStatus.streams == 0)
+  }
+
+  @Test func aStreamEndsWithItsAccount() throws {
+    let device = try relay.newAccount()
+    let stream = EventsClient(relay, node: 1, as: device)
+    tell(.accountRemoved(device.credentials.account))
+    guard case .error(let refusal)? = try stream.all().last else {
+      Issue.record("the stream goes on")
+      return
+    }
+    #expect(refusal.code == .badToken)
+    #expect(stream.isWhole && stream.isClosed)
+  }
+}
