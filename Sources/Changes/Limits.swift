@@ -43,6 +43,10 @@ public enum Limits {
   public static let collectMilliseconds: Int64 = 60_000
   public static let collectedChunks = 256
 
+  // What a relay's owner asks.
+  /// How long the removal of an account with all that it has may take.
+  public static let removalMilliseconds: Int64 = 10 * 60_000
+
   // Subscriptions.
   public static let subscriptionsPerDevice = 64
   /// Members of a query subscription's `where`.
@@ -55,6 +59,9 @@ public enum Limits {
   /// Zones that one answer lists; accounts likewise.
   public static let listedZones = 1_000
   public static let listedAccounts = 1_000
+  /// Zones that a plan names, and a body with so many of the longest names, spelt generously.
+  public static let planZones = 100
+  public static let planBodyBytes = 64 << 10
 
   // Fetching and pushing.
   /// Records a page when the client names no limit, and at most.

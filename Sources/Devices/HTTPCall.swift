@@ -37,8 +37,8 @@ public struct HTTPCall: Node {
     exchange = HTTPExchange(authority: authority)
     exchange.ask(
       HTTPExchange.Request(
-        method: call.method, target: RequestTarget(path: call.path), token: call.token,
-        body: call.body, milliseconds: call.deadlineMilliseconds),
+        method: call.method, target: RequestTarget(path: call.path, query: call.query),
+        token: call.token, body: call.body, milliseconds: call.deadlineMilliseconds),
       at: moment.instant, &output)
   }
 
@@ -88,6 +88,7 @@ public struct HTTPCallRequest: Hashable, Sendable {
   public var method: String
   /// The path's segments as they are, not percent-encoded: `["v1", "devices"]`.
   public var path: [String]
+  package var query: [RequestTarget.QueryItem] = []
   public var token: String?
   /// JSON; nil: no body.
   public var body: [UInt8]?

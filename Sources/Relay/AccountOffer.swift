@@ -10,14 +10,15 @@ package struct AccountOffer: Hashable, Sendable {
 
   /// Draws account and code, and says what to commit for them; only then does the offer stand.
   ///
-  /// `label` is what the owner calls the account, at most `Limits.descriptionBytes`; `wall` is
+  /// `label` is what the owner calls the account, at most `Limits.nameBytes`; `wall` is
   /// relay time. Throws where the label is too long.
   package static func make(
     label: String, secrets: SecretSource, wall: Int64
   ) throws(Refusal) -> (AccountOffer, CommitRequest) {
-    guard label.utf8.count <= Limits.descriptionBytes else {
+    guard label.isEmpty || Name.isValid(label) else {
       throw Refusal(
-        .badRequest, "An account's label may have at most \(Limits.descriptionBytes) bytes.")
+        .badRequest,
+        "An account's label may have at most \(Limits.nameBytes) bytes, and no control characters.")
     }
     let account = AccountID(rawValue: secrets.word())
     let (pairing, offer) = PairingCode.issue(from: secrets, wall: wall)
@@ -30,7 +31,7 @@ package struct AccountOffer: Hashable, Sendable {
     UInt32(truncatingIfNeeded: secrets.word())
   }
 
-  /// The answer to `POST /v1/admin/accounts`.
+  /// The answer to `POST /v1/admin/accounts`, and to `POST /v1/admin/accounts/{id}/pairings`.
   package func encodedBody() -> [UInt8] {
     let body: JSONValue = [
       "accountID": .string(account.text), "code": .string(pairing.code),
@@ -42,13 +43,8 @@ package struct AccountOffer: Hashable, Sendable {
   /// Throws `badMessage` or `badJSON` where `body` is no such answer.
   package static func decoded(body: [UInt8]) throws(Refusal) -> AccountOffer {
     let pairing = try PairingOffer.decoded(body: body)
-    var account: AccountID?
-    do throws(JSONFault) {
-      account = try JSONValue(parsing: body)["accountID"]?.string.flatMap(AccountID.init(text:))
-    } catch {
-      throw Refusal(.badJSON, "The body is not JSON.")
-    }
-    guard let account else {
+    let text = try OwnerBody.parsed(body)["accountID"]?.string
+    guard let account = text.flatMap(AccountID.init(text:)) else {
       throw Refusal(.badMessage, "`accountID` must be an account's id.")
     }
     return AccountOffer(account: account, pairing: pairing)

@@ -7,6 +7,8 @@ enum Call: Hashable, Sendable {
   case guest(GuestCall)
   /// Only a signed-in device may.
   case signed(SignedCall)
+  /// Only the relay's owner may.
+  case owner(OwnerCall)
   /// What supervisors ask about the process.
   case health(HealthCall)
   /// An upgrade to WebSocket; a device may sign in before or behind it.
@@ -18,8 +20,6 @@ enum GuestCall: Hashable, Sendable {
   case join
   case time
   case limits
-  /// Only by the control door: an account without a device, and a code for its first.
-  case administerAccount
 }
 
 enum SignedCall: Hashable, Sendable {
@@ -58,20 +58,20 @@ extension Call {
   var bodyLimit: Int {
     switch self {
     case .signed(.save), .signed(.refused): Limits.batchBytes
-    case .guest, .signed, .health, .socket: Limits.smallBodyBytes
+    case .owner(.setPlan): Limits.planBodyBytes
+    case .guest, .signed, .owner, .health, .socket: Limits.smallBodyBytes
     }
   }
 
   /// Whether the call reads its body, which must then be JSON.
   var readsBody: Bool {
     switch self {
-    case .guest(.createAccount), .guest(.join), .guest(.administerAccount),
-      .signed(.renameDevice), .signed(.save):
+    case .guest(.createAccount), .guest(.join), .signed(.renameDevice), .signed(.save),
+      .owner(.makeAccount), .owner(.setPlan):
       true
     case .guest(.time), .guest(.limits), .signed(.issuePairing), .signed(.listDevices),
       .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.events),
-      .signed(.refused), .health,
-      .socket:
+      .signed(.refused), .owner, .health, .socket:
       false
     }
   }

@@ -6,7 +6,6 @@ import Storage
 enum CallContinuation: Sendable {
   case account(Credentials)
   case joined(DeviceID, token: String, from: PeerNetwork)
-  case administered(AccountOffer)
   case pairing(PairingOffer)
   case devices
   /// The device is read next, to be shown with its new name.
@@ -17,6 +16,7 @@ enum CallContinuation: Sendable {
   case record(ifNoneMatch: [String])
   case changes(FetchQuery)
   case events
+  case owner(OwnerContinuation)
 }
 
 extension CallContinuation {
@@ -30,8 +30,6 @@ extension CallContinuation {
     case (.joined(let device, let token, _), .redeemed(let account)):
       let credentials = Credentials(account: account, device: device, token: token)
       return Answer(status: 201, json: credentials.encodedBody())
-    case (.administered(let offer), .done):
-      return Answer(status: 201, json: offer.encodedBody())
     case (.pairing(let offer), .done):
       return Answer(status: 201, json: offer.encodedBody())
     case (.revoked, .done):
@@ -39,6 +37,8 @@ extension CallContinuation {
     case (.saved(let atomic), .saved(let outcome)):
       let isAborted = atomic && !outcome.answer.results.contains(where: \.isSaved)
       return Answer(status: isAborted ? 409 : 200, json: outcome.answer.encodedBody())
+    case (.owner(let continuation), _):
+      return try continuation.answer(to: result)
     default:
       throw CallContinuation.mismatch
     }

@@ -29,10 +29,11 @@ struct Guest: Sendable {
     switch call {
     case .time:
       return .answer(Answer(status: 200, json: TimeAnswer(time: context.wall).encodedBody()))
-    case .limits: return .answer(Answer(status: 200, json: LimitsInForce.encodedBody()))
+    case .limits:
+      let body = LimitsInForce.encodedBody(context.configuration)
+      return .answer(Answer(status: 200, json: body))
     case .createAccount: return try createAccount(body, in: context)
     case .join: return try join(body, in: context)
-    case .administerAccount: return try administerAccount(body, in: context)
     }
   }
 
@@ -67,20 +68,6 @@ struct Guest: Sendable {
     return .commit(
       .redeemPairing(codeHash: code.hash, device: device),
       .joined(device.id, token: token, from: context.address))
-  }
-
-  private func administerAccount(
-    _ body: [UInt8], in context: CallContext
-  ) throws(Refusal) -> CallStep {
-    let label: String
-    do throws(JSONFault) {
-      label = try JSONValue(parsing: body)["label"]?.string ?? ""
-    } catch {
-      throw Refusal(.badJSON, "The body must be a JSON object with a `label`.")
-    }
-    let (offer, request) = try AccountOffer.make(
-      label: label, secrets: context.secrets, wall: context.wall)
-    return .commit(request, .administered(offer))
   }
 
   private static func newDevice(

@@ -34,6 +34,14 @@ struct Presence: Sendable {
     (visits[key]?.connections ?? 0) > 0 || (elsewhere[key] ?? 0) != 0
   }
 
+  /// A device as the store knows it, with what only the relay knows.
+  func shown(_ device: Device, of account: AccountID, wall: Int64) -> Device {
+    var device = device
+    device.connected = isConnected(Key(account: account, device: device.id))
+    if device.connected { device.lastSeen = max(device.lastSeen, wall) }
+    return device
+  }
+
   /// A connection signed in. True for the device's first one on this node.
   mutating func arrived(_ key: Key, wall: Int64) -> Bool {
     if visits[key] == nil {

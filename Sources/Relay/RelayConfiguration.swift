@@ -1,4 +1,5 @@
 import Changes
+public import Storage
 
 /// How one node of a relay is set up.
 public struct RelayConfiguration: Sendable, Hashable {
@@ -18,6 +19,8 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var bodyBudgetBytes = Limits.bodyBudgetBytes
   /// Bytes that may wait to leave one connection before its changes fold into a hint.
   public var sendQueueBytes = Limits.sendQueueBytes
+  /// What the store behind the node keeps to, to be told to clients.
+  public var rules = StoreRules()
 
   public init() {}
 

@@ -104,7 +104,7 @@ extension RelayNode {
       isNeeded = exchange.head.headers.contains("Authorization")
       // Whoever asked before on this connection may have been somebody else, behind a proxy.
       if !isNeeded { signOut(slot) }
-    case .guest, .health, nil: isNeeded = false
+    case .guest, .owner, .health, nil: isNeeded = false
     }
     guard isNeeded else { return }
     guard let token = RelayNode.bearerToken(exchange.head.headers) else {
@@ -184,6 +184,7 @@ extension RelayNode {
         // A body without a code in it is no guess.
         if call == .join { try countGuess(slot) }
         try take(slot, step)
+      case .owner(let call): try take(slot, Owner().perform(call, body: body, in: context))
       case .signed(let call):
         guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
         try take(

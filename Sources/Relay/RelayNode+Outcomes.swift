@@ -99,31 +99,30 @@ extension RelayNode {
       case (.events, .page(let page)): beginStream(slot, page)
       case (.events, .token(let newest)): beginStream(slot, ChangePage(nothingSince: newest))
       case (.devices, .devices(let devices)):
-        let list = devices.map { shown($0, slot) }
+        guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
+        let list = devices.map { presence.shown($0, of: session.account, wall: moment.wall) }
         answer(slot, Answer(status: 200, json: DeviceList(list).encodedBody()))
       case (.device(let id), .devices(let devices)):
         guard let device = devices.first(where: { $0.id == id }) else {
           throw StoreRefusals.unknownDevice
         }
-        answer(slot, Answer(status: 200, json: shown(device, slot).encodedBody()))
+        guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
+        let body = presence.shown(device, of: session.account, wall: moment.wall).encodedBody()
+        answer(slot, Answer(status: 200, json: body))
       case (.record(let ifNoneMatch), .record(let record)):
         answer(slot, Answer(record: record, ifNoneMatch: ifNoneMatch))
+      case (.owner(let continuation), let result):
+        let (presence, wall) = (presence, moment.wall)
+        let answer = try continuation.answer(to: result) { device, account in
+          presence.shown(device, of: account, wall: wall)
+        }
+        self.answer(slot, answer)
       default: throw CallContinuation.mismatch
       }
     } catch {
       answer(slot, Answer(error))
     }
     read(slot)
-  }
-
-  /// The device with what only the relay knows.
-  private func shown(_ device: Device, _ slot: Hub.Slot) -> Device {
-    guard let session = connections[slot].session else { return device }
-    var device = device
-    let key = Presence.Key(account: session.account, device: device.id)
-    device.connected = presence.isConnected(key)
-    if device.connected { device.lastSeen = max(device.lastSeen, moment.wall) }
-    return device
   }
 
   private mutating func takeBackGuess(_ address: PeerNetwork) {
@@ -137,8 +136,12 @@ extension RelayNode {
     switch (continuation, result) {
     case (.account(let credentials), .success):
       actions.append(.report(.accountMade(credentials.account)))
-    case (.administered(let offer), .success):
+    case (.owner(.made(let offer)), .success):
       actions.append(.report(.accountMade(offer.account)))
+    case (.owner(.planned(let account, _)), .success):
+      actions.append(.report(.planChanged(account)))
+    case (.owner(.removed(let account)), .success):
+      actions.append(.report(.accountRemoved(account)))
     case (.joined(let device, _, _), .success(.redeemed(let account))):
       actions.append(.report(.deviceJoined(account, device)))
     case (.revoked(let account, let device), .success):

@@ -75,7 +75,7 @@ extension RelayNode {
     case nil where connections[slot].http.exchange == nil: close(slot, .afterSending)
     case .signed: answer(slot, Answer(refusal), isLast: true)
     // It asks for nothing that only a device may.
-    case .guest, .health, .socket, nil: signOut(slot)
+    case .guest, .owner, .health, .socket, nil: signOut(slot)
     }
   }
 

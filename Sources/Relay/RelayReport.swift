@@ -10,6 +10,8 @@ public enum RelayOrder: Sendable, Hashable {
 /// What a node tells the person at the relay, for the log. Never holds a secret.
 public enum RelayReport: Sendable, Hashable {
   case accountMade(AccountID)
+  case planChanged(AccountID)
+  case accountRemoved(AccountID)
   case deviceJoined(AccountID, DeviceID)
   case deviceRevoked(AccountID, DeviceID)
   /// The store failed; nothing was done. Told once, until it works again.

@@ -1,5 +1,6 @@
 import Changes
 import Link
+import Storage
 
 /// Which call a path and a method name, at which door. Knows no state.
 enum Router {
@@ -37,7 +38,9 @@ enum Router {
   private static let everywhere: [Opening.Door] = [.front, .admin, .control]
   private static let inside: [Opening.Door] = [.admin, .control]
 
-  static let entries = [
+  static let entries = common + owner
+
+  private static let common = [
     Entry("GET", "v1/changes") { (target) throws(Refusal) in
       .signed(.changes(try fetchQuery(target)))
     },
@@ -63,12 +66,37 @@ enum Router {
       .signed(.revokeDevice(try device(target.path[2])))
     },
     Entry("POST", "v1/pairings") { _ in .signed(.issuePairing) },
-    Entry("POST", "v1/admin/accounts", [.control]) { _ in .guest(.administerAccount) },
     Entry("GET", "livez", everywhere) { _ in .health(.live) },
     Entry("GET", "healthz", everywhere) { _ in .health(.live) },
     Entry("GET", "readyz", everywhere) { _ in .health(.ready) },
     Entry("GET", "metrics", inside) { _ in .health(.metrics) },
     Entry("GET", "status", inside) { _ in .health(.status) },
+  ]
+
+  /// What the relay's owner asks. No device does, so docs/protocol.md does not tell of it.
+  private static let owner = [
+    Entry("POST", "v1/admin/accounts", [.control]) { _ in .owner(.makeAccount) },
+    Entry("GET", "v1/admin/accounts", [.control]) { (target) throws(Refusal) in
+      .owner(try accountsQuery(target))
+    },
+    Entry("GET", "v1/admin/accounts/*", [.control]) { (target) throws(Refusal) in
+      .owner(.account(try account(target.path[3])))
+    },
+    Entry("DELETE", "v1/admin/accounts/*", [.control]) { (target) throws(Refusal) in
+      .owner(.removeAccount(try account(target.path[3])))
+    },
+    Entry("PUT", "v1/admin/accounts/*/plan", [.control]) { (target) throws(Refusal) in
+      .owner(.setPlan(try account(target.path[3])))
+    },
+    Entry("POST", "v1/admin/accounts/*/pairings", [.control]) { (target) throws(Refusal) in
+      .owner(.issuePairing(try account(target.path[3])))
+    },
+    Entry("GET", "v1/admin/accounts/*/devices", [.control]) { (target) throws(Refusal) in
+      .owner(.devices(try account(target.path[3])))
+    },
+    Entry("GET", "v1/admin/accounts/*/changes", [.control]) { (target) throws(Refusal) in
+      .owner(.changes(try account(target.path[3]), try fetchQuery(target)))
+    },
   ]
 
   static func route(method: String, target: RequestTarget, door: Opening.Door) -> Routing {
@@ -95,8 +123,10 @@ enum Router {
       }
       return .call(call)
     } catch {
-      // Whoever asks must be known before what they ask is judged, and only what signed-in devices
-      // ask has anything in its path or query.
+      // The owner is known by the door.
+      if entry.doors == [.control] { return .refused(error, methods: []) }
+      // Whoever else asks must be known before what they ask is judged, and only what signed-in
+      // devices ask has anything in its path or query.
       return .call(.signed(.refused(error)))
     }
   }
@@ -127,16 +157,40 @@ enum Router {
     return since
   }
 
+  private static func account(_ segment: String) throws(Refusal) -> AccountID {
+    guard let account = AccountID(text: segment) else { throw StoreRefusals.unknownAccount }
+    return account
+  }
+
+  private static func accountsQuery(_ target: RequestTarget) throws(Refusal) -> OwnerCall {
+    var after: AccountID?
+    if let text = target["after"] {
+      guard let id = AccountID(text: text) else {
+        throw Refusal(.badRequest, "`after` must be an account's id: sixteen hexadecimal digits.")
+      }
+      after = id
+    }
+    return .accounts(
+      after: after,
+      limit: try limit(target, atMost: Limits.listedAccounts, of: "accounts"))
+  }
+
+  /// What is left out, or more than the relay gives, counts as the most that it gives.
+  private static func limit(
+    _ target: RequestTarget, atMost most: Int, of things: String
+  ) throws(Refusal) -> Int {
+    guard let text = target["limit"] else { return most }
+    guard let limit = number(text, atMost: Int64(most)), limit > 0 else {
+      throw Refusal(.badRequest, "`limit` must be a number of \(things) from 1 up.")
+    }
+    return Int(limit)
+  }
+
   private static func fetchQuery(_ target: RequestTarget) throws(Refusal) -> FetchQuery {
     var query = FetchQuery()
     query.since = try since(target)
     if let text = target["zone"] { query.zone = try name(text) }
-    if let text = target["limit"] {
-      guard let limit = number(text, atMost: Int64(Limits.pageRecords)), limit > 0 else {
-        throw Refusal(.badRequest, "`limit` must be a number of records from 1 up.")
-      }
-      query.limit = Int(limit)
-    }
+    query.limit = try limit(target, atMost: Limits.pageRecords, of: "records")
     if let text = target["wait"] {
       guard let seconds = number(text, atMost: Limits.longPollMilliseconds / 1_000) else {
         throw Refusal(.badRequest, "`wait` must be a number of whole seconds from 0 up.")

@@ -81,6 +81,8 @@ struct RelayService {
     var settings = GroupSettings<RelayReport> { node, report in
       switch report {
       case .accountMade(let account): log.info("account \(account.text) was made")
+      case .planChanged(let account): log.info("account \(account.text) has a new plan")
+      case .accountRemoved(let account): log.info("account \(account.text) was removed")
       case .deviceJoined(let account, let device):
         log.info("device \(device.text) joined account \(account.text)")
       case .deviceRevoked(let account, let device):

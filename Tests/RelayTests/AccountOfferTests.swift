@@ -33,7 +33,7 @@ struct AccountOfferTests {
   }
 
   @Test func aLabelHasABound() throws {
-    let longest = String(repeating: "a", count: Limits.descriptionBytes)
+    let longest = String(repeating: "a", count: Limits.nameBytes)
     #expect(throws: Never.self) {
       try AccountOffer.make(label: longest, secrets: secrets, wall: 0)
     }

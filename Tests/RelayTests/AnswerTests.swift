@@ -44,8 +44,21 @@ struct AnswerTests {
   }
 
   @Test func allLimitsAreNumbers() throws {
-    let members = try JSONValue(parsing: LimitsInForce.encodedBody()).members ?? []
-    #expect(members.count > 15)
+    let body = LimitsInForce.encodedBody(RelayConfiguration())
+    let members = try JSONValue(parsing: body).members ?? []
+    #expect(members.count > 35)
     #expect(members.allSatisfy { ($0.value.int64 ?? 0) > 0 })
+    #expect(Set(members.map(\.name)).count == members.count)
+  }
+
+  @Test func whatTheOwnerSetIsTold() throws {
+    var configuration = RelayConfiguration()
+    configuration.keepAliveMilliseconds = 1_500
+    configuration.rules.historyMilliseconds = 90_000
+    configuration.rules.chunkBytesPerAccount = 0
+    let limits = try JSONValue(parsing: LimitsInForce.encodedBody(configuration))
+    #expect(limits["keepAliveMilliseconds"]?.int64 == 1_500)
+    #expect(limits["historyMilliseconds"]?.int64 == 90_000)
+    #expect(limits["chunkBytesPerAccount"]?.int64 == 0)
   }
 }

@@ -52,7 +52,8 @@ import Testing
   }
 
   @Test func itNamesAllLimits() throws {
-    let limits = try JSONValue(parsing: LimitsInForce.encodedBody()).members?.map(\.name)
+    let body = LimitsInForce.encodedBody(RelayConfiguration())
+    let limits = try JSONValue(parsing: body).members?.map(\.name)
     let documented = try strings(["components", "schemas", "LimitsInForce", "required"])
     #expect(documented.sorted() == limits?.sorted())
   }

@@ -31,7 +31,8 @@ struct AccountMakerTests {
   @Test func aLabelThatIsTooLongIsRefusedEitherWay() throws {
     let folder = try TemporaryFolder()
     let label = String(repeating: "a", count: 256)
-    let refusal = CommandFailure("An account's label may have at most 255 bytes.")
+    let refusal = CommandFailure(
+      "An account's label may have at most 255 bytes, and no control characters.")
     #expect(throws: refusal) { try AccountMaker(store: folder.path).make(label) }
     let relay = try ServingRelay(store: folder.path)
     #expect(throws: refusal) { try AccountMaker(store: folder.path).make(label) }

@@ -1,0 +1,111 @@
+import Changes
+import Storage
+
+/// The answer to `GET /v1/admin/accounts`: `{"accounts":[…],"more"}`.
+package struct AccountList: Hashable, Sendable {
+  package var accounts: [AccountSummary]
+  /// There are further ones after the last.
+  package var more: Bool
+
+  package init(_ accounts: [AccountSummary], more: Bool) {
+    self.accounts = accounts
+    self.more = more
+  }
+
+  package func encodedBody() -> [UInt8] {
+    let body: JSONValue = ["accounts": .array(accounts.map(\.json)), "more": .bool(more)]
+    return body.serialized()
+  }
+
+  package static func decoded(body: [UInt8]) throws(Refusal) -> AccountList {
+    let value = try OwnerBody.parsed(body)
+    guard let elements = value["accounts"]?.array, let more = value["more"]?.bool else {
+      throw Refusal(.badMessage, "`accounts` must be a list of accounts, and `more` true or false.")
+    }
+    var accounts: [AccountSummary] = []
+    for element in elements { accounts.append(try AccountSummary(json: element)) }
+    return AccountList(accounts, more: more)
+  }
+}
+
+extension AccountSummary {
+  /// `{"accountID","label","plan","madeAt","devices","newestTag","chunkBytes"}`.
+  package var json: JSONValue {
+    [
+      "accountID": .string(id.text), "label": .string(label), "plan": plan.json,
+      "madeAt": JSONValue(integerLiteral: madeAt),
+      "devices": JSONValue(integerLiteral: Int64(devices)),
+      "newestTag": JSONValue(integerLiteral: newestTag),
+      "chunkBytes": JSONValue(integerLiteral: chunkBytes),
+    ]
+  }
+
+  package static func decoded(body: [UInt8]) throws(Refusal) -> AccountSummary {
+    try AccountSummary(json: try OwnerBody.parsed(body))
+  }
+
+  fileprivate init(json: JSONValue) throws(Refusal) {
+    guard let id = json["accountID"]?.string.flatMap(AccountID.init(text:)),
+      let label = json["label"]?.string, let madeAt = json["madeAt"]?.int64,
+      let devices = json["devices"]?.int64.flatMap(Int.init(exactly:)),
+      let newestTag = json["newestTag"]?.int64, let chunkBytes = json["chunkBytes"]?.int64,
+      let plan = json["plan"]
+    else {
+      throw Refusal(.badMessage, "An account must have an id, a label, a plan and its figures.")
+    }
+    self.init(
+      id: id, label: label, plan: try Plan(json: plan), madeAt: madeAt, devices: devices,
+      newestTag: newestTag, chunkBytes: chunkBytes)
+  }
+}
+
+extension Plan {
+  /// `{"zones":["timer",…]}`, or `{"zones":null}` for all.
+  package var json: JSONValue {
+    ["zones": zones.map { .array($0.map { .string($0.text) }) } ?? .null]
+  }
+
+  package func encodedBody() -> [UInt8] { json.serialized() }
+
+  package static func decoded(body: [UInt8]) throws(Refusal) -> Plan {
+    try Plan(json: try OwnerBody.parsed(body))
+  }
+
+  /// The zones come out in order, each once.
+  fileprivate init(json: JSONValue) throws(Refusal) {
+    guard let zones = json["zones"] else {
+      throw Refusal(.badRequest, "`zones` must be there: a list of zones, or null for all.")
+    }
+    if zones.isNull {
+      self = .everything
+      return
+    }
+    guard let elements = zones.array, elements.count <= Limits.planZones else {
+      throw Refusal(
+        .badRequest, "`zones` must be a list of at most \(Limits.planZones) zones, or null for all."
+      )
+    }
+    var names: Set<Name> = []
+    for element in elements {
+      guard let name = element.string.flatMap(Name.init) else {
+        throw Refusal(
+          .badName,
+          "A zone's name must be 1 to \(Limits.nameBytes) bytes of UTF-8 without control characters."
+        )
+      }
+      names.insert(name)
+    }
+    self.init(zones: names.sorted())
+  }
+}
+
+/// The bodies of the owner's calls, which are few and rare: read as any JSON.
+enum OwnerBody {
+  static func parsed(_ body: [UInt8]) throws(Refusal) -> JSONValue {
+    do throws(JSONFault) {
+      return try JSONValue(parsing: body)
+    } catch {
+      throw Refusal(.badJSON, "The body is not valid JSON: \(error).")
+    }
+  }
+}

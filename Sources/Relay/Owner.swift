@@ -1,0 +1,110 @@
+import Changes
+import Link
+import Storage
+
+/// What a relay's owner may ask, by the control door alone: about every account, and never about
+/// what is in a record.
+enum OwnerCall: Hashable, Sendable {
+  /// An account without a device, and a code for its first.
+  case makeAccount
+  case accounts(after: AccountID?, limit: Int)
+  case account(AccountID)
+  case removeAccount(AccountID)
+  case setPlan(AccountID)
+  case issuePairing(AccountID)
+  case devices(AccountID)
+  case changes(AccountID, FetchQuery)
+}
+
+/// Whoever comes by the control door. Whether he may is not asked here: the door is a socket in the
+/// store's folder, which only its owner can reach.
+struct Owner: Sendable {
+  /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
+  func perform(
+    _ call: OwnerCall, body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> CallStep {
+    switch call {
+    case .makeAccount:
+      let (offer, request) = try AccountOffer.make(
+        label: try Owner.label(in: body), secrets: context.secrets, wall: context.wall)
+      return .commit(request, .owner(.made(offer)))
+    case .accounts(let after, let limit):
+      return .read(.accounts(after: after, limit: limit), .owner(.accounts))
+    case .account(let account): return .read(.account(account), .owner(.account))
+    case .removeAccount(let account):
+      return .commit(.removeAccount(account), .owner(.removed(account)))
+    case .setPlan(let account):
+      let plan = try Plan.decoded(body: body)
+      return .commit(.setPlan(account, plan), .owner(.planned(account, plan)))
+    case .issuePairing(let account):
+      let (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
+      return .commit(
+        .issuePairing(account, pairing),
+        .owner(.paired(AccountOffer(account: account, pairing: offer))))
+    case .devices(let account): return .read(.devices(account), .owner(.devices(account)))
+    case .changes(let account, let query):
+      return .read(
+        .changes(account, since: query.since, zone: query.zone, limit: query.limit),
+        .owner(.changes))
+    }
+  }
+
+  /// `{"label"}`, which may be left out.
+  private static func label(in body: [UInt8]) throws(Refusal) -> String {
+    let label: JSONValue?
+    do throws(JSONFault) {
+      label = try JSONValue(parsing: body)["label"]
+    } catch {
+      throw Refusal(.badJSON, "The body must be a JSON object with a `label`.")
+    }
+    guard let label else { return "" }
+    guard let text = label.string else {
+      throw Refusal(.badRequest, "`label` must be a string: what the account is called.")
+    }
+    return text
+  }
+}
+
+/// What to make of the store's answer to a call of the owner.
+enum OwnerContinuation: Hashable, Sendable {
+  case made(AccountOffer)
+  case paired(AccountOffer)
+  case planned(AccountID, Plan)
+  case removed(AccountID)
+  case accounts
+  case account
+  case devices(AccountID)
+  case changes
+}
+
+extension OwnerContinuation {
+  /// Throws what the store refused.
+  func answer(to result: CommitResult) throws(Refusal) -> Answer {
+    switch (self, result) {
+    case (_, .refused(let refusal)): throw refusal
+    case (.made(let offer), .done), (.paired(let offer), .done):
+      return Answer(status: 201, json: offer.encodedBody())
+    case (.planned(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
+    case (.removed, .done): return Answer(status: 204)
+    default: throw CallContinuation.mismatch
+    }
+  }
+
+  /// `shown`: a device of the account, with what the store does not know of it.
+  func answer(
+    to result: ReadResult, shown: (Device, AccountID) -> Device
+  ) throws(Refusal) -> Answer {
+    switch (self, result) {
+    case (_, .refused(let refusal)): throw refusal
+    case (.accounts, .accounts(let accounts, let more)):
+      return Answer(status: 200, json: AccountList(accounts, more: more).encodedBody())
+    case (.account, .account(let summary)):
+      return Answer(status: 200, json: summary.json.serialized())
+    case (.devices(let account), .devices(let devices)):
+      let list = devices.map { shown($0, account) }
+      return Answer(status: 200, json: DeviceList(list).encodedBody())
+    case (.changes, .page(let page)): return Answer(status: 200, json: page.encodedBody())
+    default: throw CallContinuation.mismatch
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Changes
+import Link
+import Storage
+
+/// The calls of a relay's owner on a store that no relay serves: found, checked, done and answered
+/// as a running relay would, one at a time and at once.
+package struct OwnerDesk: Sendable {
+  package struct Response: Hashable, Sendable {
+    package var status: Int
+    /// JSON; a problem where the status says so.
+    package var body: [UInt8]
+  }
+
+  private let secrets: SecretSource
+
+  package init(secrets: SecretSource) { self.secrets = secrets }
+
+  /// `wall` is the time in milliseconds since the Unix epoch. Throws where the store failed, and
+  /// nothing was done.
+  package func answer(
+    _ method: String, _ target: RequestTarget, body: [UInt8], on store: some ZoneStore, wall: Int64
+  ) throws(StorageError) -> Response {
+    let answer: Answer
+    switch Router.route(method: method, target: target, door: .control) {
+    case .call(.owner(let call)): answer = try perform(call, body: body, on: store, wall: wall)
+    case .refused(let refusal, let methods): answer = Answer(refusal, methods: methods)
+    case .call, .options:
+      answer = Answer(Refusal(.notFound, "No relay runs on this store; start it first."))
+    }
+    return Response(status: answer.status, body: answer.body)
+  }
+
+  private func perform(
+    _ call: OwnerCall, body: [UInt8], on store: some ZoneStore, wall: Int64
+  ) throws(StorageError) -> Answer {
+    let context = CallContext(
+      configuration: RelayConfiguration(), secrets: secrets, wall: wall,
+      address: PeerNetwork(of: .local(path: "")))
+    do {
+      switch try Owner().perform(call, body: body, in: context) {
+      case .answer(let answer): return answer
+      case .commit(let request, let continuation):
+        let results = try store.commit([request], wall: wall)
+        precondition(results.count == 1, "a store left a request unanswered")
+        return try continuation.answer(to: results[0])
+      case .read(let request, .owner(let continuation)):
+        return try continuation.answer(to: try store.read(request)) { device, _ in device }
+      case .read: throw CallContinuation.mismatch
+      }
+    } catch let refusal as Refusal {
+      return Answer(refusal)
+    } catch let error as StorageError {
+      throw error
+    } catch {
+      preconditionFailure("neither the store nor the owner's desk says this")
+    }
+  }
+}
