@@ -6,6 +6,9 @@ public protocol App: Sendable {
   var zone: Name { get }
   /// The rule for a record type of this app; nil for a type it does not know.
   func resolver(for type: Name) -> (any Resolver)?
+  /// The record types for which `dueEdit` may give something. An agent looks through these when it
+  /// starts, and through no others.
+  var timedTypes: [Name] { get }
   /// An edit that the app makes by itself when relay time reaches `dueAt` (a countdown that ends);
   /// nil where the record waits for nothing. Must follow from the record alone, so that every
   /// device makes the same one.
@@ -16,9 +19,15 @@ public protocol App: Sendable {
   /// brought (they stand in `fields` and not in `base`) by `to - from`; the others stay.
   func restamped(_ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64)
     -> JSONValue
+  /// The pieces of files that a record's fields name, each once: the relay keeps them for as long
+  /// as a record does. At most `Limits.chunksPerRecord`.
+  func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash]
 }
 
 extension App {
+  /// Most records name no files.
+  public func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] { [] }
+
   /// Fields that hold no instants need no correction.
   public func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64

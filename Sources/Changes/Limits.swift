@@ -155,6 +155,9 @@ public enum Limits {
   public static let connectMilliseconds: Int64 = 10_000
   /// Waiting for the answer to a save or a fetch.
   public static let answerMilliseconds: Int64 = 15_000
+  /// After this long a zone that the account's plan does not include is tried again by itself, with
+  /// one batch: the plan may be another one by then. A person who syncs has it tried at once.
+  public static let planRetryMilliseconds: Int64 = 3_600_000
   /// Records that wait in an outbox; beyond it an edit is refused with a clear word.
   public static let outboxRecords = 100_000
   /// Bytes of fields that wait in an outbox, its bases included: an agent holds them in memory.

@@ -57,7 +57,11 @@ extension Agent {
       samplesWanted -= 1
       if samplesWanted > 0 { uplink?.measureTime(at: moment.instant, &output) }
     case .saved(let id, let answer): engine.saved(id, answer)
-    case .saveRefused(let id, let refusal): engine.saveRefused(id, refusal)
+    case .saveRefused(let id, let refusal):
+      engine.saveRefused(id, refusal)
+      guard refusal.code == .planRequired else { return }
+      deadlines.set(
+        .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
     case .page(let page, let origin):
       if origin != .push, ladder.transport != .webSocket, origin == .longPoll || !isLongPolling {
         ladder.rungServed()
@@ -134,7 +138,9 @@ extension Agent {
       submit(.apply(arrivals), .sync, offer: bounds, at: moment)
     case .refuseBatch(let id, let refusal):
       submit(.refuseBatch(id, refusal), .sync, at: moment)
-    case .forgetCursor: submit(.forgetCursor, .sync, at: moment)
+    case .forgetCursor(let restoredThrough):
+      submit(.forgetCursor(restoredThrough: restoredThrough), .sync, at: moment)
+    case .bringBack: submit(.bringBack, .sync, at: moment)
     case .save(let request): uplink?.save(request, at: now, &output)
     case .fetch(let since):
       uplink?.fetch(since: since, at: now, &output)

@@ -146,6 +146,7 @@ public struct Agent: Node {
         submit(
           .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
           offer: engine.takeOffer(), at: moment)
+      case .plan: engine.unblockZones()
       case .sync: expireSyncOrders(at: moment)
       }
     }

@@ -16,6 +16,8 @@ struct AgentDeadlines {
     case backlog
     /// An edit that time makes.
     case due
+    /// Zones that the plan did not include are tried again.
+    case plan
     /// The first of the manual syncs should be done by then.
     case sync
   }

@@ -10,10 +10,24 @@ struct Ledger {
   /// What the transaction has written, and what stood there before.
   private var written: [RecordKey: Written] = [:]
   private var order: [RecordKey] = []
+  /// What it has read and not written: most records are looked at once, and then written.
+  private var read: [RecordKey: Record?] = [:]
+  /// Records that it says a snapshot names.
+  private var named: Set<RecordKey> = []
+  /// What it removes because a snapshot did not name it: live records, as they are gone.
+  private var dropped: [Record] = []
 
   private struct Written {
     var before: Record?
     var now: Record?
+  }
+
+  /// What a transaction has changed, in the order of the first writing.
+  struct Outcome {
+    /// Each record that may be another one now; nil: none.
+    var changed: [(key: RecordKey, before: Record?, now: Record?)]
+    /// Live records that went with a snapshot, without their fields.
+    var dropped: [Record]
   }
 
   var hasChanges: Bool { !changes.isEmpty }
@@ -26,20 +40,76 @@ struct Ledger {
     outbox = Outbox(try store.outbox())
   }
 
-  func record(_ key: RecordKey) throws(StorageError) -> Record? {
+  // MARK: records
+
+  mutating func record(_ key: RecordKey) throws(StorageError) -> Record? {
     if let written = written[key] { return written.now }
-    return try store.record(key)
+    if let read = read[key] { return read }
+    let record = try store.record(key)
+    read[key] = .some(record)
+    return record
   }
 
-  mutating func put(_ record: Record) throws(StorageError) {
+  /// `snapshot`: the number of the one that names it.
+  mutating func put(_ record: Record, snapshot: Int64? = nil) throws(StorageError) {
     try note(record.key, record)
-    changes.append(.putRecord(record))
+    if snapshot != nil { named.insert(record.key) }
+    changes.append(.putRecord(record, snapshot: snapshot))
   }
 
   mutating func removeRecord(_ key: RecordKey) throws(StorageError) {
     try note(key, nil)
     changes.append(.removeRecord(key))
   }
+
+  private mutating func note(_ key: RecordKey, _ record: Record?) throws(StorageError) {
+    if written[key] == nil {
+      written[key] = Written(before: try self.record(key), now: record)
+      order.append(key)
+    } else {
+      written[key]?.now = record
+    }
+  }
+
+  // MARK: snapshots, and what the relay has lost
+
+  mutating func beginSnapshot() { named.removeAll() }
+
+  mutating func name(_ key: RecordKey, snapshot: Int64) {
+    guard named.insert(key).inserted else { return }
+    changes.append(.nameRecord(key, snapshot: snapshot))
+  }
+
+  func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+    try store.unnamed(bySnapshot: number).filter { !named.contains($0.key) }
+  }
+
+  mutating func drop(_ record: UnnamedRecord) {
+    changes.append(.removeRecord(record.key))
+    guard !record.isDeleted else { return }
+    dropped.append(
+      Record(
+        zone: record.key.zone, name: record.key.name, type: record.type, fields: nil,
+        modifiedAt: record.modifiedAt, device: record.device, tag: record.tag))
+  }
+
+  mutating func lose(_ key: RecordKey) {
+    // It is to be seen by the snapshot's end, whatever that has named.
+    named.insert(key)
+    changes.append(.loseRecord(key))
+  }
+
+  /// What the transaction has written is no longer lost.
+  func isLost(_ key: RecordKey) throws(StorageError) -> Bool {
+    if written[key] != nil { return false }
+    return try store.isLost(key)
+  }
+
+  func greatestTag() throws(StorageError) -> ChangeTag {
+    outbox.entries.reduce(try store.greatestTag()) { max($0, $1.base?.tag ?? 0, $1.knownTag) }
+  }
+
+  // MARK: the outbox and the notes
 
   mutating func takeNumber() -> Int64 { outbox.takeNumber() }
 
@@ -55,35 +125,31 @@ struct Ledger {
 
   mutating func setCursor(_ cursor: ChangeToken?) { changes.append(.setCursor(cursor)) }
 
-  mutating func setValue(_ key: String, _ value: Int64) {
-    changes.append(.setValue(key: key, String(value)))
+  mutating func setValue(_ key: String, _ value: String?) {
+    changes.append(.setValue(key: key, value))
   }
 
-  /// Makes the transaction durable. What comes back is each record that is another one now than it
-  /// was before, in the order of their first writing; nil: gone.
-  mutating func commit() throws(StorageError) -> [(key: RecordKey, before: Record?, now: Record?)] {
+  // MARK: the end
+
+  /// Makes the transaction durable.
+  mutating func commit() throws(StorageError) -> Outcome {
     if !changes.isEmpty { try store.write(changes) }
-    let result = order.compactMap {
+    let changed = order.compactMap {
       key -> (key: RecordKey, before: Record?, now: Record?)? in
       guard let written = written[key] else { return nil }
       return (key, written.before, written.now)
     }
+    let outcome = Outcome(changed: changed, dropped: dropped)
     forget()
-    return result
-  }
-
-  private mutating func note(_ key: RecordKey, _ record: Record?) throws(StorageError) {
-    if written[key] == nil {
-      written[key] = Written(before: try store.record(key), now: record)
-      order.append(key)
-    } else {
-      written[key]?.now = record
-    }
+    return outcome
   }
 
   private mutating func forget() {
     changes.removeAll()
     written.removeAll()
     order.removeAll()
+    read.removeAll()
+    named.removeAll()
+    dropped.removeAll()
   }
 }

@@ -36,7 +36,7 @@ struct Merging: Sendable {
   /// What time will make of a record.
   func dueEdit(for record: Record) -> DueEdit? {
     guard !record.isDeleted else { return nil }
-    for app in apps where app.zone == record.zone {
+    for app in apps where app.zone == record.zone && app.timedTypes.contains(record.type) {
       if let due = app.dueEdit(for: record) { return due }
     }
     return nil
@@ -45,14 +45,20 @@ struct Merging: Sendable {
   /// The fields of an entry whose stamp moves from `from` to `to`.
   func restamped(_ entry: OutboxEntry, to: Int64) -> [UInt8]? {
     guard let bytes = entry.fields, let fields = Merging.value(bytes),
-      let app = apps.first(where: {
-        $0.zone == entry.key.zone && $0.resolver(for: entry.type) != nil
-      })
+      let app = app(of: entry.type, zone: entry.key.zone)
     else { return entry.fields }
     let moved = app.restamped(
       fields, of: entry.type, base: entry.base?.fields.flatMap { Merging.value($0) },
       from: entry.modifiedAt, to: to)
     return moved == fields ? bytes : moved.serialized()
+  }
+
+  /// The pieces that a record's fields name; nil where no app knows its type.
+  func chunks(in fields: [UInt8], of type: Name, zone: Name) -> [ChunkHash]? {
+    guard let app = app(of: type, zone: zone), let value = Merging.value(fields)
+    else { return nil }
+    var seen: Set<ChunkHash> = []
+    return app.chunks(in: value, of: type).filter { seen.insert($0).inserted }
   }
 
   /// Equal as JSON.
@@ -68,10 +74,12 @@ struct Merging: Sendable {
   }
 
   private func resolver(zone: Name, type: Name) -> (any Resolver)? {
-    for app in apps where app.zone == zone {
-      if let resolver = app.resolver(for: type) { return resolver }
-    }
-    return nil
+    app(of: type, zone: zone)?.resolver(for: type)
+  }
+
+  /// The app that knows the type.
+  private func app(of type: Name, zone: Name) -> (any App)? {
+    apps.first { $0.zone == zone && $0.resolver(for: type) != nil }
   }
 
   /// nil where the fields of one of them are no JSON.
@@ -79,8 +87,9 @@ struct Merging: Sendable {
     guard let localVersion = version(local.record(by: device, tag: 0)),
       let serverVersion = version(server)
     else { return nil }
-    return Conflict(
-      base: local.base.flatMap { version($0) }, local: localVersion, server: serverVersion)
+    // A base of tag 0 says that there was nothing.
+    let base = local.base.flatMap { $0.tag == 0 && $0.isDeleted ? nil : version($0) }
+    return Conflict(base: base, local: localVersion, server: serverVersion)
   }
 
   private func version(_ record: Record) -> Version? {

@@ -134,12 +134,26 @@ extension OutboxEntry {
 
   var bytes: Int {
     (fields?.count ?? 0) + (base?.fields?.count ?? 0) + (timeMade?.fields?.count ?? 0)
+      + (base?.chunks.count ?? 0) * MemoryLayout<ChunkHash>.size
   }
 
-  /// The record as this entry makes it, by `device`, at `tag`.
+  /// The version that stands behind the change; a greater one is news.
+  var knownTag: ChangeTag {
+    if case .asking(let asked) = state, asked.tag > 0 { return asked.tag }
+    return base?.tag ?? 0
+  }
+
+  /// The record as this entry makes it, by `device`, at `tag`, without its pieces.
   func record(by device: DeviceID, tag: ChangeTag) -> Record {
     Record(
       zone: key.zone, name: key.name, type: type, fields: fields, modifiedAt: modifiedAt,
       device: device, tag: tag)
+  }
+}
+
+extension Record {
+  /// The same content with the same stamp, whoever saved it and when.
+  func isSame(as other: Record) -> Bool {
+    modifiedAt == other.modifiedAt && type == other.type && Merging.equal(fields, other.fields)
   }
 }

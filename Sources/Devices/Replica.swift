@@ -17,16 +17,23 @@ public struct Replica<Store: ReplicaStore> {
   public mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome { state.perform(job) }
 }
 
-/// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Editing`,
-/// `+Incoming`, `+Outgoing`, `+Stamps`.
+/// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
+/// `+Editing`, `+Incoming`, `+Outgoing`, `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`.
 struct ReplicaState {
   let apps: [any App]
   var ledger: Ledger
   var due = DueIndex()
   var identity: HomeIdentity?
   var position = ChangePosition.nothing
-  /// The records that the snapshot under way has named.
-  var snapshotKeys: Set<RecordKey> = []
+  /// The number of the last snapshot that was begun.
+  var snapshot: Int64 = 0
+  /// Until all that a restored relay has lost is on its way back.
+  var restore: Restore?
+  /// The greatest tag that was held when an answer showed that the relay was restored, before the
+  /// relay has said how far back.
+  var heldBefore: ChangeTag?
+  /// Records are marked as lost in the store.
+  var hasLost = false
   /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
   /// and not more than a batch has.
   var overtaken: [Record] = []
@@ -39,6 +46,9 @@ struct ReplicaState {
 
   static let offsetKey = "clock.offset"
   static let lastSyncKey = "sync.last"
+  static let snapshotKey = "snapshot.number"
+  static let restoreKey = "restore"
+  static let heldBeforeKey = "restore.held"
 
   init(store: any ReplicaStore, apps: [any App]) {
     self.apps = apps
@@ -103,8 +113,12 @@ struct ReplicaState {
       try refuseBatch(id, refusal)
       try takeOvertaken(&applied)
       return .applied(applied)
-    case .forgetCursor:
-      forgetCursor()
+    case .forgetCursor(let restoredThrough):
+      try forgetCursor(restoredThrough: restoredThrough)
+      return .applied(Applied(position: position))
+    case .bringBack:
+      try bringBack()
+      endRestore()
       return .applied(Applied(position: position))
     }
   }
@@ -113,11 +127,12 @@ struct ReplicaState {
   private mutating func commit() throws(StorageError) -> [Record] {
     let written = try ledger.commit()
     var changed: [Record] = []
-    for (key, before, now) in written {
+    for (key, before, now) in written.changed {
       due.set(now.flatMap { merging.dueEdit(for: $0) }, for: key)
       if let record = ReplicaState.shown(before: before, now: now) { changed.append(record) }
     }
-    return changed
+    for record in written.dropped { due.set(nil, for: record.key) }
+    return changed + written.dropped
   }
 
   /// nil where a person sees no difference.
@@ -139,16 +154,27 @@ struct ReplicaState {
     try ledger.reload()
     identity = try ledger.store.identity()
     position = try ledger.store.cursor().map { .cursor($0) } ?? .nothing
-    snapshotKeys = []
     overtaken = []
     assumedOffset = try number(ReplicaState.offsetKey) ?? 0
     lastSync = try number(ReplicaState.lastSyncKey)
-    due = DueIndex()
-    for record in try ledger.store.allRecords() {
-      guard let edit = merging.dueEdit(for: record) else { continue }
-      due.set(edit, for: record.key)
-    }
+    snapshot = try number(ReplicaState.snapshotKey) ?? 0
+    restore = try ledger.store.value(ReplicaState.restoreKey).flatMap { Restore(text: $0) }
+    heldBefore = try number(ReplicaState.heldBeforeKey)
+    hasLost = try !ledger.store.lostRecords(limit: 1, bytes: 0).isEmpty
+    try loadDueEdits()
     isLoaded = true
+  }
+
+  private mutating func loadDueEdits() throws(StorageError) {
+    due = DueIndex()
+    for app in apps {
+      for type in app.timedTypes {
+        for record in try ledger.store.records(zone: app.zone, type: type) {
+          guard let edit = merging.dueEdit(for: record) else { continue }
+          due.set(edit, for: record.key)
+        }
+      }
+    }
   }
 
   private func number(_ key: String) throws(StorageError) -> Int64? {
@@ -158,8 +184,10 @@ struct ReplicaState {
   private func outcome(
     _ result: Result<ReplicaResult, StorageError>, changed: [Record], batch: SaveRequest?
   ) -> ReplicaOutcome {
-    ReplicaOutcome(
-      result: result, changed: changed, batch: batch, outbox: ledger.outbox.summary,
+    var outbox = ledger.outbox.summary
+    outbox.mayBringBack = mayBringBack
+    return ReplicaOutcome(
+      result: result, changed: changed, batch: batch, outbox: outbox,
       due: due.times(on: device.text))
   }
 }

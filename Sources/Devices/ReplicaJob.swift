@@ -36,8 +36,11 @@ enum ReplicaTask: Sendable {
   case apply([Arrival])
   /// The whole batch was turned down.
   case refuseBatch(BatchID, Refusal)
-  /// The cursor leads nowhere any more: a snapshot follows.
-  case forgetCursor
+  /// The cursor leads nowhere any more: a snapshot follows. With a tag, the relay came back from a
+  /// backup and has what was read up to that tag.
+  case forgetCursor(restoredThrough: ChangeTag?)
+  /// Some of what the relay has lost goes into the outbox.
+  case bringBack
 }
 
 /// A new batch, where nothing is in flight.
@@ -135,6 +138,8 @@ struct OutboxSummary: Hashable, Sendable {
   var parkedCount = 0
   var asking: [RecordKey] = []
   var askingCount = 0
+  /// More of what the relay has lost waits, and there is room for it.
+  var mayBringBack = false
 
   struct ZoneCount: Hashable, Sendable {
     var zone: Name

@@ -8,6 +8,8 @@ extension ReplicaState {
   {
     guard let frozen = ledger.outbox.frozenBatch, frozen.id == id else { return }
     applied.hasAnswer = true
+    let isRestored = try noticeRestore(answer)
+    if isRestored { applied.foundGap = true }
     var unanswered = frozen.entries
     for result in answer.results {
       guard let index = unanswered.firstIndex(where: { $0.key.name == result.name }) else {
@@ -16,7 +18,8 @@ extension ReplicaState {
       let entry = unanswered.remove(at: index)
       switch result {
       case .saved(_, let tag): try acknowledge(entry, tag)
-      case .conflict(_, let server): try conflict(entry, server, &applied)
+      case .conflict(_, let server):
+        try conflict(entry, server, isRestored: isRestored, &applied)
       case .refused(_, let refusal): refuse(entry, refusal, &applied)
       }
     }
@@ -40,19 +43,24 @@ extension ReplicaState {
 
   private mutating func acknowledge(_ entry: OutboxEntry, _ tag: ChangeTag) throws(StorageError) {
     ledger.remove(entry)
-    let saved = entry.record(by: device, tag: tag)
+    let saved = try record(of: entry, tag: tag)
     guard var later = ledger.outbox.open(entry.key) else { return try ledger.put(saved) }
     later.base = saved
     ledger.put(later)
-    try ledger.put(later.record(by: device, tag: tag))
+    try ledger.put(try record(of: later, tag: tag))
   }
 
   private mutating func conflict(
-    _ entry: OutboxEntry, _ server: Record, _ applied: inout Applied
+    _ entry: OutboxEntry, _ server: Record, isRestored: Bool, _ applied: inout Applied
   ) throws(StorageError) {
     let isOwn =
       server.device == device && server.modifiedAt == entry.modifiedAt && server.tag > 0
     if isOwn { return try acknowledge(entry, server.tag) }
+    // Which of the two came first cannot be told before the relay has said how far back it went.
+    guard !isRestored else {
+      reopen(entry)
+      return
+    }
     var server = server
     // A conflict with a tombstone that is no longer kept names no zone or type worth keeping.
     if server.tag == 0 { server.type = entry.type }

@@ -24,6 +24,13 @@ extension ReplicaState {
     }
     let fields = value?.serialized()
     if let failure = failure(of: fields, for: request.key) { return .failure(failure) }
+    if let fields,
+      let chunks = merging.chunks(in: fields, of: request.type, zone: request.key.zone),
+      chunks.count > Limits.chunksPerRecord
+    {
+      return .failure(
+        .refused(EditRefusal("a record names at most \(Limits.chunksPerRecord) pieces of files")))
+    }
     return .success(
       try change(
         request.key, type: value == nil ? held?.type ?? request.type : request.type,
@@ -37,19 +44,24 @@ extension ReplicaState {
     guard var entry = ledger.outbox.open(key), case .asking(let server) = entry.state else {
       return .failure(.nothingToDecide)
     }
-    guard keepLocal else {
+    // A version of tag 0 is one that the relay has lost, or that nothing is there any more; what it
+    // has is the base then.
+    let isThere = server.tag > 0
+    let hasNothing = server.isDeleted && (entry.base?.tag ?? 0) == 0
+    if !keepLocal, isThere || hasNothing {
       ledger.remove(entry)
-      try ledger.put(server)
+      if isThere { try ledger.put(server) } else { try ledger.removeRecord(key) }
       return .success(server)
     }
     // The decision is a new act, made having seen both versions.
     noteUntrusted(clock)
     entry.modifiedAt = max(clock.relayTime, max(entry.modifiedAt, server.modifiedAt) + 1)
     entry.isStampTrusted = clock.isTrusted
-    entry.base = server
+    if isThere { entry.base = server }
+    if !keepLocal { (entry.type, entry.fields) = (server.type, server.fields) }
     entry.state = .waiting
     ledger.put(entry)
-    let record = entry.record(by: device, tag: server.tag)
+    let record = try self.record(of: entry, tag: entry.base?.tag ?? 0)
     try ledger.put(record)
     return .success(record)
   }
@@ -111,6 +123,7 @@ extension ReplicaState {
   ) throws(StorageError) -> Record {
     noteUntrusted(clock)
     let held = try ledger.record(key)
+    let isLost = try isMarkedAsLost(key)
     let sent = ledger.outbox.sent(key)
     var entry: OutboxEntry
     if let open = ledger.outbox.open(key) {
@@ -119,7 +132,9 @@ extension ReplicaState {
     } else {
       entry = OutboxEntry(
         number: ledger.takeNumber(), key: key, type: type, fields: nil, modifiedAt: stamp,
-        isStampTrusted: clock.isTrusted, base: sent?.record(by: device, tag: 0) ?? held,
+        isStampTrusted: clock.isTrusted,
+        base: isLost
+          ? .nothing(at: key, type: type) : sent?.record(by: device, tag: 0) ?? held,
         state: .waiting)
     }
     entry.type = type
@@ -127,7 +142,7 @@ extension ReplicaState {
     entry.modifiedAt = stamp
     entry.isStampTrusted = clock.isTrusted
     if isMadeByTime { entry.timeMade = entry.record(by: device, tag: 0) }
-    let record = entry.record(by: device, tag: held?.tag ?? 0)
+    let record = try self.record(of: entry, tag: isLost ? 0 : held?.tag ?? 0)
     if fields == nil, entry.base == nil, sent == nil, entry.state == .waiting {
       // Made and deleted before anyone heard of it.
       ledger.remove(entry)

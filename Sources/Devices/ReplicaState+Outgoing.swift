@@ -6,38 +6,50 @@ import Storage
 extension ReplicaState {
   /// A record's own cost in a batch, beside its fields: names, stamps and punctuation.
   private static let overheadBytes = 160
+  /// A hash in quotes, and a comma.
+  private static let chunkBytes = 67
+  /// Room for the batch's own members is left.
+  private static let batchBytes = Limits.batchBytes - (4 << 10)
+
+  /// A change as it goes to the relay.
+  private struct Parcel {
+    var entry: OutboxEntry
+    var mutation: Mutation
+    var bytes: Int
+  }
 
   mutating func takeBatch(_ offer: BatchOffer, _ clock: ClockReading) throws(StorageError)
     -> SaveRequest?
   {
     if let frozen = ledger.outbox.frozenBatch {
-      return ReplicaState.request(frozen.id, frozen.entries)
+      return ReplicaState.request(frozen.id, try parcels(frozen.entries))
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
-    let chosen = choose(offer.bounds)
+    let chosen = try choose(offer.bounds)
     guard !chosen.isEmpty else { return nil }
-    var entries: [OutboxEntry] = []
-    for var entry in chosen {
+    for var entry in chosen.map(\.entry) {
       entry.state = .sent(offer.id)
       ledger.put(entry)
-      entries.append(entry)
     }
-    return ReplicaState.request(offer.id, entries)
+    return ReplicaState.request(offer.id, chosen)
   }
 
-  private mutating func choose(_ bounds: BatchBounds) -> [OutboxEntry] {
+  /// What may be sent. The pieces of files that a change names are taken to be on the relay; where
+  /// they are not, it says so, and the change is parked.
+  private mutating func choose(_ bounds: BatchBounds) throws(StorageError) -> [Parcel] {
     let first = ledger.outbox.entries.first {
       $0.state == .waiting && !bounds.blockedZones.contains($0.key.zone)
     }
     guard let first else { return [] }
-    if let group = first.group {
-      let members = ledger.outbox.entries.filter { $0.group == group && $0.state == .waiting }
-      let cost = members.reduce(0) { $0 + ReplicaState.cost($1) }
-      if members.count <= Limits.batchRecords, cost <= ReplicaState.batchBytes { return members }
-      return ungroup(members)
+    guard let group = first.group else {
+      return try gather(from: first, at: max(1, min(bounds.records, Limits.batchRecords)))
     }
-    return gather(from: first, at: max(1, bounds.records))
+    let members = ledger.outbox.entries.filter { $0.group == group && $0.state == .waiting }
+    let together = try parcels(members)
+    let bytes = together.reduce(0) { $0 + $1.bytes }
+    if members.count <= Limits.batchRecords, bytes <= ReplicaState.batchBytes { return together }
+    return try parcels(Array(ungroup(members).prefix(1)))
   }
 
   /// A group too large for one batch: its members go one after the other, the copies first, which
@@ -49,41 +61,49 @@ extension ReplicaState {
       ledger.put(member)
       alone.append(member)
     }
-    return Array(alone.prefix(1))
+    return alone
   }
 
-  private func gather(from first: OutboxEntry, at most: Int) -> [OutboxEntry] {
-    var gathered: [OutboxEntry] = []
-    var cost = 0
+  private mutating func gather(from first: OutboxEntry, at most: Int) throws(StorageError)
+    -> [Parcel]
+  {
+    var gathered: [Parcel] = []
+    var bytes = 0
     for entry in ledger.outbox.entries {
       guard entry.number >= first.number, entry.state == .waiting, entry.group == nil,
         entry.key.zone == first.key.zone
       else { continue }
-      cost += ReplicaState.cost(entry)
-      if !gathered.isEmpty, cost > ReplicaState.batchBytes { break }
-      gathered.append(entry)
-      if gathered.count == min(most, Limits.batchRecords) { break }
+      let parcel = try self.parcel(entry)
+      bytes += parcel.bytes
+      if !gathered.isEmpty, bytes > ReplicaState.batchBytes { break }
+      gathered.append(parcel)
+      if gathered.count == most { break }
     }
     return gathered
   }
 
-  /// Room for the batch's own members is left.
-  private static let batchBytes = Limits.batchBytes - (4 << 10)
-
-  private static func cost(_ entry: OutboxEntry) -> Int {
-    // A name may need an escape for every byte.
-    (entry.fields?.count ?? 0) + 2 * (entry.key.name.text.utf8.count + entry.type.text.utf8.count)
-      + overheadBytes
+  private mutating func parcels(_ entries: [OutboxEntry]) throws(StorageError) -> [Parcel] {
+    var parcels: [Parcel] = []
+    for entry in entries { parcels.append(try parcel(entry)) }
+    return parcels
   }
 
-  private static func request(_ id: BatchID, _ entries: [OutboxEntry]) -> SaveRequest? {
-    guard let first = entries.first else { return nil }
+  private mutating func parcel(_ entry: OutboxEntry) throws(StorageError) -> Parcel {
+    let mutation = Mutation(
+      name: entry.key.name, type: entry.fields == nil ? nil : entry.type, fields: entry.fields,
+      modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0, chunks: try chunks(of: entry))
+    // A name may need an escape for every byte.
+    let names = entry.key.name.text.utf8.count + entry.type.text.utf8.count
+    return Parcel(
+      entry: entry, mutation: mutation,
+      bytes: (entry.fields?.count ?? 0) + 2 * names + ReplicaState.overheadBytes
+        + mutation.chunks.count * ReplicaState.chunkBytes)
+  }
+
+  private static func request(_ id: BatchID, _ parcels: [Parcel]) -> SaveRequest? {
+    guard let first = parcels.first else { return nil }
     return SaveRequest(
-      id: id, zone: first.key.zone, atomic: first.group != nil,
-      mutations: entries.map {
-        Mutation(
-          name: $0.key.name, type: $0.fields == nil ? nil : $0.type, fields: $0.fields,
-          modifiedAt: $0.modifiedAt, baseTag: $0.base?.tag ?? 0)
-      })
+      id: id, zone: first.entry.key.zone, atomic: first.entry.group != nil,
+      mutations: parcels.map(\.mutation))
   }
 }

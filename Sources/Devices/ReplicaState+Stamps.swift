@@ -18,7 +18,7 @@ extension ReplicaState {
     let isClose = abs(clock.offset - assumedOffset) < Limits.offsetNoteMilliseconds
     guard !(clock.isTrusted && isClose) else { return }
     assumedOffset = clock.offset
-    ledger.setValue(ReplicaState.offsetKey, clock.offset)
+    ledger.setValue(ReplicaState.offsetKey, String(clock.offset))
   }
 
   /// Somebody has set the wall clock: the offset by which the guesses so far were made is counted
@@ -27,7 +27,7 @@ extension ReplicaState {
     guard clock.wallSteps != followedSteps else { return }
     assumedOffset -= clock.wallSteps - followedSteps
     followedSteps = clock.wallSteps
-    ledger.setValue(ReplicaState.offsetKey, assumedOffset)
+    ledger.setValue(ReplicaState.offsetKey, String(assumedOffset))
   }
 
   /// Corrects the stamps that were guesses, now that relay time is known, and those that lie in the
@@ -56,7 +56,7 @@ extension ReplicaState {
       entry.modifiedAt = stamp
       entry.timeMade = restamped(old, by: stamp - old.modifiedAt)
       let tag = try ledger.record(old.key)?.tag ?? 0
-      try ledger.put(entry.record(by: device, tag: tag))
+      try ledger.put(try record(of: entry, tag: tag))
     }
     ledger.put(entry)
   }

@@ -5,7 +5,8 @@ import Link
 /// what to do, until there is nothing. Knows no bytes, no clock and no store.
 ///
 /// Its rules: a frozen batch goes before everything else; what must be fetched is fetched before
-/// anything new is sent; one batch, one fetch and one application at a time.
+/// anything new is sent; one batch, one fetch and one application at a time. A page is asked for
+/// while the one before it is applied, and no earlier: there are never more than two.
 struct SyncEngine {
   enum Action: Hashable, Sendable {
     /// A job of nothing but the offer.
@@ -13,7 +14,10 @@ struct SyncEngine {
     /// With an offer, the next batch is frozen with the same transaction.
     case apply([Arrival], BatchBounds?)
     case refuseBatch(BatchID, Refusal)
-    case forgetCursor
+    /// With a tag: the relay came back from a backup, and has what was read up to that tag.
+    case forgetCursor(restoredThrough: ChangeTag?)
+    /// Some of what the relay has lost goes into the outbox.
+    case bringBack
     case save(SaveRequest)
     case fetch(since: ChangeToken?)
     /// A long-poll.
@@ -45,14 +49,17 @@ struct SyncEngine {
   private var applications = 0
   private var mustFetch = false
   private var isFetching = false
+  /// Where the fetch that was asked for last began.
+  private var fetchedSince: ChangeToken?
+  /// The page that is being applied has more behind it, from here on.
+  private var ahead: ChangeToken?
   private var isWaiting = false
   private var hasCaughtUp = false
   /// The relay sends what was missed by itself, since it was greeted with the cursor.
   private var isChained = false
   /// A batch of an earlier uplink is frozen: nothing that comes is applied before its answer.
   private var dropsPages = false
-  private var arrivals: [Arrival] = []
-  private var arrivalBytes = 0
+  private var arrivals = ArrivalQueue()
   /// Batches in a row with a record from the future.
   private var clockFaults = 0
 
@@ -62,7 +69,7 @@ struct SyncEngine {
   /// routine look whether there is more does not put it in doubt.
   var isInSync: Bool {
     transport != nil && hasCaughtUp && !isApplying && !isOffering && saving == nil
-      && arrivals.isEmpty && pending.isEmpty && !hasSendable
+      && arrivals.isEmpty && pending.isEmpty && !hasSendable && !outbox.mayBringBack
   }
 
   /// In sync, and nothing is being asked.
@@ -92,8 +99,8 @@ struct SyncEngine {
     self.outbox = outbox
     applications = 0
     isOffering = false
-    arrivals = []
-    arrivalBytes = 0
+    arrivals = ArrivalQueue()
+    ahead = nil
     pending = []
   }
 
@@ -119,6 +126,7 @@ struct SyncEngine {
     transport = nil
     saving = nil
     isFetching = false
+    ahead = nil
     isWaiting = false
     mustFetch = false
     isChained = false
@@ -149,10 +157,13 @@ struct SyncEngine {
     mustFetch = true
   }
 
+  /// The account's plan may be another one by now.
+  mutating func unblockZones() { blockedZones = [] }
+
   /// A person asks: what was given up on is tried again.
   mutating func tryEverything() {
     isPaused = false
-    blockedZones = []
+    unblockZones()
     batchRecords = Limits.batchRecords
     fetchNow()
   }
@@ -173,16 +184,7 @@ struct SyncEngine {
       if !mustFetch, !isFetching { hasCaughtUp = true }
       return
     }
-    let bytes = page.changes.reduce(0) { $0 + ($1.fields?.count ?? 0) }
-    guard arrivals.count < Limits.waitingArrivals, arrivalBytes + bytes < Limits.waitingArrivalBytes
-    else { return fetchNow() }
-    arrivalBytes += bytes
-    // What was fetched precedes what was pushed meanwhile.
-    if origin == .fetch {
-      arrivals.insert(.page(page), at: 0)
-    } else {
-      arrivals.append(.page(page))
-    }
+    if !arrivals.add(page, isFetched: origin == .fetch) { fetchNow() }
   }
 
   mutating func hint(_ token: ChangeToken) {
@@ -195,7 +197,7 @@ struct SyncEngine {
     saving = nil
     batchRecords = min(2 * batchRecords, Limits.batchRecords)
     // While a long-poll is held, the cursor it was asked with must stay.
-    arrivals.append(.answer(id, answer, isLink: !isWaiting))
+    arrivals.add(id, answer, isLink: !isWaiting)
   }
 
   mutating func saveRefused(_ id: BatchID, _ refusal: Refusal) {
@@ -203,7 +205,7 @@ struct SyncEngine {
     saving = nil
     switch refusal.code {
     case .planRequired:
-      blockedZones.append(batch.zone)
+      if !blockedZones.contains(batch.zone) { blockedZones.append(batch.zone) }
       refuse(id, refusal)
     case .clockAhead:
       refuse(id, refusal)
@@ -225,14 +227,16 @@ struct SyncEngine {
   }
 
   mutating func fetchRefused(_ refusal: Refusal, _ origin: PageOrigin) {
+    let since = origin == .fetch ? fetchedSince : position.token
     if origin == .fetch { isFetching = false }
     if origin == .longPoll { isWaiting = false }
+    ahead = nil
     hasCaughtUp = false
     mustFetch = transport != nil
     switch refusal.code.advice {
-    case .fetchFirst where position != .nothing:
+    case .fetchFirst where since != nil:
       isChained = false
-      pending.append(.forgetCursor)
+      pending.append(.forgetCursor(restoredThrough: refusal.provenLoss))
       applications += 1
     case .askPerson: fail(refusal)
     case .fetchFirst, .retry, .park, .stampAnew, .fixRequest: pause(refusal)
@@ -257,6 +261,7 @@ struct SyncEngine {
     if offered { isOffering = false }
     if let applied {
       applications -= 1
+      ahead = nil
       settle(applied)
     }
     guard offered, transport != nil else { return }
@@ -300,13 +305,15 @@ struct SyncEngine {
   mutating func next() -> Action? {
     if !pending.isEmpty { return pending.removeFirst() }
     if let apply = nextApplication() { return apply }
+    if outbox.mayBringBack, !isApplying {
+      applications += 1
+      return .bringBack
+    }
     guard transport != nil, !isPaused else { return nil }
     if hasSendable, let bounds = takeOffer() { return .takeBatch(bounds) }
-    if mustFetch, !isFetching, isAtRest, outbox.frozen == nil {
-      mustFetch = false
-      isFetching = true
-      dropsPages = false
-      return .fetch(since: position.token)
+    if mustFetch, !isFetching, outbox.frozen == nil {
+      if isAtRest { return fetch(since: position.token) }
+      if let ahead, arrivals.isEmpty, saving == nil, !isOffering { return fetch(since: ahead) }
     }
     if transport == .longPoll, !isWaiting, !isFetching, !mustFetch, !isApplying,
       arrivals.isEmpty, let cursor = position.cursor
@@ -317,13 +324,21 @@ struct SyncEngine {
     return nil
   }
 
+  private mutating func fetch(since: ChangeToken?) -> Action {
+    mustFetch = false
+    isFetching = true
+    dropsPages = false
+    fetchedSince = since
+    ahead = nil
+    return .fetch(since: since)
+  }
+
   private mutating func nextApplication() -> Action? {
     // What was pushed waits for what is being fetched, which comes before it.
     guard !arrivals.isEmpty, !isApplying, !isFetching else { return nil }
-    let list = arrivals
-    arrivals = []
-    arrivalBytes = 0
+    let list = arrivals.takeAll()
     applications += 1
+    if case .page(let page)? = list.first, list.count == 1, page.more { ahead = page.token }
     // What is frozen may be answered by this very job, so only a new batch is offered.
     return .apply(list, canOfferNew ? takeOffer() : nil)
   }
@@ -354,7 +369,7 @@ struct SyncEngine {
 extension SyncEngine.Action {
   fileprivate var isForStore: Bool {
     switch self {
-    case .takeBatch, .apply, .refuseBatch, .forgetCursor, .fail: true
+    case .takeBatch, .apply, .refuseBatch, .forgetCursor, .bringBack, .fail: true
     case .save, .fetch, .wait, .measureClock, .pause: false
     }
   }

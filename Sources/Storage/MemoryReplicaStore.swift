@@ -9,6 +9,8 @@ package final class MemoryReplicaStore: ReplicaStore {
     var records: [RecordKey: Record] = [:]
     /// The keys of `records`, sorted: a dictionary's own order differs from process to process.
     var order: [RecordKey] = []
+    /// The number of the snapshot that named a record last; see `lost`.
+    var marks: [RecordKey: Int64] = [:]
     var cursor: ChangeToken?
     /// By number.
     var outbox: [OutboxEntry] = []
@@ -16,6 +18,9 @@ package final class MemoryReplicaStore: ReplicaStore {
   }
 
   private var state: State
+
+  /// The mark of a record that the relay has lost.
+  private static let lost: Int64 = -1
 
   package convenience init() { self.init(State()) }
 
@@ -47,11 +52,45 @@ package final class MemoryReplicaStore: ReplicaStore {
 
   package func value(_ key: String) throws(StorageError) -> String? { state.notes[key] }
 
+  package func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+    state.order.compactMap { key in
+      let mark = state.marks[key]
+      guard mark != number, mark != MemoryReplicaStore.lost, let record = state.records[key] else {
+        return nil
+      }
+      return UnnamedRecord(
+        key: key, type: record.type, modifiedAt: record.modifiedAt, device: record.device,
+        tag: record.tag, isDeleted: record.isDeleted)
+    }
+  }
+
+  package func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
+    var lost: [Record] = []
+    var room = bytes
+    for key in state.order where state.marks[key] == MemoryReplicaStore.lost {
+      guard lost.count < limit, let record = state.records[key] else { break }
+      room -= record.fields?.count ?? 0
+      if room < 0, !lost.isEmpty { break }
+      lost.append(record)
+    }
+    return lost
+  }
+
+  package func isLost(_ key: RecordKey) throws(StorageError) -> Bool {
+    state.marks[key] == MemoryReplicaStore.lost
+  }
+
+  package func greatestTag() throws(StorageError) -> ChangeTag {
+    state.order.reduce(0) { max($0, state.records[$1]?.tag ?? 0) }
+  }
+
   package func write(_ changes: [ReplicaChange]) throws(StorageError) {
     for change in changes {
       switch change {
       case .setIdentity(let identity): state.identity = identity
-      case .putRecord(let record): put(record)
+      case .putRecord(let record, let snapshot): put(record, snapshot)
+      case .nameRecord(let key, let snapshot): mark(key, snapshot)
+      case .loseRecord(let key): mark(key, MemoryReplicaStore.lost)
       case .removeRecord(let key): remove(key)
       case .setCursor(let cursor): state.cursor = cursor
       case .putEntry(let entry):
@@ -70,14 +109,20 @@ package final class MemoryReplicaStore: ReplicaStore {
     }
   }
 
-  private func put(_ record: Record) {
+  private func put(_ record: Record, _ snapshot: Int64?) {
     let key = record.key
+    state.marks[key] = max(state.marks[key] ?? 0, snapshot ?? 0)
     if state.records.updateValue(record, forKey: key) == nil {
       state.order.insert(key, at: position(of: key))
     }
   }
 
+  private func mark(_ key: RecordKey, _ mark: Int64) {
+    if state.records[key] != nil { state.marks[key] = mark }
+  }
+
   private func remove(_ key: RecordKey) {
+    state.marks[key] = nil
     guard state.records.removeValue(forKey: key) != nil else { return }
     state.order.remove(at: position(of: key))
   }

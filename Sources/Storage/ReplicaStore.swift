@@ -15,6 +15,15 @@ public protocol ReplicaStore: AnyObject {
   /// Entries of the outbox, oldest first.
   func outbox() throws(StorageError) -> [OutboxEntry]
   func value(_ key: String) throws(StorageError) -> String?
+  /// Records that were not named by the snapshot of this number and are not lost, by zone and name:
+  /// what is not there any more, once the snapshot is whole.
+  func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord]
+  /// Records that are marked as lost by the relay, by zone and name: at most `limit`, and at most
+  /// `bytes` of fields (but one record at least).
+  func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record]
+  func isLost(_ key: RecordKey) throws(StorageError) -> Bool
+  /// The greatest tag of all records that are held; 0 where there are none.
+  func greatestTag() throws(StorageError) -> ChangeTag
   func write(_ changes: [ReplicaChange]) throws(StorageError)
 }
 
@@ -35,14 +44,43 @@ public struct HomeIdentity: Hashable, Sendable {
 public enum ReplicaChange: Hashable, Sendable {
   case setIdentity(HomeIdentity?)
   /// The record as the screen shows it: with a local edit not yet acknowledged, the edited one,
-  /// whose `tag` stays that of the version it was made on (0: none).
-  case putRecord(Record)
+  /// whose `tag` stays that of the version it was made on (0: none). With a number, the snapshot of
+  /// that number names it. A record that is put is not lost.
+  case putRecord(Record, snapshot: Int64? = nil)
+  /// The snapshot of this number names the record, which stands as it is. Numbers are positive, and
+  /// rise from snapshot to snapshot.
+  case nameRecord(RecordKey, snapshot: Int64)
+  /// The relay has lost what is held here: it waits to be brought back.
+  case loseRecord(RecordKey)
   case removeRecord(RecordKey)
   case setCursor(ChangeToken?)
   /// Inserts, or replaces the entry of the same number.
   case putEntry(OutboxEntry)
   case removeEntry(number: Int64)
   case setValue(key: String, String?)
+}
+
+/// A record that a snapshot did not name, without its fields and pieces, which may be large.
+public struct UnnamedRecord: Hashable, Sendable {
+  public var key: RecordKey
+  public var type: Name
+  public var modifiedAt: Int64
+  public var device: DeviceID
+  public var tag: ChangeTag
+  /// It is a tombstone.
+  public var isDeleted: Bool
+
+  public init(
+    key: RecordKey, type: Name, modifiedAt: Int64, device: DeviceID, tag: ChangeTag,
+    isDeleted: Bool
+  ) {
+    self.key = key
+    self.type = type
+    self.modifiedAt = modifiedAt
+    self.device = device
+    self.tag = tag
+    self.isDeleted = isDeleted
+  }
 }
 
 /// A local change that is not yet acknowledged.

@@ -32,13 +32,14 @@ final class OutboxTable {
       FROM outbox ORDER BY number
       """)
     version = try connection.prepare(
-      "SELECT \(RecordRow.columns) FROM versions WHERE number = ? AND role = ?")
+      "SELECT \(HeldRecordTable.columns) FROM versions WHERE number = ? AND role = ?")
     put = try connection.prepare(
       "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     putVersion = try connection.prepare(
       """
-      INSERT INTO versions (number, role, \(RecordRow.columns))
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO versions
+        (number, role, zone, name, type, modified_at, device, tag, chunks, fields)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     delete = try connection.prepare("DELETE FROM outbox WHERE number = ?")
     deleteVersions = try connection.prepare("DELETE FROM versions WHERE number = ?")
@@ -84,7 +85,8 @@ final class OutboxTable {
   private func insert(
     _ record: Record, as role: Role, of entry: OutboxEntry
   ) throws(StorageError) {
-    try putVersion.bind(entry.number).bind(role.rawValue).bind(record).run(last: record.fields)
+    try putVersion.bind(entry.number).bind(role.rawValue).bind(record)
+      .bind(chunks: record.chunks).run(last: record.fields)
   }
 
   private func entry(_ row: SQLiteStatement) throws(StorageError) -> OutboxEntry {
@@ -121,7 +123,7 @@ final class OutboxTable {
 
   private func record(_ role: Role, of number: Int64) throws(StorageError) -> Record? {
     try version.bind(number).bind(role.rawValue).first { (row) throws(StorageError) in
-      try row.record()
+      try row.heldRecord()
     }
   }
 }

@@ -9,17 +9,13 @@ import Storage
 public final class SQLiteReplicaStore: ReplicaStore {
   let connection: SQLiteConnection
   private let outboxTable: OutboxTable
+  private let recordTable: HeldRecordTable
   private let selectIdentity: SQLiteStatement
   private let putIdentity: SQLiteStatement
   private let deleteIdentity: SQLiteStatement
   private let selectCursor: SQLiteStatement
   private let putCursor: SQLiteStatement
   private let deleteCursor: SQLiteStatement
-  private let selectRecord: SQLiteStatement
-  private let selectOfType: SQLiteStatement
-  private let selectAll: SQLiteStatement
-  private let putRecord: SQLiteStatement
-  private let deleteRecord: SQLiteStatement
   private let selectNote: SQLiteStatement
   private let putNote: SQLiteStatement
   private let deleteNote: SQLiteStatement
@@ -32,6 +28,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     connection = try SQLiteConnection(
       path: home + "/replica.sqlite", role: .writer, schema: .replica)
     outboxTable = try OutboxTable(connection)
+    recordTable = try HeldRecordTable(connection)
     selectIdentity = try connection.prepare(
       "SELECT relay, account, device, token, device_name FROM identity")
     putIdentity = try connection.prepare(
@@ -40,23 +37,6 @@ public final class SQLiteReplicaStore: ReplicaStore {
     selectCursor = try connection.prepare("SELECT cursor FROM place")
     putCursor = try connection.prepare("INSERT OR REPLACE INTO place VALUES (1, ?)")
     deleteCursor = try connection.prepare("DELETE FROM place")
-    let columns = RecordRow.columns
-    selectRecord = try connection.prepare(
-      "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
-    selectOfType = try connection.prepare(
-      """
-      SELECT \(columns) FROM records
-      WHERE zone = ? AND type = ? AND fields IS NOT NULL ORDER BY name
-      """)
-    selectAll = try connection.prepare("SELECT \(columns) FROM records ORDER BY zone, name")
-    putRecord = try connection.prepare(
-      """
-      INSERT INTO records (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
-        modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
-        fields = excluded.fields
-      """)
-    deleteRecord = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
     selectNote = try connection.prepare("SELECT value FROM notes WHERE key = ?")
     putNote = try connection.prepare("INSERT OR REPLACE INTO notes VALUES (?, ?)")
     deleteNote = try connection.prepare("DELETE FROM notes WHERE key = ?")
@@ -79,18 +59,26 @@ public final class SQLiteReplicaStore: ReplicaStore {
   }
 
   public func record(_ key: RecordKey) throws(StorageError) -> Record? {
-    try selectRecord.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
-      try row.record()
-    }
+    try recordTable.record(key)
   }
 
   public func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
-    try selectOfType.bind(zone).bind(type).all { (row) throws(StorageError) in try row.record() }
+    try recordTable.records(zone: zone, type: type)
   }
 
-  public func allRecords() throws(StorageError) -> [Record] {
-    try selectAll.all { (row) throws(StorageError) in try row.record() }
+  public func allRecords() throws(StorageError) -> [Record] { try recordTable.all() }
+
+  public func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+    try recordTable.unnamed(bySnapshot: number)
   }
+
+  public func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
+    try recordTable.lost(limit: limit, bytes: bytes)
+  }
+
+  public func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try recordTable.isLost(key) }
+
+  public func greatestTag() throws(StorageError) -> ChangeTag { try recordTable.greatestTag() }
 
   public func cursor() throws(StorageError) -> ChangeToken? {
     guard let text = try selectCursor.first({ $0.text(0) }) else { return nil }
@@ -123,8 +111,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
       let credentials = identity.credentials
       try putIdentity.bind(identity.relay).bind(credentials.account.rawValue)
         .bind(credentials.device.rawValue).bind(credentials.token).bind(identity.deviceName).run()
-    case .putRecord(let record): try putRecord.bind(record).run(last: record.fields)
-    case .removeRecord(let key): try deleteRecord.bind(key.zone).bind(key.name).run()
+    case .putRecord(let record, let snapshot): try recordTable.put(record, snapshot: snapshot)
+    case .nameRecord(let key, let snapshot): try recordTable.name(key, snapshot: snapshot)
+    case .loseRecord(let key): try recordTable.lose(key)
+    case .removeRecord(let key): try recordTable.remove(key)
     case .setCursor(nil): try deleteCursor.run()
     case .setCursor(let token?): try putCursor.bind(token.text).run()
     case .putEntry(let entry): try outboxTable.put(entry)

@@ -158,10 +158,12 @@ final class SQLiteStatement {
   /// A name, which only a damaged file can break.
   func name(_ column: Int32) throws(StorageError) -> Name {
     guard let name = Name(text(column)) else {
-      throw connection.damage("a name is empty, too long or has control characters")
+      throw damage("a name is empty, too long or has control characters")
     }
     return name
   }
+
+  func damage(_ detail: String) -> StorageError { connection.damage(detail) }
 
   // MARK: Inside
 

@@ -1,6 +1,7 @@
 extension Schema {
   /// A device's tables.
-  static let replica = Schema(applicationID: 0x4C53_7265, steps: [replicaVersion1])
+  static let replica = Schema(
+    applicationID: 0x4C53_7265, steps: [replicaVersion1, replicaVersion2])
 
   ///     identity   relay · account · device · token · device_name          one row, or none
   ///     place      cursor                                                  one row, or none
@@ -76,5 +77,34 @@ extension Schema {
       key TEXT PRIMARY KEY,
       value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
+    """
+
+  ///     records    zone · name · type · modified_at · device · tag · mark · chunks · fields
+  ///     versions   … · chunks
+  ///
+  /// `mark` is the number of the last snapshot that named the record, or -1 where the relay lost
+  /// it. It stands before `fields`, which may be large, so that it is read and changed without
+  /// them. `chunks` is the hashes of the record's pieces, 32 bytes each, or NULL.
+  private static let replicaVersion2 = """
+    CREATE TABLE records_2 (
+      zone TEXT NOT NULL,
+      name TEXT NOT NULL,
+      type TEXT NOT NULL,
+      modified_at INTEGER NOT NULL,
+      device INTEGER NOT NULL,
+      tag INTEGER NOT NULL,
+      mark INTEGER NOT NULL DEFAULT 0,
+      chunks BLOB,
+      fields BLOB
+    ) STRICT;
+    INSERT INTO records_2
+      SELECT zone, name, type, modified_at, device, tag, 0, NULL, fields FROM records;
+    DROP TABLE records;
+    ALTER TABLE records_2 RENAME TO records;
+    CREATE UNIQUE INDEX records_by_name ON records (zone, name);
+    CREATE INDEX records_by_type ON records (zone, type, name);
+    CREATE INDEX records_lost ON records (zone, name) WHERE mark = -1;
+
+    ALTER TABLE versions ADD COLUMN chunks BLOB;
     """
 }

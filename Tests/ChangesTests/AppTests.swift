@@ -3,6 +3,10 @@ import Testing
 @testable import Changes
 
 @Suite struct AppTests {
+  @Test func recordsNameNoFilesUnlessTheAppSaysSo() {
+    #expect(PlainApp().chunks(in: ["a": 1], of: Name(trusted: "Plain")).isEmpty)
+  }
+
   @Test func fieldsWithoutInstantsNeedNoCorrection() {
     let fields: JSONValue = ["a": 1_790_000_000_000]
     let type = Name(trusted: "Plain")
@@ -14,5 +18,6 @@ private struct PlainApp: App {
   let name = "plain"
   let zone = Name(trusted: "Plain")
   func resolver(for type: Name) -> (any Resolver)? { nil }
+  let timedTypes: [Name] = []
   func dueEdit(for record: Record) -> DueEdit? { nil }
 }

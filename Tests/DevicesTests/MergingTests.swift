@@ -77,6 +77,9 @@ struct MergingTests {
     #expect(merging.dueEdit(for: egg)?.dueAt == 50)
     egg.zone = Name(trusted: "Elsewhere")
     #expect(merging.dueEdit(for: egg) == nil)
+    // Of a type for which the app said that nothing waits.
+    let note = server(TestApp.note, ["dueAt": 50, "owner": "x"], at: 1)
+    #expect(merging.dueEdit(for: note) == nil)
   }
 }
 
@@ -88,6 +91,8 @@ private struct EditsApp: App {
   let zone = TestApp.zone
 
   func resolver(for type: Name) -> (any Resolver)? { type == EditsApp.type ? Words() : nil }
+
+  let timedTypes: [Name] = []
 
   func dueEdit(for record: Record) -> DueEdit? { nil }
 

@@ -40,7 +40,7 @@ struct ReplicaSnapshotTests {
     ])
     _ = desk.edit(.note("edited", "mine"))
     _ = desk.edit(.note("new", "mine"))
-    desk.perform(.forgetCursor)
+    desk.perform(.forgetCursor(restoredThrough: nil))
     #expect(try desk.store.cursor() == nil)
     desk.page([desk.record("stays", "x", at: 1, tag: 3)], from: nil, to: 20, more: true)
     #expect(try desk.store.record(.desk("gone")) != nil)
@@ -57,7 +57,7 @@ struct ReplicaSnapshotTests {
   @Test func aCrashInASnapshotBeginsItAnew() throws {
     var desk = try Desk()
     try desk.apply([desk.record("gone", "x", at: 1, tag: 2)])
-    desk.perform(.forgetCursor)
+    desk.perform(.forgetCursor(restoredThrough: nil))
     desk.page([desk.record("stays", "x", at: 1, tag: 3)], from: nil, to: 20, more: true)
     desk.replica = Replica(store: desk.store, apps: [TestApp()])
     desk.perform(.load)
@@ -73,12 +73,96 @@ struct ReplicaSnapshotTests {
     #expect(try desk.store.record(.desk("gone")) == nil)
   }
 
-  @Test func aRestoredRelaysOlderVersionIsTaken() throws {
+  @Test func aCrashInASnapshotForgetsWhatThatOneNamed() throws {
     var desk = try Desk()
-    try desk.apply([desk.record("a", "lost on the relay", at: 9, tag: 50)])
-    desk.perform(.forgetCursor)
-    desk.page([desk.record("a", "from the backup", at: 5, tag: 20)], from: nil, to: 100)
-    #expect(try desk.store.record(.desk("a"))?.text == "from the backup")
+    try desk.apply([desk.record("gone", "x", at: 1, tag: 2)])
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    desk.page([desk.record("gone", "x", at: 1, tag: 2)], from: nil, to: 20, more: true)
+    desk.replica = Replica(store: desk.store, apps: [TestApp()])
+    desk.page([desk.record("stays", "x", at: 1, tag: 3)], from: nil, to: 40)
+    #expect(try desk.store.allRecords().map(\.name.text) == ["stays"])
+  }
+
+  @Test func aDeleteMadeOfflineGoesUpAfterASnapshot() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "x", at: 1, tag: 2), desk.record("b", "x", at: 1, tag: 3)])
+    _ = desk.edit(.delete("a"))
+    _ = desk.edit(.delete("b"))
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    // The relay has forgotten that `b` was deleted there as well.
+    desk.page([desk.record("a", "x", at: 1, tag: 2)], from: nil, to: 20)
+    let batch = try desk.takeOne()
+    #expect(batch.mutations.map(\.baseTag) == [2, 3])
+    let nothing = Record.nothing(at: .desk("b"))
+    try desk.answer(
+      batch,
+      [
+        .saved(name: Name(trusted: "a"), tag: 21),
+        .conflict(name: Name(trusted: "b"), record: nothing),
+      ])
+    #expect(try desk.store.outbox().isEmpty)
+    #expect(try desk.store.record(.desk("a"))?.isDeleted == true)
+    #expect(try desk.store.record(.desk("b")) == nil)
+  }
+
+  @Test func anEditOfWhatTheRelayHasForgottenOutlivesTheDelete() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.counter, ["x": 1], at: 1, tag: 2)])
+    _ = desk.edit(.count("a"))
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    desk.page([], from: nil, to: 20)
+    let batch = try desk.takeOne()
+    #expect(batch.mutations[0].baseTag == 2)
+    try desk.answer(
+      batch, [.conflict(name: Name(trusted: "a"), record: .nothing(at: .desk("a")))])
+    #expect(desk.conflicts == 1)
+    let again = try desk.takeOne()
+    #expect(again.mutations[0].baseTag == 0)
+    try desk.answer(again, [.saved(name: Name(trusted: "a"), tag: 22)])
+    #expect(try desk.store.record(.desk("a"))?.value == ["x": 1, desk.device.text: 1])
+  }
+
+  @Test func parkedEntriesOutliveASnapshot() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "x", at: 1, tag: 2)])
+    _ = desk.edit(.note("a", "mine"))
+    let batch = try desk.takeOne()
+    try desk.answer(
+      batch, [.refused(name: Name(trusted: "a"), Refusal(.recordTooLarge, "too large"))])
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    desk.page([], from: nil, to: 20)
+    #expect(desk.outbox.parked.map(\.key) == [.desk("a")])
+    #expect(try desk.store.record(.desk("a"))?.text == "mine")
+  }
+
+  @Test(arguments: [true, false]) func aQuestionAboutWhatWasDeletedIsAskedAnew(
+    keepsLocal: Bool
+  ) throws {
+    var desk = try Desk()
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 1]))
+    let server = desk.record("a", TestApp.choice, ["v": 2], at: 10, tag: 4)
+    try desk.answer(
+      try desk.takeOne(), [.conflict(name: Name(trusted: "a"), record: server)])
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    desk.page([], from: nil, to: 20)
+    #expect(desk.outbox.asking == [.desk("a")])
+    let decided = try desk.decide("a", keepLocal: keepsLocal).get()
+    #expect(decided.isDeleted == !keepsLocal)
+    #expect(desk.take()?.mutations.map(\.baseTag) == (keepsLocal ? [0] : nil))
+    #expect(try (desk.store.record(.desk("a")) != nil) == keepsLocal)
+  }
+
+  @Test func onlyTimedTypesAreReadWhenAHomeIsOpened() throws {
+    var desk = try Desk()
+    var records = (0..<20).map { desk.record("n\($0)", "x", at: 1, tag: 2 + Int64($0)) }
+    records.append(
+      desk.record("egg", TestApp.egg, ["dueAt": 1_500_000, "owner": "x"], at: 1, tag: 30))
+    try desk.apply(records)
+    let counting = CountingStore(desk.store)
+    var replica = Replica(store: counting, apps: [TestApp()])
+    let outcome = replica.perform(ReplicaJob(task: .load, clock: desk.clock))
+    #expect(outcome.due.whileOffline == 1_500_000)
+    #expect(counting.recordsRead == 1)
   }
 
   @Test func recordsOfUnknownZonesAreKeptAsTheyCame() throws {

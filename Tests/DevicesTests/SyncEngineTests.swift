@@ -92,12 +92,20 @@ struct SyncEngineTests {
     #expect(engine.next() == nil)
     engine.page(page(nil, two, more: true), .fetch)
     #expect(engine.next() == .apply([.page(page(nil, two, more: true))], nil))
+    // The next page is on its way while this one is applied; the one after that is not.
+    #expect(engine.next() == .fetch(since: two))
+    engine.page(page(two, one, more: true), .fetch)
+    #expect(engine.next() == nil)
     engine.finished(
       offered: false, applied: Applied(position: .snapshot(two)), batch: nil, outbox: waiting)
+    #expect(engine.next() == .apply([.page(page(two, one, more: true))], nil))
     // Nothing is saved in the middle of a snapshot.
-    #expect(engine.next() == .fetch(since: two))
-    engine.page(page(two, three), .fetch)
-    #expect(engine.next() == .apply([.page(page(two, three))], nil))
+    #expect(engine.next() == .fetch(since: one))
+    engine.finished(
+      offered: false, applied: Applied(position: .snapshot(one)), batch: nil, outbox: waiting)
+    #expect(engine.next() == nil)
+    engine.page(page(one, three), .fetch)
+    #expect(engine.next() == .apply([.page(page(one, three))], nil))
     engine.finished(offered: false, applied: applied(three), batch: nil, outbox: waiting)
     #expect(engine.next() == .takeBatch(BatchBounds()))
   }
@@ -305,7 +313,8 @@ struct SyncEngineTests {
       engine.hint(two)
       #expect(engine.next() == .fetch(since: one))
       engine.fetchRefused(Refusal(code, "gone"), .fetch)
-      #expect(engine.next() == .forgetCursor)
+      let lost: ChangeTag? = [.storeRestored, .badChangeToken].contains(code) ? 0 : nil
+      #expect(engine.next() == .forgetCursor(restoredThrough: lost))
       #expect(engine.next() == nil)
       engine.finished(
         offered: false, applied: Applied(position: .nothing), batch: nil, outbox: OutboxSummary())
@@ -314,6 +323,70 @@ struct SyncEngineTests {
       engine.fetchRefused(Refusal(code, "gone"), .fetch)
       #expect(engine.next() == .pause(Refusal(code, "gone")))
     }
+  }
+
+  @Test func aRestoredRelayTellsHowFarBackItWent() {
+    var engine = online()
+    engine.hint(two)
+    _ = engine.next()
+    let refusal = Refusal(.storeRestored, "restored", restoredThrough: 7)
+    engine.fetchRefused(refusal, .fetch)
+    #expect(engine.next() == .forgetCursor(restoredThrough: 7))
+  }
+
+  @Test func aSnapshotsTokenThatLeadsNowhereIsForgottenBeforeItsPageIsApplied() {
+    var engine = SyncEngine()
+    engine.loaded(.nothing, OutboxSummary())
+    engine.online(.poll, newest: nil)
+    _ = engine.next()
+    engine.page(page(nil, two, more: true), .fetch)
+    _ = engine.next()
+    #expect(engine.next() == .fetch(since: two))
+    engine.fetchRefused(Refusal(.tokenExpired, "gone"), .fetch)
+    #expect(engine.next() == .forgetCursor(restoredThrough: nil))
+    #expect(engine.next() == nil)
+    engine.finished(
+      offered: false, applied: Applied(position: .snapshot(two)), batch: nil,
+      outbox: OutboxSummary())
+    engine.finished(
+      offered: false, applied: Applied(position: .nothing), batch: nil, outbox: OutboxSummary())
+    #expect(engine.next() == .fetch(since: nil))
+  }
+
+  @Test func whatIsLostIsBroughtBackUntilThereIsNoMore() {
+    var engine = SyncEngine()
+    var summary = OutboxSummary()
+    summary.mayBringBack = true
+    engine.loaded(.cursor(one), summary)
+    engine.isClockTrusted = true
+    _ = engine.greet()
+    #expect(engine.next() == .bringBack)
+    #expect(engine.next() == nil)
+    engine.online(.webSocket, newest: one)
+    #expect(!engine.isInSync)
+    var brought = waiting
+    brought.mayBringBack = true
+    engine.finished(
+      offered: false, applied: Applied(position: .cursor(one)), batch: nil, outbox: brought)
+    #expect(engine.next() == .bringBack)
+    engine.finished(
+      offered: false, applied: Applied(position: .cursor(one)), batch: nil, outbox: waiting)
+    #expect(engine.next() == .takeBatch(BatchBounds()))
+  }
+
+  @Test func aBlockedZoneIsTriedAgainWhenThePlanMayBeAnother() {
+    var engine = online()
+    _ = engine.takeOffer()
+    engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
+    _ = engine.next()
+    engine.saveRefused(batch.id, Refusal(.planRequired, "not in the plan"))
+    _ = engine.next()
+    engine.finished(
+      offered: false, applied: applied(one, isAtEnd: false), batch: nil, outbox: waiting)
+    #expect(engine.next() == nil)
+    engine.unblockZones()
+    #expect(!engine.isInSync)
+    #expect(engine.next() == .takeBatch(BatchBounds()))
   }
 
   @Test func whatTheStoreIsToBeToldSurvivesTheUplink() {

@@ -12,6 +12,8 @@ struct BrokenApp: App {
     timer.resolver(for: type) == nil ? nil : TakesRemote()
   }
 
+  var timedTypes: [Name] { timer.timedTypes }
+
   func dueEdit(for record: Record) -> DueEdit? { timer.dueEdit(for: record) }
 
   func restamped(

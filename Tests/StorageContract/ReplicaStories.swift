@@ -59,6 +59,73 @@ enum ReplicaStories {
       #expect(all.map(\.name.text) == ["Z", "a", "b", "gone", "y", "é", "x"])
       #expect(all == records.sorted { $0.key < $1.key })
     },
+    ReplicaStory("a record keeps the pieces of files that it names, in their order") { scene in
+      var record = scene.record("a")
+      record.chunks = [2, 1].compactMap { ChunkHash(bytes: .init(repeating: $0, count: 32)) }
+      try scene.write(.putRecord(record), .putEntry(scene.entry(1, base: record)))
+      try scene.reopen()
+      #expect(try scene.store.record(record.key) == record)
+      #expect(try scene.store.allRecords() == [record])
+      #expect(try scene.store.outbox().first?.base == record)
+      try scene.write(.putRecord(scene.record("a")))
+      #expect(try scene.store.record(record.key)?.chunks == [])
+    },
+    ReplicaStory("what a snapshot does not name is told, without its fields") { scene in
+      let names = ["a", "b", "c", "d", "gone"]
+      try scene.store.write(
+        names.map { .putRecord(scene.record($0, $0 == "gone" ? nil : "{}", tag: 5)) })
+      try scene.write(
+        .nameRecord(scene.record("a").key, snapshot: 1),
+        .putRecord(scene.record("b", tag: 6), snapshot: 1),
+        // What is put without a snapshot keeps its mark; what is not there gets none.
+        .putRecord(scene.record("a", tag: 7)), .nameRecord(scene.record("x").key, snapshot: 1))
+      try scene.reopen()
+      let unnamed = try scene.store.unnamed(bySnapshot: 1)
+      #expect(unnamed.map(\.key.name.text) == ["c", "d", "gone"])
+      #expect(unnamed.map(\.isDeleted) == [false, false, true])
+      #expect(unnamed[0].type == scene.type)
+      #expect(unnamed[0].tag == 5)
+      #expect(unnamed[0].modifiedAt == 50)
+      #expect(unnamed[0].device == DeviceID(rawValue: .max))
+      #expect(try scene.store.unnamed(bySnapshot: 2).count == 5)
+      try scene.write(.nameRecord(scene.record("a").key, snapshot: 2))
+      #expect(
+        try scene.store.unnamed(bySnapshot: 2).map(\.key.name.text) == ["b", "c", "d", "gone"])
+      #expect(try scene.store.record(scene.record("x").key) == nil)
+    },
+    ReplicaStory("what is lost is told in portions, until it is put or named") { scene in
+      let keys = ["c", "a", "b"].map { scene.record($0).key }
+      try scene.store.write(["a", "b", "c", "d"].map { .putRecord(scene.record($0)) })
+      try scene.store.write(keys.map { .loseRecord($0) })
+      try scene.write(.loseRecord(scene.record("x").key))
+      try scene.reopen()
+      func lost(_ limit: Int, _ bytes: Int) throws -> [String] {
+        try scene.store.lostRecords(limit: limit, bytes: bytes).map(\.name.text)
+      }
+      #expect(try lost(9, 100) == ["a", "b", "c"])
+      #expect(try lost(2, 100) == ["a", "b"])
+      #expect(try lost(9, 5) == ["a", "b"])
+      #expect(try lost(9, 0) == ["a"])
+      #expect(try scene.store.isLost(scene.record("a").key))
+      #expect(try !scene.store.isLost(scene.record("d").key))
+      #expect(try !scene.store.isLost(scene.record("x").key))
+      #expect(try scene.store.unnamed(bySnapshot: 1).map(\.key.name.text) == ["d"])
+      try scene.write(
+        .putRecord(scene.record("a")), .nameRecord(scene.record("b").key, snapshot: 1))
+      #expect(try lost(9, 100) == ["c"])
+      try scene.write(.removeRecord(scene.record("c").key))
+      #expect(try lost(9, 100).isEmpty)
+      #expect(try !scene.store.isLost(scene.record("c").key))
+    },
+    ReplicaStory("the greatest tag is known") { scene in
+      #expect(try scene.store.greatestTag() == 0)
+      try scene.write(
+        .putRecord(scene.record("a", tag: 5)), .putRecord(scene.record("b", nil, tag: 1 << 52)),
+        .putRecord(scene.record("c", tag: 9)))
+      #expect(try scene.store.greatestTag() == 1 << 52)
+      try scene.write(.removeRecord(scene.record("b").key))
+      #expect(try scene.store.greatestTag() == 9)
+    },
     ReplicaStory("the cursor is kept as it was set, and can be dropped") { scene in
       let token = ChangeToken(generation: .max, sequence: 5, zoneDigest: 7, pinned: 9)
       try scene.write(.setCursor(token))

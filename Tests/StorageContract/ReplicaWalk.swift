@@ -35,11 +35,16 @@ package struct ReplicaWalk {
     var single: [Record?]
     var outbox: [OutboxEntry]
     var notes: [String?]
+    var unnamed: [[UnnamedRecord]]
+    var lost: [[Record]]
+    var isLost: [Bool]
+    var greatestTag: ChangeTag
   }
 
   private static let zones = ["A", "B"].map(Name.init(trusted:))
   private static let types = ["T", "U"].map(Name.init(trusted:))
   private static let names = ["a", "A", "é", "e\u{301}", "z"].map(Name.init(trusted:))
+  private static let snapshots: ClosedRange<Int64> = 1...3
   private static let places = zones.flatMap { zone in
     names.map { RecordKey(zone: zone, name: $0) }
   }
@@ -51,17 +56,22 @@ package struct ReplicaWalk {
         try types.map { try store.records(zone: zone, type: $0) }
       },
       single: try places.map { try store.record($0) }, outbox: try store.outbox(),
-      notes: try ["a", "b"].map { try store.value($0) })
+      notes: try ["a", "b"].map { try store.value($0) },
+      unnamed: try snapshots.map { try store.unnamed(bySnapshot: $0) },
+      lost: try [1, 9].map { try store.lostRecords(limit: $0, bytes: 20) },
+      isLost: try places.map { try store.isLost($0) }, greatestTag: try store.greatestTag())
   }
 
   private mutating func change() -> ReplicaChange {
-    switch Int.random(in: 0..<12, using: &random) {
+    switch Int.random(in: 0..<15, using: &random) {
     case 0: .setIdentity(chance(4) ? nil : identity())
     case 1: .setCursor(chance(4) ? nil : ChangeToken(generation: 1, sequence: number(1_000)))
-    case 2...4: .putRecord(record())
+    case 2...4: .putRecord(record(), snapshot: chance(2) ? nil : snapshot())
     case 5: .removeRecord(key())
     case 6...8: .putEntry(entry())
     case 9: .removeEntry(number: number(8))
+    case 12, 13: .nameRecord(key(), snapshot: snapshot())
+    case 14: .loseRecord(key())
     case let draw:
       .setValue(key: draw == 10 ? "a" : "b", chance(4) ? nil : "\(number(1_000))")
     }
@@ -78,7 +88,13 @@ package struct ReplicaWalk {
     let key = key()
     return Record(
       zone: key.zone, name: key.name, type: pick(ReplicaWalk.types), fields: fields(),
-      modifiedAt: number(1_000), device: DeviceID(rawValue: random.next()), tag: number(1_000))
+      modifiedAt: number(1_000), device: DeviceID(rawValue: random.next()), tag: number(1_000),
+      chunks: chance(2)
+        ? [] : [1, 2].compactMap { ChunkHash(bytes: .init(repeating: $0, count: 32)) })
+  }
+
+  private mutating func snapshot() -> Int64 {
+    Int64.random(in: ReplicaWalk.snapshots, using: &random)
   }
 
   private mutating func entry() -> OutboxEntry {

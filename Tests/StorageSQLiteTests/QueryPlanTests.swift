@@ -38,6 +38,10 @@ struct QueryPlanTests {
         // One row, or all that is asked for.
         "FROM identity", "FROM place", "FROM outbox ORDER BY number",
         "FROM records ORDER BY zone, name",
+        // An index of those alone.
+        "WHERE mark = -1 ORDER BY zone, name",
+        // Asked once a snapshot, and once a restore.
+        "WHERE mark <> ? AND mark <> -1", "SELECT max(tag) FROM records",
       ])
   }
 

@@ -74,6 +74,22 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
+  @Test func theRecordTableTellsOfDamage() throws {
+    let directory = try TemporaryDirectory()
+    let connection = try SQLiteConnection(
+      path: directory.path("replica.sqlite"), role: .writer, schema: .replica)
+    let table = try HeldRecordTable(connection)
+    let record = Record(
+      zone: Name(trusted: "Z"), name: Name(trusted: "n"), type: Name(trusted: "T"), fields: [],
+      modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
+    try table.put(record, snapshot: nil)
+    try connection.execute("UPDATE records SET chunks = zeroblob(33)")
+    #expect(throws: StorageError.self) { try table.record(record.key) }
+    #expect(throws: StorageError.self) { try table.all() }
+    try connection.execute("UPDATE records SET chunks = NULL")
+    #expect(try table.all() == [record])
+  }
+
   @Test func theOutboxTableTellsOfDamage() throws {
     let directory = try TemporaryDirectory()
     let connection = try SQLiteConnection(

@@ -71,6 +71,45 @@ struct SchemaTests {
     #expect(outcome.changed.isEmpty)
   }
 
+  @Test func aDevicesStoreOfVersion1IsUnderstood() throws {
+    let directory = try TemporaryDirectory()
+    let version1 = Schema(
+      applicationID: 0x4C53_7265, steps: Array(Schema.replica.steps.prefix(1)))
+    let connection = try SQLiteConnection(
+      path: directory.path("replica.sqlite"), role: .writer, schema: version1)
+    try connection.execute(
+      """
+      INSERT INTO identity VALUES (1, 'http://relay', 1, 2, 'secret', 'phone');
+      INSERT INTO place VALUES (1, '1.9');
+      INSERT INTO records VALUES ('Z', 'r', 'T', 1, 2, 3, CAST('{}' AS BLOB));
+      INSERT INTO records VALUES ('Z', 'gone', 'T', 1, 2, 4, NULL);
+      INSERT INTO outbox VALUES
+        (5, 'Z', 'r', 'T', 7, 1, NULL, 'waiting', NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+      INSERT INTO versions VALUES (5, 0, 'Z', 'r', 'T', 1, 2, 3, CAST('{}' AS BLOB));
+      INSERT INTO notes VALUES ('k', 'v');
+      """)
+    connection.close()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    let record = Record(
+      zone: Name(trusted: "Z"), name: Name(trusted: "r"), type: Name(trusted: "T"),
+      fields: Array("{}".utf8), modifiedAt: 1, device: DeviceID(rawValue: 2), tag: 3)
+    #expect(try store.record(record.key) == record)
+    #expect(try store.allRecords().map(\.name.text) == ["gone", "r"])
+    #expect(try store.records(zone: record.zone, type: record.type) == [record])
+    #expect(try store.identity()?.deviceName == "phone")
+    #expect(try store.cursor() == ChangeToken(generation: 1, sequence: 9))
+    #expect(try store.value("k") == "v")
+    let entry = OutboxEntry(
+      number: 5, key: record.key, type: record.type, fields: nil, modifiedAt: 7,
+      isStampTrusted: true, base: record, state: .waiting)
+    #expect(try store.outbox() == [entry])
+    // No snapshot has named anything yet, and nothing is lost.
+    #expect(try store.unnamed(bySnapshot: 1).count == 2)
+    #expect(try store.lostRecords(limit: 9, bytes: 9).isEmpty)
+    try store.write([.putRecord(record, snapshot: 1)])
+    #expect(try store.unnamed(bySnapshot: 1).map(\.key.name.text) == ["gone"])
+  }
+
   private func connect(
     _ directory: TemporaryDirectory, _ schema: Schema
   ) throws -> SQLiteConnection {

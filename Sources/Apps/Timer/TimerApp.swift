@@ -25,6 +25,8 @@ package struct TimerApp: App {
     }
   }
 
+  package var timedTypes: [Name] { [TimerApp.stateType] }
+
   package func dueEdit(for record: Record) -> DueEdit? {
     guard record.key == TimerApp.stateKey, record.type == TimerApp.stateType,
       let fields = TimerApp.fields(of: record)

@@ -36,6 +36,10 @@ struct HomeStatus {
         JSONMember("detail", .string(parked.refusal.detail)),
       ])
     }
+    if !status.blockedZones.isEmpty {
+      let zones = status.blockedZones.map { JSONValue.string($0.text) }
+      members.append(JSONMember("blockedZones", .array(zones)))
+    }
     if !first.isEmpty { members.append(JSONMember("parkedRecords", .array(first))) }
     json = .object(members)
   }
@@ -74,9 +78,22 @@ struct HomeStatus {
     case "failed": return "not syncing: \(text("reason"))" + left
     case "needsPerson":
       let records = count("parked") + count("asking")
-      return "in sync, but \(records) \(records == 1 ? "record waits" : "records wait") for you"
+      var reasons: [String] = []
+      if records > 0 {
+        reasons.append("\(records) \(records == 1 ? "record waits" : "records wait") for you")
+      }
+      if let zones = blockedZones {
+        reasons.append("the account's plan does not include \(zones)" + left)
+      }
+      return "in sync, but " + reasons.joined(separator: "; and ")
     default: return text("state") + left
     }
+  }
+
+  /// Zones that the plan does not include; nil where there are none.
+  private var blockedZones: String? {
+    let zones = (json["blockedZones"]?.array ?? []).compactMap(\.string)
+    return zones.isEmpty ? nil : zones.joined(separator: ", ")
   }
 
   /// Several lines for a person.

@@ -29,6 +29,7 @@ struct TimerAppTests {
 
   @Test func nothingElseIsDue() {
     let running = timer(edit("mac", 1_000, "focus", left: 60_000))
+    #expect(app.timedTypes == [TimerApp.stateType])
     #expect(app.dueEdit(for: current(timer(edit("mac", 1, "idle")))) == nil)
     #expect(app.dueEdit(for: record(nil, type: TimerApp.stateType)) == nil)
     #expect(app.dueEdit(for: record([0x7B], type: TimerApp.stateType)) == nil)

@@ -14,6 +14,8 @@ struct Desk {
   private(set) var conflicts = 0
   private var nextBatch: UInt64 = 0
   private var cursor: Int64 = 1
+  /// Of the tokens that the relay gives.
+  var generation: UInt32 = 1
   /// Relay time less wall clock, as the agent would say.
   var offset: Int64 = 0
   var isTrusted = true
@@ -71,13 +73,13 @@ struct Desk {
     return outcome.batch
   }
 
-  mutating func takeOne() throws -> SaveRequest {
-    guard let batch = take() else { throw TestFault("no batch") }
+  mutating func takeOne(_ bounds: BatchBounds = BatchBounds()) throws -> SaveRequest {
+    guard let batch = take(bounds) else { throw TestFault("no batch") }
     return batch
   }
 
   mutating func answer(_ batch: SaveRequest, _ results: [MutationResult]) throws {
-    let token = ChangeToken(generation: 1, sequence: cursor)
+    let token = ChangeToken(generation: generation, sequence: cursor)
     perform(
       .apply([
         .answer(
@@ -99,12 +101,55 @@ struct Desk {
 
   @discardableResult
   mutating func page(_ records: [Record], from: Int64?, to: Int64, more: Bool = false) -> Applied? {
-    let since = from.map { ChangeToken(generation: 1, sequence: $0) }
-    let token = ChangeToken(generation: 1, sequence: to)
+    let since = from.map { ChangeToken(generation: generation, sequence: $0) }
+    return page(records, since: since, to: to, more: more)
+  }
+
+  @discardableResult
+  mutating func page(
+    _ records: [Record], since: ChangeToken?, to: Int64, more: Bool = false
+  ) -> Applied? {
+    let token = ChangeToken(generation: generation, sequence: to)
     perform(
       .apply([.page(ChangePage(since: since, token: token, more: more, changes: records))]))
     guard case .success(.applied(let applied)) = outcome.result else { return nil }
     return applied
+  }
+
+  /// The process ends, and another one opens the same home.
+  mutating func reopen() {
+    replica = Replica(store: store, apps: [TestApp()])
+    perform(.load)
+  }
+
+  /// The relay says that it came back from a backup, and has what was read up to this tag.
+  mutating func learnOfRestore(through: ChangeTag) {
+    generation += 1
+    perform(.forgetCursor(restoredThrough: through))
+  }
+
+  /// All jobs that the agent would give to bring back what the relay has lost.
+  mutating func bringBack() {
+    while outbox.mayBringBack { perform(.bringBack) }
+  }
+
+  /// Sends all that waits, to a relay that saves it; gives what it was asked, in order.
+  mutating func sendAll(from tag: ChangeTag, _ bounds: BatchBounds = BatchBounds()) throws
+    -> [Mutation]
+  {
+    var sent: [Mutation] = []
+    while let batch = take(bounds) {
+      let first = tag + Int64(sent.count)
+      try answer(
+        batch,
+        batch.mutations.enumerated().map { .saved(name: $1.name, tag: first + Int64($0)) })
+      sent += batch.mutations
+    }
+    return sent
+  }
+
+  func tombstone(_ name: String, at modifiedAt: Int64, tag: ChangeTag) -> Record {
+    record(name, TestApp.note, nil, at: modifiedAt, tag: tag)
   }
 
   func record(_ name: String, _ text: String, at modifiedAt: Int64, tag: ChangeTag) -> Record {

@@ -15,18 +15,23 @@ struct TestApp: App {
   /// `{"rings","dueAt","owner"}`: rings once when it is time.
   static let egg = Name(trusted: "Egg")
 
+  /// `{"pieces": [hash…]}`: names pieces of files.
+  static let album = Name(trusted: "Album")
+
   var name: String { "desk" }
   var zone: Name { TestApp.zone }
 
   func resolver(for type: Name) -> (any Resolver)? {
     switch type {
-    case TestApp.note, TestApp.egg: NewerRule()
+    case TestApp.note, TestApp.egg, TestApp.album: NewerRule()
     case TestApp.counter: CounterRule()
     case TestApp.choice: ChoiceRule()
     case TestApp.draft: DraftRule()
     default: nil
     }
   }
+
+  var timedTypes: [Name] { [TestApp.egg] }
 
   func dueEdit(for record: Record) -> DueEdit? {
     guard record.type == TestApp.egg, let fields = record.value, let dueAt = fields["dueAt"]?.int64
@@ -44,6 +49,11 @@ struct TestApp: App {
       return fields
     }
     return fields.setting("at", to: .number(JSONNumber(at + to - from)))
+  }
+
+  func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
+    guard type == TestApp.album else { return [] }
+    return (fields["pieces"]?.array ?? []).compactMap { $0.string.flatMap(ChunkHash.init(text:)) }
   }
 }
 

@@ -221,25 +221,3 @@ final class TestDevice {
     return configuration
   }
 }
-
-/// A store whose writes can be made to fail.
-final class FailingStore: ReplicaStore {
-  var error: StorageError?
-  private let store: MemoryReplicaStore
-
-  init(_ store: MemoryReplicaStore) { self.store = store }
-
-  func identity() throws(StorageError) -> HomeIdentity? { try store.identity() }
-  func record(_ key: RecordKey) throws(StorageError) -> Record? { try store.record(key) }
-  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
-    try store.records(zone: zone, type: type)
-  }
-  func allRecords() throws(StorageError) -> [Record] { try store.allRecords() }
-  func cursor() throws(StorageError) -> ChangeToken? { try store.cursor() }
-  func outbox() throws(StorageError) -> [OutboxEntry] { try store.outbox() }
-  func value(_ key: String) throws(StorageError) -> String? { try store.value(key) }
-  func write(_ changes: [ReplicaChange]) throws(StorageError) {
-    if let error { throw error }
-    try store.write(changes)
-  }
-}

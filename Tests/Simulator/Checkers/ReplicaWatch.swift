@@ -47,10 +47,10 @@ package final class ReplicaWatch {
       var keys: [RecordKey] = []
       for change in changes {
         switch change {
-        case .putRecord(let record): keys.append(record.key)
+        case .putRecord(let record, _): keys.append(record.key)
         case .removeRecord(let key): keys.append(key)
         case .putEntry(let entry): keys.append(entry.key)
-        case .setIdentity, .setCursor, .removeEntry, .setValue: break
+        case .nameRecord, .loseRecord, .setIdentity, .setCursor, .removeEntry, .setValue: break
         }
       }
       return keys.sorted().reduce(into: []) { if $0.last != $1 { $0.append($1) } }

@@ -48,4 +48,16 @@ package final class WatchedReplicaStore: ReplicaStore {
   package func outbox() throws(StorageError) -> [OutboxEntry] { try backing.outbox() }
 
   package func value(_ key: String) throws(StorageError) -> String? { try backing.value(key) }
+
+  package func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+    try backing.unnamed(bySnapshot: number)
+  }
+
+  package func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
+    try backing.lostRecords(limit: limit, bytes: bytes)
+  }
+
+  package func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try backing.isLost(key) }
+
+  package func greatestTag() throws(StorageError) -> ChangeTag { try backing.greatestTag() }
 }

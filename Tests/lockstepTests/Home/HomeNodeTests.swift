@@ -67,6 +67,16 @@ struct HomeNodeTests {
         == ["focus 00:59", "focus 00:58", "focus 00:57"])
   }
 
+  @Test func aRememberedClockCountsDownFromTheBeginning() throws {
+    var stage = try HomeStage(clockOffset: 3_600_000)
+    stage.connect(1)
+    stage.ask(1, .watch(isTicking: true))
+    stage.ask(1, .timer(.start(length: 60_000)))
+    _ = stage.lines(1)
+    stage.pass(milliseconds: 2_000)
+    #expect(stage.lines(1).compactMap { $0["line"]?.string } == ["focus 00:59", "focus 00:58"])
+  }
+
   @Test func aHaltedWatcherGetsNoTicksUntilItTakesLinesAgain() throws {
     var stage = try HomeStage()
     stage.connect(1)

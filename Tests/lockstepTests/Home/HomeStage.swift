@@ -23,7 +23,8 @@ struct HomeStage: ~Copyable {
   private var sent: [ConnectionID: [UInt8]] = [:]
   private var now: Int64 = 0
 
-  init(isReading: Bool = true) throws {
+  /// `clockOffset`: what the home remembers of the relay's clock.
+  init(isReading: Bool = true, clockOffset: Int64 = 0) throws {
     self.isReading = isReading
     let identity = HomeIdentity(
       relay: "http://relay:5625",
@@ -31,7 +32,9 @@ struct HomeStage: ~Copyable {
         account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
       deviceName: "phone")
     let store = MemoryReplicaStore()
-    try store.write([.setIdentity(identity)])
+    try store.write([
+      .setIdentity(identity), .setValue(key: "clock.offset", String(clockOffset)),
+    ])
     replica = Replica(store: store, apps: AppCatalog.all)
     node = HomeNode(
       identity: identity, configuration: AgentConfiguration(), random: SeededRandom(seed: 1),

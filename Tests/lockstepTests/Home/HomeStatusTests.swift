@@ -34,6 +34,19 @@ struct HomeStatusTests {
     #expect(
       status(.needsPerson) { ($0.parkedCount, $0.askingCount) = (1, 2) }.line(now: 0)
         == "in sync, but 3 records wait for you")
+    let blocked = status(.needsPerson) {
+      ($0.blockedZones, $0.waiting) = ([Name(trusted: "Memos"), Name(trusted: "Vault")], 3)
+    }
+    #expect(
+      blocked.line(now: 0)
+        == "in sync, but the account's plan does not include Memos, Vault, 3 changes wait")
+    #expect(blocked.json["blockedZones"]?.array?.count == 2)
+    let both = status(.needsPerson) {
+      ($0.blockedZones, $0.waiting, $0.parkedCount) = ([Name(trusted: "Memos")], 1, 1)
+    }
+    #expect(
+      both.line(now: 0) == "in sync, but 1 record waits for you; and the account's plan does "
+        + "not include Memos, 1 change waits")
     #expect(status(.stopped).line(now: 0) == "stopped")
   }
 

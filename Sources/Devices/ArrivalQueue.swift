@@ -1,0 +1,32 @@
+import Changes
+
+/// What the relay has said and the store has not been told yet. Bounded: what does not fit is
+/// dropped, and fetched again.
+struct ArrivalQueue {
+  private(set) var list: [Arrival] = []
+  private var bytes = 0
+
+  var isEmpty: Bool { list.isEmpty }
+  var last: Arrival? { list.last }
+
+  /// False where there was no room for it. What was fetched precedes what was pushed meanwhile.
+  mutating func add(_ page: ChangePage, isFetched: Bool) -> Bool {
+    let size = page.changes.reduce(0) { $0 + ($1.fields?.count ?? 0) }
+    guard list.count < Limits.waitingArrivals, bytes + size < Limits.waitingArrivalBytes else {
+      return false
+    }
+    bytes += size
+    if isFetched { list.insert(.page(page), at: 0) } else { list.append(.page(page)) }
+    return true
+  }
+
+  /// Answers are few, one at a time, and have nobody to ask again for.
+  mutating func add(_ id: BatchID, _ answer: SaveAnswer, isLink: Bool) {
+    list.append(.answer(id, answer, isLink: isLink))
+  }
+
+  mutating func takeAll() -> [Arrival] {
+    defer { self = ArrivalQueue() }
+    return list
+  }
+}

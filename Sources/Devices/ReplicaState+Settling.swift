@@ -1,0 +1,145 @@
+import Changes
+import Storage
+
+/// What becomes of a local change once the relay's version of its record is known.
+extension ReplicaState {
+  /// A local change meets the relay's version.
+  mutating func settle(_ entry: OutboxEntry, _ server: Record, _ applied: inout Applied)
+    throws(StorageError)
+  {
+    if isAcknowledged(entry, by: server) {
+      ledger.remove(entry)
+      return try ledger.put(server)
+    }
+    if isMade(entry, onTopOf: server) { return try stand(entry, on: server) }
+    var entry = entry
+    if let base = entry.base, restore?.hasLost(base.tag) == true {
+      // What the relay has now was made by somebody who may not have known that version.
+      entry.base = .nothing(at: entry.key, type: entry.type)
+    }
+    applied.conflicts += 1
+    switch merging.resolve(entry, server) {
+    case .ask:
+      var asking = entry
+      asking.state = .asking(server)
+      asking.group = nil
+      if server.tag == 0 { asking.base = server }
+      ledger.put(asking)
+    case .merged(let fields, let copies):
+      ledger.remove(entry)
+      let bytes = fields?.serialized()
+      let isServers = Merging.equal(bytes, server.fields)
+      var wanted: [NewCopy] = []
+      for copy in copies {
+        if let new = try newCopy(copy, of: entry) { wanted.append(new) }
+      }
+      let group = isServers || wanted.isEmpty ? nil : ledger.outbox.nextNumber
+      // Copies first: they have the smaller numbers (see `ungroup`).
+      for copy in wanted { try put(copy, of: entry, server, group: group) }
+      guard !isServers else { return try accept(server, for: entry.key) }
+      try putMerged(bytes, of: entry, server, group: group)
+    }
+  }
+
+  /// The relay's version is this very change: it was acknowledged, or another device had the same
+  /// to bring back.
+  private func isAcknowledged(_ entry: OutboxEntry, by server: Record) -> Bool {
+    guard server.tag > 0, server.modifiedAt == entry.modifiedAt else { return false }
+    return server.device == device
+      || (server.type == entry.type && Merging.equal(entry.fields, server.fields))
+  }
+
+  /// The relay's version came before the change, or is its base over again: nothing conflicts.
+  private func isMade(_ entry: OutboxEntry, onTopOf server: Record) -> Bool {
+    if case .asking(let asked) = entry.state, asked.tag > 0, restore?.hasLost(asked.tag) != true {
+      return false
+    }
+    let tag = entry.base?.tag ?? 0
+    let isLost = restore?.hasLost(entry.knownTag) == true
+    // Only a relay that has lost the base shows nothing in its place.
+    guard server.tag > 0 else { return isLost }
+    // Tags grow. An older version than the base is that of a restored relay.
+    if server.tag < tag { return true }
+    if let restore, restore.precedesLoss(server.tag) {
+      // Once the snapshot is here, only what was brought back knows of no version.
+      if isLost || (restore.isSnapshotDone && tag == 0) { return true }
+    }
+    return entry.base.map { $0.tag > 0 && $0.isSame(as: server) } ?? false
+  }
+
+  /// The change is one of `server` from here on.
+  mutating func stand(_ entry: OutboxEntry, on server: Record) throws(StorageError) {
+    var entry = entry
+    entry.base = server
+    if case .asking(var asked) = entry.state, restore?.hasLost(asked.tag) == true {
+      // The person may still choose what the relay has lost; see `decide`.
+      asked.tag = 0
+      entry.state = .asking(asked)
+    }
+    ledger.put(entry)
+    guard var held = try ledger.record(entry.key) else { return }
+    held.tag = server.tag
+    try ledger.put(held)
+  }
+
+  /// The relay's version stands.
+  private mutating func accept(_ server: Record, for key: RecordKey) throws(StorageError) {
+    if server.tag > 0 { try ledger.put(server) } else { try ledger.removeRecord(key) }
+  }
+
+  private mutating func putMerged(
+    _ fields: [UInt8]?, of entry: OutboxEntry, _ server: Record, group: Int64?
+  ) throws(StorageError) {
+    // Its stamp is the newer of the two, so that a third version, made between them and now, is
+    // compared with what was made, not with when it was merged.
+    let merged = OutboxEntry(
+      number: ledger.takeNumber(), key: entry.key,
+      type: entry.fields == nil ? server.type : entry.type, fields: fields,
+      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: server,
+      state: .waiting, group: group)
+    ledger.put(merged)
+    try ledger.put(try record(of: merged, tag: server.tag))
+  }
+
+  /// A further record that keeps what a merge could not.
+  private struct NewCopy {
+    var key: RecordKey
+    var fields: [UInt8]
+    var held: Record?
+  }
+
+  /// nil where the copy is here already.
+  private mutating func newCopy(_ copy: Resolution.Copy, of entry: OutboxEntry) throws(StorageError)
+    -> NewCopy?
+  {
+    let key = RecordKey(zone: entry.key.zone, name: ReplicaState.name(copy.name))
+    let fields = copy.fields.serialized()
+    let held = try ledger.record(key)
+    guard !Merging.equal(fields, held?.fields) else { return nil }
+    return NewCopy(key: key, fields: fields, held: held)
+  }
+
+  private mutating func put(
+    _ copy: NewCopy, of entry: OutboxEntry, _ server: Record, group: Int64?
+  ) throws(StorageError) {
+    var added = OutboxEntry(
+      number: ledger.takeNumber(), key: copy.key,
+      type: entry.fields == nil ? server.type : entry.type, fields: copy.fields,
+      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: copy.held,
+      state: .waiting, group: group)
+    if let open = ledger.outbox.open(copy.key) {
+      added.base = open.base
+      ledger.remove(open)
+    }
+    if let newest = copy.held?.modifiedAt { added.modifiedAt = max(added.modifiedAt, newest + 1) }
+    ledger.put(added)
+    try ledger.put(try record(of: added, tag: copy.held?.tag ?? 0))
+  }
+
+  /// A copy's name may be too long, made from a long name and more. Its end tells it apart.
+  private static func name(_ text: String) -> Name {
+    var rest = Substring(text)
+    while rest.utf8.count > Limits.nameBytes { rest = rest.dropFirst() }
+    return Name(String(rest)) ?? Name(trusted: "copy")
+  }
+}

@@ -1,0 +1,63 @@
+import Changes
+import Storage
+
+/// Snapshots: what the relay has, page by page, and what follows for that which it does not name.
+extension ReplicaState {
+  /// The cursor leads nowhere any more. Until a whole snapshot is here the store has none, so that
+  /// a crash on the way begins it anew. `restoredThrough`: see `Restore.through`.
+  mutating func forgetCursor(restoredThrough: ChangeTag?) throws(StorageError) {
+    if let restoredThrough {
+      let found = Restore(through: restoredThrough, held: try greatestTagBeforeRestore())
+      setRestore(restore?.joined(with: found) ?? found)
+    }
+    setHeldBefore(nil)
+    position = .nothing
+    overtaken = []
+    ledger.setCursor(nil)
+  }
+
+  mutating func beginSnapshot() {
+    snapshot += 1
+    ledger.beginSnapshot()
+    ledger.setValue(ReplicaState.snapshotKey, String(snapshot))
+  }
+
+  /// What the snapshot did not name is not there any more. What was edited here stays, and goes to
+  /// the relay; what the relay has lost waits to be brought back.
+  mutating func finishSnapshot(_ applied: inout Applied) throws(StorageError) {
+    for record in try ledger.unnamed(bySnapshot: snapshot) {
+      if ledger.outbox.holds(record.key) {
+        try standOnNothing(record.key, &applied)
+      } else if restore?.hasLost(record.tag) == true {
+        ledger.lose(record.key)
+        hasLost = true
+      } else {
+        ledger.drop(record)
+      }
+    }
+    guard var restore else { return }
+    restore.isSnapshotDone = true
+    setRestore(restore)
+  }
+
+  /// A local change of a record that the relay does not have.
+  private mutating func standOnNothing(_ key: RecordKey, _ applied: inout Applied)
+    throws(StorageError)
+  {
+    // What is in flight is answered by the relay itself.
+    guard let entry = ledger.outbox.open(key) else { return }
+    let nothing = Record.nothing(at: key, type: entry.type)
+    if restore?.hasLost(entry.knownTag) == true { return try stand(entry, on: nothing) }
+    // What a person was asked about was deleted since. Other changes meet that when they are sent.
+    if case .asking(let asked) = entry.state, asked.tag > 0 { try settle(entry, nothing, &applied) }
+  }
+}
+
+extension Record {
+  /// Stands for a record that the relay does not have, not even as a tombstone.
+  static func nothing(at key: RecordKey, type: Name) -> Record {
+    var nothing = Record.nothing(at: key)
+    nothing.type = type
+    return nothing
+  }
+}

@@ -1,0 +1,56 @@
+import Changes
+
+/// What a device knows of a relay that came back from a backup, until all that the relay has lost
+/// is on its way back. Kept in the home, so that a crash leaves it standing.
+struct Restore: Hashable, Sendable {
+  /// The relay still has what was read from it up to this tag.
+  var through: ChangeTag
+  /// The greatest tag that was held when the device learnt of it. Greater ones are given by the
+  /// relay as it is now: a restore raises the sequence far beyond all that was ever given.
+  var held: ChangeTag
+  /// A snapshot has told what the relay has. What it lacks is in the outbox, or marked as lost.
+  var isSnapshotDone = false
+
+  init(through: ChangeTag, held: ChangeTag) {
+    self.through = through
+    self.held = held
+  }
+
+  /// As `text` has it; nil where it was not written by this program.
+  init?(text: String) {
+    let words = text.split(separator: " ")
+    guard words.count == 3, let through = ChangeTag(words[0]), let held = ChangeTag(words[1]),
+      words[2] == "open" || words[2] == "done"
+    else { return nil }
+    self.through = through
+    self.held = held
+    isSnapshotDone = words[2] == "done"
+  }
+
+  var text: String { "\(through) \(held) \(isSnapshotDone ? "done" : "open")" }
+
+  /// The relay may have lost the version of this tag. Once the snapshot is done nothing in the
+  /// device refers to such a version by its tag any more.
+  func hasLost(_ tag: ChangeTag) -> Bool { !isSnapshotDone && tag > through && tag <= held }
+
+  /// What is on the relay at this tag was there before the backup was made, so whatever the device
+  /// held beyond it was made on top.
+  func precedesLoss(_ tag: ChangeTag) -> Bool { tag > 0 && tag <= through }
+
+  /// The relay came back once more, before all was brought back: the wider loss of both.
+  func joined(with later: Restore) -> Restore {
+    Restore(through: min(through, later.through), held: max(held, later.held))
+  }
+}
+
+extension Refusal {
+  /// Told about a cursor that this relay gave: up to which tag it still has what it gave, where it
+  /// may have lost some. A cursor that it does not know at all is of a history that it has lost.
+  var provenLoss: ChangeTag? {
+    switch code {
+    case .storeRestored: restoredThrough ?? 0
+    case .badChangeToken: 0
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import Changes
+import Storage
+
+/// The records that a device holds, each with a mark: the snapshot that named it last, or that the
+/// relay has lost it.
+final class HeldRecordTable {
+  /// The columns in the order in which `heldRecord` reads them.
+  static let columns = RecordRow.columns + ", chunks"
+
+  private static let lost: Int64 = -1
+
+  private let select: SQLiteStatement
+  private let selectOfType: SQLiteStatement
+  private let selectAll: SQLiteStatement
+  private let selectUnnamed: SQLiteStatement
+  private let selectLost: SQLiteStatement
+  private let selectIsLost: SQLiteStatement
+  private let selectGreatestTag: SQLiteStatement
+  private let insert: SQLiteStatement
+  private let mark: SQLiteStatement
+  private let delete: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    let columns = HeldRecordTable.columns
+    select = try connection.prepare(
+      "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
+    selectOfType = try connection.prepare(
+      """
+      SELECT \(columns) FROM records
+      WHERE zone = ? AND type = ? AND fields IS NOT NULL ORDER BY name
+      """)
+    selectAll = try connection.prepare("SELECT \(columns) FROM records ORDER BY zone, name")
+    // In the table's own order, which is the fastest; there are few, and they are sorted here.
+    selectUnnamed = try connection.prepare(
+      """
+      SELECT zone, name, type, modified_at, device, tag, fields IS NULL FROM records
+      WHERE mark <> ? AND mark <> -1
+      """)
+    selectLost = try connection.prepare(
+      "SELECT \(columns) FROM records WHERE mark = -1 ORDER BY zone, name")
+    selectIsLost = try connection.prepare(
+      "SELECT 1 FROM records WHERE zone = ? AND name = ? AND mark = -1")
+    selectGreatestTag = try connection.prepare("SELECT max(tag) FROM records")
+    insert = try connection.prepare(
+      """
+      INSERT INTO records (zone, name, type, modified_at, device, tag, mark, chunks, fields)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
+        modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
+        mark = max(mark, excluded.mark), chunks = excluded.chunks, fields = excluded.fields
+      """)
+    mark = try connection.prepare("UPDATE records SET mark = ? WHERE zone = ? AND name = ?")
+    delete = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
+  }
+
+  func record(_ key: RecordKey) throws(StorageError) -> Record? {
+    try select.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
+      try row.heldRecord()
+    }
+  }
+
+  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+    try selectOfType.bind(zone).bind(type).all { (row) throws(StorageError) in
+      try row.heldRecord()
+    }
+  }
+
+  func all() throws(StorageError) -> [Record] {
+    try selectAll.all { (row) throws(StorageError) in try row.heldRecord() }
+  }
+
+  func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+    let found = try selectUnnamed.bind(number).all { (row) throws(StorageError) in
+      UnnamedRecord(
+        key: RecordKey(zone: try row.name(0), name: try row.name(1)), type: try row.name(2),
+        modifiedAt: row.integer(3), device: DeviceID(rawValue: row.bits(4)), tag: row.integer(5),
+        isDeleted: row.integer(6) != 0)
+    }
+    return found.sorted { $0.key < $1.key }
+  }
+
+  func lost(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
+    defer { selectLost.reset() }
+    var lost: [Record] = []
+    var room = bytes
+    while lost.count < limit, try selectLost.step() {
+      let record = try selectLost.heldRecord()
+      room -= record.fields?.count ?? 0
+      if room < 0, !lost.isEmpty { break }
+      lost.append(record)
+    }
+    return lost
+  }
+
+  func isLost(_ key: RecordKey) throws(StorageError) -> Bool {
+    try selectIsLost.bind(key.zone).bind(key.name).first { _ in true } ?? false
+  }
+
+  func greatestTag() throws(StorageError) -> ChangeTag {
+    try selectGreatestTag.first { $0.integer(0) } ?? 0
+  }
+
+  func put(_ record: Record, snapshot: Int64?) throws(StorageError) {
+    try insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
+      .run(last: record.fields)
+  }
+
+  func name(_ key: RecordKey, snapshot: Int64) throws(StorageError) { try mark(key, snapshot) }
+
+  func lose(_ key: RecordKey) throws(StorageError) { try mark(key, HeldRecordTable.lost) }
+
+  func remove(_ key: RecordKey) throws(StorageError) {
+    try delete.bind(key.zone).bind(key.name).run()
+  }
+
+  private func mark(_ key: RecordKey, _ value: Int64) throws(StorageError) {
+    try mark.bind(value).bind(key.zone).bind(key.name).run()
+  }
+}
+
+extension SQLiteStatement {
+  /// The record with its pieces whose columns begin at the first.
+  func heldRecord() throws(StorageError) -> Record {
+    var record = try record()
+    if !isNull(7) { record.chunks = try chunks(7) }
+    return record
+  }
+
+  @discardableResult func bind(chunks: [ChunkHash]) -> SQLiteStatement {
+    chunks.isEmpty ? bind(Int64?.none) : bind(chunks.flatMap(\.bytes))
+  }
+
+  private func chunks(_ column: Int32) throws(StorageError) -> [ChunkHash] {
+    let bytes = bytes(column)
+    var chunks: [ChunkHash] = []
+    for start in stride(from: 0, to: bytes.count, by: 32) {
+      guard let chunk = ChunkHash(bytes: Array(bytes[start..<min(start + 32, bytes.count)])) else {
+        throw damage("the list of a record's pieces is cut off")
+      }
+      chunks.append(chunk)
+    }
+    return chunks
+  }
+}

@@ -1,0 +1,283 @@
+import Changes
+import Storage
+import Testing
+
+@testable import Devices
+
+/// A relay that came back from a backup: what it has lost comes back from the devices.
+struct ReplicaRestoreTests {
+  /// Tags that a restored relay gives.
+  private let now: ChangeTag = 1 << 32
+
+  @Test func whatTheRelayHasLostFollowsWhatItHas() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "lost on the relay", at: 9, tag: 50)])
+    desk.learnOfRestore(through: 20)
+    desk.page([desk.record("a", "from the backup", at: 5, tag: 20)], from: nil, to: now)
+    #expect(try desk.store.record(.desk("a"))?.text == "lost on the relay")
+    #expect(desk.changed.isEmpty)
+    #expect(desk.conflicts == 0)
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.baseTag) == [20])
+    #expect(sent.map(\.modifiedAt) == [9])
+    #expect(try desk.store.record(.desk("a"))?.tag == now + 1)
+    #expect(try desk.store.value("restore") == nil)
+  }
+
+  @Test func whatTheRelayDoesNotNameGoesBackAsNew() throws {
+    var desk = try Desk()
+    try desk.apply([
+      desk.record("kept", "x", at: 1, tag: 19), desk.record("deleted", "x", at: 1, tag: 20),
+      desk.record("lost", "x", at: 1, tag: 21),
+    ])
+    desk.learnOfRestore(through: 20)
+    // Somebody has deleted one since the restore.
+    desk.page([desk.record("kept", "x", at: 1, tag: 19)], from: nil, to: now)
+    #expect(desk.changed.map(\.name.text) == ["deleted"])
+    desk.bringBack()
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.name.text) == ["lost"])
+    #expect(sent.map(\.baseTag) == [0])
+    #expect(try desk.store.allRecords().map(\.name.text) == ["kept", "lost"])
+  }
+
+  @Test func deletesThatTheRelayHasLostGoBackAsDeletes() throws {
+    var desk = try Desk()
+    try desk.apply([
+      desk.tombstone("a", at: 9, tag: 50), desk.tombstone("b", at: 9, tag: 51),
+      desk.tombstone("old", at: 9, tag: 7),
+    ])
+    desk.learnOfRestore(through: 20)
+    desk.page([desk.record("a", "x", at: 5, tag: 20)], from: nil, to: now)
+    desk.bringBack()
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.name.text) == ["a", "b"])
+    #expect(sent.map(\.isDelete) == [true, true])
+    #expect(sent.map(\.baseTag) == [20, 0])
+    #expect(try desk.store.allRecords().map(\.isDeleted) == [true, true])
+  }
+
+  @Test func whatSomebodySavedSinceMeetsTheRuleWithoutABase() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.counter, ["x": 5], at: 9, tag: 50)])
+    desk.learnOfRestore(through: 20)
+    desk.page(
+      [desk.record("a", TestApp.counter, ["y": 1], at: 12, tag: now)], from: nil, to: now)
+    #expect(desk.conflicts == 1)
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.baseTag) == [now])
+    #expect(try desk.store.record(.desk("a"))?.value == ["x": 5, "y": 1])
+  }
+
+  @Test func whatAnotherDeviceBroughtBackAlreadyIsTaken() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 1], at: 9, tag: 50)])
+    desk.learnOfRestore(through: 20)
+    let back = desk.record("a", TestApp.choice, ["v": 1], at: 9, tag: now)
+    desk.page([back], from: nil, to: now)
+    #expect(try desk.store.record(.desk("a")) == back)
+    #expect(desk.take() == nil)
+    #expect(desk.conflicts == 0)
+  }
+
+  @Test func twoDevicesThatBringBackTheSameDoNotQuarrel() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 1], at: 9, tag: 50)])
+    desk.learnOfRestore(through: 20)
+    desk.page([], from: nil, to: now)
+    desk.bringBack()
+    let back = desk.record("a", TestApp.choice, ["v": 1], at: 9, tag: now + 1)
+    try desk.answer(
+      try desk.takeOne(), [.conflict(name: Name(trusted: "a"), record: back)])
+    #expect(try desk.store.record(.desk("a")) == back)
+    #expect(desk.outbox == OutboxSummary())
+    #expect(desk.conflicts == 0)
+  }
+
+  // MARK: what was not sent yet
+
+  @Test func anEditOfALostVersionStandsOnWhatTheRelayHas() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.counter, ["x": 5], at: 9, tag: 50)])
+    _ = desk.edit(.count("a"))
+    desk.learnOfRestore(through: 20)
+    desk.page(
+      [desk.record("a", TestApp.counter, ["x": 1], at: 5, tag: 20)], from: nil, to: now)
+    #expect(desk.conflicts == 0)
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.baseTag) == [20])
+    #expect(try desk.store.record(.desk("a"))?.value == ["x": 5, desk.device.text: 1])
+  }
+
+  @Test func anEditOfAVersionThatIsThereConflictsAsEver() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 1], at: 9, tag: 10)])
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 2]))
+    desk.learnOfRestore(through: 20)
+    desk.page(
+      [desk.record("a", TestApp.choice, ["v": 3], at: 5, tag: 20)], from: nil, to: now)
+    #expect(desk.outbox.asking == [.desk("a")])
+  }
+
+  @Test func anEditOfALostVersionIsNewWhereTheRelayHasNothing() throws {
+    var desk = try Desk()
+    try desk.apply([
+      desk.record("a", "x", at: 9, tag: 50), desk.record("b", "x", at: 9, tag: 51),
+    ])
+    _ = desk.edit(.note("a", "mine"))
+    _ = desk.edit(.delete("b"))
+    desk.learnOfRestore(through: 20)
+    desk.page([], from: nil, to: now)
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.baseTag) == [0, 0])
+    // Other devices may bring `b` back: the delete is not to be lost.
+    #expect(sent.map(\.isDelete) == [false, true])
+    #expect(try desk.store.record(.desk("a"))?.text == "mine")
+  }
+
+  @Test func anEditOfALostVersionStandsOnThatVersionBroughtBack() throws {
+    var desk = try Desk()
+    let lost = desk.record("a", TestApp.choice, ["v": 1], at: 9, tag: 50)
+    try desk.apply([lost])
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 2]))
+    desk.learnOfRestore(through: 20)
+    var back = lost
+    back.tag = now
+    desk.page([back], from: nil, to: now)
+    #expect(desk.conflicts == 0)
+    #expect(desk.take()?.mutations.map(\.baseTag) == [now])
+  }
+
+  @Test(arguments: [true, false]) func aQuestionAboutALostVersionCanStillBeAnswered(
+    keepsLocal: Bool
+  ) throws {
+    var desk = try Desk()
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 1]))
+    let lost = desk.record("a", TestApp.choice, ["v": 2], at: 10, tag: 50)
+    try desk.answer(try desk.takeOne(), [.conflict(name: Name(trusted: "a"), record: lost)])
+    desk.learnOfRestore(through: 20)
+    let older = desk.record("a", TestApp.choice, ["v": 0], at: 5, tag: 20)
+    desk.page([older], from: nil, to: now)
+    #expect(desk.outbox.asking == [.desk("a")])
+    _ = try desk.decide("a", keepLocal: keepsLocal).get()
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.baseTag) == [20])
+    let expected: JSONValue = keepsLocal ? ["v": 1] : ["v": 2]
+    #expect(try desk.store.record(.desk("a"))?.value == expected)
+  }
+
+  @Test func aParkedEditOfALostVersionStaysParked() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "x", at: 9, tag: 50)])
+    _ = desk.edit(.note("a", "mine"))
+    try desk.answer(
+      try desk.takeOne(),
+      [.refused(name: Name(trusted: "a"), Refusal(.recordTooLarge, "too large"))])
+    desk.learnOfRestore(through: 20)
+    desk.page([desk.record("a", "y", at: 5, tag: 20)], from: nil, to: now)
+    #expect(desk.outbox.parkedCount == 1)
+    _ = desk.edit(.note("a", "smaller"))
+    #expect(desk.take()?.mutations.map(\.baseTag) == [20])
+  }
+
+  // MARK: what was in flight
+
+  @Test func aSaveThatLandsOnTheRestoredRelayIsNotLost() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("old", "x", at: 1, tag: 50)])
+    _ = desk.edit(.note("a", "mine"))
+    let batch = try desk.takeOne()
+    // It goes again after the restore, of which the device learns by the answer's token.
+    desk.generation = 2
+    try desk.answer(batch, [.saved(name: Name(trusted: "a"), tag: now)])
+    guard case .success(.applied(let applied)) = desk.outcome.result else {
+      throw TestFault("not applied")
+    }
+    #expect(applied.foundGap)
+    desk.reopen()
+    desk.perform(.forgetCursor(restoredThrough: 20))
+    // Somebody deletes it before the snapshot.
+    desk.page([], from: nil, to: now + 5)
+    desk.bringBack()
+    let sent = try desk.sendAll(from: now + 6)
+    #expect(sent.map(\.name.text) == ["old"])
+    #expect(try desk.store.allRecords().map(\.name.text) == ["old"])
+  }
+
+  @Test func aConflictBeforeTheRestoreIsKnownWaitsForTheSnapshot() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 5], at: 9, tag: 50)])
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 6]))
+    let batch = try desk.takeOne()
+    desk.generation = 2
+    let older = desk.record("a", TestApp.choice, ["v": 1], at: 5, tag: 20)
+    try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: older)])
+    #expect(try desk.store.outbox().map(\.state) == [.waiting])
+    desk.perform(.forgetCursor(restoredThrough: 20))
+    desk.page([older], from: nil, to: now)
+    #expect(desk.conflicts == 0)
+    #expect(desk.take()?.mutations.map(\.baseTag) == [20])
+    #expect(try desk.store.record(.desk("a"))?.value == ["v": 6])
+  }
+
+  @Test(arguments: [true, false]) func aConflictAfterTheRestoreIsKnownIsNone(
+    hasOlder: Bool
+  ) throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 5], at: 9, tag: 50)])
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 6]))
+    let batch = try desk.takeOne()
+    desk.learnOfRestore(through: 20)
+    let older = desk.record("a", TestApp.choice, ["v": 1], at: 5, tag: 20)
+    let server = hasOlder ? older : .nothing(at: .desk("a"))
+    try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: server)])
+    #expect(desk.conflicts == 0)
+    desk.page(hasOlder ? [older] : [], from: nil, to: now)
+    #expect(desk.take()?.mutations.map(\.baseTag) == [server.tag])
+    #expect(try desk.store.record(.desk("a"))?.value == ["v": 6])
+  }
+
+  @Test func anOlderVersionThanTheBaseIsNoConflictWhateverIsKnown() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 5], at: 9, tag: 50)])
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 6]))
+    let older = desk.record("a", TestApp.choice, ["v": 1], at: 5, tag: 20)
+    try desk.answer(try desk.takeOne(), [.conflict(name: Name(trusted: "a"), record: older)])
+    #expect(desk.conflicts == 0)
+    #expect(desk.take()?.mutations.map(\.baseTag) == [20])
+  }
+
+  @Test func whatWasSavedBeyondACursorThatTheBackupCoversIsBroughtBackToo() throws {
+    var desk = try Desk()
+    _ = desk.edit(.note("a", "mine"))
+    let batch = try desk.takeOne()
+    // Others have saved in between: the cursor stays where it is.
+    let others = ChangeToken(generation: 1, sequence: 49)
+    desk.perform(
+      .apply([
+        .answer(
+          batch.id,
+          SaveAnswer(
+            since: others, token: ChangeToken(generation: 1, sequence: 50),
+            results: [.saved(name: Name(trusted: "a"), tag: 50)]), isLink: true)
+      ]))
+    let cursor = try #require(try desk.store.cursor())
+    desk.generation = 2
+    let applied = desk.page([desk.record("b", "x", at: 1, tag: 20)], since: cursor, to: now)
+    #expect(applied?.foundGap == true)
+    #expect(applied?.position == .nothing)
+    desk.page([desk.record("b", "x", at: 1, tag: 20)], from: nil, to: now)
+    desk.bringBack()
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.name.text) == ["a"])
+  }
+
+  @Test func aCursorThatTheBackupCoversIsFollowedWhereNothingIsBeyondIt() throws {
+    var desk = try Desk()
+    let cursor = try #require(try desk.store.cursor())
+    desk.generation = 2
+    let applied = desk.page([desk.record("b", "x", at: 1, tag: 20)], since: cursor, to: now)
+    #expect(applied?.foundGap == false)
+    #expect(try desk.store.cursor() == ChangeToken(generation: 2, sequence: now))
+  }
+}

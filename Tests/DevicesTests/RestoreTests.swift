@@ -1,0 +1,47 @@
+import Changes
+import Testing
+
+@testable import Devices
+
+struct RestoreTests {
+  @Test func whatWasHeldBeyondTheBackupIsLostUntilTheSnapshotIsDone() {
+    var restore = Restore(through: 20, held: 50)
+    #expect(!restore.hasLost(20))
+    #expect(restore.hasLost(21))
+    #expect(restore.hasLost(50))
+    // Given by the relay as it is now.
+    #expect(!restore.hasLost(51))
+    restore.isSnapshotDone = true
+    #expect(!restore.hasLost(21))
+  }
+
+  @Test func whatTheBackupHasPrecedesTheLoss() {
+    let restore = Restore(through: 20, held: 50)
+    #expect(restore.precedesLoss(20))
+    #expect(!restore.precedesLoss(21))
+    #expect(!restore.precedesLoss(0))
+  }
+
+  @Test func itIsReadAsItWasWritten() {
+    var restore = Restore(through: 20, held: 1 << 40)
+    #expect(Restore(text: restore.text) == restore)
+    restore.isSnapshotDone = true
+    #expect(Restore(text: restore.text) == restore)
+    for text in ["", "1 2", "1 2 3", "x 2 done", "1 2 done done"] {
+      #expect(Restore(text: text) == nil, "\(text)")
+    }
+  }
+
+  @Test func aSecondRestoreWidensTheLoss() {
+    let joined = Restore(through: 20, held: 50).joined(with: Restore(through: 90, held: 120))
+    #expect(joined == Restore(through: 20, held: 120))
+  }
+
+  @Test func aRefusalThatProvesNoLossCostsNothing() {
+    #expect(Refusal(.storeRestored, "", restoredThrough: 5).provenLoss == 5)
+    #expect(Refusal(.storeRestored, "").provenLoss == 0)
+    #expect(Refusal(.badChangeToken, "").provenLoss == 0)
+    #expect(Refusal(.tokenExpired, "").provenLoss == nil)
+    #expect(Refusal(.filterChanged, "").provenLoss == nil)
+  }
+}

@@ -1,0 +1,70 @@
+import Changes
+import Storage
+
+/// A store whose writes can be made to fail.
+final class FailingStore: ReplicaStore {
+  var error: StorageError?
+  private let store: MemoryReplicaStore
+
+  init(_ store: MemoryReplicaStore) { self.store = store }
+
+  func identity() throws(StorageError) -> HomeIdentity? { try store.identity() }
+  func record(_ key: RecordKey) throws(StorageError) -> Record? { try store.record(key) }
+  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+    try store.records(zone: zone, type: type)
+  }
+  func allRecords() throws(StorageError) -> [Record] { try store.allRecords() }
+  func cursor() throws(StorageError) -> ChangeToken? { try store.cursor() }
+  func outbox() throws(StorageError) -> [OutboxEntry] { try store.outbox() }
+  func value(_ key: String) throws(StorageError) -> String? { try store.value(key) }
+  func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+    try store.unnamed(bySnapshot: number)
+  }
+  func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
+    try store.lostRecords(limit: limit, bytes: bytes)
+  }
+  func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
+  func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
+  func write(_ changes: [ReplicaChange]) throws(StorageError) {
+    if let error { throw error }
+    try store.write(changes)
+  }
+}
+
+/// A store that counts how much is read of it.
+final class CountingStore: ReplicaStore {
+  /// Records asked for by name.
+  private(set) var lookups = 0
+  /// Records that came with lists.
+  private(set) var recordsRead = 0
+  private let store: MemoryReplicaStore
+
+  init(_ store: MemoryReplicaStore) { self.store = store }
+
+  func identity() throws(StorageError) -> HomeIdentity? { try store.identity() }
+  func record(_ key: RecordKey) throws(StorageError) -> Record? {
+    lookups += 1
+    return try store.record(key)
+  }
+  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+    counted(try store.records(zone: zone, type: type))
+  }
+  func allRecords() throws(StorageError) -> [Record] { counted(try store.allRecords()) }
+  func cursor() throws(StorageError) -> ChangeToken? { try store.cursor() }
+  func outbox() throws(StorageError) -> [OutboxEntry] { try store.outbox() }
+  func value(_ key: String) throws(StorageError) -> String? { try store.value(key) }
+  func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+    try store.unnamed(bySnapshot: number)
+  }
+  func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
+    counted(try store.lostRecords(limit: limit, bytes: bytes))
+  }
+  func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
+  func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
+  func write(_ changes: [ReplicaChange]) throws(StorageError) { try store.write(changes) }
+
+  private func counted(_ records: [Record]) -> [Record] {
+    recordsRead += records.count
+    return records
+  }
+}
