@@ -29,7 +29,7 @@ package struct RequestTarget: Hashable, Sendable {
   /// last.
   package var repeatedName: String? {
     var seen = Set<String>()
-    return query.first { !seen.insert($0.name).inserted }?.name
+    return query.first { !$0.name.isEmpty && !seen.insert($0.name).inserted }?.name
   }
 }
 

@@ -33,6 +33,9 @@ struct RequestTargetTests {
     #expect(target["since"] == "a&b")
     #expect(target["flag"] == "")
     #expect(target["none"] == nil)
+    #expect(target.repeatedName == nil)
+    #expect(try parsed("/x?a=1&b=2&a=1").repeatedName == "a")
+    #expect(try parsed("/x?&&=").repeatedName == nil)
     #expect(try parsed("/x?").query == [])
     #expect(
       try parsed("http://h?a=b") == RequestTarget(path: [], query: [Item(name: "a", value: "b")]))

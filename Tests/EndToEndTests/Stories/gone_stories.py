@@ -1,0 +1,310 @@
+"""Clients that go away in the middle of a call, and bytes that are no HTTP: the relay lives, and
+what it did not acknowledge is there whole or not at all.
+"""
+
+import json
+import os
+import re
+import socket
+import struct
+import threading
+import uuid
+
+from story import Person, Relay, curl, expect, main, now, record, wait_until
+
+DEVICE = {"deviceName": "gone", "platform": "test", "appVersion": "1"}
+RECORDS = 50
+
+
+def request(method, path, body=None, token=None, fields=()):
+    """The bytes of a head and of a body."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: relay", *fields]
+    if token:
+        lines.append(f"Authorization: Bearer {token}")
+    data = b""
+    if body is not None:
+        data = json.dumps(body).encode()
+        lines += ["Content-Type: application/json", f"Content-Length: {len(data)}"]
+    return "\r\n".join([*lines, "", ""]).encode(), data
+
+
+def leave(relay, *pieces, rudely=False, reads=0):
+    """Sends the pieces and is gone: with an end of the stream or, rudely, with a reset."""
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as line:
+        for piece in pieces:
+            line.sendall(piece)
+        while reads > 0:
+            got = line.recv(reads)
+            assert got, "the relay closed first"
+            reads -= len(got)
+        if rudely:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def story_a_client_gone_in_the_middle_of_a_call():
+    """Each call, cut off in half of its head, half of its body, and before its answer: nothing of a
+    half one happens, a whole one happens once or not at all, and the relay goes on."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        kept = person.pair("kept")
+        expect(person.save(record("there")), 200)
+
+        def seen():
+            """All that another device can see of the account."""
+            devices = person.call("GET", "/v1/devices").json["devices"]
+            return (sorted((each["deviceID"], each["deviceName"]) for each in devices),
+                    person.changes().json["token"])
+
+        code = person.call("POST", "/v1/pairings").json["code"]
+        batch = {"id": str(uuid.uuid4()), "records": [record(f"r{n}") for n in range(RECORDS)]}
+        calls = [
+            ("POST", "/v1/accounts", DEVICE, None),
+            ("POST", "/v1/devices", {"code": code, **DEVICE}, None),
+            ("POST", "/v1/pairings", None, person.token), ("GET", "/v1/devices", None, person.token),
+            ("PATCH", f"/v1/devices/{kept.device}", {"deviceName": "renamed"}, person.token),
+            ("DELETE", f"/v1/devices/{kept.device}", None, person.token),
+            ("POST", "/v1/zones/Notes/records", batch, person.token),
+            ("GET", "/v1/zones/Notes/records/there", None, person.token),
+            ("GET", "/v1/changes", None, person.token), ("GET", "/v1/changes?wait=50&since=" +
+             person.changes().json["token"], None, person.token), ("GET", "/v1/events", None, person.token),
+            ("GET", "/v1/time", None, None), ("GET", "/v1/limits", None, None),
+        ]
+        before = seen()
+        for method, path, body, token in calls:
+            head, data = request(method, path, body, token)
+            for rudely in (False, True):
+                leave(relay, head[:len(head) // 2], rudely=rudely)
+                leave(relay, head[:-2], rudely=rudely)
+                if data:
+                    leave(relay, head, rudely=rudely)
+                    leave(relay, head, data[:len(data) // 2], rudely=rudely)
+                    leave(relay, head, data[:-1], rudely=rudely)
+        # A body in chunks without its end, and one that waits for leave to come.
+        head, data = request("POST", "/v1/zones/Notes/records", None, person.token,
+                             ["Transfer-Encoding: chunked", "Content-Type: application/json"])
+        whole = json.dumps(batch).encode()
+        leave(relay, head, f"{len(whole):x}\r\n".encode(), whole, b"\r\n")
+        leave(relay, head, f"{len(whole):x}\r\n".encode(), whole, b"\r\n0\r\n")
+        head, data = request("POST", "/v1/zones/Notes/records", batch, person.token,
+                             ["Expect: 100-continue"])
+        leave(relay, head, reads=len(b"HTTP/1.1 100 Continue\r\n\r\n"))
+        assert seen() == before, "half a call had an effect"
+        for method, path, body, token in calls:
+            head, data = request(method, path, body, token)
+            for rudely in (True, False):
+                leave(relay, head, data, rudely=rudely)
+        expect(curl(relay, "GET", "/v1/time"), 200)
+        # One batch, sent twice and never answered: whole, under one set of tags.
+        answer = expect(person.call("POST", "/v1/zones/Notes/records", batch), 200).json
+        tags = [each["tag"] for each in answer["results"]]
+        assert tags == list(range(tags[0], tags[0] + RECORDS)), answer
+        held = {each["name"]: each["tag"] for each in person.changes().json["changes"]}
+        assert [held[f"r{n}"] for n in range(RECORDS)] == tags
+        assert len(held) == RECORDS + 1, held
+        # The code let in at most one, and the rename and the revocation are each done or not.
+        names = sorted(each["deviceName"] for each in person.call("GET", "/v1/devices").json["devices"])
+        assert names.count("gone") <= 1 and names.count("kept") + names.count("renamed") <= 1, names
+
+
+def story_batches_cut_off_at_any_byte_are_whole_or_absent():
+    """Forty saves, each cut off somewhere or just before its answer: of each batch all records are
+    there or none, and the same batch again settles it."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        batches = {}
+        for n in range(40):
+            batch = {"id": str(uuid.uuid4()), "records": [record(f"b{n}-{k}") for k in range(5)]}
+            head, data = request("POST", "/v1/zones/Notes/records", batch, person.token)
+            cut = len(data) - max(0, 20 - n) * 30
+            leave(relay, head, data[:max(cut, 1)], rudely=n % 2 == 0)
+            batches[n] = batch
+        token = person.save(record("last")).json["token"]
+        # What was whole may be on its way still; its device asks again, and then it is known.
+        held = [each["name"] for each in person.changes().json["changes"]]
+        for n, batch in batches.items():
+            count = sum(name.startswith(f"b{n}-") for name in held)
+            assert count in (0, 5), (n, held)
+            assert n >= 20 or count == 0, (n, "half a body was saved")
+            results = expect(person.call("POST", "/v1/zones/Notes/records", batch), 200).json["results"]
+            assert len({each["tag"] for each in results}) == 5, results
+        names = [each["name"] for each in person.changes().json["changes"]]
+        assert len(names) == len(set(names)) == 201, len(names)
+
+
+def story_sockets_cut_off_in_the_middle_of_a_message():
+    """Half a handshake, half a frame, a message without its end, no goodbye: nothing happens, and
+    others go on."""
+    def frame(payload, opcode=1, ends=True):
+        mask = os.urandom(4)
+        head = bytes([opcode | (0x80 if ends else 0)])
+        if len(payload) < 126:
+            head += bytes([0x80 | len(payload)])
+        else:
+            head += bytes([0x80 | 126]) + struct.pack(">H", len(payload))
+        return head + mask + bytes(each ^ mask[k % 4] for k, each in enumerate(payload))
+
+    with Relay() as relay:
+        person = Person.new(relay)
+        fields = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+        head, _ = request("GET", "/v1/socket", None, person.token, fields)
+        hello = frame(json.dumps({"op": "hello"}).encode())
+        batch = {"op": "save", "id": str(uuid.uuid4()), "zone": "Notes", "records": [record("a")]}
+        save = frame(json.dumps(batch).encode())
+        part = frame(json.dumps(batch).encode(), ends=False)
+        for rudely in (False, True):
+            for pieces in [
+                [head[:-1]], [head], [head, hello[:1]], [head, hello[:-1]], [head, hello],
+                [head, hello, save[:3]], [head, hello, save[:-1]], [head, hello, part],
+                [head, hello, part, frame(b"x", opcode=0, ends=False)], [head, save],
+            ]:
+                leave(relay, *pieces, rudely=rudely)
+                if len(pieces) > 1:
+                    leave(relay, b"".join(pieces), rudely=rudely)
+        assert person.changes().json["changes"] == []
+        leave(relay, head, hello, save)
+        answer = person.call("POST", "/v1/zones/Notes/records", {
+            "id": batch["id"], "records": batch["records"]})
+        assert expect(answer, 200).json["results"] == [{"name": "a", "tag": 1}], answer
+        other = person.pair()
+        wait_until(lambda: not other.call("GET", "/v1/devices").json["devices"][0]["connected"],
+                   "the device to be seen as gone")
+
+
+def story_a_thousand_clients_gone_leave_nothing_behind():
+    """Connections, parked polls and streams that were left without a word are given back."""
+    with Relay("--admin-listen", "127.0.0.1:0") as relay:
+        person = Person.new(relay)
+        token = person.changes().json["token"]
+        port = int(re.search(r"metrics and health on http://[0-9.]+:(\d+)", relay.text()).group(1))
+
+        def status():
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+                line.sendall(b"GET /status HTTP/1.0\r\n\r\n")
+                with line.makefile("rb") as file:
+                    return json.loads(file.read().partition(b"\r\n\r\n")[2])
+
+        for n in range(1_000):
+            path = [f"/v1/changes?wait=60&since={token}", f"/v1/events?since={token}", "/v1/time"][n % 3]
+            head, _ = request("GET", path, None, person.token)
+            leave(relay, head, rudely=n % 2 == 0)
+        # The one that asks is there itself.
+        left = wait_until(lambda: (lambda now: now if now["connections"] <= 1 else None)(status()),
+                          lambda: f"the connections to go: {status()}")
+        assert left["parked_polls"] == 0 and left["body_bytes"] == 0, left
+
+
+# Each is all that a connection says; the answer's status, and whether the relay then closes.
+RAW = [
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.0\r\n\r\n", 200, True),
+    (b"\r\nGET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 200, False),
+    (b"GET http://relay/v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.9\r\nHost: x\r\n\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 200, True),
+    (b"\r\n\r\nGET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/2.0\r\nHost: x\r\n\r\n", 505, True),
+    (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, True),
+    (b"GET /v1/time\r\n\r\n", 400, True), (b"GET  /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"GET /v1/time http/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\nHost: x\n\n", 400, True),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, True),
+    (b"CONNECT relay:443 HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"GET v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"GET /v1/ti\xffme HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: a b\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost : x\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nX: a\x00b\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n: no name\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\n\r\n", 417, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nhello", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 1e1\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 16385\r\n\r\n", 413, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n"
+     b"0\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n\r\n", 501, True),
+    (b"GET /v1/time HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n"
+     b"T: x\r\n\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}x\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 16
+     + b"\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4001\r\n", 413, True),
+    (b"GET /" + b"a" * 8_300, 414, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 99 + b"\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 16_385, 431, True),
+]
+
+
+def story_bytes_that_are_no_request():
+    """Header junk, lengths that lie, other protocols: its status, a problem, and a clean end; where
+    two readers might see two requests, nothing behind is read as one."""
+    with Relay() as relay:
+        for sent, status, closes in RAW:
+            with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as line:
+                line.sendall(sent)
+                file = line.makefile("rb")
+                first = file.readline()
+                assert first.startswith(f"HTTP/1.1 {status} ".encode()), (sent[:80], first)
+                fields = {}
+                while (field := file.readline()) != b"\r\n":
+                    name, _, value = field.decode().partition(":")
+                    fields[name.lower()] = value.strip()
+                body = file.read(int(fields["content-length"]))
+                assert "date" in fields, fields
+                if status >= 400:
+                    assert fields["content-type"] == "application/problem+json", (sent[:80], fields)
+                    assert json.loads(body)["status"] == status, body
+                assert (fields.get("connection") == "close") == closes, (sent[:80], fields)
+                # Another request behind it: answered where the connection goes on, and only there.
+                try:
+                    line.sendall(b"GET /v1/limits HTTP/1.1\r\nHost: x\r\n\r\n")
+                    again = file.readline()
+                except OSError:
+                    again = b""
+                assert (again == b"HTTP/1.1 200 OK\r\n") != closes, (sent[:80], again)
+                assert closes or again, (sent[:80], again)
+
+
+def story_requests_in_a_row_are_answered_in_their_order():
+    """A pipeline of good and refused requests: each its answer, in order, on one connection."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        sent, wanted = b"", []
+        for n in range(60):
+            method, path, body, status = [
+                ("GET", "/v1/time", None, 200), ("GET", "/v1/changes?limit=0", None, 400),
+                ("POST", "/v1/zones/Notes/records",
+                 {"id": str(uuid.uuid4()), "records": [record(f"r{n}")]}, 200),
+                ("GET", "/nothing", None, 404), ("GET", f"/v1/zones/Notes/records/r{n - 2}", None, 200),
+                ("BREW", "/v1/time", None, 405),
+            ][n % 6]
+            head, data = request(method, path, body, person.token)
+            sent += head + data
+            wanted.append(status)
+        with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as line:
+            threading.Thread(target=line.sendall, args=(sent,), daemon=True).start()
+            file = line.makefile("rb")
+            for number, status in enumerate(wanted):
+                first = file.readline()
+                assert first.split()[1] == str(status).encode(), (number, status, first)
+                length = 0
+                while (field := file.readline()) != b"\r\n":
+                    if field.lower().startswith(b"content-length:"):
+                        length = int(field.split(b":")[1])
+                file.read(length)
+
+
+main(globals())
