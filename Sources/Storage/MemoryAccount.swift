@@ -17,6 +17,9 @@ struct MemoryAccount {
   var members: [Member] = []
   /// In the order in which they were issued.
   var pairings: [NewPairing] = []
+  /// The pieces of files that it has, and their bytes together.
+  var chunks: [ChunkHash: MemoryChunk] = [:]
+  var chunkBytes: Int64 = 0
   private var records: [RecordKey: Record] = [:]
   /// Every save in the order of tags. An entry whose tag is not its record's any more is stale.
   private var log: [(tag: ChangeTag, key: RecordKey)] = []
@@ -30,7 +33,7 @@ struct MemoryAccount {
   func summary(of id: AccountID) -> AccountSummary {
     AccountSummary(
       id: id, label: label, plan: plan, madeAt: madeAt, devices: members.count,
-      newestTag: head.newest, chunkBytes: 0)
+      newestTag: head.newest, chunkBytes: chunkBytes)
   }
 
   func record(_ key: RecordKey) -> Record? { records[key] }

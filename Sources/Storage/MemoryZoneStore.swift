@@ -54,7 +54,8 @@ package final class MemoryZoneStore: ZoneStore {
     case .authenticate(let tokenHash): return principal(tokenHash)
     case .accountCount: return .count(state.accounts.count)
     case .accounts(let after, let limit): return accounts(after: after, limit: limit)
-    case .chunk, .knownFiles: return .refused(StoreRefusals.unknownAccount)
+    case .chunk(let id, let hash): return chunk(hash, of: id)
+    case .knownFiles(let files): return .knownFiles(files.map(isKnown))
     case .record(let id, let key):
       guard let record = state.accounts[id]?.record(key), !record.isDeleted else {
         return .refused(StoreRefusals.unknownRecord)
@@ -108,7 +109,11 @@ package final class MemoryZoneStore: ZoneStore {
     case .removeSubscription(let id, let device, let name):
       removeSubscription(name, for: device, of: id)
     case .removeAccount(let id): removeAccount(id)
-    case .deleteZone, .addChunk, .renewChunks, .collectChunks:
+    case .addChunk(let id, let hash, let file, let bytes):
+      addChunk(hash, of: id, StoredChunk(file: file, bytes: bytes), wall: wall)
+    case .renewChunks(let id, let hashes): renewChunks(hashes, of: id, wall: wall)
+    case .collectChunks(let count): collectChunks(atMost: count, wall: wall)
+    case .deleteZone:
       .refused(StoreRefusals.unknownAccount)
     }
   }
@@ -132,11 +137,14 @@ package final class MemoryZoneStore: ZoneStore {
       return .saved(SaveOutcome(answer: answer, changed: [], events: []))
     }
     let plan = try SavePlan(commit, after: since.newest) { name in
-      current(name).map { Standing(tag: $0.tag, type: $0.type, isDeleted: $0.isDeleted) }
+      current(name).map(Standing.init)
+    } hasChunk: { hash in
+      state.accounts[commit.account]?.chunks[hash] != nil
     }
     let results = try plan.results(of: commit.request, record: current)
     let changed = plan.records
     state.accounts[commit.account]?.write(changed)
+    apply(plan.chunkChanges, to: commit.account, wall: wall)
     state.batches[key] = RememberedBatch(plan, after: since.newest, digest: commit.digest)
     state.batchOrder.append((key, wall))
     let head = AccountHead(generation: since.generation, newest: plan.newest)

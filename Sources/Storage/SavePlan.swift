@@ -21,17 +21,21 @@ package struct SavePlan {
   package let newest: ChangeTag
   /// By how many the zone's live records become more.
   package let liveChange: Int
+  /// By how many records more or less a piece is named, by hash; none that stays as it was.
+  package let chunkChanges: [ChunkChange]
 
   /// `standing` tells what the store holds under a mutation's name; it is asked once a mutation
-  /// that is not refused already, in order.
+  /// that is not refused already, in order. `hasChunk` tells whether the account has a piece.
   package init(
     _ commit: SaveCommit, after newest: ChangeTag,
-    standing: (Name) throws(StorageError) -> Standing?
+    standing: (Name) throws(StorageError) -> Standing?,
+    hasChunk: (ChunkHash) throws(StorageError) -> Bool
   ) throws(StorageError) {
     var verdicts: [Verdict] = []
     verdicts.reserveCapacity(commit.request.mutations.count)
     var tag = newest
     var liveChange = 0
+    var chunkUses = ChunkUses()
     for mutation in commit.request.mutations {
       if let refusal = mutation.refusal {
         verdicts.append(.refuse(refusal))
@@ -42,7 +46,13 @@ package struct SavePlan {
         verdicts.append(.conflict)
         continue
       }
+      let missing = try SavePlan.missing(mutation, hasChunk: hasChunk)
+      guard missing == 0 else {
+        verdicts.append(.refuse(StoreRefusals.chunksMissing(missing)))
+        continue
+      }
       tag += 1
+      chunkUses.replace(current?.chunks ?? [], by: mutation.isDelete ? [] : mutation.chunks)
       let wasLive = !(current?.isDeleted ?? true)
       liveChange += (mutation.isDelete ? 0 : 1) - (wasLive ? 1 : 0)
       verdicts.append(
@@ -54,10 +64,12 @@ package struct SavePlan {
       self.verdicts = verdicts.map(SavePlan.aborted)
       self.newest = newest
       self.liveChange = 0
+      chunkChanges = []
     } else {
       self.verdicts = verdicts
       self.newest = tag
       self.liveChange = liveChange
+      chunkChanges = chunkUses.changes
     }
   }
 
@@ -112,7 +124,17 @@ package struct SavePlan {
     return Record(
       zone: commit.request.zone, name: mutation.name, type: type ?? Record.typeOfNothing,
       fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: commit.device, tag: tag,
-      chunks: mutation.chunks)
+      chunks: mutation.isDelete ? [] : mutation.chunks)
+  }
+
+  /// How many of the pieces that a record is to name the account does not have.
+  private static func missing(
+    _ mutation: Mutation, hasChunk: (ChunkHash) throws(StorageError) -> Bool
+  ) throws(StorageError) -> Int {
+    if mutation.isDelete { return 0 }
+    var missing = 0
+    for hash in mutation.chunks where try !hasChunk(hash) { missing += 1 }
+    return missing
   }
 
   private static func event(_ mutation: Mutation, over current: Standing?) -> ChangeEvents {
@@ -133,11 +155,18 @@ package struct Standing: Hashable {
   package var tag: ChangeTag
   package var type: Name
   package var isDeleted: Bool
+  package var chunks: [ChunkHash]
 
-  package init(tag: ChangeTag, type: Name, isDeleted: Bool) {
+  package init(tag: ChangeTag, type: Name, isDeleted: Bool, chunks: [ChunkHash] = []) {
     self.tag = tag
     self.type = type
     self.isDeleted = isDeleted
+    self.chunks = chunks
+  }
+
+  package init(_ record: Record) {
+    self.init(
+      tag: record.tag, type: record.type, isDeleted: record.isDeleted, chunks: record.chunks)
   }
 }
 
@@ -163,7 +192,7 @@ extension MutationResult {
   ) throws(StorageError) -> MutationResult {
     if room > 0 {
       let current = try record(key.name) ?? .nothing(at: key)
-      room -= current.fields?.count ?? 0
+      room -= current.size
       if room >= 0 { return .conflict(name: key.name, record: current) }
     }
     room = 0

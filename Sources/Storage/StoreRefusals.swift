@@ -16,6 +16,17 @@ package enum StoreRefusals {
     .tooManySubscriptions,
     "The device has \(Limits.subscriptionsPerDevice) subscriptions already; remove one, then try again."
   )
+  package static let quotaExceeded = Refusal(
+    .quotaExceeded,
+    "The account's pieces of files take all the room that it has; delete some records that name "
+      + "pieces, wait a day, then try again.")
+  package static func chunksMissing(_ count: Int) -> Refusal {
+    let pieces = count == 1 ? "One piece" : "\(count) pieces"
+    return Refusal(
+      .chunksMissing,
+      "\(pieces) that this record names the account does not have; upload what is missing, then "
+        + "save the record under a new batch id.")
+  }
   package static let badPairingCode = Refusal(
     .badPairingCode,
     "The pairing code is unknown, used or too old; ask a device of the account for a new one.")

@@ -6,6 +6,7 @@ import Storage
 /// disk, and with it the whole commit.
 final class RecordWriter {
   private let queries: ZoneQueries
+  private let chunks: ChunkWriter
   private let rules: StoreRules
   private let head: SQLiteStatement
   private let remembered: SQLiteStatement
@@ -18,9 +19,10 @@ final class RecordWriter {
   private let forget: SQLiteStatement
 
   init(
-    _ connection: SQLiteConnection, queries: ZoneQueries, rules: StoreRules
+    _ connection: SQLiteConnection, queries: ZoneQueries, chunks: ChunkWriter, rules: StoreRules
   ) throws(StorageError) {
     self.queries = queries
+    self.chunks = chunks
     self.rules = rules
     head = try connection.prepare(
       """
@@ -34,16 +36,16 @@ final class RecordWriter {
       """)
     standing = try connection.prepare(
       """
-      SELECT tag, type, fields IS NULL FROM records
+      SELECT tag, type, fields IS NULL, chunks FROM records
       WHERE account = ? AND zone = ? AND name = ?
       """)
     put = try connection.prepare(
       """
-      INSERT INTO records (account, deleted_at, \(RecordRow.columns))
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO records (account, deleted_at, chunks, \(RecordRow.columns))
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (account, zone, name) DO UPDATE SET type = excluded.type,
         modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
-        fields = excluded.fields, deleted_at = excluded.deleted_at
+        fields = excluded.fields, deleted_at = excluded.deleted_at, chunks = excluded.chunks
       """)
     count = try connection.prepare(
       """
@@ -81,13 +83,16 @@ final class RecordWriter {
     }
     let plan = try SavePlan(commit, after: since.newest) { (name) throws(StorageError) in
       try standing(name, in: commit)
+    } hasChunk: { (hash) throws(StorageError) in
+      try queries.chunks.stored(hash, of: commit.account) != nil
     }
     let results = try plan.results(of: request, record: current)
     let changed = plan.records
     for record in changed {
-      try put.bind(commit.account.rawValue).bind(record.isDeleted ? wall : nil).bind(record)
-        .run(last: record.fields)
+      try put.bind(commit.account.rawValue).bind(record.isDeleted ? wall : nil)
+        .bind(record.chunks).bind(record).run(last: record.fields)
     }
+    try chunks.apply(plan.chunkChanges, to: commit.account, wall: wall)
     if plan.liveChange != 0 { try count(plan.liveChange, in: request.zone, of: commit.account) }
     if !changed.isEmpty { try advance.bind(commit.account.rawValue).bind(plan.newest).run() }
     try remember(
@@ -129,7 +134,9 @@ final class RecordWriter {
   private func standing(_ name: Name, in commit: SaveCommit) throws(StorageError) -> Standing? {
     try standing.bind(commit.account.rawValue).bind(commit.request.zone).bind(name).first {
       (row) throws(StorageError) in
-      Standing(tag: row.integer(0), type: try row.name(1), isDeleted: row.integer(2) != 0)
+      Standing(
+        tag: row.integer(0), type: try row.name(1), isDeleted: row.integer(2) != 0,
+        chunks: try queries.chunks.hashes(row, 3))
     }
   }
 

@@ -16,6 +16,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let queries: ZoneQueries
   private let accounts: AccountWriter
   private let subscriptions: SubscriptionWriter
+  private let chunks: ChunkWriter
   private let records: RecordWriter
 
   /// Opens the store in `directory`, or makes it there, readable by its owner alone.
@@ -30,7 +31,8 @@ package final class SQLiteZoneStore: ZoneStore {
     queries = try ZoneQueries(connection)
     accounts = try AccountWriter(connection)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
-    records = try RecordWriter(connection, queries: queries, rules: rules)
+    chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
+    records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
   }
 
   deinit { close() }
@@ -94,7 +96,11 @@ package final class SQLiteZoneStore: ZoneStore {
     case .removeSubscription(let id, let device, let name):
       try subscriptions.remove(name, for: device, of: id)
     case .removeAccount(let id): try accounts.remove(id)
-    case .deleteZone, .addChunk, .renewChunks, .collectChunks:
+    case .addChunk(let id, let hash, let file, let bytes):
+      try chunks.add(hash, of: id, file: file, bytes: bytes, wall: wall)
+    case .renewChunks(let id, let hashes): try chunks.renew(hashes, of: id, wall: wall)
+    case .collectChunks(let count): try chunks.collect(atMost: count, wall: wall)
+    case .deleteZone:
       .refused(StoreRefusals.unknownAccount)
     }
   }

@@ -4,6 +4,7 @@ import Storage
 /// What is asked of the relay's tables, on one connection: the writer's, or a reader's.
 final class ZoneQueries {
   let accounts: AccountQueries
+  let chunks: ChunkQueries
   private let connection: SQLiteConnection
   private let head: SQLiteStatement
   private let zones: SQLiteStatement
@@ -16,7 +17,7 @@ final class ZoneQueries {
 
     /// The index is named: the planner might otherwise find a zone by name, and sort all of it.
     init(_ connection: SQLiteConnection, where condition: String) throws(StorageError) {
-      let rows = "SELECT \(RecordRow.columns) FROM records INDEXED BY records_by_tag"
+      let rows = "SELECT \(RecordRow.columns), chunks FROM records INDEXED BY records_by_tag"
       let range = "WHERE account = ?1 AND tag > ?2 AND tag <= ?3 \(condition)"
       changes = try connection.prepare("\(rows) \(range) ORDER BY tag")
       snapshot = try connection.prepare("\(rows) \(range) AND fields IS NOT NULL ORDER BY tag")
@@ -26,11 +27,13 @@ final class ZoneQueries {
   init(_ connection: SQLiteConnection) throws(StorageError) {
     self.connection = connection
     accounts = try AccountQueries(connection)
+    chunks = try ChunkQueries(connection)
     head = try connection.prepare("SELECT generation, newest FROM accounts WHERE account = ?")
     zones = try connection.prepare(
       "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
     record = try connection.prepare(
-      "SELECT \(RecordRow.columns) FROM records WHERE account = ? AND zone = ? AND name = ?")
+      "SELECT \(RecordRow.columns), chunks FROM records WHERE account = ? AND zone = ? AND name = ?"
+    )
     pages = (
       all: try PageQueries(connection, where: ""),
       zone: try PageQueries(connection, where: "AND zone = ?4")
@@ -53,8 +56,8 @@ final class ZoneQueries {
       case .record(let account, let key): try live(key, of: account)
       case .changes(let account, let since, let zone, let limit):
         try page(of: account, since: since, zone: zone, limit: limit)
-      case .chunk, .knownFiles:
-        .refused(StoreRefusals.unknownAccount)
+      case .chunk(let account, let hash): try chunks.chunk(hash, of: account)
+      case .knownFiles(let files): try chunks.known(files)
       }
     }
   }
@@ -62,7 +65,7 @@ final class ZoneQueries {
   /// What stands under a name, a tombstone too.
   func record(_ key: RecordKey, of account: AccountID) throws(StorageError) -> Record? {
     try record.bind(account.rawValue).bind(key.zone).bind(key.name).first {
-      (row) throws(StorageError) in try row.record()
+      (row) throws(StorageError) in try whole(row)
     }
   }
 
@@ -104,7 +107,14 @@ final class ZoneQueries {
     query.bind(account.rawValue).bind(plan.after).bind(plan.through)
     if let zone { query.bind(zone) }
     defer { query.reset() }
-    while try query.step(), plan.take(try query.record()) {}
+    while try query.step(), plan.take(try whole(query)) {}
     return .page(plan.page())
+  }
+
+  /// The record with the pieces that it names.
+  private func whole(_ row: SQLiteStatement) throws(StorageError) -> Record {
+    var record = try row.record()
+    record.chunks = try chunks.hashes(row, 7)
+    return record
   }
 }

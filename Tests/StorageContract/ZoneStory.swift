@@ -6,10 +6,16 @@ import Testing
 /// the reference and to every backend.
 package struct ZoneStory: Sendable, CustomTestStringConvertible {
   package let claim: String
+  /// What the store keeps to.
+  package let rules: StoreRules
   package let tell: @Sendable (ZoneScene) throws -> Void
 
-  init(_ claim: String, _ tell: @escaping @Sendable (ZoneScene) throws -> Void) {
+  init(
+    _ claim: String, rules: StoreRules = StoreRules(),
+    _ tell: @escaping @Sendable (ZoneScene) throws -> Void
+  ) {
     self.claim = claim
+    self.rules = rules
     self.tell = tell
   }
 
@@ -18,5 +24,5 @@ package struct ZoneStory: Sendable, CustomTestStringConvertible {
   package static let all =
     AccountStories.all + PairingStories.all + SaveStories.all + BatchStories.all
     + ChangeStories.all + SnapshotStories.all + OwnerStories.all + SubscriptionStories.all
-    + ZoneListStories.all
+    + ZoneListStories.all + ChunkUseStories.all
 }

@@ -15,16 +15,26 @@ package struct ZoneWalk {
 
   package init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
+  /// What the store must keep to: so little of everything that the walk reaches its ends.
+  package static let rules: StoreRules = {
+    var rules = StoreRules()
+    rules.historyMilliseconds = 60_000
+    rules.chunkBytesPerAccount = 60
+    rules.chunkLeaseMilliseconds = 20_000
+    return rules
+  }()
+
   /// `reopening` closes the store and gives what comes up after it; it is called now and then.
-  package mutating func lead(
+  /// Gives the store that stands at the end.
+  @discardableResult package mutating func lead(
     _ subject: any ZoneStore, steps: Int, reopening: (any ZoneStore) throws -> any ZoneStore
-  ) throws {
-    let reference = MemoryZoneStore()
+  ) throws -> any ZoneStore {
+    let reference = MemoryZoneStore(rules: ZoneWalk.rules)
     var subject = subject
     let people = settle()
     try #require(try subject.commit(people, wall: wall) == reference.commit(people, wall: wall))
     for step in 0..<steps {
-      wall += chance(400) ? Limits.historyMilliseconds / 2 : number(2_000)
+      wall += chance(100) ? ZoneWalk.rules.historyMilliseconds / 2 : number(2_000)
       let requests = (0..<Int.random(in: 1...6, using: &random)).map { _ in request() }
       let results = try reference.commit(requests, wall: wall)
       try #require(try subject.commit(requests, wall: wall) == results, "commit of step \(step)")
@@ -39,6 +49,52 @@ package struct ZoneWalk {
       }
       if tokens.count > 60 { tokens.removeFirst(30) }
     }
+    return subject
+  }
+
+  /// What no live record names is collected after its lease, and nothing else; and once no record
+  /// is left, all is.
+  package mutating func clear(_ subject: any ZoneStore) throws {
+    for isLast in [false, true] {
+      wall += ZoneWalk.rules.chunkLeaseMilliseconds
+      _ = try subject.commit([.collectChunks(atMost: .max)], wall: wall)
+      for offset in 0..<3 as Range<UInt64> {
+        let account = AccountID(rawValue: .max - offset)
+        let named = try self.named(by: account, in: subject)
+        #expect(!isLast || named.isEmpty)
+        for hash in ZoneWalk.chunks {
+          guard case .chunk = try subject.read(.chunk(account, hash)) else {
+            #expect(!named.contains(hash), "a piece that a record names is gone")
+            continue
+          }
+          #expect(named.contains(hash), "a piece that no record names is kept")
+        }
+      }
+    }
+  }
+
+  /// The pieces that an account's records name, after which the records are deleted.
+  private mutating func named(
+    by account: AccountID, in subject: any ZoneStore
+  ) throws -> Set<ChunkHash> {
+    let read = ReadRequest.changes(account, since: nil, zone: nil, limit: 1_000)
+    guard case .page(let page) = try subject.read(read) else { return [] }
+    try #require(!page.more)
+    let device = ZoneScene.device(DeviceID(rawValue: 99), of: account)
+    let code = NewPairing(codeHash: ZoneScene.hash(98), expiresAt: wall + 1)
+    var requests: [CommitRequest] = [
+      .issuePairing(account, code), .redeemPairing(codeHash: code.codeHash, device: device),
+    ]
+    requests += page.changes.map { record in
+      let deletion = Mutation(
+        name: record.name, type: nil, fields: nil, modifiedAt: wall, baseTag: record.tag)
+      let request = SaveRequest(
+        id: BatchID(random: &random), zone: record.zone, atomic: false, mutations: [deletion])
+      return .save(
+        SaveCommit(account: account, device: device.id, request: request, digest: []))
+    }
+    _ = try subject.commit(requests, wall: wall)
+    return Set(page.changes.flatMap(\.chunks))
   }
 
   private mutating func learn(from result: CommitResult) {
@@ -81,6 +137,9 @@ package struct ZoneWalk {
         ? .setPlan(account(), plan()) : .putSubscription(account(), device(), subscription())
     case 11: .putSubscription(account(), device(), subscription())
     case 12: .removeSubscription(account(), device(), pick(ZoneWalk.names))
+    case 14...16: addChunk()
+    case 17: .renewChunks(account(), [pick(ZoneWalk.chunks), pick(ZoneWalk.chunks)])
+    case 18: .collectChunks(atMost: Int(number(3)))
     case 13: chance(12) ? .removeAccount(account()) : .touchDevices([])
     case 8...9:
       .touchDevices([
@@ -116,7 +175,9 @@ package struct ZoneWalk {
     let isDelete = chance(4)
     return Mutation(
       name: name, type: isDelete ? nil : pick(ZoneWalk.types), fields: isDelete ? nil : fields(),
-      modifiedAt: wall, baseTag: baseTag(), refusal: chance(20) ? refusal() : nil)
+      modifiedAt: wall, baseTag: baseTag(),
+      chunks: chance(3) ? [pick(ZoneWalk.chunks), pick(ZoneWalk.chunks)] : [],
+      refusal: chance(20) ? refusal() : nil)
   }
 
   private mutating func baseTag() -> ChangeTag? {
@@ -147,6 +208,8 @@ package struct ZoneWalk {
     case 4:
       chance(2)
         ? .accountCount : .accounts(after: chance(2) ? nil : account(), limit: Int(number(4)))
+    case 6:
+      chance(2) ? .chunk(account(), pick(ZoneWalk.chunks)) : .knownFiles([file(), file()])
     case 5: chance(2) ? .account(account()) : .zones(account(), after: nil, limit: Int(number(4)))
     default: changes()
     }
@@ -171,6 +234,18 @@ package struct ZoneWalk {
   private static let zones = ["A", "B"].map(Name.init(trusted:))
   private static let types = ["T", "U"].map(Name.init(trusted:))
   private static let names = ["a", "A", "b", "é", "e\u{301}", "x/y", "z"].map(Name.init(trusted:))
+
+  private static let chunks = (1...6).compactMap { ChunkHash(bytes: ZoneScene.hash($0)) }
+
+  private mutating func addChunk() -> CommitRequest {
+    let file = file()
+    return .addChunk(
+      file.account, pick(ZoneWalk.chunks), file, bytes: Int(number(30)))
+  }
+
+  private mutating func file() -> ChunkFile {
+    ChunkFile(account: account(), number: UInt64(number(30)))
+  }
 
   private mutating func account() -> AccountID { AccountID(rawValue: .max - UInt64(number(3))) }
 

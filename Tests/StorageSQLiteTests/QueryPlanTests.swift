@@ -11,10 +11,11 @@ struct QueryPlanTests {
     let connection = try SQLiteConnection(
       path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
     let queries = try ZoneQueries(connection)
+    let chunks = try ChunkWriter(connection, queries: queries.chunks, rules: StoreRules())
     let writers = (
       try AccountWriter(connection),
       try SubscriptionWriter(connection, queries: queries.accounts),
-      try RecordWriter(connection, queries: queries, rules: StoreRules())
+      try RecordWriter(connection, queries: queries, chunks: chunks, rules: StoreRules())
     )
     withExtendedLifetime(writers) {
       expectNoScans(

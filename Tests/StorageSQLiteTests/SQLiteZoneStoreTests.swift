@@ -9,9 +9,12 @@ import Testing
 struct SQLiteZoneStoreTests {
   @Test(arguments: ZoneStory.all) func holds(_ story: ZoneStory) throws {
     let directory = try TemporaryDirectory()
-    let scene = ZoneScene(try SQLiteZoneStore(directory: directory.path)) { store in
+    func open() throws -> SQLiteZoneStore {
+      try SQLiteZoneStore(directory: directory.path, rules: story.rules)
+    }
+    let scene = ZoneScene(try open()) { store in
       (store as? SQLiteZoneStore)?.close()
-      return try SQLiteZoneStore(directory: directory.path)
+      return try open()
     }
     try story.tell(scene)
   }
@@ -19,9 +22,9 @@ struct SQLiteZoneStoreTests {
   /// The same stories, with everything read on the connection of another thread.
   @Test(arguments: ZoneStory.all) func holdsForItsReader(_ story: ZoneStory) throws {
     let directory = try TemporaryDirectory()
-    let scene = ZoneScene(try StoreAndReader(directory.path)) { store in
+    let scene = ZoneScene(try StoreAndReader(directory.path, story.rules)) { store in
       (store as? StoreAndReader)?.close()
-      return try StoreAndReader(directory.path)
+      return try StoreAndReader(directory.path, story.rules)
     }
     try story.tell(scene)
   }
@@ -31,16 +34,42 @@ struct SQLiteZoneStoreTests {
   ) throws {
     let directory = try TemporaryDirectory()
     func open() throws -> StoreAndReader {
-      let store = try StoreAndReader(directory.path)
+      let store = try StoreAndReader(directory.path, ZoneWalk.rules)
       // The walk is about what is answered; to sync each of its steps would only take time.
       try store.writer.connection.execute("PRAGMA synchronous = OFF")
       return store
     }
     var walk = ZoneWalk(seed: seed)
-    try walk.lead(try open(), steps: 700) { store in
+    let store = try walk.lead(try open(), steps: 700) { store in
       (store as? StoreAndReader)?.close()
       return try open()
     }
+    let writer = try #require(store as? StoreAndReader).writer
+    #expect(try writer.connection.answer(to: "PRAGMA integrity_check") == "ok")
+    try expectCountsHold(in: writer)
+    try walk.clear(writer)
+    try expectCountsHold(in: writer)
+  }
+
+  /// What is counted while records come and go is what can be counted in them.
+  private func expectCountsHold(in store: SQLiteZoneStore) throws {
+    func count(_ sql: String) throws -> Int64 { try store.connection.number(sql) }
+    let named = """
+      SELECT count(*) FROM records WHERE records.account = chunks.account
+        AND instr(records.chunks, chunks.hash) % 32 = 1
+      """
+    #expect(try count("SELECT count(*) FROM chunks WHERE uses <> (\(named))") == 0)
+    let live = """
+      SELECT account, zone, count(*) FROM records WHERE fields IS NOT NULL GROUP BY account, zone
+      """
+    #expect(try count("SELECT count(*) FROM (SELECT * FROM zones EXCEPT \(live))") == 0)
+    #expect(try count("SELECT count(*) FROM (\(live) EXCEPT SELECT * FROM zones)") == 0)
+    let held = """
+      SELECT coalesce(sum(bytes), 0) FROM chunks WHERE chunks.account = accounts.account
+      """
+    #expect(try count("SELECT count(*) FROM accounts WHERE chunk_bytes <> (\(held))") == 0)
+    #expect(
+      try count("SELECT count(*) FROM records WHERE (fields IS NULL) = (deleted_at IS NULL)") == 0)
   }
 
   @Test func isForItsOwnerAlone() throws {
@@ -126,8 +155,8 @@ private final class StoreAndReader: ZoneStore {
   let writer: SQLiteZoneStore
   private let reader: SQLiteZoneReader
 
-  init(_ directory: String) throws {
-    writer = try SQLiteZoneStore(directory: directory)
+  init(_ directory: String, _ rules: StoreRules) throws {
+    writer = try SQLiteZoneStore(directory: directory, rules: rules)
     reader = try writer.makeReader()
   }
 

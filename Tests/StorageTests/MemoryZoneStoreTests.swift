@@ -6,7 +6,7 @@ import Testing
 /// The reference holds to what every store must do.
 struct MemoryZoneStoreTests {
   @Test(arguments: ZoneStory.all) func holds(_ story: ZoneStory) throws {
-    let scene = ZoneScene(MemoryZoneStore()) { store in
+    let scene = ZoneScene(MemoryZoneStore(rules: story.rules)) { store in
       (store as? MemoryZoneStore)?.copy() ?? store
     }
     try story.tell(scene)
@@ -25,6 +25,8 @@ struct MemoryZoneStoreTests {
 
   @Test(arguments: [1, 2] as [UInt64]) func walksInStepWithItself(seed: UInt64) throws {
     var walk = ZoneWalk(seed: seed)
-    try walk.lead(MemoryZoneStore(), steps: 500) { ($0 as? MemoryZoneStore)?.copy() ?? $0 }
+    try walk.lead(MemoryZoneStore(rules: ZoneWalk.rules), steps: 500) {
+      ($0 as? MemoryZoneStore)?.copy() ?? $0
+    }
   }
 }

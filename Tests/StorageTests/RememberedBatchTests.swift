@@ -44,7 +44,8 @@ struct RememberedBatchTests {
       account: AccountID(rawValue: 1), device: DeviceID(rawValue: 1), request: request,
       digest: [7])
     return RememberedBatch(
-      try SavePlan(commit, after: 9) { standing($0) }, after: 9, digest: commit.digest)
+      try SavePlan(commit, after: 9, standing: { standing($0) }, hasChunk: { _ in false }),
+      after: 9, digest: commit.digest)
   }
 
   private func name(_ index: Int) -> Name { request.mutations[index].name }

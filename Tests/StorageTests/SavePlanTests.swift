@@ -46,6 +46,28 @@ struct SavePlanTests {
     }
   }
 
+  @Test func aRecordNeedsEveryPieceThatItNames() throws {
+    let hashes = [1, 2].compactMap { ChunkHash(bytes: [UInt8](repeating: $0, count: 32)) }
+    var naming = mutation(fields: [])
+    naming.chunks = hashes
+    let refused = try plan([naming, mutation(fields: [])], over: nil, here: [hashes[0]])
+    #expect(refused.verdicts.first == .refuse(StoreRefusals.chunksMissing(1)))
+    #expect(refused.records.map(\.tag) == [10])
+    #expect(refused.chunkChanges.isEmpty)
+    var old = live
+    old.chunks = [hashes[0]]
+    let saved = try plan([naming], over: old, here: hashes)
+    #expect(saved.records.map(\.chunks) == [hashes])
+    #expect(saved.chunkChanges == [ChunkChange(hashes[1], 1)])
+    // A delete names none, whatever it says, and asks for none.
+    naming.fields = nil
+    let deleted = try plan([naming], over: old)
+    #expect(deleted.records.map(\.chunks) == [[]])
+    #expect(deleted.chunkChanges == [ChunkChange(hashes[0], -1)])
+    let aborted = try plan([naming, mutation(fields: [], base: 1)], over: old, atomic: true)
+    #expect(aborted.chunkChanges.isEmpty)
+  }
+
   @Test func tagsFollowOneAnotherPastWhatFails() throws {
     var refused = mutation(fields: [])
     refused.refusal = Refusal(.recordTooLarge, "")
@@ -76,13 +98,18 @@ struct SavePlanTests {
   }
 
   private func plan(
-    _ mutations: [Mutation], over standing: Standing?, atomic: Bool = false
+    _ mutations: [Mutation], over standing: Standing?, atomic: Bool = false,
+    here: [ChunkHash] = []
   ) throws -> SavePlan {
     let request = SaveRequest(
       id: BatchID(high: 1, low: 1), zone: Name(trusted: "Z"), atomic: atomic,
       mutations: mutations)
     let commit = SaveCommit(
       account: AccountID(rawValue: 1), device: DeviceID(rawValue: 5), request: request, digest: [])
-    return try SavePlan(commit, after: 9) { _ in standing }
+    return try SavePlan(commit, after: 9) { _ in
+      standing
+    } hasChunk: {
+      here.contains($0)
+    }
   }
 }

@@ -11,7 +11,9 @@ struct StoreRefusalsTests {
       (StoreRefusals.unknownRecord, .notFound), (StoreRefusals.badPairingCode, .badPairingCode),
       (StoreRefusals.tooManyDevices, .tooManyDevices), (StoreRefusals.taken, .internalError),
       (StoreRefusals.otherBatch, .batchMismatch),
-      (StoreRefusals.unknownSubscription, .notFound),
+      (StoreRefusals.unknownSubscription, .notFound), (StoreRefusals.unknownChunk, .notFound),
+      (StoreRefusals.quotaExceeded, .quotaExceeded),
+      (StoreRefusals.chunksMissing(1), .chunksMissing),
       (StoreRefusals.tooManySubscriptions, .tooManySubscriptions),
     ]
     for (refusal, code) in cases {

@@ -1,0 +1,83 @@
+import Changes
+
+/// A piece of a file that an account has.
+struct MemoryChunk {
+  var stored: StoredChunk
+  /// How many records name it.
+  var uses: Int
+  /// Until then it stays although no record names it: relay time.
+  var leaseUntil: Int64
+}
+
+/// What the store knows of the pieces of files.
+extension MemoryZoneStore {
+  func addChunk(
+    _ hash: ChunkHash, of id: AccountID, _ stored: StoredChunk, wall: Int64
+  ) -> CommitResult {
+    guard let held = state.accounts[id]?.chunkBytes else {
+      return .refused(StoreRefusals.unknownAccount)
+    }
+    let leaseUntil = wall + rules.chunkLeaseMilliseconds
+    if state.accounts[id]?.chunks[hash] != nil {
+      state.accounts[id]?.chunks[hash]?.leaseUntil = leaseUntil
+      return .chunkAdded(isNew: false)
+    }
+    guard Int64(stored.bytes) <= rules.chunkBytesPerAccount - held else {
+      return .refused(StoreRefusals.quotaExceeded)
+    }
+    state.accounts[id]?.chunks[hash] = MemoryChunk(
+      stored: stored, uses: 0, leaseUntil: leaseUntil)
+    state.accounts[id]?.chunkBytes += Int64(stored.bytes)
+    return .chunkAdded(isNew: true)
+  }
+
+  func renewChunks(_ hashes: [ChunkHash], of id: AccountID, wall: Int64) -> CommitResult {
+    guard state.accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+    return .renewed(
+      bytes: hashes.map { hash in
+        state.accounts[id]?.chunks[hash]?.leaseUntil = wall + rules.chunkLeaseMilliseconds
+        return state.accounts[id]?.chunks[hash]?.stored.bytes
+      })
+  }
+
+  func apply(_ changes: [ChunkChange], to id: AccountID, wall: Int64) {
+    for change in changes {
+      guard var chunk = state.accounts[id]?.chunks[change.hash] else { continue }
+      chunk.uses += change.change
+      if chunk.uses == 0 { chunk.leaseUntil = wall + rules.chunkLeaseMilliseconds }
+      state.accounts[id]?.chunks[change.hash] = chunk
+    }
+  }
+
+  /// Those whose lease ended first go first, then by account and hash as a database sorts them.
+  func collectChunks(atMost count: Int, wall: Int64) -> CommitResult {
+    typealias Spent = (leaseUntil: Int64, account: Int64, id: AccountID, hash: ChunkHash)
+    var spent: [Spent] = []
+    for id in state.accounts.keys.sorted() {
+      let chunks = state.accounts[id]?.chunks ?? [:]
+      let ends = chunks.filter { $0.value.uses == 0 && $0.value.leaseUntil <= wall }
+      spent += ends.map { ($0.value.leaseUntil, Int64(bitPattern: id.rawValue), id, $0.key) }
+    }
+    spent.sort { ($0.leaseUntil, $0.account, $0.hash) < ($1.leaseUntil, $1.account, $1.hash) }
+    var files: [ChunkFile] = []
+    for chunk in spent.prefix(max(0, count)) {
+      guard let gone = state.accounts[chunk.id]?.chunks.removeValue(forKey: chunk.hash) else {
+        continue
+      }
+      state.accounts[chunk.id]?.chunkBytes -= Int64(gone.stored.bytes)
+      files.append(gone.stored.file)
+    }
+    return .collected(files)
+  }
+
+  func chunk(_ hash: ChunkHash, of id: AccountID) -> ReadResult {
+    guard let chunk = state.accounts[id]?.chunks[hash] else {
+      return .refused(StoreRefusals.unknownChunk)
+    }
+    return .chunk(chunk.stored)
+  }
+
+  func isKnown(_ file: ChunkFile) -> Bool {
+    state.accounts[file.account]?.chunks.values.contains { $0.stored.file == file } ?? false
+  }
+}

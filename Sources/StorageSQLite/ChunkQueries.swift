@@ -1,0 +1,45 @@
+import Changes
+import Storage
+
+/// What is asked of the pieces of files, on one connection: the writer's, or a reader's.
+final class ChunkQueries {
+  private let connection: SQLiteConnection
+  private let chunk: SQLiteStatement
+  private let file: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    self.connection = connection
+    chunk = try connection.prepare(
+      "SELECT file, bytes FROM chunks WHERE account = ? AND hash = ?")
+    file = try connection.prepare("SELECT 1 FROM chunks WHERE account = ? AND file = ?")
+  }
+
+  func stored(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> StoredChunk? {
+    try chunk.bind(account.rawValue).bind(hash).first { row in
+      StoredChunk(
+        file: ChunkFile(account: account, number: row.bits(0)),
+        bytes: Int(clamping: row.integer(1)))
+    }
+  }
+
+  func chunk(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> ReadResult {
+    try stored(hash, of: account).map { .chunk($0) } ?? .refused(StoreRefusals.unknownChunk)
+  }
+
+  func known(_ files: [ChunkFile]) throws(StorageError) -> ReadResult {
+    var known: [Bool] = []
+    for name in files {
+      known.append(
+        try file.bind(name.account.rawValue).bind(name.number).first { _ in true } ?? false)
+    }
+    return .knownFiles(known)
+  }
+
+  /// The pieces that a record names, in this column of its row.
+  func hashes(_ row: SQLiteStatement, _ column: Int32) throws(StorageError) -> [ChunkHash] {
+    guard let hashes = row.chunks(column) else {
+      throw connection.damage("a record's list of pieces is cut off")
+    }
+    return hashes
+  }
+}

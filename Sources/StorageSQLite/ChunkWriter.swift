@@ -1,0 +1,100 @@
+import Changes
+import Storage
+
+/// Writes which pieces of files an account has, how many records name each, and until when it
+/// stays although none does.
+final class ChunkWriter {
+  private let queries: ChunkQueries
+  private let rules: StoreRules
+  private let held: SQLiteStatement
+  private let insert: SQLiteStatement
+  private let renew: SQLiteStatement
+  private let change: SQLiteStatement
+  private let spent: SQLiteStatement
+  private let delete: SQLiteStatement
+  private let count: SQLiteStatement
+
+  init(
+    _ connection: SQLiteConnection, queries: ChunkQueries, rules: StoreRules
+  ) throws(StorageError) {
+    self.queries = queries
+    self.rules = rules
+    held = try connection.prepare("SELECT chunk_bytes FROM accounts WHERE account = ?")
+    insert = try connection.prepare("INSERT INTO chunks VALUES (?, ?, ?, ?, 0, ?, 0)")
+    renew = try connection.prepare(
+      "UPDATE chunks SET lease_until = ?3 WHERE account = ?1 AND hash = ?2")
+    change = try connection.prepare(
+      """
+      UPDATE chunks SET uses = uses + ?3,
+        lease_until = CASE uses + ?3 WHEN 0 THEN ?4 ELSE lease_until END
+      WHERE account = ?1 AND hash = ?2
+      """)
+    spent = try connection.prepare(
+      """
+      SELECT account, hash, file, bytes FROM chunks INDEXED BY chunks_unused
+      WHERE uses = 0 AND lease_until <= ? ORDER BY lease_until, account, hash LIMIT ?
+      """)
+    delete = try connection.prepare("DELETE FROM chunks WHERE account = ? AND hash = ?")
+    count = try connection.prepare(
+      "UPDATE accounts SET chunk_bytes = chunk_bytes + ?2 WHERE account = ?1")
+  }
+
+  func add(
+    _ hash: ChunkHash, of account: AccountID, file: ChunkFile, bytes: Int, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    guard let held = try held.bind(account.rawValue).first({ $0.integer(0) }) else {
+      return .refused(StoreRefusals.unknownAccount)
+    }
+    let leaseUntil = wall + rules.chunkLeaseMilliseconds
+    if try queries.stored(hash, of: account) != nil {
+      try renew.bind(account.rawValue).bind(hash).bind(leaseUntil).run()
+      return .chunkAdded(isNew: false)
+    }
+    guard Int64(bytes) <= rules.chunkBytesPerAccount - held else {
+      return .refused(StoreRefusals.quotaExceeded)
+    }
+    try insert.bind(account.rawValue).bind(hash).bind(file.number).bind(Int64(bytes))
+      .bind(leaseUntil).run()
+    try count.bind(account.rawValue).bind(Int64(bytes)).run()
+    return .chunkAdded(isNew: true)
+  }
+
+  func renew(
+    _ hashes: [ChunkHash], of account: AccountID, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    guard try held.bind(account.rawValue).first({ _ in true }) ?? false else {
+      return .refused(StoreRefusals.unknownAccount)
+    }
+    var bytes: [Int?] = []
+    bytes.reserveCapacity(hashes.count)
+    for hash in hashes {
+      let stored = try queries.stored(hash, of: account)
+      bytes.append(stored?.bytes)
+      if stored == nil { continue }
+      try renew.bind(account.rawValue).bind(hash).bind(wall + rules.chunkLeaseMilliseconds).run()
+    }
+    return .renewed(bytes: bytes)
+  }
+
+  /// Records name these pieces more often, or less. One that none names any more is leased anew.
+  func apply(
+    _ changes: [ChunkChange], to account: AccountID, wall: Int64
+  ) throws(StorageError) {
+    for change in changes {
+      try self.change.bind(account.rawValue).bind(change.hash).bind(Int64(change.change))
+        .bind(wall + rules.chunkLeaseMilliseconds).run()
+    }
+  }
+
+  func collect(atMost limit: Int, wall: Int64) throws(StorageError) -> CommitResult {
+    typealias Spent = (account: AccountID, hash: [UInt8], file: UInt64, bytes: Int64)
+    let gone = try spent.bind(wall).bind(Int64(max(0, limit))).all { row -> Spent in
+      (AccountID(rawValue: row.bits(0)), row.bytes(1), row.bits(2), row.integer(3))
+    }
+    for chunk in gone {
+      try delete.bind(chunk.account.rawValue).bind(chunk.hash).run()
+      try count.bind(chunk.account.rawValue).bind(-chunk.bytes).run()
+    }
+    return .collected(gone.map { ChunkFile(account: $0.account, number: $0.file) })
+  }
+}

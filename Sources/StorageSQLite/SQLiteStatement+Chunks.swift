@@ -1,0 +1,22 @@
+import Changes
+import Storage
+
+/// The pieces that a record names stand in one column: their hashes, 32 bytes each, one behind the
+/// other; NULL where there are none.
+extension SQLiteStatement {
+  @discardableResult func bind(_ chunks: [ChunkHash]) -> SQLiteStatement {
+    chunks.isEmpty ? bind(Int64?.none) : bind(chunks.flatMap(\.bytes))
+  }
+
+  @discardableResult func bind(_ hash: ChunkHash) -> SQLiteStatement { bind(hash.bytes) }
+
+  /// nil where the column does not hold whole hashes: the file is damaged.
+  func chunks(_ column: Int32) -> [ChunkHash]? {
+    if isNull(column) { return [] }
+    let bytes = bytes(column)
+    guard bytes.count.isMultiple(of: 32) else { return nil }
+    return stride(from: 0, to: bytes.count, by: 32).compactMap {
+      ChunkHash(bytes: Array(bytes[$0..<$0 + 32]))
+    }
+  }
+}
