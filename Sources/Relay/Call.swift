@@ -32,6 +32,12 @@ enum SignedCall: Hashable, Sendable {
   case changes(FetchQuery)
   /// A stream; `Last-Event-ID` goes before `since`.
   case events(since: ChangeToken?)
+  case listZones(after: Name?, limit: Int)
+  case deleteZone(Name, through: ChangeToken?)
+  case listSubscriptions
+  case subscription(Name)
+  case putSubscription(Name)
+  case removeSubscription(Name)
   /// Something is wrong with its path or its query.
   case refused(Refusal)
 }
@@ -41,7 +47,9 @@ extension SignedCall {
   var needsPlan: Bool {
     switch self {
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .refused: false
-    case .save, .record, .changes, .events: true
+    case .save, .record, .changes, .events, .listZones, .deleteZone, .listSubscriptions,
+      .subscription, .putSubscription, .removeSubscription:
+      true
     }
   }
 }
@@ -58,6 +66,7 @@ extension Call {
   var bodyLimit: Int {
     switch self {
     case .signed(.save), .signed(.refused): Limits.batchBytes
+    case .signed(.putSubscription): Limits.subscriptionBytes
     case .owner(.setPlan): Limits.planBodyBytes
     case .guest, .signed, .owner, .health, .socket: Limits.smallBodyBytes
     }
@@ -67,11 +76,13 @@ extension Call {
   var readsBody: Bool {
     switch self {
     case .guest(.createAccount), .guest(.join), .signed(.renameDevice), .signed(.save),
-      .owner(.makeAccount), .owner(.setPlan):
+      .signed(.putSubscription), .owner(.makeAccount), .owner(.setPlan):
       true
     case .guest(.time), .guest(.limits), .signed(.issuePairing), .signed(.listDevices),
       .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.events),
-      .signed(.refused), .owner, .health, .socket:
+      .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
+      .signed(.subscription), .signed(.removeSubscription), .signed(.refused), .owner, .health,
+      .socket:
       false
     }
   }

@@ -16,6 +16,13 @@ enum CallContinuation: Sendable {
   case record(ifNoneMatch: [String])
   case changes(FetchQuery)
   case events
+  case zones
+  case zoneDeleted
+  /// The device's own are read with who it is.
+  case subscriptions
+  case subscription(Name)
+  case subscribed(Subscription)
+  case unsubscribed
   case owner(OwnerContinuation)
 }
 
@@ -39,6 +46,30 @@ extension CallContinuation {
       return Answer(status: isAborted ? 409 : 200, json: outcome.answer.encodedBody())
     case (.owner(let continuation), _):
       return try continuation.answer(to: result)
+    case (.zoneDeleted, .zoneDeleted), (.unsubscribed, .subscribed):
+      return Answer(status: 204)
+    case (.subscribed(let subscription), .subscribed(_, let isNew)):
+      return Answer(status: isNew ? 201 : 200, json: subscription.encodedBody())
+    default:
+      throw CallContinuation.mismatch
+    }
+  }
+
+  /// The answer to a call that read, where no more is needed than what was read.
+  func answer(showing result: ReadResult) throws(Refusal) -> Answer {
+    switch (self, result) {
+    case (.record(let ifNoneMatch), .record(let record)):
+      return Answer(record: record, ifNoneMatch: ifNoneMatch)
+    case (.zones, .zones(let zones, let more)):
+      return Answer(status: 200, json: ZoneList(zones, more: more).encodedBody())
+    case (.subscriptions, .principal(let principal)):
+      return Answer(
+        status: 200, json: SubscriptionList(principal.subscriptions).encodedBody())
+    case (.subscription(let id), .principal(let principal)):
+      guard let subscription = principal.subscriptions.first(where: { $0.id == id }) else {
+        throw StoreRefusals.unknownSubscription
+      }
+      return Answer(status: 200, json: subscription.encodedBody())
     default:
       throw CallContinuation.mismatch
     }

@@ -94,7 +94,8 @@ extension RelayNode {
   ) {
     guard let slot = connections.slot(of: id) else { return }
     do throws(Refusal) {
-      switch (continuation, try result.get()) {
+      let result = try result.get()
+      switch (continuation, result) {
       case (.changes(let query), .page(let page)): pageRead(slot, query, page)
       case (.events, .page(let page)): beginStream(slot, page)
       case (.events, .token(let newest)): beginStream(slot, ChangePage(nothingSince: newest))
@@ -109,15 +110,13 @@ extension RelayNode {
         guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
         let body = presence.shown(device, of: session.account, wall: moment.wall).encodedBody()
         answer(slot, Answer(status: 200, json: body))
-      case (.record(let ifNoneMatch), .record(let record)):
-        answer(slot, Answer(record: record, ifNoneMatch: ifNoneMatch))
       case (.owner(let continuation), let result):
         let (presence, wall) = (presence, moment.wall)
         let answer = try continuation.answer(to: result) { device, account in
           presence.shown(device, of: account, wall: wall)
         }
         self.answer(slot, answer)
-      default: throw CallContinuation.mismatch
+      default: answer(slot, try continuation.answer(showing: result))
       }
     } catch {
       answer(slot, Answer(error))

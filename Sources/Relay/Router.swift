@@ -45,13 +45,29 @@ enum Router {
       .signed(.changes(try fetchQuery(target)))
     },
     Entry("GET", "v1/events") { (target) throws(Refusal) in
-      .signed(.events(since: try since(target)))
+      .signed(.events(since: try token("since", of: target)))
     },
     Entry("POST", "v1/zones/*/records") { (target) throws(Refusal) in
       .signed(.save(zone: try name(target.path[2])))
     },
     Entry("GET", "v1/zones/*/records/*") { (target) throws(Refusal) in
       .signed(.record(RecordKey(zone: try name(target.path[2]), name: try name(target.path[4]))))
+    },
+    Entry("GET", "v1/zones") { (target) throws(Refusal) in
+      .signed(
+        .listZones(
+          after: try target["after"].map(name),
+          limit: try limit(target, atMost: Limits.listedZones, of: "zones")))
+    },
+    Entry("GET", "v1/subscriptions") { _ in .signed(.listSubscriptions) },
+    Entry("GET", "v1/subscriptions/*") { (target) throws(Refusal) in
+      .signed(.subscription(try name(target.path[2])))
+    },
+    Entry("PUT", "v1/subscriptions/*") { (target) throws(Refusal) in
+      .signed(.putSubscription(try name(target.path[2])))
+    },
+    Entry("DELETE", "v1/subscriptions/*") { (target) throws(Refusal) in
+      .signed(.removeSubscription(try name(target.path[2])))
     },
     Entry("GET", "v1/socket") { _ in .socket },
     Entry("GET", "v1/time") { _ in .guest(.time) },
@@ -148,13 +164,16 @@ enum Router {
     return device
   }
 
-  private static func since(_ target: RequestTarget) throws(Refusal) -> ChangeToken? {
-    guard let text = target["since"] else { return nil }
-    guard let since = ChangeToken(text: text) else {
+  private static func token(
+    _ parameter: String, of target: RequestTarget
+  ) throws(Refusal) -> ChangeToken? {
+    guard let text = target[parameter] else { return nil }
+    guard let token = ChangeToken(text: text) else {
       throw Refusal(
-        .badChangeToken, "`since` is not a token of this relay; leave it out for a snapshot.")
+        .badChangeToken,
+        "`\(parameter)` must be a token as the relay gave it; leave it out where there is none.")
     }
-    return since
+    return token
   }
 
   private static func account(_ segment: String) throws(Refusal) -> AccountID {
@@ -188,7 +207,7 @@ enum Router {
 
   private static func fetchQuery(_ target: RequestTarget) throws(Refusal) -> FetchQuery {
     var query = FetchQuery()
-    query.since = try since(target)
+    query.since = try token("since", of: target)
     if let text = target["zone"] { query.zone = try name(text) }
     query.limit = try limit(target, atMost: Limits.pageRecords, of: "records")
     if let text = target["wait"] {

@@ -42,6 +42,19 @@ struct Session: Hashable, Sendable {
         return .read(.newestToken(account), .events)
       }
       return .read(read(of: FetchQuery(since: since)), .events)
+    case .listZones(let after, let limit):
+      return .read(.zones(account, after: after, limit: limit), .zones)
+    case .deleteZone(let zone, let through):
+      return .commit(.deleteZone(account, device, zone, through: through), .zoneDeleted)
+    case .listSubscriptions:
+      return .read(.authenticate(tokenHash: tokenHash), .subscriptions)
+    case .subscription(let id):
+      return .read(.authenticate(tokenHash: tokenHash), .subscription(id))
+    case .putSubscription(let id):
+      let subscription = try Subscription.decoded(body: body, id: id)
+      return .commit(.putSubscription(account, device, subscription), .subscribed(subscription))
+    case .removeSubscription(let id):
+      return .commit(.removeSubscription(account, device, id), .unsubscribed)
     case .refused(let refusal):
       throw refusal
     }

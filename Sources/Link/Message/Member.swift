@@ -14,6 +14,8 @@ enum Member: UInt8, CaseIterable {
   // Accounts and devices.
   case accountID, deviceID, deviceName, platform, appVersion, expiresAt, devices, lastSeen
   case connected
+  // Subscriptions.
+  case kind, recordType, `where`, events
 
   /// As on the wire: the case's own name.
   var text: String { String(describing: self) }

@@ -1,0 +1,32 @@
+public import Changes
+
+/// The answer to `GET /v1/zones`: `{"zones":[{"zone"}],"more"}`.
+public struct ZoneList: Hashable, Sendable {
+  /// In the order of their names' bytes.
+  public var zones: [Name]
+  /// There are further ones after the last.
+  public var more: Bool
+
+  public init(_ zones: [Name], more: Bool) {
+    self.zones = zones
+    self.more = more
+  }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 32 + zones.reduce(0) { $0 + $1.text.utf8.count + 12 })
+    writer.beginObject()
+    writer.member("zones")
+    writer.beginArray()
+    for zone in zones {
+      writer.beginObject()
+      writer.member("zone")
+      writer.string(zone.text)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.member("more")
+    writer.bool(more)
+    writer.endObject()
+    return writer.finish()
+  }
+}
