@@ -6,7 +6,9 @@ import Tools
 enum BenchCommand {
   static let command = Command(
     name: "bench", summary: "Measures a relay, and the loop that it runs on.",
-    subcommands: [LatencyBenchCommand.command, SeamBenchCommand.command])
+    subcommands: [
+      LatencyBenchCommand.command, FirstSyncBenchCommand.command, SeamBenchCommand.command,
+    ])
 }
 
 /// `lockstep bench latency`: from a press on one device to the screen of another.

@@ -372,6 +372,24 @@ def story_simulated_people_and_the_bench_tell_a_program_what_they_saw():
         refused("agent", "simulate", "--relay", relay.address, says="refused")
 
 
+def story_the_pace_bench_measures_what_a_load_does_to_others():
+    """A first sync, a burst and a backlog: figures of both sides, nothing missing."""
+    bench = ["bench", "first-sync", "--records", "1200", "--runs", "1", "--seconds", "1"]
+    loads = [([], "firstSync", 1200), (["--raw"], "rawFirstSync", 1200),
+             (["--burst"], "burst", 1200),
+             (["--backlog", "--devices", "3", "--behind", "700"], "backlog", 2100)]
+    for words, load, records in loads:
+        result = json.loads(run(*bench, *words, "--json").stdout)
+        assert result["load"] == load and result["records"] == records, result
+        assert result["quietP50Ms"] > 0 and result["recordsPerSecond"] > 0, result
+        assert result["relayPeakBytes"] >= 1 << 20, result
+        assert (result["devicePeakBytes"] is None) == (load != "firstSync"), result
+    text = run(*bench).stdout
+    for word in ["quiet", "under load", "ratio", "relay's peak", "device's peak"]:
+        assert word in text, text
+    refused("bench", "first-sync", "--raw", "--burst", code=2, says="name one")
+
+
 class Terminal:
     """A real terminal of 80 by 24, by tmux, with a shell in it."""
 

@@ -1,9 +1,7 @@
 import Apps
 import Changes
 import Devices
-import Digest
 import Link
-import Relay
 import Simulator
 import Storage
 import Tools
@@ -12,27 +10,27 @@ import Tools
 /// simulate` are for real.
 final class FleetStage<N: Node & ~Copyable>
 where N.Job == FleetJob, N.Outcome == ReplicaOutcome, N.Order == Never, N.News == Never {
-  let outside = Outside(random: SeededRandom(seed: 1))
-  let store = MemoryZoneStore()
+  let relay: StageRelay
   private(set) var reports: [N.Report] = []
-  /// How long the relay's store takes for a commit, in nanoseconds.
-  var commitNanoseconds = Span.milliseconds(1)
-  private(set) var credentials: [Credentials] = []
-
   private var replicas: [Replica<MemoryReplicaStore>] = []
   private var seat: Seat<N>?
-  private var relay: Seat<RelayNode>?
+
+  var outside: Outside { relay.outside }
+  var store: MemoryZoneStore { relay.store }
+  var credentials: [Credentials] { relay.credentials }
+  /// How long the relay's store takes for a commit, in nanoseconds.
+  var commitNanoseconds: Int64 {
+    get { relay.commitNanoseconds }
+    set { relay.commitNanoseconds = newValue }
+  }
 
   /// `badTokens`: devices whose tokens the relay does not know.
   init(
     accounts: Int, devices: Int, badTokens: [Int] = [], apps: [any App] = [],
     _ makeNode: (Moment) -> N
   ) throws {
-    let clock = VirtualClock()
-    for account in 0..<accounts {
-      for device in 0..<devices { try join(account, device) }
-    }
-    for (number, credentials) in credentials.enumerated() {
+    relay = try StageRelay(accounts: accounts, devices: devices)
+    for (number, credentials) in relay.credentials.enumerated() {
       var credentials = credentials
       if badTokens.contains(number) { credentials.token = "unknown" }
       let store = MemoryReplicaStore()
@@ -42,18 +40,7 @@ where N.Job == FleetJob, N.Outcome == ReplicaOutcome, N.Order == Never, N.News =
       ])
       replicas.append(Replica(store: store, apps: apps))
     }
-    let relay = Seat(
-      name: "relay", outside: outside, clock: { clock },
-      node: RelayNode(
-        configuration: RelayConfiguration(),
-        secrets: SecretSource { Array(repeating: 7, count: $0) }, random: SeededRandom(seed: 2)))
-    relay.onJob = { [unowned self, unowned relay] id, lane, job in
-      perform(job, lane, at: relay.moment.wall) { event in
-        if relay.isAlive { relay.handle(event.of(id)) }
-      }
-    }
-    self.relay = relay
-    outside.network.door = { _, _ in relay.isAlive ? .open(relay) : .refused }
+    let clock = relay.clock
     let seat = Seat(
       name: "fleet", outside: outside, clock: { clock }, node: makeNode(clock.moment(at: 0)))
     seat.onJob = { [unowned self, unowned seat] id, _, job in
@@ -63,7 +50,6 @@ where N.Job == FleetJob, N.Outcome == ReplicaOutcome, N.Order == Never, N.News =
     }
     seat.onReport = { [unowned self] in reports.append($0) }
     self.seat = seat
-    relay.begin()
     seat.begin()
   }
 
@@ -94,59 +80,5 @@ where N.Job == FleetJob, N.Outcome == ReplicaOutcome, N.Order == Never, N.News =
 
   func stopFleet() { seat?.tell(.stopping) }
 
-  func killRelay() {
-    guard let relay else { return }
-    relay.kill()
-    outside.network.forget(relay, isMachineGone: false)
-  }
-
-  private enum Work {
-    case outcome(StoreOutcome)
-    case news(RelayNews)
-
-    func of(_ id: JobID) -> Seat<RelayNode>.Event {
-      switch self {
-      case .outcome(let outcome): .finished(id, outcome)
-      case .news(let news): .news(news)
-      }
-    }
-  }
-
-  private func perform(
-    _ job: StoreJob, _ lane: Lane, at wall: Int64, tell: @escaping (Work) -> Void
-  ) {
-    switch lane {
-    case .reads, .files:
-      let outcome = StoreWork.read(job, on: store)
-      outside.timeline.after(Span.microseconds(200)) { tell(.outcome(outcome)) }
-    case .commits:
-      outside.timeline.after(commitNanoseconds) { [unowned self] in
-        for finished in StoreWork.commit([job], on: store, wall: wall) {
-          if let news = finished.news { tell(.news(news)) }
-          tell(.outcome(finished.outcome))
-        }
-      }
-    }
-  }
-
-  private func join(_ number: Int, _ device: Int) throws {
-    let account = AccountID(rawValue: UInt64(number + 1))
-    let token = "token \(number) \(device)"
-    let new = NewDevice(
-      id: DeviceID(rawValue: UInt64(credentials.count + 1)),
-      description: DeviceDescription(deviceName: "device", platform: "test", appVersion: "1"),
-      tokenHash: SHA256.hash(Array(token.utf8)))
-    if device == 0 {
-      _ = try store.commit(
-        [.createAccount(account, generation: 1, label: "", device: new, pairing: nil)], wall: 0)
-    } else {
-      let pairing = NewPairing(codeHash: new.tokenHash, expiresAt: 1)
-      _ = try store.commit(
-        [
-          .issuePairing(account, pairing),
-          .redeemPairing(codeHash: pairing.codeHash, device: new),
-        ], wall: 0)
-    }
-    credentials.append(Credentials(account: account, device: new.id, token: token))
-  }
+  func killRelay() { relay.kill() }
 }

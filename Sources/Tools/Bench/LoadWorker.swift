@@ -1,0 +1,216 @@
+import Changes
+import Link
+
+/// One device of a load, after its socket stands: what it says, and what it makes of the answers.
+/// Its owner has the socket and the clock.
+struct LoadWorker {
+  enum Step {
+    case say(DeviceMessage)
+    /// Its task is done.
+    case done
+    case failed(String)
+  }
+
+  static let zone = Name(trusted: "Load")
+  private static let type = Name(trusted: "Load")
+  /// What the records of a steady saver hold beside their number.
+  private static let smallBytes = 100
+
+  let task: LoadTask
+  private var random: SeededRandom
+  private(set) var isSignedIn = false
+  private(set) var isDone = false
+  private(set) var records = 0
+  private(set) var putOff = 0
+  /// When a steady saver saves next, or a request that was put off is made again.
+  private(set) var deadline: Instant?
+  private var steps: [Step] = []
+
+  // A steady saver's.
+  private var begun: Instant?
+  private var saves = 0
+  /// Saves that are not answered, oldest first: when each was due, and whether it counts.
+  private var unanswered: [(id: BatchID, due: Instant, isCounted: Bool)] = []
+  private var isWindowOpen = false
+  private var latency = LatencyHistogram()
+
+  // An uploader's.
+  private var named = 0
+  private var batchesUnderWay = 0
+
+  // A reader's.
+  private var cursor: ChangeToken?
+  private var fetches = 0
+
+  init(_ task: LoadTask, random: SeededRandom) {
+    self.task = task
+    self.random = random
+    if case .catchUp(let since) = task { cursor = since }
+  }
+
+  mutating func takeSteps() -> [Step] {
+    defer { steps.removeAll(keepingCapacity: true) }
+    return steps
+  }
+
+  /// The socket stands.
+  mutating func greet() { steps.append(.say(.hello(token: nil, since: cursor))) }
+
+  mutating func heard(_ bytes: [UInt8], at now: Instant) {
+    if let page = PageSummary(bytes) { return heard(page) }
+    do throws(Refusal) {
+      switch try RelayMessage.decode(bytes) {
+      case .welcome(_, _, let token, _, _): welcomed(newest: token, at: now)
+      case .saved(let id, let answer): saved(id, answer, at: now)
+      case .changed: if isReading { fetch() }
+      case .error(_, let refusal): refused(refusal, at: now)
+      case .changes, .time, .unknown: break
+      }
+    } catch {
+      steps.append(.failed(error.detail))
+    }
+  }
+
+  /// The deadline was reached.
+  mutating func expired(at now: Instant) {
+    guard let deadline, deadline <= now else { return }
+    self.deadline = nil
+    if case .save = task { saveWhatIsDue(at: now) } else { fetch() }
+  }
+
+  private mutating func welcomed(newest: ChangeToken, at now: Instant) {
+    isSignedIn = true
+    switch task {
+    case .save:
+      begun = now
+      saveWhatIsDue(at: now)
+    case .upload: upload()
+    case .snapshot: fetch()
+    case .catchUp: if cursor == newest { finish() }
+    }
+  }
+
+  private mutating func finish() {
+    isDone = true
+    steps.append(.done)
+  }
+
+  /// A relay that has too much to do says when to ask again; anything else is a fault of the bench.
+  private mutating func refused(_ refusal: Refusal, at now: Instant) {
+    guard isReading, refusal.code == .overloaded else {
+      steps.append(.failed(refusal.detail))
+      return
+    }
+    putOff += 1
+    deadline = now.advanced(milliseconds: refusal.retryAfterMilliseconds ?? 1_000)
+  }
+
+  // MARK: saving steadily
+
+  mutating func openWindow() { isWindowOpen = true }
+
+  mutating func closeWindow() { isWindowOpen = false }
+
+  /// Whether all that counted in the last window is answered.
+  var isWindowAnswered: Bool { !isWindowOpen && !unanswered.contains(where: \.isCounted) }
+
+  /// What the last window saw.
+  mutating func takeWindow() -> LatencyHistogram {
+    defer { latency = LatencyHistogram() }
+    return latency
+  }
+
+  private mutating func saveWhatIsDue(at now: Instant) {
+    guard case .save(let rate) = task, let begun else { return }
+    while true {
+      let due = Instant(
+        nanoseconds: begun.nanoseconds + Int64(saves) * 1_000_000_000 / Int64(rate))
+      guard due <= now else {
+        deadline = due
+        return
+      }
+      let request = batch(1, from: saves, of: Self.smallBytes)
+      saves += 1
+      unanswered.append((request.id, due, isWindowOpen))
+      steps.append(.say(.save(request)))
+    }
+  }
+
+  private mutating func saved(_ id: BatchID, _ answer: SaveAnswer, at now: Instant) {
+    for result in answer.results {
+      guard case .saved = result else {
+        steps.append(.failed("a record of the bench was not saved: \(result)"))
+        return
+      }
+      records += 1
+    }
+    switch task {
+    case .save:
+      guard let first = unanswered.first, first.id == id else {
+        steps.append(.failed("an answer came for another save than the oldest"))
+        return
+      }
+      unanswered.removeFirst()
+      if first.isCounted {
+        latency.record(nanoseconds: now.nanoseconds - first.due.nanoseconds)
+      }
+    case .upload:
+      batchesUnderWay -= 1
+      upload()
+    case .snapshot, .catchUp: break
+    }
+  }
+
+  // MARK: uploading
+
+  private mutating func upload() {
+    guard case .upload(let first, let wanted, let bytes) = task else { return }
+    while named < wanted, batchesUnderWay < Limits.socketRequests {
+      let count = min(batchRecords(of: bytes), wanted - named)
+      steps.append(.say(.save(batch(count, from: first + named, of: bytes))))
+      named += count
+      batchesUnderWay += 1
+    }
+    if batchesUnderWay == 0, !isDone { finish() }
+  }
+
+  /// As many as a batch may hold, by number and by bytes.
+  private func batchRecords(of bytes: Int) -> Int {
+    max(1, min(Limits.batchRecords, (Limits.batchBytes - 1_024) / (bytes + 192)))
+  }
+
+  private mutating func batch(_ count: Int, from first: Int, of bytes: Int) -> SaveRequest {
+    let padding = String(repeating: "x", count: max(0, bytes - 32))
+    let mutations = (first..<first + count).map { number in
+      Mutation(
+        name: Name(trusted: "\(number)"), type: Self.type,
+        fields: Array(#"{"number":\#(number),"padding":"\#(padding)"}"#.utf8), modifiedAt: 0,
+        baseTag: nil)
+    }
+    return SaveRequest(
+      id: BatchID(random: &random), zone: Self.zone, atomic: false, mutations: mutations)
+  }
+
+  // MARK: reading
+
+  private var isReading: Bool {
+    switch task {
+    case .save, .upload: false
+    case .snapshot, .catchUp: !isDone
+    }
+  }
+
+  private mutating func fetch() {
+    fetches += 1
+    steps.append(.say(.fetch(id: "\(fetches)", FetchQuery(since: cursor))))
+  }
+
+  private mutating func heard(_ page: PageSummary) {
+    guard isReading else { return }
+    records += page.records
+    cursor = page.token
+    if !page.more { return finish() }
+    // What was missed comes by itself, unless it is being fetched.
+    if fetches > 0 { fetch() }
+  }
+}

@@ -1,0 +1,155 @@
+public import Changes
+
+/// One quiet window and the one under load beside it.
+public struct PacePair: Sendable {
+  public var quiet: LatencyHistogram
+  public var busy: LatencyHistogram
+  /// Records that the load moved, and how long it took.
+  public var records: Int
+  public var nanoseconds: Int64
+  /// From the load's start to the end of each device's part; of one device: of that one.
+  public var devices: LatencyHistogram
+  /// Bytes: the relay's memory just before the load, its peak and the device's while it lasted; nil
+  /// where the system does not tell, or there is no such process.
+  public var relayBefore: Int64?
+  public var relayPeak: Int64?
+  public var devicePeak: Int64?
+  public var putOff = 0
+
+  public init(quiet: LatencyHistogram, busy: LatencyHistogram, records: Int, nanoseconds: Int64) {
+    self.quiet = quiet
+    self.busy = busy
+    self.records = records
+    self.nanoseconds = nanoseconds
+    devices = LatencyHistogram()
+  }
+
+  /// In thousandths: how much longer a save took under load; nil where one of the windows is empty.
+  func ratio(_ share: Double) -> Int64? {
+    guard let quiet = quiet.quantile(share), let busy = busy.quantile(share), quiet > 0 else {
+      return nil
+    }
+    return busy * 1_000 / quiet
+  }
+
+  var recordsASecond: Int64 {
+    nanoseconds > 0 ? Int64(records) * 1_000_000_000 / nanoseconds : 0
+  }
+}
+
+/// What a pace bench found, as figures and as text for a person. Each figure of several runs is
+/// their median.
+public struct PaceTable: Sendable {
+  public var plan: PacePlan
+  public var pairs: [PacePair]
+  /// How fast the large account was filled, in records a second; nil where none was.
+  public var fillRecordsASecond: Int64?
+  /// The size of the relay's log after all, in bytes.
+  public var logBytes: Int64?
+
+  /// What another account's saves may take under load: so many times their quiet median.
+  public static let ratioMost: Int64 = 2_000
+
+  public init(plan: PacePlan, pairs: [PacePair]) {
+    self.plan = plan
+    self.pairs = pairs
+  }
+
+  /// Whether the others' saves keep their pace; nil where nothing was measured.
+  public var isMet: Bool? { median { $0.ratio(0.5) }.map { $0 <= Self.ratioMost } }
+
+  public var json: JSONValue {
+    func milliseconds(_ value: Int64?) -> JSONValue {
+      value.map { .number(JSONNumber(thousandths: $0 / 1_000)) } ?? .null
+    }
+    func number(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
+    func decimal(_ value: Int64?) -> JSONValue {
+      value.map { .number(JSONNumber(thousandths: $0)) } ?? .null
+    }
+    return .object([
+      JSONMember("load", .string(plan.load.rawValue)),
+      JSONMember("records", number(Int64(pairs.first?.records ?? 0))),
+      JSONMember("recordBytes", number(Int64(plan.recordBytes))),
+      JSONMember("runs", number(Int64(pairs.count))),
+      JSONMember("savesPerSecond", number(Int64(plan.rate))),
+      JSONMember("quietP50Ms", milliseconds(median { $0.quiet.quantile(0.5) })),
+      JSONMember("quietP99Ms", milliseconds(median { $0.quiet.quantile(0.99) })),
+      JSONMember("busyP50Ms", milliseconds(median { $0.busy.quantile(0.5) })),
+      JSONMember("busyP99Ms", milliseconds(median { $0.busy.quantile(0.99) })),
+      JSONMember("busyMaxMs", milliseconds(pairs.compactMap { $0.busy.quantile(1) }.max())),
+      JSONMember("ratioP50", decimal(median { $0.ratio(0.5) })),
+      JSONMember("ratiosP50", .array(pairs.map { decimal($0.ratio(0.5)) })),
+      JSONMember("ratioP99", decimal(median { $0.ratio(0.99) })),
+      JSONMember("loadMs", milliseconds(median(\.nanoseconds))),
+      JSONMember("recordsPerSecond", number(median(\.recordsASecond))),
+      JSONMember("fillRecordsPerSecond", number(fillRecordsASecond)),
+      JSONMember("deviceDoneP50Ms", milliseconds(median { $0.devices.quantile(0.5) })),
+      JSONMember("deviceDoneMaxMs", milliseconds(median { $0.devices.quantile(1) })),
+      JSONMember("relayBeforeBytes", number(median(\.relayBefore))),
+      JSONMember("relayPeakBytes", number(pairs.compactMap(\.relayPeak).max())),
+      JSONMember("devicePeakBytes", number(pairs.compactMap(\.devicePeak).max())),
+      JSONMember("putOff", number(Int64(pairs.reduce(0) { $0 + $1.putOff }))),
+      JSONMember("logBytes", number(logBytes)),
+    ])
+  }
+
+  public var text: String {
+    var lines = [title, "", row("", "quiet", "under load", "ratio")]
+    for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1)] {
+      let ratio = median { $0.ratio(share) }
+      let judged = share == 0.5 ? isMet.map { $0 ? "   ≤ 2 met" : "   ≤ 2 MISSED" } : nil
+      lines.append(
+        row(
+          "a save's answer, \(label)", Self.milliseconds(median { $0.quiet.quantile(share) }),
+          Self.milliseconds(median { $0.busy.quantile(share) }),
+          ratio.map { BenchTable.decimal(thousandths: $0) } ?? "–") + (judged ?? ""))
+    }
+    let ratios = pairs.map { $0.ratio(0.5).map { BenchTable.decimal(thousandths: $0) } ?? "–" }
+    lines += ["ratios of the runs' p50: " + ratios.joined(separator: ", "), ""]
+    lines.append(row("records a second", "\(median(\.recordsASecond) ?? 0)"))
+    lines.append(row("the load took", Self.milliseconds(median(\.nanoseconds))))
+    if plan.load == .backlog {
+      lines.append(
+        row("half of the devices had", Self.milliseconds(median { $0.devices.quantile(0.5) })))
+      lines.append(row("reads put off", "\(pairs.reduce(0) { $0 + $1.putOff })"))
+    }
+    lines.append(row("relay's memory before", Self.mebibytes(median(\.relayBefore))))
+    lines.append(row("relay's peak", Self.mebibytes(pairs.compactMap(\.relayPeak).max())))
+    let devicePeak = pairs.compactMap(\.devicePeak).max()
+    if let devicePeak { lines.append(row("device's peak", Self.mebibytes(devicePeak))) }
+    if let logBytes { lines.append(row("relay's log afterwards", Self.mebibytes(logBytes))) }
+    return lines.joined(separator: "\n")
+  }
+
+  private var title: String {
+    let load =
+      switch plan.load {
+      case .firstSync, .rawFirstSync:
+        "first sync of \(plan.records) records of \(plan.recordBytes) bytes"
+          + (plan.load == .firstSync ? " by an agent" : " by a raw reader")
+      case .burst: "one device uploads \(plan.records) records of \(plan.recordBytes) bytes"
+      case .backlog: "\(plan.devices) devices come back, each \(plan.behind) records behind"
+      }
+    return "\(load); another account saves \(plan.rate) times a second; \(pairs.count) pairs"
+  }
+
+  /// Of the runs that have such a figure; of an even number, the lower one in the middle.
+  private func median(_ figure: (PacePair) -> Int64?) -> Int64? {
+    let values = pairs.compactMap(figure).sorted()
+    return values.isEmpty ? nil : values[(values.count - 1) / 2]
+  }
+
+  private func row(_ label: String, _ columns: String...) -> String {
+    var line = label + String(repeating: " ", count: max(0, 28 - label.count))
+    for column in columns {
+      line += String(repeating: " ", count: max(1, 14 - column.count)) + column
+    }
+    return line
+  }
+
+  private static func milliseconds(_ value: Int64?) -> String { BenchTable.milliseconds(value) }
+
+  private static func mebibytes(_ bytes: Int64?) -> String {
+    bytes.map { BenchTable.decimal(thousandths: ($0 * 1_000) >> 20) + " MiB" } ?? "unknown"
+  }
+}

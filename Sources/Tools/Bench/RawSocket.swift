@@ -1,0 +1,129 @@
+import Changes
+import Devices
+import Link
+
+/// A WebSocket to the relay, spoken by hand: what a bench loads a relay with where an agent would
+/// have too much work of its own. Gives bytes and takes bytes; what messages mean is its owner's
+/// matter.
+struct RawSocket {
+  enum Event {
+    /// The socket stands; say hello.
+    case standing
+    case text([UInt8])
+    /// It is over, for this reason.
+    case ended(String)
+  }
+
+  private enum Stage {
+    /// → handshaking
+    case connecting
+    /// → open, over
+    case handshaking(HTTPResponseParser, key: String)
+    /// → over
+    case open(WebSocketReader)
+    case over
+  }
+
+  let id: ConnectionID
+  private let relay: RelayAddress
+  private let token: String
+  private var stage = Stage.connecting
+  private var random: SeededRandom
+  /// Answers to pings, ready to be sent.
+  private var replies: [[UInt8]] = []
+
+  init(_ id: ConnectionID, to relay: RelayAddress, token: String, random: SeededRandom) {
+    self.id = id
+    self.relay = relay
+    self.token = token
+    self.random = random
+  }
+
+  /// The connection stands: the request that opens the socket.
+  mutating func opened() -> [UInt8] {
+    var nonce: [UInt8] = []
+    for _ in 0..<16 { nonce.append(UInt8.random(in: 0...255, using: &random)) }
+    let key = WebSocketHandshake.key(nonce: nonce)
+    var headers = WebSocketHandshake.offer(key: key)
+    headers.append("Authorization", "Bearer " + token)
+    var parser = HTTPResponseParser()
+    parser.expectAnswer(to: "GET")
+    stage = .handshaking(parser, key: key)
+    return HTTPWriter.request(
+      method: "GET", target: RequestTarget(path: ["v1", "socket"]), host: relay.authority,
+      headers: headers)
+  }
+
+  mutating func frame(of message: DeviceMessage) -> [UInt8] {
+    WebSocketFrame.text(message.encoded(), mask: UInt32.random(in: 0 ... .max, using: &random))
+  }
+
+  mutating func receive(_ bytes: RawSpan) {
+    // The stage is emptied meanwhile, so that what it holds is not copied.
+    switch stage {
+    case .connecting, .over: return
+    case .handshaking(var parser, let key):
+      stage = .over
+      parser.receive(bytes)
+      stage = .handshaking(parser, key: key)
+    case .open(var reader):
+      stage = .over
+      reader.receive(bytes)
+      stage = .open(reader)
+    }
+  }
+
+  /// What came next; nil while it is not all there.
+  mutating func next() -> Event? {
+    do {
+      switch stage {
+      case .connecting, .over: return nil
+      case .handshaking(var parser, let key):
+        let event = try parser.next()
+        stage = .handshaking(parser, key: key)
+        guard case .head(let head) = event else { return nil }
+        try WebSocketHandshake.check(head, key: key)
+        var reader = WebSocketReader(
+          role: .client, maximumMessageBytes: Limits.relayMessageBytes)
+        reader.receive(parser.takeRest().span.bytes)
+        stage = .open(reader)
+        return .standing
+      case .open(var reader):
+        stage = .over
+        defer { stage = .open(reader) }
+        return try text(from: &reader)
+      }
+    } catch let refusal as Refusal {
+      return end(refusal.detail)
+    } catch let fault as WebSocketFault {
+      return end(fault.reason)
+    } catch {
+      return end("\(error)")
+    }
+  }
+
+  private mutating func text(from reader: inout WebSocketReader) throws(WebSocketFault) -> Event? {
+    while let event = try reader.next() {
+      switch event {
+      case .text(let bytes): return .text(bytes)
+      case .ping(let payload):
+        replies.append(
+          WebSocketFrame.pong(payload, mask: UInt32.random(in: 0 ... .max, using: &random)))
+      case .binary, .pong: break
+      case .close(let code, let reason):
+        return .ended("the relay closed the socket (\(code ?? 1005)): \(reason)")
+      }
+    }
+    return nil
+  }
+
+  private mutating func end(_ reason: String) -> Event {
+    stage = .over
+    return .ended(reason)
+  }
+
+  mutating func takeReplies() -> [[UInt8]] {
+    defer { replies.removeAll() }
+    return replies
+  }
+}

@@ -1,0 +1,87 @@
+import Glibc
+
+/// This very program, started again in a process of its own: so that a bench can tell what each
+/// side spends.
+final class ChildProcess {
+  let process: Int32
+  /// Stays open, so that what the child says later finds a reader's end.
+  private let errors: Int32
+
+  /// `arguments`: behind the program's name.
+  init(_ arguments: [String]) throws(CommandFailure) {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else {
+      throw CommandFailure("pipe: \(String(cString: strerror(errno)))")
+    }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+    posix_spawn_file_actions_addclose(&actions, ends[0])
+    posix_spawn_file_actions_addclose(&actions, ends[1])
+    var pointers = (["lockstep"] + arguments).map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    var process: pid_t = 0
+    let code = posix_spawn(&process, "/proc/self/exe", &actions, nil, &pointers, environ)
+    close(ends[1])
+    guard code == 0 else {
+      close(ends[0])
+      throw CommandFailure("cannot start \(arguments[0]): \(String(cString: strerror(code)))")
+    }
+    self.process = process
+    errors = ends[0]
+  }
+
+  /// What it says on standard error, up to the line with `mark` in it or its end.
+  func said(until mark: String) -> String {
+    var text = ""
+    var buffer = [UInt8](repeating: 0, count: 4 << 10)
+    while !(text.contains(mark) && text.hasSuffix("\n")) {
+      let count = read(errors, &buffer, buffer.count)
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { break }
+      text += String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+    return text
+  }
+
+  /// Asks it to end, or with SIGKILL makes it, and waits until it has. Once.
+  func stop(by signal: Int32 = SIGTERM) {
+    kill(process, signal)
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    close(errors)
+  }
+}
+
+/// A folder that a bench writes to and removes again.
+struct ScratchFolder {
+  let path: String
+
+  init() throws(CommandFailure) {
+    let root = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array((root + "/lockstep-bench.XXXXXX").utf8CString)
+    guard let made = mkdtemp(&template) else {
+      throw CommandFailure(
+        "cannot make a folder in \(root): \(String(cString: strerror(errno))); "
+          + "set TMPDIR to another")
+    }
+    path = String(cString: made)
+  }
+
+  func remove() { Self.remove(path) }
+
+  /// Depth first; what cannot be removed stays.
+  static func remove(_ path: String) {
+    if let folder = opendir(path) {
+      defer { closedir(folder) }
+      while let entry = readdir(folder) {
+        let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+          String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        if name != "." && name != ".." { remove(path + "/" + name) }
+      }
+    }
+    _ = Glibc.remove(path)
+  }
+}

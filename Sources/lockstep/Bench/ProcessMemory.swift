@@ -1,0 +1,32 @@
+import Glibc
+
+/// What a process of this user holds in memory, as Linux tells it (proc_pid_status(5)).
+enum ProcessMemory {
+  /// Resident now, in bytes; nil where the system does not tell.
+  static func resident(_ process: Int32) -> Int64? { figure("VmRSS:", of: process) }
+
+  /// The most that was ever resident, or since `forgetPeak`.
+  static func peak(_ process: Int32) -> Int64? { figure("VmHWM:", of: process) }
+
+  /// The peak begins anew from what is resident now. Where the system does not allow it, the peak
+  /// stays that of the process's whole life: too high, never too low.
+  static func forgetPeak(_ process: Int32) {
+    let descriptor = open("/proc/\(process)/clear_refs", O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    _ = write(descriptor, "5", 1)
+    close(descriptor)
+  }
+
+  private static func figure(_ name: String, of process: Int32) -> Int64? {
+    let descriptor = open("/proc/\(process)/status", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var buffer = [UInt8](repeating: 0, count: 8 << 10)
+    let count = read(descriptor, &buffer, buffer.count)
+    let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }),
+      let kibibytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first
+    else { return nil }
+    return Int64(kibibytes).map { $0 << 10 }
+  }
+}

@@ -1,0 +1,98 @@
+import Changes
+import Digest
+import Link
+import Relay
+import Simulator
+import Storage
+
+/// A relay in virtual time, with accounts whose devices have joined: what the nodes of benches are
+/// tried on.
+final class StageRelay {
+  let outside = Outside(random: SeededRandom(seed: 1))
+  let store = MemoryZoneStore()
+  /// How long the relay's store takes for a commit, in nanoseconds.
+  var commitNanoseconds = Span.milliseconds(1)
+  private(set) var credentials: [Credentials] = []
+  let clock = VirtualClock()
+  private var seat: Seat<RelayNode>?
+
+  init(
+    accounts: Int, devices: Int, configure: (inout RelayConfiguration) -> Void = { _ in }
+  ) throws {
+    for account in 0..<accounts {
+      for device in 0..<devices { try join(account, device) }
+    }
+    var configuration = RelayConfiguration()
+    configure(&configuration)
+    let clock = clock
+    let seat = Seat(
+      name: "relay", outside: outside, clock: { clock },
+      node: RelayNode(
+        configuration: configuration,
+        secrets: SecretSource { Array(repeating: 7, count: $0) }, random: SeededRandom(seed: 2)))
+    seat.onJob = { [unowned self, unowned seat] id, lane, job in
+      perform(job, lane, at: seat.moment.wall) { event in
+        if seat.isAlive { seat.handle(event.of(id)) }
+      }
+    }
+    self.seat = seat
+    outside.network.door = { _, _ in seat.isAlive ? .open(seat) : .refused }
+    seat.begin()
+  }
+
+  func kill() {
+    guard let seat else { return }
+    seat.kill()
+    outside.network.forget(seat, isMachineGone: false)
+  }
+
+  private enum Work {
+    case outcome(StoreOutcome)
+    case news(RelayNews)
+
+    func of(_ id: JobID) -> Seat<RelayNode>.Event {
+      switch self {
+      case .outcome(let outcome): .finished(id, outcome)
+      case .news(let news): .news(news)
+      }
+    }
+  }
+
+  private func perform(
+    _ job: StoreJob, _ lane: Lane, at wall: Int64, tell: @escaping (Work) -> Void
+  ) {
+    switch lane {
+    case .reads, .files:
+      let outcome = StoreWork.read(job, on: store)
+      outside.timeline.after(Span.microseconds(200)) { tell(.outcome(outcome)) }
+    case .commits:
+      outside.timeline.after(commitNanoseconds) { [unowned self] in
+        for finished in StoreWork.commit([job], on: store, wall: wall) {
+          if let news = finished.news { tell(.news(news)) }
+          tell(.outcome(finished.outcome))
+        }
+      }
+    }
+  }
+
+  private func join(_ number: Int, _ device: Int) throws {
+    let account = AccountID(rawValue: UInt64(number + 1))
+    let token = "token \(number) \(device)"
+    let new = NewDevice(
+      id: DeviceID(rawValue: UInt64(credentials.count + 1)),
+      description: DeviceDescription(deviceName: "device", platform: "test", appVersion: "1"),
+      tokenHash: SHA256.hash(Array(token.utf8)))
+    if device == 0 {
+      _ = try store.commit(
+        [.createAccount(account, generation: 1, label: "", device: new, pairing: nil)], wall: 0)
+    } else {
+      let pairing = NewPairing(codeHash: new.tokenHash, expiresAt: 1)
+      _ = try store.commit(
+        [
+          .issuePairing(account, pairing),
+          .redeemPairing(codeHash: pairing.codeHash, device: new),
+        ], wall: 0)
+    }
+    credentials.append(Credentials(account: account, device: new.id, token: token))
+  }
+}
