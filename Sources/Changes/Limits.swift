@@ -146,6 +146,15 @@ public enum Limits {
   /// Jobs that a worker does before it tells the nodes what came of them: enough for one fsync to
   /// serve a crowd.
   public static let jobsAPortion = 256
+  /// What a relay's store does before it tells what came of it, counted in records of up to a KiB:
+  /// the largest batch of small records, for a few milliseconds. The saves of others wait no longer
+  /// than this, whatever one device uploads.
+  public static let portionCost = 512
+  /// Requests to the store up to this cost, in the same unit, go before larger ones.
+  public static let lightCost = 64
+  /// Pages of changes that one node has read for it at once. Each may be `pageBytes` large and lies
+  /// in memory until it leaves; as many keep the store's reader busy.
+  public static let pagesUnderWay = 8
   // Devices.
   public static let pollMilliseconds: Int64 = 30_000
   public static let agentLongPollMilliseconds: Int64 = 50_000

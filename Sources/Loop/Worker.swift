@@ -1,8 +1,8 @@
 public import Changes
 public import Link
 
-/// A thread that does the jobs of one lane, for all nodes of a group: it takes all that wait as one
-/// batch, so that they can share what is dear, such as one commit to disk.
+/// A thread that does the jobs of one lane, for all nodes of a group: it takes as many as make a
+/// portion at once, so that they can share what is dear, such as one commit to disk.
 public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
   /// Does the jobs, in order, and gives what came of each: its outcome, and what that means for all
   /// nodes. As many results as jobs.
@@ -17,12 +17,22 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   public struct Workplace {
     @usableFromInline let perform: Perform
     @usableFromInline let rest: () -> Void
+    @usableFromInline let portions: WorkPortions
+    @usableFromInline let weigh: (Job) -> WorkWeight
 
     /// `rest` is called when jobs were done and none wait: for what would only be in their way.
+    /// `portions` and `weigh` say what is done together and who goes first where much waits
+    /// (`Backlog`); without them it is all the same, and goes in its order.
     @inlinable
-    public init(perform: @escaping Perform, rest: @escaping () -> Void = {}) {
+    public init(
+      portions: WorkPortions = WorkPortions(cost: Limits.jobsAPortion, lightCost: 1),
+      weigh: @escaping (Job) -> WorkWeight = { _ in WorkWeight() },
+      perform: @escaping Perform, rest: @escaping () -> Void = {}
+    ) {
       self.perform = perform
       self.rest = rest
+      self.portions = portions
+      self.weigh = weigh
     }
   }
 
@@ -57,19 +67,21 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   static func work(
     on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: Workplace
   ) {
-    var waiting: [Assignment<Job>] = []
+    var newcomers: [Assignment<Job>] = []
+    var backlog = Backlog<Assignment<Job>>(workplace.portions)
     var letters = [[Mail]](repeating: [], count: nodes.count)
-    while jobs.waitForMessages(into: &waiting) {
-      // In portions, so that the first outcomes need not wait for the last, nor all of them stand
-      // in memory at once.
-      var rest = waiting[...]
-      while !rest.isEmpty {
-        let batch = Array(rest.prefix(Limits.jobsAPortion))
-        rest = rest.dropFirst(batch.count)
-        perform(batch, for: nodes, at: workplace, &letters)
+    while true {
+      if backlog.isEmpty {
+        guard jobs.waitForMessages(into: &newcomers) else { return }
+      } else {
+        jobs.take(into: &newcomers)
       }
-      waiting.removeAll(keepingCapacity: true)
-      if jobs.isEmpty { workplace.rest() }
+      // In portions, so that the first outcomes need not wait for the last, nor all of them stand
+      // in memory at once; and who comes meanwhile has a place in the next.
+      let portion = backlog.nextPortion(adding: newcomers) { workplace.weigh($0.job) }
+      newcomers.removeAll(keepingCapacity: true)
+      perform(portion, for: nodes, at: workplace, &letters)
+      if backlog.isEmpty, jobs.isEmpty { workplace.rest() }
     }
   }
 

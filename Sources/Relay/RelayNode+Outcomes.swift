@@ -10,6 +10,9 @@ extension RelayNode {
     let lane: Lane
     switch job {
     case .commit: lane = .commits
+    case .read(.changes):
+      guard pages.admits(id, job) else { return true }
+      lane = .reads
     case .read: lane = .reads
     case .chunk: lane = .files
     }
@@ -17,7 +20,25 @@ extension RelayNode {
     return true
   }
 
+  /// Has the pages read whose turn has come.
+  private mutating func passPages() {
+    while let (id, job) = pages.next() {
+      if admission.hasRoom {
+        actions.append(.run(id, .reads, job))
+      } else {
+        pages.ended(id)
+        if let errand = queue.take(id) { hasRead(errand, .failure(CommitQueue.overloaded)) }
+      }
+    }
+  }
+
   mutating func finished(_ job: JobID, _ outcome: StoreOutcome) {
+    pages.ended(job)
+    finish(job, outcome)
+    passPages()
+  }
+
+  private mutating func finish(_ job: JobID, _ outcome: StoreOutcome) {
     guard let errand = queue.take(job) else { return }
     switch outcome {
     case .committed(.success(let result)):

@@ -32,6 +32,7 @@ public struct RelayNode: Node, ~Copyable {
   var connections = ConnectionTable()
   var hub = Hub()
   var queue: CommitQueue
+  var pages = PageGate()
   var admission: Admission
   var presence: Presence
   var health = StoreHealth()

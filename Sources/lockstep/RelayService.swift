@@ -104,7 +104,9 @@ struct RelayService {
     let reader = try store.makeReader()
     let log = log
     try group.work(on: .commits) {
-      NodeGroup<RelayNode>.Workplace { assignments, moment in
+      NodeGroup<RelayNode>.Workplace(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, moment in
         StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
           ($0.outcome, $0.news)
         }
@@ -116,8 +118,12 @@ struct RelayService {
         }
       }
     }
-    try group.work(on: .reads) { assignments, _ in
-      assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+    try group.work(on: .reads) {
+      NodeGroup<RelayNode>.Workplace(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, _ in
+        assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+      }
     }
   }
 

@@ -27,7 +27,9 @@ final class RunningGroup {
 
   init(
     count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(),
-    worker: sending Perform? = nil, stopMilliseconds: Int64 = 10_000,
+    worker: sending Perform? = nil, portions: WorkPortions? = nil,
+    weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
+    stopMilliseconds: Int64 = 10_000,
     change: (inout GroupSettings<Told>) -> Void = { _ in }
   ) throws {
     let journal = Journal()
@@ -39,7 +41,13 @@ final class RunningGroup {
     change(&settings)
     let listeners = try Listener.open(.host("127.0.0.1", port: 0), door: .front, count: count)
     let group = try NodeGroup<ScriptedNode>(count: count, settings)
-    if let worker { try group.work(on: .commits, worker) }
+    if let worker, let portions {
+      try group.work(on: .commits) {
+        NodeGroup<ScriptedNode>.Workplace(portions: portions, weigh: weigh, perform: worker)
+      }
+    } else if let worker {
+      try group.work(on: .commits, worker)
+    }
     for place in 0..<count {
       try group.add(node, listeners: [listeners[place]]) { jobs, _ in
         jobs.map { ($0.job * 10, $0.job < 0 ? nil : $0.job) }

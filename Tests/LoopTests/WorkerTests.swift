@@ -67,6 +67,40 @@ struct WorkerTests {
     running.end()
   }
 
+  @Test func whoComesDuringALongBacklogHasItsTurnInTheNextPortion() throws {
+    let gate = try Mailbox<Int>(isBlocking: true)
+    let portions = RunningGroup.Box<[[Int]]>([])
+    // A job's number is its cost.
+    let running = try RunningGroup(
+      worker: { jobs, _ in
+        portions.change { $0.append(jobs.map(\.job)) }
+        var pass: [Int] = []
+        _ = gate.waitForMessages(into: &pass)
+        return jobs.map { ($0.job, nil) }
+      }, portions: WorkPortions(cost: 10, lightCost: 1),
+      weigh: { WorkWeight(owner: $0 == 1 ? 1 : 2, cost: $0) })
+    func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commits, job)) }
+    /// Until the node has passed on what it was ordered before.
+    func settle(_ mark: Int) throws {
+      running.order(.report(.news(mark)))
+      try running.journal.first { $0 == .news(mark) ? true : nil }
+    }
+    order(1, 7)
+    waitUntil { portions.contents.count == 1 }
+    for id: UInt64 in 2...5 { order(id, 8) }
+    try settle(98)
+    try settle(99)
+    gate.post(1)
+    waitUntil { portions.contents.count == 2 }
+    order(6, 1)
+    try settle(100)
+    try settle(101)
+    gate.close()
+    try running.journal.first { $0 == .finished(JobID(rawValue: 5), 8) ? true : nil }
+    #expect(portions.contents == [[7], [8], [1], [8], [8], [8]])
+    running.end()
+  }
+
   @Test func toldNewsReachesAllButTheTeller() throws {
     let running = try RunningGroup(count: 3)
     running.order(.tell(7), node: 1)

@@ -27,13 +27,21 @@ final class ServingRelay {
     settings.isLastReport = { $0 == .stopped }
     group = try NodeGroup<RelayNode>(count: 1, settings)
     let reader = try store.makeReader()
-    try group.work(on: .commits) { assignments, moment in
-      StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
-        ($0.outcome, $0.news)
+    try group.work(on: .commits) {
+      NodeGroup<RelayNode>.Workplace(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, moment in
+        StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
+          ($0.outcome, $0.news)
+        }
       }
     }
-    try group.work(on: .reads) { assignments, _ in
-      assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+    try group.work(on: .reads) {
+      NodeGroup<RelayNode>.Workplace(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, _ in
+        assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+      }
     }
     var configuration = RelayConfiguration()
     configuration.isOpen = isOpen

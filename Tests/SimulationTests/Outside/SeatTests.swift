@@ -63,7 +63,8 @@ struct SeatTests {
     var outcomes: [Int] = []
     let worker = VirtualWorker<Int>(
       timeline: outside.timeline, random: random.branch(),
-      pace: .init(effect: 100...100, outcome: 100...100, batch: 1)
+      pace: .init(
+        effect: 100...100, outcome: 100...100, portions: WorkPortions(cost: 1, lightCost: 1))
     ) { works in
       effects += works
       return { outcomes += works }

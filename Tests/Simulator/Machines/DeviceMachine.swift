@@ -153,7 +153,8 @@ final class ReplicaWorker {
       timeline: timeline, random: random,
       pace: .init(
         effect: Span.microseconds(20)...Span.milliseconds(2),
-        outcome: Span.microseconds(10)...Span.milliseconds(1), batch: 1)
+        outcome: Span.microseconds(10)...Span.milliseconds(1),
+        portions: WorkPortions(cost: 1, lightCost: 1))
     ) { works in
       let outcomes = works.map { replica.replica.perform($0.1) }
       return {

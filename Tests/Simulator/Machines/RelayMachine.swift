@@ -135,12 +135,15 @@ extension RelayMachine {
       timeline: timeline, random: random.branch(),
       pace: .init(
         effect: Span.microseconds(50)...Span.milliseconds(3),
-        outcome: Span.microseconds(50)...Span.milliseconds(2), batch: 400)
-    ) { [unowned self] in commit($0) }
+        outcome: Span.microseconds(50)...Span.milliseconds(2),
+        // Small, so that much has to wait for its turn.
+        portions: WorkPortions(cost: 12, lightCost: 3)),
+      weigh: { StoreWork.weight(of: $0.job) }, perform: { [unowned self] in commit($0) })
     reads = VirtualWorker(
       timeline: timeline, random: random.branch(),
-      pace: .init(effect: swift, outcome: swift, batch: 4)
-    ) { [unowned self] in read($0) }
+      pace: .init(
+        effect: swift, outcome: swift, portions: WorkPortions(cost: 4, lightCost: 1)),
+      weigh: { StoreWork.weight(of: $0.job) }, perform: { [unowned self] in read($0) })
     mailboxes = (0..<nodes).map { _ in
       (
         VirtualMailbox(

@@ -1,19 +1,22 @@
 import Changes
+import Link
 
-/// Does blocking work for nodes: one lane of it. Jobs wait, are taken in order, alone or together,
-/// have their effect at some instant, and their outcome is known some time after.
+/// Does blocking work for nodes: one lane of it. Jobs wait, are taken in portions (`Backlog`), have
+/// their effect at some instant, and their outcome is known some time after.
 package final class VirtualWorker<Work> {
   package struct Pace {
     /// How long work takes until it has its effect, and from there to its outcome; nanoseconds.
     package var effect: ClosedRange<Int64>
     package var outcome: ClosedRange<Int64>
-    /// How many jobs are taken at once.
-    package var batch: Int
+    /// What is taken at once.
+    package var portions: WorkPortions
 
-    package init(effect: ClosedRange<Int64>, outcome: ClosedRange<Int64>, batch: Int) {
+    package init(
+      effect: ClosedRange<Int64>, outcome: ClosedRange<Int64>, portions: WorkPortions
+    ) {
       self.effect = effect
       self.outcome = outcome
-      self.batch = batch
+      self.portions = portions
     }
   }
 
@@ -23,7 +26,8 @@ package final class VirtualWorker<Work> {
   /// Has the effect now; what it returns is run when the outcome is known, unless the process has
   /// died in between.
   private let perform: ([Work]) -> () -> Void
-  private var waiting: [Work] = []
+  private let weigh: (Work) -> WorkWeight
+  private var waiting: Backlog<Work>
   private var isBusy = false
   private var generation = 0
   /// The most jobs that ever waited.
@@ -31,25 +35,28 @@ package final class VirtualWorker<Work> {
 
   package init(
     timeline: Timeline, random: SeededRandom, pace: Pace,
+    weigh: @escaping (Work) -> WorkWeight = { _ in WorkWeight() },
     perform: @escaping ([Work]) -> () -> Void
   ) {
     self.timeline = timeline
     self.random = random
     self.pace = pace
+    self.weigh = weigh
     self.perform = perform
+    waiting = Backlog(pace.portions)
   }
 
   package var isIdle: Bool { waiting.isEmpty && !isBusy }
 
   package func add(_ work: Work) {
-    waiting.append(work)
+    waiting.add(work, weigh(work))
     waitingMax = max(waitingMax, waiting.count)
     start()
   }
 
   /// The process died: what had its effect stays done, all else never was.
   package func drop() {
-    waiting = []
+    waiting = Backlog(pace.portions)
     isBusy = false
     generation += 1
   }
@@ -60,9 +67,7 @@ package final class VirtualWorker<Work> {
     let began = generation
     timeline.after(random.number(in: pace.effect)) { [unowned self] in
       guard began == generation else { return }
-      let taken = Array(waiting.prefix(pace.batch))
-      waiting.removeFirst(taken.count)
-      let conclude = perform(taken)
+      let conclude = perform(waiting.nextPortion())
       timeline.after(random.number(in: pace.outcome)) { [unowned self] in
         guard began == generation else { return }
         isBusy = false

@@ -1,0 +1,72 @@
+import Changes
+public import Link
+import Storage
+
+/// What a request to the store weighs against others: whose it is, and what it costs in records of
+/// up to a KiB. An account's connections take turns, and so do accounts; of one connection nothing
+/// is overtaken.
+extension StoreWork {
+  public static let portions = WorkPortions(
+    cost: Limits.portionCost, lightCost: Limits.lightCost)
+
+  public static func weight(of job: StoreJob) -> WorkWeight {
+    switch job {
+    case .commit(let request, let origin):
+      WorkWeight(
+        owner: owner(of: request), line: origin.connection?.rawValue ?? 0, cost: cost(of: request))
+    case .read(let request): WorkWeight(owner: owner(of: request), cost: cost(of: request))
+    case .chunk: WorkWeight()
+    }
+  }
+
+  // MARK: commits
+
+  private static func owner(of request: CommitRequest) -> UInt64 {
+    switch request {
+    case .createAccount(let account, _, _, _, _), .issuePairing(let account, _),
+      .renameDevice(let account, _, _), .revokeDevice(let account, _),
+      .deleteZone(let account, _, _, _), .putSubscription(let account, _, _),
+      .removeSubscription(let account, _, _), .setPlan(let account, _),
+      .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
+      account.rawValue
+    case .save(let commit): commit.account.rawValue
+    case .redeemPairing, .touchDevices, .collectChunks: 0
+    }
+  }
+
+  private static func cost(of request: CommitRequest) -> Int {
+    switch request {
+    case .save(let commit):
+      commit.request.mutations.reduce(1) { $0 + 1 + ($1.fields?.count ?? 0) >> 10 }
+    case .touchDevices(let sightings): 1 + sightings.count
+    case .renewChunks(_, let hashes): 1 + hashes.count
+    case .collectChunks(let count): 1 + count
+    // Nobody knows how many records there are.
+    case .deleteZone, .removeAccount: Limits.portionCost
+    case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
+      .putSubscription, .removeSubscription, .setPlan, .addChunk:
+      1
+    }
+  }
+
+  // MARK: reads
+
+  private static func owner(of request: ReadRequest) -> UInt64 {
+    switch request {
+    case .zones(let account, _, _), .chunk(let account, _), .account(let account),
+      .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
+      .devices(let account):
+      account.rawValue
+    case .authenticate, .accounts, .knownFiles, .accountCount: 0
+    }
+  }
+
+  private static func cost(of request: ReadRequest) -> Int {
+    switch request {
+    case .changes(_, _, _, let limit): 1 + max(0, min(limit, Limits.pageRecords))
+    case .zones(_, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
+    case .knownFiles(let files): 1 + files.count
+    case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount: 1
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// Many devices that read at once: bounded memory, and nobody starves.
+struct PageReadingTests {
+  private func pagesAsked(_ relay: TestRelay) -> Int {
+    relay.places[0].reads.count { if case .read(.changes) = $0.1 { true } else { false } }
+  }
+
+  /// Sockets of one account that have each asked for a page, which the store has not read.
+  private func readers(_ count: Int, _ relay: TestRelay, _ device: TestDevice) throws
+    -> [SocketClient]
+  {
+    let sockets = try (0..<count).map { _ in try SocketClient(relay, as: device) }
+    for socket in sockets { socket.say(.fetch(id: "f", FetchQuery())) }
+    return sockets
+  }
+
+  @Test func onlySoManyPagesAreReadAtOnceAndAllAreRead() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let sockets = try readers(3 * Limits.pagesUnderWay, relay, device)
+    #expect(pagesAsked(relay) == Limits.pagesUnderWay)
+    // Each that is read makes room for the next.
+    #expect(relay.runRead(0) && relay.deliverRead(0))
+    #expect(pagesAsked(relay) == Limits.pagesUnderWay)
+    relay.settle()
+    for socket in sockets {
+      guard case .changes("f", _)? = try socket.next() else {
+        Issue.record("a page was forgotten")
+        return
+      }
+    }
+  }
+
+  @Test func aNewcomerIsLetInWhileOthersWaitForTheirPages() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    _ = try readers(3 * Limits.pagesUnderWay, relay, device)
+    let newcomer = HTTPClient(relay)
+    newcomer.send("GET", "/v1/devices", token: device.token)
+    let last = try #require(relay.places[0].reads.last)
+    guard case .read(.authenticate) = last.1 else {
+      Issue.record("the store was asked for \(last.1)")
+      return
+    }
+  }
+
+  @Test func anotherAccountsPageDoesNotWaitForAllOfThem() throws {
+    let relay = TestRelay()
+    let crowd = try relay.newAccount()
+    let other = try relay.newAccount()
+    let single = try SocketClient(relay, as: other)
+    _ = try readers(3 * Limits.pagesUnderWay, relay, crowd)
+    single.say(.fetch(id: "g", FetchQuery()))
+    #expect(relay.runRead(0) && relay.deliverRead(0))
+    #expect(relay.runRead(0) && relay.deliverRead(0))
+    let asked = relay.places[0].reads.contains { entry in
+      if case .read(.changes(other.credentials.account, _, _, _)) = entry.1 { true } else { false }
+    }
+    #expect(asked)
+  }
+
+  @Test func whoWaitsWhileThereIsNoRoomIsPutOffByName() throws {
+    let relay = TestRelay {
+      $0.isOpen = true
+      $0.bodyBudgetBytes = 5_000
+    }
+    let device = try relay.newAccount()
+    let credentials = device.credentials
+    var large = save("r", id: batch(1))
+    large.mutations[0].fields = Array(
+      #"{"v":"\#(String(repeating: "x", count: 9_000))"}"#.utf8)
+    _ = try relay.store.commit(
+      [
+        .save(
+          SaveCommit(
+            account: credentials.account, device: credentials.device, request: large, digest: [1]))
+      ], wall: 1)
+    let sockets = try readers(Limits.pagesUnderWay + 2, relay, device)
+    // Those who read nothing leave their pages here.
+    for socket in sockets.dropLast() { relay.setTakesBytes(socket.id, false) }
+    relay.settle()
+    let last = try #require(try sockets.last?.next())
+    guard case .error("f", let refusal) = last else {
+      Issue.record("\(last) although there is no room")
+      return
+    }
+    #expect(refusal.code == .overloaded)
+    #expect(relay.places[0].node.currentStatus.bodyBytes < (Limits.pagesUnderWay + 2) * 10_000)
+  }
+}

@@ -1,0 +1,67 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+struct StoreWorkWeightTests {
+  private let account = AccountID(rawValue: 7)
+
+  private func save(records: Int, bytes: Int, connection: UInt64 = 4) -> StoreJob {
+    let fields = Array(repeating: UInt8(ascii: "x"), count: bytes)
+    let mutations = (0..<records).map { number in
+      Mutation(
+        name: Name(trusted: "\(number)"), type: nil, fields: fields, modifiedAt: 0, baseTag: nil)
+    }
+    let request = SaveRequest(
+      id: BatchID(high: 1, low: 1), zone: Name(trusted: "z"), atomic: false, mutations: mutations)
+    let commit = SaveCommit(
+      account: account, device: DeviceID(rawValue: 1), request: request, digest: [])
+    return .commit(
+      .save(commit), by: CommitOrigin(node: 0, connection: ConnectionID(rawValue: connection)))
+  }
+
+  @Test func aSaveWeighsItsRecordsAndItsBytes() {
+    #expect(StoreWork.weight(of: save(records: 1, bytes: 100)).cost == 2)
+    #expect(StoreWork.weight(of: save(records: 400, bytes: 200)).cost == 401)
+    #expect(StoreWork.weight(of: save(records: 2, bytes: 10 << 10)).cost == 23)
+    #expect(StoreWork.weight(of: save(records: 1, bytes: Limits.recordBytes)).cost > 1_000)
+  }
+
+  @Test func aPressIsLightAndAFullBatchIsNot() {
+    let portions = StoreWork.portions
+    #expect(StoreWork.weight(of: save(records: 3, bytes: 500)).cost <= portions.lightCost)
+    let full = StoreWork.weight(of: save(records: Limits.batchRecords, bytes: 200)).cost
+    #expect(full > portions.lightCost && full <= portions.cost)
+  }
+
+  @Test func theConnectionsOfAnAccountAreItsLines() {
+    let weights = [4, 5].map { StoreWork.weight(of: save(records: 1, bytes: 1, connection: $0)) }
+    #expect(weights.map(\.owner) == [7, 7])
+    #expect(weights.map(\.line) == [4, 5])
+  }
+
+  @Test func aPageIsHeavyAndWhoAsksForEntranceIsNot() {
+    let portions = StoreWork.portions
+    let page = StoreJob.read(
+      .changes(account, since: nil, zone: nil, limit: Limits.pageRecords))
+    #expect(StoreWork.weight(of: page).cost > portions.cost, "it is a portion of its own")
+    #expect(StoreWork.weight(of: page).owner == 7)
+    for request in [ReadRequest.authenticate(tokenHash: [1]), .newestToken(account)] {
+      #expect(StoreWork.weight(of: .read(request)).cost <= portions.lightCost)
+    }
+  }
+
+  @Test func whatTouchesNobodyKnowsHowManyRecordsGoesAlone() {
+    let origin = CommitOrigin(node: 0, connection: nil)
+    let requests: [CommitRequest] = [
+      .removeAccount(account),
+      .deleteZone(account, DeviceID(rawValue: 1), Name(trusted: "z"), through: nil),
+    ]
+    for request in requests {
+      #expect(
+        StoreWork.weight(of: .commit(request, by: origin)).cost == StoreWork.portions.cost)
+    }
+  }
+}
