@@ -42,6 +42,8 @@ public enum Limits {
   /// How often pieces that nobody needs are looked for, and how many go with one commit.
   public static let collectMilliseconds: Int64 = 60_000
   public static let collectedChunks = 256
+  /// From one such portion that was full to the next: others' commits go between.
+  public static let collectPauseMilliseconds: Int64 = 100
 
   // What a relay's owner asks.
   /// How long the removal of an account with all that it has may take.

@@ -6,6 +6,8 @@ struct Answer: Hashable, Sendable {
   var status: Int
   var headers = HTTPHeaders()
   var body: [UInt8] = []
+  /// Of the whole body, where `body` has only its beginning.
+  var bodyCount: Int?
   /// For the counters; nil where nothing was refused.
   var refused: RefusalCode?
 
@@ -60,7 +62,8 @@ struct Answer: Hashable, Sendable {
     answer.headers.append("Allow", list)
     answer.headers.append("Access-Control-Allow-Methods", list)
     answer.headers.append(
-      "Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match, Last-Event-ID")
+      "Access-Control-Allow-Headers",
+      "Authorization, Content-Type, If-None-Match, If-Range, Last-Event-ID, Range")
     answer.headers.append("Access-Control-Max-Age", "86400")
     return answer
   }

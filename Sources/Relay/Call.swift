@@ -9,6 +9,8 @@ enum Call: Hashable, Sendable {
   case signed(SignedCall)
   /// Only the relay's owner may.
   case owner(OwnerCall)
+  /// A signed-in device sends a piece of a file, which is written as it comes.
+  case upload(ChunkHash)
   /// What supervisors ask about the process.
   case health(HealthCall)
   /// An upgrade to WebSocket; a device may sign in before or behind it.
@@ -38,6 +40,10 @@ enum SignedCall: Hashable, Sendable {
   case subscription(Name)
   case putSubscription(Name)
   case removeSubscription(Name)
+  case chunk(ChunkHash)
+  /// Asks for it, so that it is kept.
+  case keepChunk(ChunkHash)
+  case missingChunks
   /// Something is wrong with its path or its query.
   case refused(Refusal)
 }
@@ -48,7 +54,7 @@ extension SignedCall {
     switch self {
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .refused: false
     case .save, .record, .changes, .events, .listZones, .deleteZone, .listSubscriptions,
-      .subscription, .putSubscription, .removeSubscription:
+      .subscription, .putSubscription, .removeSubscription, .chunk, .keepChunk, .missingChunks:
       true
     }
   }
@@ -65,24 +71,27 @@ extension Call {
   /// The most bytes of a body that are taken.
   var bodyLimit: Int {
     switch self {
-    case .signed(.save), .signed(.refused): Limits.batchBytes
+    case .signed(.save): Limits.batchBytes
     case .signed(.putSubscription): Limits.subscriptionBytes
+    case .signed(.missingChunks): Limits.chunkHashesBytes
+    // What is wrong is said whatever comes behind it.
+    case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
     case .guest, .signed, .owner, .health, .socket: Limits.smallBodyBytes
     }
   }
 
-  /// Whether the call reads its body, which must then be JSON.
+  /// Whether the call reads a body of JSON.
   var readsBody: Bool {
     switch self {
     case .guest(.createAccount), .guest(.join), .signed(.renameDevice), .signed(.save),
-      .signed(.putSubscription), .owner(.makeAccount), .owner(.setPlan):
+      .signed(.putSubscription), .signed(.missingChunks), .owner(.makeAccount), .owner(.setPlan):
       true
     case .guest(.time), .guest(.limits), .signed(.issuePairing), .signed(.listDevices),
       .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.events),
       .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
-      .signed(.subscription), .signed(.removeSubscription), .signed(.refused), .owner, .health,
-      .socket:
+      .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.keepChunk),
+      .signed(.refused), .upload, .owner, .health, .socket:
       false
     }
   }

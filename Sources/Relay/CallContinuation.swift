@@ -24,6 +24,9 @@ enum CallContinuation: Sendable {
   case subscribed(Subscription)
   case unsubscribed
   case owner(OwnerContinuation)
+  case chunk(ChunkFetch)
+  case keptChunk(ChunkFetch)
+  case missingChunks([ChunkHash])
 }
 
 extension CallContinuation {
@@ -50,6 +53,12 @@ extension CallContinuation {
       return Answer(status: 204)
     case (.subscribed(let subscription), .subscribed(_, let isNew)):
       return Answer(status: isNew ? 201 : 200, json: subscription.encodedBody())
+    case (.keptChunk(let fetch), .renewed(let sizes)) where sizes.count == 1:
+      guard let size = sizes[0] else { throw StoreRefusals.unknownChunk }
+      return fetch.isHeld ? .held(fetch) : .chunk(fetch, 0..<size, isPart: false, size: size)
+    case (.missingChunks(let hashes), .renewed(let sizes)) where sizes.count == hashes.count:
+      let missing = zip(hashes, sizes).filter { $0.1 == nil }.map(\.0)
+      return Answer(status: 200, json: MissingChunks(missing: missing).encodedBody())
     default:
       throw CallContinuation.mismatch
     }

@@ -19,6 +19,19 @@ enum Errand: Sendable {
   case socketSave(ConnectionID, BatchID, bytes: Int)
   /// When devices were last heard of; nobody waits for it.
   case sightings
+  /// A step of an upload, by the files.
+  case upload(ConnectionID, ChunkFile)
+  /// An upload is whole: its account gets the piece.
+  case addChunk(ConnectionID, ChunkFile)
+  /// A part of a file that goes out.
+  case download(ConnectionID, ChunkFile)
+  /// Files that nobody needs; nobody waits for it.
+  case removal
+  /// What files there are, and which of them hold what an account has.
+  case sweep
+  case sweepCheck([ChunkFile])
+  /// Pieces that no record names.
+  case collection
 }
 
 /// The node's requests to the store that have no outcome yet, bounded: what cannot be queued is

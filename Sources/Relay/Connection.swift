@@ -54,7 +54,12 @@ struct HTTPTalk: Sendable {
   /// What the timer `.request` stands for.
   var deadline = Deadline.none
 
-  enum Deadline: Sendable {
+  /// Whether the client's bytes are left where they are at once: an upload has sent enough, or
+  /// nothing more is to be learned of a client while its answer goes out. One that ends its stream
+  /// behind its request still gets all of it.
+  var isHeldBack: Bool { exchange?.stage == .full || exchange?.stage == .sending }
+
+  enum Deadline: Hashable, Sendable {
     case none
     /// Nothing is asked.
     case idle
@@ -62,6 +67,8 @@ struct HTTPTalk: Sendable {
     case head
     /// Its body must be whole.
     case body
+    /// Of a piece of a file: the next part must be whole, after so many.
+    case part(Int)
     /// A long-poll ends.
     case poll
   }
@@ -70,12 +77,16 @@ struct HTTPTalk: Sendable {
 /// One HTTP request, from its head to its answer.
 struct HTTPExchange: Sendable {
   enum Stage: Hashable, Sendable {
-    /// The body is coming in. → whole, answering
+    /// The body is coming in. → full, whole, answering
     case reading
+    /// More of an upload's body has come than was written, and no more is read. → reading
+    case full
     /// All of it is here; it may wait for the sign-in. → answering, parked
     case whole
-    /// The store has been asked. → parked, streaming
+    /// The store has been asked. → parked, sending, streaming
     case asking
+    /// The answer goes out a part at a time.
+    case sending
     /// A long-poll with nothing to tell yet. → asking
     case parked
     /// The answer is a stream of events.

@@ -21,6 +21,9 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var sendQueueBytes = Limits.sendQueueBytes
   /// What the store behind the node keeps to, to be told to clients.
   public var rules = StoreRules()
+  /// Pieces of files that are being uploaded to this node; further ones are refused as
+  /// `overloaded`.
+  public var uploads = Limits.uploads
 
   public init() {}
 
@@ -35,6 +38,7 @@ public struct RelayConfiguration: Sendable, Hashable {
     let ceilings = [
       ("connections", connections), ("storeRequests", storeRequests),
       ("bodyBudgetBytes", bodyBudgetBytes), ("sendQueueBytes", sendQueueBytes),
+      ("uploads", uploads),
     ]
     for (name, value) in ceilings where value < 1 {
       faults.append("\(name) must be at least 1, not \(value)")

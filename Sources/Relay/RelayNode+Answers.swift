@@ -32,7 +32,8 @@ extension RelayNode {
   /// Whether the connection cannot carry another request: where the rest of a body would be taken
   /// for one, it cannot.
   func closesAfter(_ exchange: HTTPExchange) -> Bool {
-    !exchange.head.keepsAlive || exchange.stage == .reading || stage != .running
+    !exchange.head.keepsAlive || exchange.stage == .reading || exchange.stage == .full
+      || stage != .running
   }
 
   /// The bytes of an answer. `head`: of the request, nil where it was not understood.
@@ -50,7 +51,7 @@ extension RelayNode {
     }
     return HTTPWriter.response(
       status: answer.status, headers: headers, body: answer.body,
-      omitsBody: head?.method == "HEAD")
+      omitsBody: head?.method == "HEAD", bodyCount: answer.bodyCount)
   }
 
   /// What every answer says.
@@ -60,7 +61,8 @@ extension RelayNode {
       // Tokens, not cookies, say who asks, so any page may. The other doors trust the place that a
       // request comes from, and pages of any origin may stand there.
       headers.append("Access-Control-Allow-Origin", "*")
-      headers.append("Access-Control-Expose-Headers", "ETag, Retry-After")
+      let exposed = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
+      headers.append("Access-Control-Expose-Headers", "ETag, Retry-After" + exposed)
     }
   }
 

@@ -68,6 +68,9 @@ extension RelayNode {
     }
     connections[slot].http.exchange = exchange
     if exchange.verdict == nil { startSignIn(slot) }
+    if case .upload(let hash) = exchange.call, connections[slot].http.exchange?.verdict == nil {
+      beginUpload(slot, hash)
+    }
     continueBody(slot)
   }
 
@@ -99,7 +102,7 @@ extension RelayNode {
     guard let exchange = connections[slot].http.exchange else { return }
     let isNeeded: Bool
     switch exchange.call {
-    case .signed: isNeeded = true
+    case .signed, .upload: isNeeded = true
     case .socket:
       isNeeded = exchange.head.headers.contains("Authorization")
       // Whoever asked before on this connection may have been somebody else, behind a proxy.
@@ -154,6 +157,10 @@ extension RelayNode {
   private mutating func add(_ slot: Hub.Slot, _ bytes: [UInt8]) {
     // A body that nobody will read is passed over, so that the connection can go on behind it.
     guard connections[slot].http.exchange?.verdict == nil else { return }
+    if case .upload = connections[slot].http.exchange?.call {
+      addToUpload(slot, bytes)
+      return
+    }
     connections[slot].http.exchange?.body += bytes
     connections[slot].http.exchange?.bodyBytes += bytes.count
   }
@@ -162,9 +169,12 @@ extension RelayNode {
 
   /// Does what is asked, once the request is whole and it is known who asks.
   mutating func proceed(_ slot: Hub.Slot) {
-    guard let exchange = connections[slot].http.exchange, exchange.stage == .whole,
-      !exchange.isSigningIn
-    else { return }
+    guard let exchange = connections[slot].http.exchange, !exchange.isSigningIn else { return }
+    if case .upload = exchange.call, exchange.verdict == nil {
+      advanceUpload(slot)
+      return
+    }
+    guard exchange.stage == .whole else { return }
     if let verdict = exchange.verdict {
       answer(slot, verdict)
       return
@@ -179,6 +189,7 @@ extension RelayNode {
       switch call {
       case .health(let call): answer(slot, healthAnswer(call))
       case .socket: upgrade(slot, exchange.head)
+      case .upload: break
       case .guest(let call):
         let step = try Guest().perform(call, body: body, in: context)
         // A body without a code in it is no guess.

@@ -44,6 +44,7 @@ extension RelayNode {
     case .committed(.success(let result)):
       status.commits += 1
       if health.commitWorked() { actions.append(.report(.storeRecovered)) }
+      removeLeftovers()
       committed(errand, result.orRefusal)
     case .committed(.failure(let error)):
       status.storeFailures += 1
@@ -56,7 +57,23 @@ extension RelayNode {
       status.storeFailures += 1
       if health.readFailed(error) { actions.append(.report(.storeFailed(error))) }
       hasRead(errand, .failure(StoreHealth.unavailable))
-    case .chunk: break
+    case .chunk(.success(let result)): filesAnswered(errand, result.orRefusal)
+    case .chunk(.failure(let error)):
+      status.storeFailures += 1
+      if health.filesFailed(error) { actions.append(.report(.storeFailed(error))) }
+      filesAnswered(errand, .failure(StoreHealth.unavailable))
+    }
+  }
+
+  private mutating func filesAnswered(_ errand: Errand, _ result: Result<ChunkResult, Refusal>) {
+    switch errand {
+    case .upload(let id, let file): uploadStepDone(id, file, result)
+    case .download(let id, let file): chunkRead(id, file, result)
+    case .sweep: sweepListed(result)
+    case .removal: break
+    case .call, .signIn, .welcome, .catchUp, .socketFetch, .socketSave, .sightings, .addChunk,
+      .sweepCheck, .collection:
+      preconditionFailure("the store was answered by the files")
     }
   }
 
@@ -65,7 +82,10 @@ extension RelayNode {
     case .call(let id, let continuation): callCommitted(id, continuation, result)
     case .socketSave(let id, let batch, let bytes): socketSaved(id, batch, bytes: bytes, result)
     case .sightings: break
-    case .signIn, .welcome, .catchUp, .backlog, .socketFetch:
+    case .addChunk(let id, let file): chunkAdded(id, file, result)
+    case .collection: collected(result)
+    case .signIn, .welcome, .catchUp, .backlog, .socketFetch, .upload, .download, .removal, .sweep,
+      .sweepCheck:
       preconditionFailure("a read was answered as a commit")
     }
   }
@@ -80,7 +100,9 @@ extension RelayNode {
     case .backlog(let id, let since): backlogRead(id, since: since, result)
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result)
-    case .socketSave, .sightings: preconditionFailure("a commit was answered as a read")
+    case .sweepCheck(let files): sweepChecked(files, result)
+    case .socketSave, .sightings, .upload, .addChunk, .download, .removal, .sweep, .collection:
+      preconditionFailure("a commit was answered as a read")
     }
   }
 
@@ -131,6 +153,7 @@ extension RelayNode {
         guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
         let body = presence.shown(device, of: session.account, wall: moment.wall).encodedBody()
         answer(slot, Answer(status: 200, json: body))
+      case (.chunk(let fetch), .chunk(let chunk)): try beginDownload(slot, fetch, chunk)
       case (.owner(let continuation), let result):
         let (presence, wall) = (presence, moment.wall)
         let answer = try continuation.answer(to: result) { device, account in
@@ -174,6 +197,13 @@ extension RelayNode {
 extension CommitResult {
   /// A refusal is one way not to succeed, whoever says it.
   fileprivate var orRefusal: Result<CommitResult, Refusal> {
+    if case .refused(let refusal) = self { return .failure(refusal) }
+    return .success(self)
+  }
+}
+
+extension ChunkResult {
+  fileprivate var orRefusal: Result<ChunkResult, Refusal> {
     if case .refused(let refusal) = self { return .failure(refusal) }
     return .success(self)
   }

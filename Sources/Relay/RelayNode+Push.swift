@@ -152,7 +152,7 @@ extension RelayNode {
       case .asking:
         connections[slot].http.exchange?.poll?.heard = change.token
         connections[slot].http.exchange?.poll?.isWoken = true
-      case .reading, .whole, .streaming: break
+      case .reading, .full, .whole, .sending, .streaming: break
       }
     }
     if !answered.isEmpty { answerTogether(answered, change) }
@@ -176,7 +176,7 @@ extension RelayNode {
       readAgain(slot)
       read(slot)
     case .asking: connections[slot].http.exchange?.poll?.heard = passed
-    case .reading, .whole, .streaming: break
+    case .reading, .full, .whole, .sending, .streaming: break
     }
   }
 

@@ -63,6 +63,7 @@ extension RelayNode {
     connections[slot].http.exchange?.isSigningIn = false
     connections[slot].http.exchange?.verdict = Answer(refusal)
     connections[slot].http.exchange?.body = []
+    endUpload(slot)
     continueBody(slot)
     proceed(slot)
   }

@@ -49,11 +49,17 @@ extension RelayNode {
 
   /// Refuses, before its body comes, what the account's plan does not include.
   mutating func checkPlan(_ slot: Hub.Slot) {
-    guard case .signed(let call) = connections[slot].http.exchange?.call,
-      let refusal = connections[slot].session?.refusal(of: call)
-    else { return }
+    guard let session = connections[slot].session else { return }
+    let refusal: Refusal?
+    switch connections[slot].http.exchange?.call {
+    case .signed(let call): refusal = session.refusal(of: call)
+    case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
+    case .guest, .health, .socket, nil: refusal = nil
+    }
+    guard let refusal else { return }
     connections[slot].http.exchange?.verdict = Answer(refusal)
     connections[slot].http.exchange?.body = []
+    endUpload(slot)
   }
 
   /// In the order in which they came.
@@ -73,7 +79,9 @@ extension RelayNode {
     }
     switch connections[slot].http.exchange?.call {
     case nil where connections[slot].http.exchange == nil: close(slot, .afterSending)
-    case .signed: answer(slot, Answer(refusal), isLast: true)
+    // Its answer has begun, and only its early end can say so.
+    case .signed where isSending(slot): close(slot, .afterSending)
+    case .signed, .upload: answer(slot, Answer(refusal), isLast: true)
     // It asks for nothing that only a device may.
     case .guest, .owner, .health, .socket, nil: signOut(slot)
     }

@@ -8,6 +8,7 @@ extension RelayNode {
     stage = .stopping
     timers.cancel(.sightings)
     timers.cancel(.status)
+    timers.cancel(.collection)
     timers.schedule(
       .drain, at: moment.instant.advanced(milliseconds: Limits.drainMilliseconds))
     for slot in connections.taken { windDown(slot) }

@@ -12,6 +12,7 @@ extension RelayNode {
       case .crowded(let id): if let slot = connections.slot(of: id) { read(slot) }
       case .sightings: writeSightings(isLast: false)
       case .status: tellStatus()
+      case .collection: collect()
       case .drain: giveUp()
       }
     }
@@ -27,8 +28,10 @@ extension RelayNode {
     // While its answers wait, its requests are not looked at, and `.stalled` watches it.
     case nil where isClogged(slot): deadline = .none
     case nil: deadline = connections[slot].http.parser.isIdle ? .idle : .head
-    case .reading: deadline = .body
-    case .whole, .asking, .streaming: deadline = .none
+    case .reading:
+      // A piece of a file is large: it is enough that it goes on.
+      deadline = uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
+    case .full, .whole, .asking, .sending, .streaming: deadline = .none
     case .parked: deadline = .poll
     }
     guard deadline != connections[slot].http.deadline else { return }
@@ -38,7 +41,7 @@ extension RelayNode {
     switch deadline {
     case .none: timers.cancel(timer)
     case .idle: timers.schedule(timer, at: now.advanced(milliseconds: Limits.idleMilliseconds))
-    case .head, .body:
+    case .head, .body, .part:
       timers.schedule(timer, at: now.advanced(milliseconds: Limits.requestMilliseconds))
     case .poll:
       timers.schedule(timer, at: connections[slot].http.exchange?.poll?.endsAt ?? now)
@@ -54,7 +57,7 @@ extension RelayNode {
     switch connections[slot].http.deadline {
     case .none: break
     case .idle: close(slot, .afterSending)
-    case .head, .body:
+    case .head, .body, .part:
       refuseBytes(slot, Refusal(.requestTimeout, "The request did not arrive in time."))
     case .poll:
       answerEmpty(slot)

@@ -1,5 +1,6 @@
 public import Changes
 public import Link
+import Storage
 
 /// The middle of Lockstep: takes connections, saves through the store, and tells every device of an
 /// account what changed. One runs on each loop; they share nothing but the store and `RelayNews`.
@@ -7,7 +8,8 @@ public import Link
 /// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
 /// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch, and
 /// `RelayNode+Events` those who watch by a stream; `RelayNode+Standing` applies what news say of a
-/// device.
+/// device; `RelayNode+Uploads` and `+Downloads` move pieces of files, `RelayNode+Garbage` removes
+/// them.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -46,6 +48,14 @@ public struct RelayNode: Node, ~Copyable {
   /// How many of the connections are sockets.
   var sockets = 0
   var standings = StandingLog()
+  /// Pieces of files that are coming in and going out, by their connection.
+  var uploads: [ConnectionID: ChunkUpload] = [:]
+  var downloads: [ConnectionID: ChunkDownload] = [:]
+  /// Files to be removed when the store has committed something again.
+  var leftovers: [ChunkFile] = []
+  /// How far the files have been swept since the start, and whether to their end.
+  var sweptThrough: ChunkFile?
+  var isSwept = false
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
 
   /// `secrets` gives tokens and codes; `random` only spreads what must not happen all at once.
@@ -57,6 +67,8 @@ public struct RelayNode: Node, ~Copyable {
     admission = Admission(configuration)
     presence = Presence(node: configuration.node)
     otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
+    // One for all nodes.
+    if configuration.node == 0 { sweep() }
   }
 
   public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
@@ -121,6 +133,7 @@ public struct RelayNode: Node, ~Copyable {
     if connections[slot].socket?.chain.unclogged() == .hint { follow(slot, .hint) }
     if connections[slot].socket?.owesRead == true { readPage(slot) }
     if connections[slot].stream?.owesRead == true { readBacklog(slot) }
+    if connections[slot].http.exchange?.stage == .sending { continueDownload(slot) }
     read(slot)
   }
 
@@ -168,6 +181,8 @@ public struct RelayNode: Node, ~Copyable {
 
   private mutating func forget(_ slot: Hub.Slot) {
     let id = connections[slot].id
+    dropUpload(id)
+    downloads[id] = nil
     signOut(slot)
     if connections[slot].socket != nil { sockets -= 1 }
     _ = admission.hold(0, before: connections[slot].heldBytes + connections[slot].heldUnsent)
@@ -188,13 +203,14 @@ public struct RelayNode: Node, ~Copyable {
     let held = connections[slot].bytesToHold
     let hasRoom = admission.hold(held, before: connections[slot].heldBytes)
     connections[slot].heldBytes = held
+    if !hasRoom { holdUpload(slot) }
     let reads = wantsBytes(slot)
     if !hasRoom && reads {
       refuseStream(slot, CommitQueue.overloaded)
       return
     }
     let isFull = connections[slot].bufferedBytes >= Limits.pipelineBytes
-    let pauses = !reads && (!hasRoom || isFull)
+    let pauses = !reads && (!hasRoom || isFull || connections[slot].http.isHeldBack)
     guard pauses != connections[slot].isPaused else { return }
     connections[slot].isPaused = pauses
     let id = connections[slot].id

@@ -69,6 +69,14 @@ enum Router {
     Entry("DELETE", "v1/subscriptions/*") { (target) throws(Refusal) in
       .signed(.removeSubscription(try name(target.path[2])))
     },
+    Entry("PUT", "v1/chunks/*") { (target) throws(Refusal) in .upload(try chunk(target.path[2])) },
+    Entry("GET", "v1/chunks/*") { (target) throws(Refusal) in
+      .signed(.chunk(try chunk(target.path[2])))
+    },
+    Entry("HEAD", "v1/chunks/*") { (target) throws(Refusal) in
+      .signed(.keepChunk(try chunk(target.path[2])))
+    },
+    Entry("POST", "v1/chunks/missing") { _ in .signed(.missingChunks) },
     Entry("GET", "v1/socket") { _ in .socket },
     Entry("GET", "v1/time") { _ in .guest(.time) },
     Entry("GET", "v1/limits") { _ in .guest(.limits) },
@@ -116,14 +124,20 @@ enum Router {
   ]
 
   static func route(method: String, target: RequestTarget, door: Opening.Door) -> Routing {
-    let found = entries.filter { $0.matches(target.path, at: door) }
+    let matching = entries.filter { $0.matches(target.path, at: door) }
+    // A path that is named in full is meant, where a pattern fits as well.
+    let named = matching.filter { $0.pattern == target.path }
+    let found = named.isEmpty ? matching : named
     guard !found.isEmpty else {
       return .refused(Refusal(.notFound, "There is nothing at this path."), methods: [])
     }
-    // HEAD asks for what GET would answer (RFC 9110 section 9.3.2).
-    guard let entry = found.first(where: { $0.method == (method == "HEAD" ? "GET" : method) })
+    // HEAD asks for what GET would answer (RFC 9110 section 9.3.2), and may do something besides.
+    let asked = found.first { $0.method == method }
+    guard let entry = asked ?? (method == "HEAD" ? found.first { $0.method == "GET" } : nil)
     else {
-      let methods = found.flatMap { $0.method == "GET" ? ["GET", "HEAD"] : [$0.method] }
+      let methods = found.filter { $0.method != "HEAD" }.flatMap {
+        $0.method == "GET" ? ["GET", "HEAD"] : [$0.method]
+      }
       if method == "OPTIONS" { return .options(methods: methods + ["OPTIONS"]) }
       return .refused(
         Refusal(
@@ -155,6 +169,16 @@ enum Router {
           + "characters.")
     }
     return name
+  }
+
+  private static func chunk(_ segment: String) throws(Refusal) -> ChunkHash {
+    guard let hash = ChunkHash(text: segment) else {
+      throw Refusal(
+        .badRequest,
+        "A piece of a file is named by 64 hexadecimal digits, the SHA-256 of its bytes."
+      )
+    }
+    return hash
   }
 
   private static func device(_ segment: String) throws(Refusal) -> DeviceID {

@@ -55,6 +55,14 @@ struct Session: Hashable, Sendable {
       return .commit(.putSubscription(account, device, subscription), .subscribed(subscription))
     case .removeSubscription(let id):
       return .commit(.removeSubscription(account, device, id), .unsubscribed)
+    case .chunk(let hash):
+      return .read(.chunk(account, hash), .chunk(ChunkFetch(hash, headers: headers)))
+    case .keepChunk(let hash):
+      let fetch = ChunkFetch(hash, headers: headers)
+      return .commit(.renewChunks(account, [hash]), .keptChunk(fetch))
+    case .missingChunks:
+      let hashes = try ChunkQuestion.decoded(body: body).hashes
+      return .commit(.renewChunks(account, hashes), .missingChunks(hashes))
     case .refused(let refusal):
       throw refusal
     }
@@ -72,8 +80,9 @@ struct Session: Hashable, Sendable {
     return token
   }
 
-  /// What the account's plan has against the call.
+  /// What is wrong with the call, or what the account's plan has against it.
   func refusal(of call: SignedCall) -> Refusal? {
+    if case .refused(let refusal) = call { return refusal }
     if plan.hasNoZone { return call.needsPlan ? Session.needsPlan : nil }
     guard case .save(let zone) = call else { return nil }
     return refusal(ofSaveInto: zone)

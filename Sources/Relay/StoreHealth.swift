@@ -5,6 +5,9 @@ import Storage
 struct StoreHealth: Sendable {
   private var commitFault: StorageError?
   private var readFault: StorageError?
+  /// Pieces of files lie apart: without them the relay still does most of its work, so this does
+  /// not count as the store's.
+  private var filesFault: StorageError?
 
   /// nil where the store works.
   var fault: StorageError? { commitFault ?? readFault }
@@ -35,6 +38,18 @@ struct StoreHealth: Sendable {
     guard readFault != nil else { return false }
     readFault = nil
     return fault == nil
+  }
+
+  /// True where this is news.
+  mutating func filesFailed(_ error: StorageError) -> Bool {
+    defer { filesFault = error }
+    return filesFault == nil
+  }
+
+  /// A file was written and synced. True where that had failed.
+  mutating func filesWorked() -> Bool {
+    defer { filesFault = nil }
+    return filesFault != nil
   }
 
   static let unavailable = Refusal(

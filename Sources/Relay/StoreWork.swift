@@ -59,6 +59,18 @@ public enum StoreWork {
     }
   }
 
+  /// For the files lane.
+  public static func chunk(_ job: StoreJob, on store: some ChunkStore) -> StoreOutcome {
+    guard case .chunk(let request) = job else {
+      preconditionFailure("the files were asked what the store knows")
+    }
+    do throws(StorageError) {
+      return .chunk(.success(try store.perform(request)))
+    } catch {
+      return .chunk(.failure(error))
+    }
+  }
+
   private static func news(
     of request: CommitRequest, _ result: CommitResult, by origin: CommitOrigin
   ) -> RelayNews? {

@@ -14,6 +14,8 @@ enum TimerID: Hashable, Sendable {
   case sightings
   /// The counters are told to the other nodes.
   case status
+  /// Files that nobody needs are looked for.
+  case collection
   /// The end of stopping.
   case drain
 }

@@ -20,6 +20,9 @@ package final class MemoryChunkStore: ChunkStore {
   /// was unfinished is gone.
   package func reopened() -> MemoryChunkStore { MemoryChunkStore(whole) }
 
+  /// The whole files, in order.
+  package var files: [ChunkFile] { whole.keys.sorted() }
+
   /// How many files there are, whole and unfinished.
   package var counts: (whole: Int, unfinished: Int) { (whole.count, unfinished.count) }
 

@@ -4,6 +4,7 @@ import Link
 import Loop
 import Relay
 import Storage
+import StorageFiles
 import StorageSQLite
 
 /// A relay of this process: its store, its listeners, a node a loop, and their workers.
@@ -21,6 +22,9 @@ struct RelayService {
     SocketPath.of("admin.sock", in: store)
   }
 
+  /// Where the relay keeps the pieces of files in that store.
+  static func chunks(inStore store: String) -> String { store + "/chunks" }
+
   /// Runs until a signal ends it. Throws where it cannot begin.
   func run() throws(CommandFailure) {
     do {
@@ -37,6 +41,7 @@ struct RelayService {
         .local(path: Self.controlSocket(inStore: self.store)), door: .control)[0]
       let group = try NodeGroup<RelayNode>(count: loops, settings)
       try startWorkers(of: group, on: store)
+      try startFiles(of: group)
       for node in 0..<loops {
         var configuration = RelayConfiguration()
         configuration.isOpen = isOpen
@@ -124,6 +129,15 @@ struct RelayService {
       ) { assignments, _ in
         assignments.map { (StoreWork.read($0.job, on: reader), nil) }
       }
+    }
+  }
+
+  /// Pieces of files have a thread of their own, so that nobody else waits for them.
+  private func startFiles(of group: NodeGroup<RelayNode>) throws {
+    let files = try FileChunkStore(
+      directory: Self.chunks(inStore: store), uploads: Limits.uploads * loops)
+    try group.work(on: .files) { assignments, _ in
+      assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
     }
   }
 

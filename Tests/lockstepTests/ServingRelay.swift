@@ -4,6 +4,7 @@ import Link
 import Loop
 import Relay
 import Storage
+import StorageFiles
 import StorageSQLite
 import Testing
 
@@ -27,6 +28,7 @@ final class ServingRelay {
     settings.isLastReport = { $0 == .stopped }
     group = try NodeGroup<RelayNode>(count: 1, settings)
     let reader = try store.makeReader()
+    let files = try FileChunkStore(directory: RelayService.chunks(inStore: folder))
     try group.work(on: .commits) {
       NodeGroup<RelayNode>.Workplace(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
@@ -42,6 +44,9 @@ final class ServingRelay {
       ) { assignments, _ in
         assignments.map { (StoreWork.read($0.job, on: reader), nil) }
       }
+    }
+    try group.work(on: .files) { assignments, _ in
+      assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
     }
     var configuration = RelayConfiguration()
     configuration.isOpen = isOpen

@@ -3,17 +3,20 @@
 package enum HTTPWriter {
   /// An answer. `headers` does not name Content-Length. `omitsBody`: for an answer to HEAD, which
   /// tells the length of the body and leaves it out. A status that has no body (1xx, 204, 304)
-  /// takes none.
+  /// takes none. `bodyCount`: of the whole body, where `body` is only the beginning of it.
   package static func response(
-    status: Int, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [], omitsBody: Bool = false
+    status: Int, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [], omitsBody: Bool = false,
+    bodyCount: Int? = nil
   ) -> [UInt8] {
     let hasBody = status >= 200 && status != 204 && status != 304
-    precondition(hasBody || body.isEmpty, "a body where the status allows none")
+    let count = bodyCount ?? body.count
+    precondition(hasBody || count == 0, "a body where the status allows none")
+    precondition(count >= body.count, "a body longer than it is said to be")
     var bytes: [UInt8] = []
     bytes.reserveCapacity(128 + headers.lines.count + (omitsBody ? 0 : body.count))
     bytes += "HTTP/1.1 \(status) \(reason(status))\r\n".utf8
     bytes += headers.lines
-    if hasBody { bytes += "Content-Length: \(body.count)\r\n".utf8 }
+    if hasBody { bytes += "Content-Length: \(count)\r\n".utf8 }
     bytes += "\r\n".utf8
     if !omitsBody { bytes += body }
     return bytes
@@ -74,6 +77,7 @@ package enum HTTPWriter {
     case 200: "OK"
     case 201: "Created"
     case 204: "No Content"
+    case 206: "Partial Content"
     case 304: "Not Modified"
     case 400: "Bad Request"
     case 401: "Unauthorized"

@@ -16,6 +16,8 @@ enum Member: UInt8, CaseIterable {
   case connected
   // Subscriptions.
   case kind, recordType, `where`, events
+  // Pieces of files.
+  case hashes, missing
 
   /// As on the wire: the case's own name.
   var text: String { String(describing: self) }

@@ -15,6 +15,7 @@ final class TestRelay {
     var commitEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
     var reads: [(JobID, StoreJob)] = []
     var readEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
+    var fileEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
     /// What other nodes tell.
     var told: [RelayNews] = []
 
@@ -37,22 +38,29 @@ final class TestRelay {
     init(node: Int) { self.node = node }
   }
 
-  let store: MemoryZoneStore
+  let store: any ZoneStore
+  let files: MemoryChunkStore
   var places: [Place] = []
   var wires: [ConnectionID: Wire] = [:]
   var commits: [(node: Int, JobID, StoreJob)] = []
+  var fileJobs: [(node: Int, JobID, StoreJob)] = []
   var reports: [RelayReport] = []
   var moment = Moment(instant: Instant(nanoseconds: 1_000_000_000), wall: 1_700_000_000_000)
-  /// What commits and reads fail with.
+  /// What commits, reads and files fail with.
   var commitFault: StorageError?
   var readFault: StorageError?
+  var filesFault: StorageError?
   private var lastConnection: UInt64 = 0
+  /// Connections that are read again, with what was held back.
+  private var resumed: [ConnectionID] = []
 
   init(
-    nodes: Int = 1, seed: UInt64 = 1, store: MemoryZoneStore = MemoryZoneStore(),
+    nodes: Int = 1, seed: UInt64 = 1, store: any ZoneStore = MemoryZoneStore(),
+    files: MemoryChunkStore = MemoryChunkStore(), isSettled: Bool = true,
     _ configure: (inout RelayConfiguration) -> Void = { $0.isOpen = true }
   ) {
     self.store = store
+    self.files = files
     var random = SeededRandom(seed: seed)
     for node in 0..<nodes {
       var configuration = RelayConfiguration()
@@ -67,6 +75,8 @@ final class TestRelay {
             configuration: configuration, secrets: SecretSource { source.bytes($0) },
             random: random.branch())))
     }
+    for node in places.indices { perform(node) }
+    if isSettled { settle() }
   }
 
   // MARK: connections
@@ -89,12 +99,19 @@ final class TestRelay {
   func send(_ id: ConnectionID, _ bytes: [UInt8]) {
     let wire = wire(id)
     guard wire.closed == nil else { return }
-    if wire.isPaused {
-      wire.heldBack += bytes
-      return
+    wire.heldBack += bytes
+    pass(id)
+  }
+
+  /// What the client sent goes to the node, as much at once as a loop reads, until the node pauses.
+  private func pass(_ id: ConnectionID) {
+    let wire = wire(id)
+    while !wire.isPaused, !wire.heldBack.isEmpty, wire.closed == nil {
+      let bytes = Array(wire.heldBack.prefix(Limits.receiveBytes))
+      wire.heldBack.removeFirst(bytes.count)
+      places[wire.node].node.received(id, bytes.span.bytes, at: moment)
+      perform(wire.node)
     }
-    places[wire.node].node.received(id, bytes.span.bytes, at: moment)
-    perform(wire.node)
   }
 
   /// The client is gone.
@@ -113,6 +130,14 @@ final class TestRelay {
     wire.incoming += wire.waiting
     wire.waiting = []
     if wire.closed == nil { tell(wire.node, .drained(id, unsent: 0)) }
+  }
+
+  /// The client takes `count` of the bytes that wait for it.
+  func takeBytes(_ id: ConnectionID, _ count: Int) {
+    let wire = wire(id)
+    wire.incoming += wire.waiting.prefix(count)
+    wire.waiting.removeFirst(min(count, wire.waiting.count))
+    if wire.closed == nil { tell(wire.node, .drained(id, unsent: wire.waiting.count)) }
   }
 
   // MARK: running
@@ -135,11 +160,13 @@ final class TestRelay {
       return true
     }
     for node in places.indices {
-      if deliverCommitEvent(node) || runRead(node) || deliverRead(node) || deliverTold(node) {
+      if deliverCommitEvent(node) || runRead(node) || deliverRead(node) || deliverTold(node)
+        || deliverFileEvent(node)
+      {
         return true
       }
     }
-    return false
+    return runFileJob()
   }
 
   /// Does the first `count` waiting commits in one transaction.
@@ -167,6 +194,21 @@ final class TestRelay {
     let (id, job) = places[node].reads.removeFirst()
     let outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
     places[node].readEvents.append(.finished(id, outcome))
+    return true
+  }
+
+  /// Does the next waiting job of the files.
+  func runFileJob() -> Bool {
+    guard !fileJobs.isEmpty else { return false }
+    let (node, id, job) = fileJobs.removeFirst()
+    let outcome = filesFault.map { .chunk(.failure($0)) } ?? StoreWork.chunk(job, on: files)
+    places[node].fileEvents.append(.finished(id, outcome))
+    return true
+  }
+
+  func deliverFileEvent(_ node: Int) -> Bool {
+    guard !places[node].fileEvents.isEmpty else { return false }
+    tell(node, places[node].fileEvents.removeFirst())
     return true
   }
 
@@ -217,15 +259,18 @@ final class TestRelay {
         for id in ids { take(bytes, for: id) }
       case .close(let id, let manner): close(id, manner)
       case .pauseReading(let id): wires[id]?.isPaused = true
-      case .resumeReading(let id): resume(id)
+      case .resumeReading(let id):
+        wires[id]?.isPaused = false
+        resumed.append(id)
       case .run(let id, .commits, let job): commits.append((node, id, job))
       case .run(let id, .reads, let job): places[node].reads.append((id, job))
-      case .run(_, .files, _): preconditionFailure("this relay keeps no files")
+      case .run(let id, .files, let job): fileJobs.append((node, id, job))
       case .report(let report): reports.append(report)
       case .tell(let news):
         for other in places.indices where other != node { places[other].told.append(news) }
       }
     }
+    while !resumed.isEmpty { pass(resumed.removeFirst()) }
   }
 
   private func take(_ bytes: [UInt8], for id: ConnectionID) {
@@ -244,15 +289,6 @@ final class TestRelay {
     guard let wire = wires[id], wire.closed == nil else { return }
     wire.closed = manner
     if manner == .now { wire.waiting = [] }
-  }
-
-  private func resume(_ id: ConnectionID) {
-    guard let wire = wires[id] else { return }
-    wire.isPaused = false
-    let bytes = wire.heldBack
-    wire.heldBack = []
-    if bytes.isEmpty { return }
-    places[wire.node].node.received(id, bytes.span.bytes, at: moment)
   }
 }
 

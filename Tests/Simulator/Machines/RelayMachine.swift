@@ -7,6 +7,7 @@ import Storage
 /// them. It can crash and start again; what was not committed is gone then.
 package final class RelayMachine {
   package let store: WatchedZoneStore
+  private var files = MemoryChunkStore()
   package var clock: VirtualClock
   package private(set) var isUp = false
 
@@ -17,8 +18,10 @@ package final class RelayMachine {
   private var seats: [Seat<RelayNode>] = []
   private var commits: VirtualWorker<Waiting>?
   private var reads: VirtualWorker<Waiting>?
-  /// News and outcomes of commits, and outcomes of reads, to each node.
-  private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox)] = []
+  private var fileJobs: VirtualWorker<Waiting>?
+  /// To each node: news and outcomes of commits, outcomes of reads, and of the files.
+  private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox, files: VirtualMailbox)] =
+    []
   private var stopped = 0
 
   private struct Waiting {
@@ -40,7 +43,9 @@ package final class RelayMachine {
   }
 
   /// The most store requests that ever waited.
-  package var waitingMax: Int { max(commits?.waitingMax ?? 0, reads?.waitingMax ?? 0) }
+  package var waitingMax: Int {
+    max(commits?.waitingMax ?? 0, reads?.waitingMax ?? 0, fileJobs?.waitingMax ?? 0)
+  }
 
   package func isSeat(_ seat: some Seated) -> Bool { seats.contains { $0 === seat } }
 
@@ -72,7 +77,7 @@ package final class RelayMachine {
         switch lane {
         case .commits: commits?.add(waiting)
         case .reads: reads?.add(waiting)
-        case .files: preconditionFailure("this relay keeps no files")
+        case .files: fileJobs?.add(waiting)
         }
       }
       seat.onNews = { [unowned self] news in tellOthers(news, from: index) }
@@ -97,7 +102,9 @@ package final class RelayMachine {
     }
     commits?.drop()
     reads?.drop()
+    fileJobs?.drop()
     store.crash()
+    files = files.reopened()
   }
 
   /// The process is asked to end; it is gone when all nodes are done, or time is up.
@@ -126,7 +133,7 @@ package final class RelayMachine {
   }
 }
 
-// The worker: both lanes, and the way back.
+// The workers, a lane each, and the way back.
 extension RelayMachine {
   private func startWorker() {
     let timeline = outside.timeline
@@ -144,8 +151,16 @@ extension RelayMachine {
       pace: .init(
         effect: swift, outcome: swift, portions: WorkPortions(cost: 4, lightCost: 1)),
       weigh: { StoreWork.weight(of: $0.job) }, perform: { [unowned self] in read($0) })
+    fileJobs = VirtualWorker(
+      timeline: timeline, random: random.branch(),
+      pace: .init(
+        effect: Span.microseconds(50)...Span.milliseconds(5), outcome: swift,
+        portions: WorkPortions(cost: 4, lightCost: 1)),
+      weigh: { StoreWork.weight(of: $0.job) }, perform: { [unowned self] in handleFiles($0) })
     mailboxes = (0..<nodes).map { _ in
       (
+        VirtualMailbox(
+          timeline: timeline, random: random.branch(), delay: 1_000...Span.milliseconds(2)),
         VirtualMailbox(
           timeline: timeline, random: random.branch(), delay: 1_000...Span.milliseconds(2)),
         VirtualMailbox(
@@ -174,6 +189,16 @@ extension RelayMachine {
       for (work, outcome) in zip(waiting, outcomes) {
         let seat = seats[work.node]
         mailboxes[work.node].reads.post { seat.handle(.finished(work.id, outcome)) }
+      }
+    }
+  }
+
+  private func handleFiles(_ waiting: [Waiting]) -> () -> Void {
+    let outcomes = waiting.map { StoreWork.chunk($0.job, on: files) }
+    return { [unowned self] in
+      for (work, outcome) in zip(waiting, outcomes) {
+        let seat = seats[work.node]
+        mailboxes[work.node].files.post { seat.handle(.finished(work.id, outcome)) }
       }
     }
   }

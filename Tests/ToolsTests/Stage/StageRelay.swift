@@ -10,6 +10,7 @@ import Storage
 final class StageRelay {
   let outside = Outside(random: SeededRandom(seed: 1))
   let store = MemoryZoneStore()
+  private let files = MemoryChunkStore()
   /// How long the relay's store takes for a commit, in nanoseconds.
   var commitNanoseconds = Span.milliseconds(1)
   private(set) var credentials: [Credentials] = []
@@ -62,7 +63,10 @@ final class StageRelay {
     _ job: StoreJob, _ lane: Lane, at wall: Int64, tell: @escaping (Work) -> Void
   ) {
     switch lane {
-    case .reads, .files:
+    case .files:
+      let outcome = StoreWork.chunk(job, on: files)
+      outside.timeline.after(Span.microseconds(200)) { tell(.outcome(outcome)) }
+    case .reads:
       let outcome = StoreWork.read(job, on: store)
       outside.timeline.after(Span.microseconds(200)) { tell(.outcome(outcome)) }
     case .commits:

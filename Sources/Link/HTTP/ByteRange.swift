@@ -1,0 +1,52 @@
+/// Which bytes of something a request asks for by its `Range` (RFC 9110 section 14). One range is
+/// served; what cannot be understood, and several at once, are passed over, as the RFC allows.
+package enum ByteRange: Hashable, Sendable {
+  /// No range: all of it.
+  case whole
+  /// These, at least one.
+  case part(Range<Int>)
+  /// There are no such bytes: 416.
+  case unsatisfiable
+
+  /// `field`: the value of `Range`, nil where there is none or more than one. `size`: how many
+  /// bytes there are.
+  package init(_ field: String?, of size: Int) {
+    self = field.flatMap { ByteRange.parse($0.utf8, size) } ?? .whole
+  }
+
+  /// `bytes=first-last`, `bytes=first-` or `bytes=-count`; nil for anything else.
+  private static func parse(_ text: String.UTF8View, _ size: Int) -> ByteRange? {
+    let unit = "bytes="
+    guard text.count > unit.utf8.count,
+      equalIgnoringCase(text.prefix(unit.utf8.count), unit.utf8)
+    else { return nil }
+    let ends = text.dropFirst(unit.utf8.count).split(
+      separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard ends.count == 2 else { return nil }
+    if ends[0].isEmpty {
+      guard let count = number(ends[1]) else { return nil }
+      if count == 0 { return .unsatisfiable }
+      return size == 0 ? .whole : .part(max(0, size - count)..<size)
+    }
+    guard let first = number(ends[0]) else { return nil }
+    var last = Int.max
+    if !ends[1].isEmpty {
+      guard let named = number(ends[1]), named >= first else { return nil }
+      last = named
+    }
+    return first < size ? .part(first..<min(last, size - 1) + 1) : .unsatisfiable
+  }
+
+  /// Digits only; what is too large for a number is as large as one can be.
+  private static func number(_ text: Substring.UTF8View) -> Int? {
+    guard !text.isEmpty else { return nil }
+    var number = 0
+    for byte in text {
+      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+      let (tenfold, overflow) = number.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = tenfold.addingReportingOverflow(Int(byte - UInt8(ascii: "0")))
+      number = overflow || carry ? Int.max : sum
+    }
+    return number
+  }
+}

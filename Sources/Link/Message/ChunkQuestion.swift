@@ -1,0 +1,61 @@
+public import Changes
+
+/// The body of `POST /v1/chunks/missing`: pieces of files that a device is about to name.
+public struct ChunkQuestion: Hashable, Sendable {
+  /// Each once, at most `Limits.chunkHashes`.
+  public var hashes: [ChunkHash]
+
+  public init(hashes: [ChunkHash]) { self.hashes = hashes }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> ChunkQuestion {
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    var hashes: [ChunkHash]?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      switch member {
+      case .hashes: hashes = try reader.chunkHashes(.hashes, atMost: Limits.chunkHashes)
+      default: try reader.skip()
+      }
+    }
+    try reader.finish()
+    return ChunkQuestion(hashes: try reader.require(hashes, .hashes))
+  }
+
+  public func encodedBody() -> [UInt8] { encodedHashes("hashes", hashes) }
+}
+
+/// The answer: those of them that the relay lacks, in the order asked.
+public struct MissingChunks: Hashable, Sendable {
+  public var missing: [ChunkHash]
+
+  public init(missing: [ChunkHash]) { self.missing = missing }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> MissingChunks {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    var missing: [ChunkHash]?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      switch member {
+      case .missing: missing = try reader.chunkHashes(.missing, atMost: Limits.chunkHashes)
+      default: try reader.skip()
+      }
+    }
+    try reader.finish()
+    return MissingChunks(missing: try reader.require(missing, .missing))
+  }
+
+  public func encodedBody() -> [UInt8] { encodedHashes("missing", missing) }
+}
+
+private func encodedHashes(_ name: StaticString, _ hashes: [ChunkHash]) -> [UInt8] {
+  var writer = JSONWriter(capacity: 24 + 68 * hashes.count)
+  writer.beginObject()
+  writer.member(name)
+  writer.beginArray()
+  for hash in hashes { writer.string(hash.text) }
+  writer.endArray()
+  writer.endObject()
+  return writer.finish()
+}

@@ -1,0 +1,96 @@
+import Changes
+import Link
+import Storage
+
+/// How a piece of a file goes out: a part is read, sent, and the next one read while the connection
+/// takes them, so that a slow client holds little memory.
+extension RelayNode {
+  /// The account has the piece. Throws where the files cannot be asked.
+  mutating func beginDownload(
+    _ slot: Hub.Slot, _ fetch: ChunkFetch, _ chunk: StoredChunk
+  ) throws(Refusal) {
+    switch fetch.selection(of: chunk.bytes) {
+    case .held: answer(slot, .held(fetch))
+    case .unsatisfiable: answer(slot, .noSuchRange(of: chunk.bytes))
+    case .bytes(let range, let isPart):
+      let head = Answer.chunk(fetch, range, isPart: isPart, size: chunk.bytes)
+      if range.isEmpty {
+        answer(slot, head)
+        return
+      }
+      guard admission.hasRoom else { throw CommitQueue.overloaded }
+      downloads[connections[slot].id] = ChunkDownload(chunk.file, range, head: head)
+      connections[slot].http.exchange?.stage = .sending
+      guard readChunk(slot) else {
+        downloads[connections[slot].id] = nil
+        throw CommitQueue.overloaded
+      }
+    }
+  }
+
+  /// False where the files cannot be asked.
+  private mutating func readChunk(_ slot: Hub.Slot) -> Bool {
+    let id = connections[slot].id
+    guard let file = downloads[id]?.file, let range = downloads[id]?.nextRead() else {
+      return true
+    }
+    return ask(
+      .chunk(.read(file, offset: range.lowerBound, count: range.count)), for: .download(id, file))
+  }
+
+  /// Reads the next part as soon as there is room for it on the connection. Where there is none for
+  /// anybody, it goes on when all that it sent has left.
+  mutating func continueDownload(_ slot: Hub.Slot) {
+    let queue = connections[slot].queue
+    if isClogged(slot) || (!admission.hasRoom && queue.unsent > 0) { return }
+    if !readChunk(slot) { close(slot, .afterSending) }
+  }
+
+  mutating func chunkRead(
+    _ id: ConnectionID, _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id), downloads[id]?.file == file else { return }
+    switch result {
+    case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(slot, bytes)
+    // The file has fewer bytes than it had, or the files answered something else.
+    case .success: refuseDownload(slot, CallContinuation.mismatch)
+    case .failure(let refusal): refuseDownload(slot, refusal)
+    }
+    read(slot)
+  }
+
+  /// Whether the head of the answer is out, and not all of its body.
+  func isSending(_ slot: Hub.Slot) -> Bool {
+    guard let download = downloads[connections[slot].id] else { return false }
+    return download.head == nil
+  }
+
+  private mutating func sendPart(_ slot: Hub.Slot, _ bytes: [UInt8]) {
+    let id = connections[slot].id
+    guard let exchange = connections[slot].http.exchange else { return }
+    if var head = downloads[id]?.take(bytes.count) {
+      head.body = bytes
+      let door = connections[slot].opening.door
+      send(slot, response(head, head: exchange.head, door: door, closes: closesAfter(exchange)))
+    } else {
+      send(slot, bytes)
+    }
+    if downloads[id]?.isOver == true {
+      downloads[id] = nil
+      endExchange(slot, closes: closesAfter(exchange))
+    } else {
+      continueDownload(slot)
+    }
+  }
+
+  /// The file cannot be read. Where the answer has begun, only its early end can say so.
+  private mutating func refuseDownload(_ slot: Hub.Slot, _ refusal: Refusal) {
+    if isSending(slot) {
+      count(refusal.code)
+      close(slot, .afterSending)
+    } else {
+      downloads[connections[slot].id] = nil
+      answer(slot, Answer(refusal))
+    }
+  }
+}

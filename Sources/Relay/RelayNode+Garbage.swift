@@ -1,0 +1,95 @@
+import Changes
+import Link
+import Storage
+
+/// How files go that nobody needs: at the start those that a crash left without an owner, and then,
+/// now and again, pieces that no record names any more. The first node of a process sees to it, a
+/// portion at a time. The store forgets a piece before its file is removed, never the other way
+/// round, so that whatever an account has can be read.
+extension RelayNode {
+  /// Looks through the files that stood when the relay started, from where it stopped.
+  mutating func sweep() {
+    let portion = ChunkRequest.list(after: sweptThrough, limit: Limits.collectedChunks)
+    if !ask(.chunk(portion), for: .sweep) { scheduleCollection(Limits.collectMilliseconds) }
+  }
+
+  mutating func sweepListed(_ result: Result<ChunkResult, Refusal>) {
+    guard stage == .running else { return }
+    guard case .success(.files(let files)) = result else {
+      scheduleCollection(Limits.collectMilliseconds)
+      return
+    }
+    isSwept = files.isEmpty
+    if isSwept || !ask(.read(.knownFiles(files)), for: .sweepCheck(files)) {
+      scheduleCollection(Limits.collectMilliseconds)
+    }
+  }
+
+  /// Whether `files` hold what an account has, by their place.
+  mutating func sweepChecked(_ files: [ChunkFile], _ result: Result<ReadResult, Refusal>) {
+    guard stage == .running else { return }
+    guard case .success(.knownFiles(let isKnown)) = result, isKnown.count == files.count else {
+      scheduleCollection(Limits.collectMilliseconds)
+      return
+    }
+    let unknown = zip(files, isKnown).filter { !$0.1 }.map(\.0)
+    if !unknown.isEmpty { removeFiles(unknown) }
+    sweptThrough = files.last
+    sweep()
+  }
+
+  // MARK: pieces that no record names
+
+  private mutating func scheduleCollection(_ milliseconds: Int64) {
+    timers.schedule(.collection, at: moment.instant.advanced(milliseconds: milliseconds))
+  }
+
+  /// It is time again.
+  mutating func collect() {
+    if !isSwept {
+      sweep()
+      return
+    }
+    let origin = CommitOrigin(node: configuration.node, connection: nil)
+    let request = CommitRequest.collectChunks(atMost: Limits.collectedChunks)
+    if !ask(.commit(request, by: origin), for: .collection) {
+      scheduleCollection(Limits.collectMilliseconds)
+    }
+  }
+
+  mutating func collected(_ result: Result<CommitResult, Refusal>) {
+    var files: [ChunkFile] = []
+    if case .success(.collected(let found)) = result { files = found }
+    if !files.isEmpty { removeFiles(files) }
+    guard stage == .running else { return }
+    // A full portion: there are more, and others' commits go between.
+    let isFull = files.count >= Limits.collectedChunks
+    scheduleCollection(isFull ? Limits.collectPauseMilliseconds : Limits.collectMilliseconds)
+  }
+
+  // MARK: files
+
+  /// The files are not needed. What cannot be removed now is, later or with the next start.
+  mutating func removeFiles(_ files: [ChunkFile]) {
+    if !ask(.chunk(.remove(files)), for: .removal) { keepLeftover(files) }
+  }
+
+  /// All files of an account that was removed.
+  mutating func removeFiles(of account: AccountID) {
+    _ = ask(.chunk(.removeAll(of: account)), for: .removal)
+  }
+
+  /// The files are removed when the store has committed something again. What is too much to be
+  /// remembered waits for the next start.
+  mutating func keepLeftover(_ files: [ChunkFile]) {
+    leftovers += files.prefix(max(0, Limits.collectedChunks - leftovers.count))
+  }
+
+  /// A commit has come through.
+  mutating func removeLeftovers() {
+    if leftovers.isEmpty { return }
+    let files = leftovers
+    leftovers = []
+    removeFiles(files)
+  }
+}

@@ -1,0 +1,139 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// Files that nobody needs go, and no others.
+struct GarbageTests {
+  private let stranger = AccountID(rawValue: 77)
+
+  private func file(_ number: UInt64) -> ChunkFile { ChunkFile(account: stranger, number: number) }
+
+  /// Files of a relay that crashed, of which no account knows.
+  private func strays(_ count: UInt64) throws -> MemoryChunkStore {
+    let files = MemoryChunkStore()
+    for number in 0..<count {
+      _ = try files.perform(.append(file(number), [1]))
+      _ = try files.perform(.finish(file(number), expecting: try Piece([1]).hash))
+    }
+    return files.reopened()
+  }
+
+  @Test func whatACrashLeftIsSweptAtTheStart() throws {
+    let files = try strays(600)
+    let store = PiecesStore()
+    let known = [0, 1, 255, 256, 300, 599] as [UInt64]
+    for number in known {
+      let hash = try Piece("\(number)").hash
+      _ = try store.commit([.addChunk(stranger, hash, file(number), bytes: 1)], wall: 0)
+    }
+    let relay = TestRelay(store: store, files: files)
+    #expect(relay.files.files == known.map(file))
+    #expect(try relay.hasNoStrayFiles())
+  }
+
+  /// The sweep meets neither what is being uploaded nor what is whole and not yet committed.
+  @Test func whatIsUploadedDuringTheSweepStays() throws {
+    for steps in 0..<25 {
+      let relay = TestRelay.keepingPieces(nodes: 2, files: try strays(300), isSettled: false)
+      let piece = try Piece(count: 300_000)
+      let client = HTTPClient(relay, node: 1)
+      client.send(
+        "POST", "/v1/accounts",
+        Array(#"{"deviceName":"A","platform":"test","appVersion":"1"}"#.utf8))
+      while relay.wire(client.id).incoming.isEmpty {
+        relay.runCommits(relay.commits.count)
+        _ = relay.deliverCommitEvent(1)
+      }
+      let body = try #require(try client.next()).body
+      let device = TestDevice(credentials: try Credentials.decoded(body: body))
+      for _ in 0..<steps { _ = relay.step() }
+      #expect(try relay.put(piece, by: device, node: 1) == 201)
+      #expect(try relay.get(piece, by: device).body == piece.bytes)
+      #expect(relay.files.counts == (1, 0))
+    }
+  }
+
+  @Test func aSweepThatFailsGoesOnLater() throws {
+    let relay = TestRelay.keepingPieces(files: try strays(300), isSettled: false)
+    relay.readFault = .failed(path: "store", operation: "read", detail: "I/O error")
+    relay.settle()
+    #expect(relay.files.counts.whole == 300)
+    relay.readFault = nil
+    relay.filesFault = .failed(path: "chunks", operation: "list", detail: "I/O error")
+    relay.advance(Limits.collectMilliseconds)
+    relay.filesFault = nil
+    relay.advance(Limits.collectMilliseconds)
+    #expect(relay.files.counts.whole == 0)
+  }
+
+  @Test func whatNobodyAsksForGoesADayLater() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let pieces = try ["put", "head", "missing", "get"].map { try Piece($0) }
+    for piece in pieces { #expect(try relay.put(piece, by: device) == 201) }
+    relay.advance(Limits.chunkLeaseMilliseconds / 2)
+    #expect(try relay.put(pieces[0], by: device) == 200)
+    let head = try HTTPClient(relay).call("HEAD", pieces[1].path, token: device.token)
+    #expect(head.status == 200)
+    #expect(try relay.missing([pieces[2]], by: device) == [])
+    #expect(try relay.get(pieces[3], by: device).status == 200)
+    relay.advance(Limits.chunkLeaseMilliseconds / 2 + Limits.collectMilliseconds)
+    #expect(relay.files.counts.whole == 3)
+    #expect(try relay.get(pieces[3], by: device).status == 404)
+    for piece in pieces.dropLast() {
+      #expect(try relay.get(piece, by: device).body == piece.bytes)
+    }
+    relay.advance(Limits.chunkLeaseMilliseconds)
+    #expect(relay.files.counts.whole == 0)
+    #expect(try relay.missing(pieces, by: device) == [0, 1, 2, 3])
+  }
+
+  @Test func manyGoInPortionsSoonAfterOneAnother() throws {
+    var rules = StoreRules()
+    rules.chunkLeaseMilliseconds = 1_000
+    let relay = TestRelay.keepingPieces(nodes: 2, rules: rules)
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let count = 2 * Limits.collectedChunks + 3
+    for number in 0..<count {
+      let piece = try Piece("\(number)")
+      client.expectAnswer(to: "PUT")
+      relay.send(client.id, piece.upload(device.token))
+      relay.settle()
+      #expect(try client.next()?.status == 201)
+    }
+    var left: [Int] = []
+    for _ in 0..<10_000 where left.last != 0 {
+      relay.advance(Limits.collectPauseMilliseconds / 2)
+      if left.last != relay.files.counts.whole { left.append(relay.files.counts.whole) }
+    }
+    #expect(left == [count, Limits.collectedChunks + 3, 3, 0])
+  }
+
+  /// The first node of a process sees to it, and it keeps no connection's time awake.
+  @Test func onlyOneNodeLooks() {
+    let relay = TestRelay.keepingPieces(nodes: 3)
+    #expect(relay.places.map { $0.node.nextDeadline != nil } == [true, false, false])
+    let before = relay.places[0].node.currentStatus.commits
+    relay.advance(5 * Limits.collectMilliseconds)
+    #expect(relay.places[0].node.currentStatus.commits == before + 5)
+    relay.tell(0, .stopping)
+    #expect(relay.places[0].node.nextDeadline == nil)
+  }
+
+  @Test func anAccountsFilesGoTogether() throws {
+    let relay = TestRelay.keepingPieces()
+    let (device, other) = (try relay.newAccount(), try relay.newAccount())
+    for piece in try ["a", "b"].map({ try Piece($0) }) {
+      #expect(try relay.put(piece, by: device) == 201)
+      #expect(try relay.put(piece, by: other) == 201)
+    }
+    relay.places[0].node.removeFiles(of: device.credentials.account)
+    relay.tell(0, .ordered(.reportStatus))
+    relay.settle()
+    #expect(relay.files.files.map(\.account) == [other, other].map(\.credentials.account))
+  }
+}

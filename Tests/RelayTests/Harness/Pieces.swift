@@ -1,0 +1,91 @@
+import Changes
+import Digest
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// Pieces of files, as tests send them.
+struct Piece {
+  let bytes: [UInt8]
+  let hash: ChunkHash
+
+  init(_ bytes: [UInt8]) throws {
+    self.bytes = bytes
+    hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
+  }
+
+  init(_ text: String) throws { try self.init(Array(text.utf8)) }
+
+  /// One of `count` bytes, another for each seed.
+  init(count: Int, seed: UInt64 = 0) throws {
+    var random = SeededRandom(seed: seed)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count + 8)
+    while bytes.count < count {
+      let word = random.next()
+      for shift in stride(from: 0, to: 64, by: 8) {
+        bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+      }
+    }
+    try self.init(Array(bytes.prefix(count)))
+  }
+
+  var path: String { "/v1/chunks/" + hash.text }
+
+  /// The request that uploads it.
+  func upload(_ token: String, headers: [(String, String)] = []) -> [UInt8] {
+    HTTPClient.bytes(
+      "PUT", path, token: token, bytes,
+      headers: [("Content-Type", "application/octet-stream")] + headers)
+  }
+}
+
+extension TestRelay {
+  /// One that keeps pieces, and takes `configure`.
+  static func keepingPieces(
+    nodes: Int = 1, rules: StoreRules = StoreRules(), files: MemoryChunkStore = MemoryChunkStore(),
+    isSettled: Bool = true, _ configure: (inout RelayConfiguration) -> Void = { _ in }
+  ) -> TestRelay {
+    TestRelay(nodes: nodes, store: PiecesStore(rules), files: files, isSettled: isSettled) {
+      $0.isOpen = true
+      configure(&$0)
+    }
+  }
+
+  /// Uploads a piece, and its status.
+  @discardableResult
+  func put(_ piece: Piece, by device: TestDevice, node: Int = 0) throws -> Int {
+    let client = HTTPClient(self, node: node)
+    client.expectAnswer(to: "PUT")
+    send(client.id, piece.upload(device.token))
+    settle()
+    return try #require(try client.next()).status
+  }
+
+  func get(
+    _ piece: Piece, by device: TestDevice, _ headers: [(String, String)] = []
+  ) throws -> HTTPClient.Response {
+    try HTTPClient(self).call("GET", piece.path, token: device.token, headers: headers)
+  }
+
+  /// Those of the pieces that the relay says it lacks, by their place.
+  func missing(_ pieces: [Piece], by device: TestDevice) throws -> [Int] {
+    let hashes = pieces.map { "\"\($0.hash.text)\"" }.joined(separator: ",")
+    let response = try HTTPClient(self).call(
+      "POST", "/v1/chunks/missing", token: device.token, #"{"hashes":[\#(hashes)]}"#)
+    try #require(response.status == 200)
+    let missing = try MissingChunks.decoded(body: response.body).missing
+    return missing.compactMap { hash in pieces.firstIndex { $0.hash == hash } }
+  }
+
+  /// Whether all files are whole and hold what an account has.
+  func hasNoStrayFiles() throws -> Bool {
+    let whole = files.files
+    guard files.counts.unfinished == 0,
+      case .knownFiles(let isKnown) = try store.read(.knownFiles(whole))
+    else { return false }
+    return isKnown.allSatisfy { $0 }
+  }
+}

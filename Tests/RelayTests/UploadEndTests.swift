@@ -1,0 +1,247 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// How uploads end otherwise than by their last byte: clients that go, stores that fail, time that
+/// passes, relays that stop. No file is ever left over.
+struct UploadEndTests {
+  private let fault = StorageError.diskFull(path: "chunks")
+
+  /// Every step that the relay takes for an upload may be the last that its client sees.
+  @Test func aClientMayGoAtAnyMoment() throws {
+    var outcomes: Set<Int> = []
+    for steps in 0..<30 {
+      for bytes in [0, 100, 200_000, 400_000] {
+        let relay = TestRelay.keepingPieces()
+        let device = try relay.newAccount()
+        let piece = try Piece(count: 400_000)
+        let client = HTTPClient(relay)
+        let request = piece.upload(device.token)
+        let head = request.count - piece.bytes.count
+        relay.send(client.id, Array(request.prefix(head + bytes)))
+        for _ in 0..<steps { _ = relay.step() }
+        relay.cut(client.id)
+        relay.settle()
+        #expect(try relay.hasNoStrayFiles())
+        #expect(relay.places[0].node.uploads.isEmpty)
+        #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+        if bytes == 400_000 { outcomes.insert(relay.files.counts.whole) }
+        // Where all of it had come, it may have been kept; it is there then, or it is not.
+        let isKept = relay.files.counts.whole == 1
+        #expect(try relay.put(piece, by: device) == (isKept ? 200 : 201))
+      }
+    }
+    #expect(outcomes == [0, 1])
+  }
+
+  @Test func theSameBytesTwiceAtOnceAreOnePiece() throws {
+    let relay = TestRelay.keepingPieces(nodes: 2)
+    let device = try relay.newAccount()
+    let piece = try Piece(count: 200_000)
+    let clients = [HTTPClient(relay, node: 0), HTTPClient(relay, node: 1)]
+    for client in clients {
+      client.expectAnswer(to: "PUT")
+      relay.send(client.id, piece.upload(device.token))
+    }
+    relay.settle()
+    #expect(try clients.map { try $0.next()?.status } == [201, 200])
+    #expect(relay.files.counts == (1, 0))
+    #expect(try relay.hasNoStrayFiles())
+  }
+
+  @Test func whereFilesFailTheUploadIsRefusedAndTheRelayGoesOn() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece(count: 300_000)
+    let client = HTTPClient(relay)
+    relay.filesFault = fault
+    for _ in 0..<2 {
+      for _ in 0..<2 { client.expectAnswer(to: "PUT") }
+      relay.send(client.id, piece.upload(device.token) + HTTPClient.bytes("GET", "/readyz"))
+      relay.settle()
+      let refused = try #require(try client.next())
+      #expect(refused.status == 503)
+      #expect(refused.code == "storeUnavailable")
+      #expect(refused.headers["Retry-After"] != nil)
+      #expect(try client.next()?.status == 200)
+    }
+    relay.filesFault = nil
+    #expect(try relay.put(piece, by: device) == 201)
+    #expect(
+      relay.reports.filter { $0 == .storeFailed(fault) || $0 == .storeRecovered }
+        == [.storeFailed(fault), .storeRecovered])
+    #expect(try relay.hasNoStrayFiles())
+  }
+
+  /// What a failed commit wrote may come back with a crash as long as none has followed it. Until
+  /// then the file stays, so that the piece would be whole.
+  @Test func whereTheCommitFailsTheFileGoesWithTheNextOne() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece("abc")
+    relay.commitFault = fault
+    #expect(try relay.put(piece, by: device) == 503)
+    #expect(relay.files.counts == (1, 0))
+    relay.commitFault = nil
+    let saved = try HTTPClient(relay).call(
+      "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
+    #expect(saved.status == 200)
+    #expect(relay.files.counts == (0, 0))
+    #expect(try relay.missing([piece], by: device) == [0])
+    #expect(try relay.put(piece, by: device) == 201)
+  }
+
+  @Test func whereTooMuchIsAskedTheUploadIsRefusedAndItsFileGoesLater() throws {
+    let relay = TestRelay.keepingPieces { $0.storeRequests = 1 }
+    let device = try relay.newAccount()
+    relay.advance(2_000)
+    let client = HTTPClient(relay)
+    _ = try client.call("GET", "/v1/devices", token: device.token)
+    let saver = HTTPClient(relay)
+    _ = try saver.call("GET", "/v1/devices", token: device.token)
+    let piece = try Piece("abc")
+    client.expectAnswer(to: "PUT")
+    relay.send(client.id, Array(piece.upload(device.token).dropLast()))
+    relay.settle()
+    saver.send(
+      "POST", "/v1/zones/z/records", token: device.token, Array(saveBody("r", id: batch(1)).utf8))
+    relay.send(client.id, Array("c".utf8))
+    #expect(try client.next()?.code == "overloaded")
+    #expect(relay.files.counts == (0, 1))
+    relay.settle()
+    #expect(try saver.next()?.status == 200)
+    #expect(relay.files.counts == (0, 0))
+  }
+
+  // MARK: time
+
+  @Test func anUploadMayTakeLongAsLongAsItGoesOn() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece(count: 4 * Limits.chunkPieceBytes)
+    let client = HTTPClient(relay)
+    client.expectAnswer(to: "PUT")
+    let request = piece.upload(device.token)
+    let head = request.count - piece.bytes.count
+    relay.send(client.id, Array(request.prefix(head)))
+    relay.settle()
+    for part in 0..<3 {
+      relay.advance(Limits.requestMilliseconds - 1)
+      let start = head + part * Limits.chunkPieceBytes
+      relay.send(client.id, Array(request[start..<start + Limits.chunkPieceBytes]))
+      relay.settle()
+    }
+    #expect(!client.isClosed)
+    // A byte now and then is not enough.
+    relay.advance(Limits.requestMilliseconds - 1)
+    relay.send(client.id, [0])
+    relay.advance(1)
+    #expect(try client.next()?.code == "requestTimeout")
+    #expect(client.isClosed)
+    relay.settle()
+    #expect(relay.files.counts == (0, 0))
+  }
+
+  @Test func aSlowDiskIsNotTheClientsFault() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece(count: Limits.chunkBytes)
+    let client = HTTPClient(relay)
+    _ = try client.call("GET", "/v1/devices", token: device.token)
+    client.expectAnswer(to: "PUT")
+    relay.send(client.id, piece.upload(device.token))
+    let jobs = relay.fileJobs
+    relay.fileJobs = []
+    relay.advance(3 * Limits.requestMilliseconds)
+    relay.fileJobs = jobs
+    relay.settle()
+    #expect(try client.next()?.status == 201)
+  }
+
+  // MARK: who asks
+
+  @Test func aRevokedDevicesUploadEnds() throws {
+    let relay = TestRelay.keepingPieces()
+    let first = try relay.newAccount()
+    let lost = try relay.newDevice(beside: first)
+    let client = HTTPClient(relay)
+    client.expectAnswer(to: "PUT")
+    relay.send(client.id, Array(try Piece(count: 200_000).upload(lost.token).dropLast()))
+    relay.settle()
+    #expect(relay.files.counts == (0, 1))
+    let path = "/v1/devices/\(lost.credentials.device.text)"
+    #expect(try HTTPClient(relay).call("DELETE", path, token: first.token).status == 204)
+    #expect(try client.next()?.status == 401)
+    #expect(client.isClosed)
+    #expect(relay.files.counts == (0, 0))
+  }
+
+  @Test func withoutAnyZoneNothingIsUploaded() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let kept = try Piece("kept")
+    #expect(try relay.put(kept, by: device) == 201)
+    let plan = CommitRequest.setPlan(device.credentials.account, Plan(zones: []))
+    relay.commits.append((0, JobID(rawValue: .max), .commit(plan, by: relay.owner)))
+    relay.settle()
+    let client = HTTPClient(relay)
+    for _ in 0..<2 { client.expectAnswer(to: "PUT") }
+    let request = try Piece(count: 800_000).upload(device.token)
+    relay.send(client.id, request + HTTPClient.bytes("GET", "/v1/time"))
+    relay.settle()
+    #expect(try client.next()?.code == "planRequired")
+    #expect(try client.next()?.status == 200)
+    #expect(try relay.get(kept, by: device).status == 402)
+    #expect(relay.places[0].node.uploads.isEmpty)
+    #expect(relay.files.counts == (1, 0))
+  }
+
+  // MARK: the end
+
+  @Test func aBegunUploadIsFinishedWhileTheRelayStops() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece(count: 300_000)
+    let client = HTTPClient(relay)
+    client.expectAnswer(to: "PUT")
+    let request = piece.upload(device.token)
+    relay.send(client.id, Array(request.prefix(200_000)))
+    relay.settle()
+    relay.tell(0, .stopping)
+    relay.settle()
+    #expect(!relay.reports.contains(.stopped))
+    let late = HTTPClient(relay)
+    late.expectAnswer(to: "PUT")
+    relay.send(late.id, request)
+    relay.settle()
+    #expect(try late.next()?.code == "stopping")
+    relay.send(client.id, Array(request.dropFirst(200_000)))
+    relay.settle()
+    let answer = try #require(try client.next())
+    #expect(answer.status == 201)
+    #expect(!answer.keepsAlive)
+    #expect(relay.reports.last == .stopped)
+    #expect(try relay.hasNoStrayFiles())
+  }
+
+  @Test func anUploadThatDoesNotEndIsDroppedWithTheRelay() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    relay.send(client.id, Array(try Piece(count: 300_000).upload(device.token).dropLast()))
+    relay.settle()
+    relay.tell(0, .stopping)
+    relay.advance(Limits.drainMilliseconds)
+    #expect(relay.reports.last == .stopped)
+    #expect(client.isClosed)
+    relay.settle()
+    #expect(relay.files.counts == (0, 0))
+  }
+}
+
+extension TestRelay {
+  fileprivate var owner: CommitOrigin { CommitOrigin(node: 0, connection: nil) }
+}

@@ -1,0 +1,290 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// Pieces of files that come in: whatever happens on the way, the account gets the piece whole or
+/// not at all, and no file is left over.
+struct UploadTests {
+  private let fault = StorageError.diskFull(path: "chunks")
+
+  @Test func anUploadedPieceIsThere() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let other = try relay.newDevice(beside: device)
+    let piece = try Piece("hello")
+    #expect(try relay.put(piece, by: device) == 201)
+    #expect(try relay.put(piece, by: other) == 200)
+    #expect(relay.files.counts.whole == 1)
+    #expect(try relay.hasNoStrayFiles())
+    let found = try relay.get(piece, by: other)
+    #expect(found.status == 200)
+    #expect(found.body == piece.bytes)
+    let head = try HTTPClient(relay).call("HEAD", piece.path, token: device.token)
+    #expect(head.status == 200)
+    #expect(head.headers["Content-Length"] == "5")
+    #expect(head.headers["ETag"] == "\"\(piece.hash.text)\"")
+    let lacking = try Piece("lacking")
+    #expect(try relay.missing([lacking, piece, try Piece("too")], by: other) == [0, 2])
+  }
+
+  @Test func anEmptyPieceIsAPiece() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece("")
+    #expect(try relay.put(piece, by: device) == 201)
+    #expect(try relay.get(piece, by: device).body == [])
+    #expect(try relay.get(piece, by: device, [("Range", "bytes=0-")]).status == 416)
+    // Without a length there is no body either.
+    let client = HTTPClient(relay)
+    #expect(try client.call("PUT", piece.path, token: device.token).status == 200)
+    #expect(try client.call("PUT", try Piece("x").path, token: device.token).status == 422)
+  }
+
+  /// `size`: how many bytes come at once.
+  @Test(arguments: [1, 7, 1_000, 200_000], [false, true])
+  func bytesMayComeInAnyPieces(size: Int, isChunked: Bool) throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece(count: size == 1 ? 700 : 150_000)
+    var request = piece.upload(device.token)
+    if isChunked {
+      let head = HTTPClient.bytes(
+        "PUT", piece.path, token: device.token, headers: [("Transfer-Encoding", "chunked")])
+      let half = piece.bytes.count / 2
+      request = head
+      for part in [piece.bytes[..<half], piece.bytes[half...]] {
+        request += Array("\(String(part.count, radix: 16))\r\n".utf8) + part + Array("\r\n".utf8)
+      }
+      request += Array("0\r\n\r\n".utf8)
+    }
+    // What is asked behind it is answered behind it.
+    request += HTTPClient.bytes("GET", "/v1/time")
+    let client = HTTPClient(relay)
+    for _ in 0..<2 { client.expectAnswer(to: "GET") }
+    for start in stride(from: 0, to: request.count, by: size) {
+      relay.send(client.id, Array(request[start..<min(start + size, request.count)]))
+      _ = relay.step()
+    }
+    relay.settle()
+    #expect(try client.next()?.status == 201)
+    #expect(try client.next()?.status == 200)
+    #expect(try relay.get(piece, by: device).body == piece.bytes)
+  }
+
+  @Test func otherBytesThanTheHashNamesAreRefused() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let piece = try Piece("right")
+    let response = try client.call("PUT", piece.path, token: device.token, "wrong")
+    #expect(response.status == 422)
+    #expect(response.code == "hashMismatch")
+    #expect(relay.files.counts == (0, 0))
+    #expect(try client.call("PUT", piece.path, token: device.token, "right").status == 201)
+  }
+
+  @Test(arguments: [
+    "", "abc", String(repeating: "g", count: 64), String(repeating: "0", count: 65),
+  ])
+  func aPathThatNamesNoHashIsRefused(name: String) throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    for method in ["PUT", "GET", "HEAD"] {
+      let client = HTTPClient(relay)
+      let body = method == "PUT" ? String(repeating: "x", count: 300_000) : nil
+      let response = try client.call(method, "/v1/chunks/\(name)", token: device.token, body)
+      #expect(response.status == 400)
+      #expect(!client.isClosed)
+      #expect(try HTTPClient(relay).call(method, "/v1/chunks/\(name)").status == 401)
+    }
+    #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+  }
+
+  // MARK: limits
+
+  @Test func aPieceOfTheGreatestSizeIsTakenAndOneByteMoreIsNot() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece(count: Limits.chunkBytes)
+    #expect(try relay.put(piece, by: device) == 201)
+    #expect(try relay.get(piece, by: device).body == piece.bytes)
+    let larger = try Piece(count: Limits.chunkBytes + 1)
+    let client = HTTPClient(relay)
+    client.sendRaw(
+      "PUT \(larger.path) HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
+        + "Content-Length: \(larger.bytes.count)\r\n\r\n", to: "PUT")
+    let refused = try #require(try client.next())
+    #expect(refused.status == 413)
+    #expect(refused.code == "bodyTooLarge")
+    #expect(client.isClosed)
+    #expect(relay.files.counts == (1, 0))
+  }
+
+  @Test func aBodyThatGrowsTooLargeIsRefusedAndGone() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    client.sendRaw(
+      "PUT \(try Piece("x").path) HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
+        + "Transfer-Encoding: chunked\r\n\r\n100000\r\n", to: "PUT")
+    let mebibyte = [UInt8](repeating: 0, count: 1 << 20) + Array("\r\n100000\r\n".utf8)
+    for _ in 0..<4 {
+      relay.send(client.id, mebibyte)
+      relay.settle()
+    }
+    #expect(try client.next()?.code == "bodyTooLarge")
+    #expect(client.isClosed)
+    relay.settle()
+    #expect(relay.files.counts == (0, 0))
+  }
+
+  @Test func whatIsTooMuchForAnAccountIsRefused() throws {
+    var rules = StoreRules()
+    rules.chunkBytesPerAccount = 10
+    let relay = TestRelay.keepingPieces(rules: rules)
+    let device = try relay.newAccount()
+    #expect(try relay.put(try Piece("0123456789"), by: device) == 201)
+    #expect(try relay.put(try Piece("0123456789"), by: device) == 200)
+    let client = HTTPClient(relay)
+    let response = try client.call("PUT", try Piece("x").path, token: device.token, "x")
+    #expect(response.status == 413)
+    #expect(response.code == "quotaExceeded")
+    #expect(!client.isClosed)
+    #expect(relay.files.counts == (1, 0))
+    #expect(try relay.put(try Piece("x"), by: try relay.newAccount()) == 201)
+  }
+
+  @Test func onlySoManyAreTakenAtOnce() throws {
+    let relay = TestRelay.keepingPieces { $0.uploads = 2 }
+    let device = try relay.newAccount()
+    let piece = try Piece("abc")
+    let clients = (0..<3).map { _ in HTTPClient(relay) }
+    for client in clients {
+      client.expectAnswer(to: "PUT")
+      relay.send(client.id, Array(piece.upload(device.token).dropLast()))
+      relay.settle()
+    }
+    relay.send(clients[2].id, [UInt8(ascii: "c")])
+    let refused = try #require(try clients[2].next())
+    #expect(refused.status == 503)
+    #expect(refused.code == "overloaded")
+    #expect(refused.headers["Retry-After"] != nil)
+    relay.cut(clients[0].id)
+    #expect(try relay.put(piece, by: device) == 201)
+    relay.send(clients[1].id, [UInt8(ascii: "c")])
+    relay.settle()
+    #expect(try clients[1].next()?.status == 200)
+    #expect(try relay.hasNoStrayFiles())
+  }
+
+  // MARK: back-pressure
+
+  @Test func onlyAFewPartsOfAnUploadLieInMemory() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece(count: Limits.chunkBytes)
+    let client = HTTPClient(relay)
+    client.expectAnswer(to: "PUT")
+    relay.send(client.id, piece.upload(device.token))
+    // Nobody is signed in yet.
+    func held() -> Int { relay.places[0].node.currentStatus.bodyBytes }
+    #expect(held() > Limits.chunkWaitingBytes / 2)
+    #expect(relay.wire(client.id).isPaused)
+    while let upload = relay.places[0].node.uploads[client.id] {
+      #expect(relay.wire(client.id).isPaused == upload.isFull)
+      #expect(upload.heldBytes <= Limits.chunkWaitingBytes)
+      #expect(held() <= Limits.chunkWaitingBytes + Limits.receiveBytes)
+      _ = relay.step()
+    }
+    relay.settle()
+    #expect(try client.next()?.status == 201)
+    #expect(held() == 0)
+    #expect(!relay.wire(client.id).isPaused)
+  }
+
+  @Test func whereMemoryIsShortUploadsWaitForTheirOwnParts() throws {
+    let relay = TestRelay.keepingPieces { $0.bodyBudgetBytes = 100_000 }
+    let device = try relay.newAccount()
+    let pieces = try (0..<3).map { try Piece(count: 1_000_000, seed: $0) }
+    let clients = pieces.map { _ in HTTPClient(relay) }
+    for (piece, client) in zip(pieces, clients) {
+      _ = try client.call("GET", "/v1/devices", token: device.token)
+      client.expectAnswer(to: "PUT")
+      relay.send(client.id, piece.upload(device.token))
+    }
+    #expect(relay.places[0].node.currentStatus.bodyBytes <= 100_000 + 3 * 2 * Limits.receiveBytes)
+    relay.settle()
+    for (piece, client) in zip(pieces, clients) {
+      #expect(try client.next()?.status == 201)
+      #expect(try relay.get(piece, by: device).body == piece.bytes)
+    }
+  }
+
+  @Test func savesDoNotWaitForUploads() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let uploads = try (0..<5).map { try Piece(count: 300_000, seed: $0) }.map { piece in
+      let client = HTTPClient(relay)
+      client.expectAnswer(to: "PUT")
+      relay.send(client.id, piece.upload(device.token))
+      return client
+    }
+    let saver = HTTPClient(relay)
+    saver.send(
+      "POST", "/v1/zones/z/records", token: device.token, Array(saveBody("r", id: batch(1)).utf8))
+    // Nothing is done for the files.
+    while relay.deliverRead(0) || relay.runRead(0) {}
+    #expect(!relay.fileJobs.isEmpty)
+    relay.runCommits(relay.commits.count)
+    while relay.deliverCommitEvent(0) {}
+    #expect(try saver.next()?.status == 200)
+    relay.settle()
+    for upload in uploads { #expect(try upload.next()?.status == 201) }
+  }
+
+  // MARK: leave to send
+
+  @Test func leaveToSendIsGivenToWhoMaySend() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let piece = try Piece("abc")
+    let client = HTTPClient(relay)
+    let request = piece.upload(device.token, headers: [("Expect", "100-continue")])
+    client.expectAnswer(to: "PUT")
+    relay.send(client.id, request.dropLast(3))
+    relay.settle()
+    #expect(
+      String(decoding: relay.wire(client.id).incoming, as: UTF8.self)
+        == "HTTP/1.1 100 Continue\r\n\r\n")
+    relay.send(client.id, piece.bytes)
+    relay.settle()
+    #expect(try client.next()?.status == 201)
+    let stranger = HTTPClient(relay)
+    stranger.expectAnswer(to: "PUT")
+    relay.send(
+      stranger.id, piece.upload("nobody", headers: [("Expect", "100-continue")]).dropLast(3))
+    relay.settle()
+    #expect(try stranger.next()?.status == 401)
+    #expect(stranger.isClosed)
+    #expect(relay.places[0].node.uploads.isEmpty)
+  }
+
+  @Test func whatAStrangerSendsIsPassedOver() throws {
+    let relay = TestRelay.keepingPieces()
+    let piece = try Piece(count: 900_000)
+    for token in ["nobody", ""] {
+      let client = HTTPClient(relay)
+      for _ in 0..<2 { client.expectAnswer(to: "PUT") }
+      relay.send(client.id, piece.upload(token) + HTTPClient.bytes("GET", "/v1/time"))
+      relay.settle()
+      #expect(try client.next()?.status == 401)
+      #expect(try client.next()?.status == 200)
+      #expect(relay.files.counts == (0, 0))
+      #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+      #expect(relay.places[0].node.uploads.isEmpty)
+    }
+  }
+}
