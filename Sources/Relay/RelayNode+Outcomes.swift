@@ -71,7 +71,8 @@ extension RelayNode {
     case .download(let id, let file): chunkRead(id, file, result)
     case .sweep: sweepListed(result)
     case .removal: break
-    case .call, .signIn, .welcome, .catchUp, .socketFetch, .socketSave, .sightings, .addChunk,
+    case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
+      .addChunk,
       .sweepCheck, .collection:
       preconditionFailure("the store was answered by the files")
     }

@@ -54,7 +54,7 @@ extension RelayNode {
     switch connections[slot].http.exchange?.call {
     case .signed(let call): refusal = session.refusal(of: call)
     case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
-    case .guest, .health, .socket, nil: refusal = nil
+    case .guest, .owner, .health, .socket, nil: refusal = nil
     }
     guard let refusal else { return }
     connections[slot].http.exchange?.verdict = Answer(refusal)
