@@ -51,6 +51,11 @@ public struct ChangeToken: Hashable, Sendable {
     }
   }
 
+  /// Whether all up to `other` is known at this token. Both are of the whole account.
+  public func covers(_ other: ChangeToken) -> Bool {
+    generation == other.generation && sequence >= other.sequence
+  }
+
   public var text: String {
     var text = String(generation, radix: 16) + "." + String(sequence)
     if let zoneDigest { text += ".z" + String(zoneDigest, radix: 16) }

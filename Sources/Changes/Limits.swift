@@ -196,6 +196,9 @@ public enum Limits {
   public static let longPollMarginMilliseconds: Int64 = 10_000
   /// The longest message or body that a device takes: a page of `pageBytes` with all its names.
   public static let relayMessageBytes = 8 << 20
+  /// Silence after which a stream of events is given up, where the relay does not say how often it
+  /// speaks: what proxies usually allow, and more.
+  public static let streamSilenceMilliseconds: Int64 = 75_000
   /// The longest keep-alive that a relay may ask for.
   public static let keepAliveCeilingMilliseconds: Int64 = 300_000
   /// The time of the last sync is written down at least this often, where nothing else is.

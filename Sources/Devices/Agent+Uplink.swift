@@ -10,7 +10,7 @@ extension Agent {
     case .webSocket:
       uplink = Uplink(
         SocketUplink(credentials, random: random.branch(), at: moment.instant, &output))
-    case .longPoll, .poll:
+    case .events, .longPoll, .poll:
       uplink = Uplink(HTTPUplink(credentials, at: moment.instant, &output))
     }
   }
@@ -63,9 +63,7 @@ extension Agent {
       deadlines.set(
         .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
     case .page(let page, let origin):
-      if origin != .push, ladder.transport != .webSocket, origin == .longPoll || !isLongPolling {
-        ladder.rungServed()
-      }
+      if origin == servingOrigin { ladder.rungServed() }
       engine.page(page, origin)
     case .fetchRefused(let refusal, let origin): engine.fetchRefused(refusal, origin)
     case .hint(let token): engine.hint(token)
@@ -73,7 +71,15 @@ extension Agent {
     }
   }
 
-  private var isLongPolling: Bool { ladder.transport == .longPoll }
+  /// The pages that show that the rung carries; a socket shows it by its welcome.
+  private var servingOrigin: PageOrigin? {
+    switch ladder.transport {
+    case .webSocket: nil
+    case .events: .stream
+    case .longPoll: .longPoll
+    case .poll: .fetch
+    }
+  }
 
   private mutating func online(newest: ChangeToken?, at moment: Moment) {
     let now = moment.instant
@@ -150,6 +156,7 @@ extension Agent {
     case .wait(let since):
       uplink?.wait(
         since: since, milliseconds: configuration.longPollMilliseconds, at: now, &output)
+    case .listen(let since): uplink?.listen(since: since, at: now, &output)
     case .measureClock:
       clock.doubt()
       uplink?.measureTime(at: now, &output)

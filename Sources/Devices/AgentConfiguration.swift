@@ -21,6 +21,8 @@ public struct AgentConfiguration: Sendable {
 /// How changes reach a device, from the best to the last resort.
 public enum Transport: String, Sendable, CaseIterable {
   case webSocket = "websocket"
+  /// Server-sent events. Not on the usual ladder: where they come through, long-polls do too.
+  case events
   case longPoll = "long-poll"
   case poll
 }

@@ -1,8 +1,8 @@
 import Changes
 import Link
 
-/// The way to the relay by HTTP: one connection for what is asked and answered at once, and one on
-/// which a long-poll may wait.
+/// The way to the relay by HTTP: one connection for what is asked and answered at once, one on
+/// which a long-poll may wait, and one that may hold a stream of events (`HTTPUplink+Events`).
 struct HTTPUplink {
   /// What is asked on the first connection, one at a time.
   private enum Call: Hashable {
@@ -16,20 +16,26 @@ struct HTTPUplink {
   private var pending: [Call] = []
   private var current: Call?
   private var waiting: HTTPExchange
+  var stream: StreamExchange
   private var isOnline = false
-  private var isOver = false
+  private(set) var isOver = false
 
   /// Asks for the relay's time, which shows that it is there.
   init(_ home: HomeCredentials, at now: Instant, _ output: inout UplinkOutput) {
     self.home = home
     calls = HTTPExchange(to: home.relay)
     waiting = HTTPExchange(to: home.relay)
+    stream = StreamExchange(home)
     measureTime(at: now, &output)
   }
 
-  var deadline: Instant? { [calls.deadline, waiting.deadline].compactMap { $0 }.min() }
+  var deadline: Instant? {
+    [calls.deadline, waiting.deadline, stream.deadline].compactMap { $0 }.min()
+  }
 
-  func owns(_ id: ConnectionID) -> Bool { calls.id == id || waiting.id == id }
+  func owns(_ id: ConnectionID) -> Bool {
+    calls.id == id || waiting.id == id || stream.id == id
+  }
 
   // MARK: what the agent asks
 
@@ -63,6 +69,7 @@ struct HTTPUplink {
     isOver = true
     calls.close(&output)
     waiting.close(&output)
+    stream.close(&output)
   }
 
   // MARK: what the driver tells
@@ -70,6 +77,7 @@ struct HTTPUplink {
   mutating func opened(_ id: ConnectionID, at now: Instant, _ output: inout UplinkOutput) {
     if calls.id == id { calls.opened(at: now, &output) }
     if waiting.id == id { waiting.opened(at: now, &output) }
+    if stream.id == id { stream.opened(&output) }
   }
 
   mutating func received(
@@ -79,6 +87,8 @@ struct HTTPUplink {
       if let result = calls.received(bytes, at: now, &output) { called(result, at: now, &output) }
     } else if waiting.id == id {
       if let result = waiting.received(bytes, at: now, &output) { waited(result, &output) }
+    } else if stream.id == id {
+      streamed(stream.received(bytes, at: now, &output), &output)
     }
   }
 
@@ -89,6 +99,8 @@ struct HTTPUplink {
       if let result = calls.closed(cause, at: now, &output) { called(result, at: now, &output) }
     } else if waiting.id == id {
       if let result = waiting.closed(cause, at: now, &output) { waited(result, &output) }
+    } else if stream.id == id {
+      streamed(stream.closed(cause, &output), &output)
     }
   }
 
@@ -96,6 +108,7 @@ struct HTTPUplink {
     if let result = calls.expired(at: now, &output) { called(result, at: now, &output) }
     guard !isOver else { return }
     if let result = waiting.expired(at: now, &output) { waited(result, &output) }
+    streamed(stream.expired(at: now, &output), &output)
   }
 
   // MARK: calls
@@ -212,7 +225,7 @@ struct HTTPUplink {
     }
   }
 
-  private mutating func fail(
+  mutating func fail(
     _ kind: UplinkFailure.Kind, _ reason: String, _ output: inout UplinkOutput
   ) {
     guard !isOver else { return }

@@ -11,6 +11,7 @@ extension ReplicaState {
     for arrival in arrivals {
       switch arrival {
       case .page(let page):
+        if isPassed(page.token) { continue }
         try apply(page, &applied)
         applied.isAtEnd = !page.more && position == .cursor(page.token)
       case .answer(let id, let answer, let isLink):
@@ -26,7 +27,7 @@ extension ReplicaState {
   }
 
   private mutating func apply(_ page: ChangePage, _ applied: inout Applied) throws(StorageError) {
-    guard page.since == position.token else {
+    guard page.since == position.token || overlaps(page) else {
       // A page that ends where the device stands brings nothing new.
       if position != .cursor(page.token) { applied.foundGap = true }
       return
@@ -51,13 +52,24 @@ extension ReplicaState {
     move(to: page.token)
   }
 
+  /// Whether the device has been there and gone on: what ends there brings nothing new.
+  private func isPassed(_ token: ChangeToken) -> Bool {
+    position.cursor.map { $0.covers(token) && $0 != token } ?? false
+  }
+
+  /// Whether the page begins where the device has been, and ends where it has not: what it brings
+  /// besides is known, and passed over by its tags. So it is on a stream whose device fetched
+  /// meanwhile.
+  private func overlaps(_ page: ChangePage) -> Bool {
+    guard let cursor = position.cursor, let since = page.since else { return false }
+    return cursor.covers(since) && page.token.covers(cursor) && page.token != cursor
+  }
+
   /// An answer that begins beyond the cursor shows that others have saved in between.
   private mutating func follow(_ answer: SaveAnswer, _ applied: inout Applied) {
     guard let cursor = position.cursor else { return }
     if cursor == answer.since { return move(to: answer.token) }
-    let isOld =
-      answer.token.generation == cursor.generation && answer.token.sequence <= cursor.sequence
-    if !isOld { applied.foundGap = true }
+    if !cursor.covers(answer.token) { applied.foundGap = true }
   }
 
   /// While a record is held back (`overtaken`), the store keeps the cursor that does not cover it

@@ -22,6 +22,8 @@ struct SyncEngine {
     case fetch(since: ChangeToken?)
     /// A long-poll.
     case wait(since: ChangeToken)
+    /// A stream of events.
+    case listen(since: ChangeToken)
     case measureClock
     /// Try again later, by `resume`.
     case pause(Refusal)
@@ -54,6 +56,7 @@ struct SyncEngine {
   /// The page that is being applied has more behind it, from here on.
   private var ahead: ChangeToken?
   private var isWaiting = false
+  private var isListening = false
   private var hasCaughtUp = false
   /// The relay sends what was missed by itself, since it was greeted with the cursor.
   private var isChained = false
@@ -128,6 +131,7 @@ struct SyncEngine {
     isFetching = false
     ahead = nil
     isWaiting = false
+    isListening = false
     mustFetch = false
     isChained = false
     hasCaughtUp = false
@@ -172,18 +176,20 @@ struct SyncEngine {
 
   mutating func page(_ page: ChangePage, _ origin: PageOrigin) {
     switch origin {
-    case .push: break
+    case .push, .stream: break
     case .fetch: isFetching = false
     case .longPoll: isWaiting = false
     }
     // A relay that pushes goes on by itself.
-    if page.more, origin != .push { fetchNow() }
-    if origin == .push, dropsPages { return fetchNow() }
+    if page.more, !origin.isUnasked { fetchNow() }
+    if origin.isUnasked, dropsPages { return fetchNow() }
     if page.changes.isEmpty, position == .cursor(page.token), isAtRest {
       // Nothing new: the device stands where the relay does.
       if !mustFetch, !isFetching { hasCaughtUp = true }
       return
     }
+    // Its own saves come back to a device on its stream, mostly when it knows of them already.
+    if origin == .stream, isAtRest, position.cursor?.covers(page.token) == true { return }
     if !arrivals.add(page, isFetched: origin == .fetch) { fetchNow() }
   }
 
@@ -230,6 +236,7 @@ struct SyncEngine {
     let since = origin == .fetch ? fetchedSince : position.token
     if origin == .fetch { isFetching = false }
     if origin == .longPoll { isWaiting = false }
+    if origin == .stream { isListening = false }
     ahead = nil
     hasCaughtUp = false
     mustFetch = transport != nil
@@ -321,6 +328,12 @@ struct SyncEngine {
       isWaiting = true
       return .wait(since: cursor)
     }
+    if transport == .events, !isListening, !isFetching, !mustFetch, !isApplying,
+      arrivals.isEmpty, let cursor = position.cursor
+    {
+      isListening = true
+      return .listen(since: cursor)
+    }
     return nil
   }
 
@@ -370,7 +383,7 @@ extension SyncEngine.Action {
   fileprivate var isForStore: Bool {
     switch self {
     case .takeBatch, .apply, .refuseBatch, .forgetCursor, .bringBack, .fail: true
-    case .save, .fetch, .wait, .measureClock, .pause: false
+    case .save, .fetch, .wait, .listen, .measureClock, .pause: false
     }
   }
 }

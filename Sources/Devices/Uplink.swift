@@ -71,6 +71,11 @@ struct Uplink {
     http?.wait(since: since, milliseconds: milliseconds, at: now, &output)
   }
 
+  /// Only by HTTP: a stream of events that begins at `since`.
+  mutating func listen(since: ChangeToken, at now: Instant, _ output: inout UplinkOutput) {
+    http?.listen(since: since, at: now, &output)
+  }
+
   mutating func measureTime(at now: Instant, _ output: inout UplinkOutput) {
     socket?.measureTime(at: now, &output)
     http?.measureTime(at: now, &output)

@@ -22,6 +22,11 @@ enum PageOrigin: Hashable, Sendable {
   case push
   case fetch
   case longPoll
+  /// A stream of events.
+  case stream
+
+  /// Whether the relay said it by itself, and goes on so.
+  var isUnasked: Bool { self == .push || self == .stream }
 }
 
 /// Why an uplink is over.

@@ -82,7 +82,7 @@ struct CursorChain: Sendable {
 
   /// The device has been welcomed with the account's `newest` token. `since` is its own cursor.
   mutating func begin(since: ChangeToken?, newest welcome: ChangeToken) -> Push {
-    let hasMoved = newest.map { !CursorChain.covers(welcome, $0) } ?? false
+    let hasMoved = newest.map { !welcome.covers($0) } ?? false
     if !hasMoved { newest = welcome }
     guard let since else {
       state = .unset
@@ -107,12 +107,12 @@ struct CursorChain: Sendable {
     since: ChangeToken, token: ChangeToken, isOwn: Bool, isLarge: Bool, isCrowded: Bool,
     isClogged: Bool
   ) -> Push {
-    if let newest, CursorChain.covers(newest, token) { return .nothing }
+    if let newest, newest.covers(token) { return .nothing }
     newest = token
     switch state {
     case .live:
       guard let cursor else { return .nothing }
-      if CursorChain.covers(cursor, token) { return .nothing }
+      if cursor.covers(token) { return .nothing }
       guard cursor == since else {
         state = .catchingUp
         return .read
@@ -163,7 +163,7 @@ struct CursorChain: Sendable {
     guard let token = passed else { return .nothing }
     passed = nil
     let known = [newest, cursor].compactMap { $0 }
-    if known.contains(where: { CursorChain.covers($0, token) }) { return .nothing }
+    if known.contains(where: { $0.covers(token) }) { return .nothing }
     newest = token
     switch state {
     case .live:
@@ -221,7 +221,7 @@ struct CursorChain: Sendable {
     fetches -= 1
     // The end of a snapshot may lie before what was pushed while the fetch was on its way.
     let isPassed =
-      !more && cursor.map { $0.pinned == nil && CursorChain.covers($0, token) } ?? false
+      !more && cursor.map { $0.pinned == nil && $0.covers(token) } ?? false
     let reached = isPassed ? cursor ?? token : token
     cursor = reached
     guard fetches == 0 else { return .nothing }
@@ -239,7 +239,7 @@ struct CursorChain: Sendable {
   }
 
   private mutating func settle(at token: ChangeToken) -> Push {
-    if let newest, !CursorChain.covers(token, newest) {
+    if let newest, !token.covers(newest) {
       state = .catchingUp
       return .read
     }
@@ -261,14 +261,14 @@ struct CursorChain: Sendable {
     case .unset, .behind: break
     case .catchingUp:
       // Where commits never pause the reading may go on for long; what it has passed is told.
-      guard let cursor, cursor.pinned == nil, CursorChain.covers(cursor, next.answer.token) else {
+      guard let cursor, cursor.pinned == nil, cursor.covers(next.answer.token) else {
         return .wait
       }
       next.answer.since = cursor
       next.answer.token = cursor
     case .live:
       guard let cursor else { return .wait }
-      if CursorChain.covers(cursor, next.answer.token) {
+      if cursor.covers(next.answer.token) {
         // What was read meanwhile holds this save already: a link that moves nothing.
         next.answer.since = cursor
         next.answer.token = cursor
@@ -279,15 +279,10 @@ struct CursorChain: Sendable {
         return .read
       }
     }
-    if !(newest.map { CursorChain.covers($0, next.answer.token) } ?? false) {
+    if !(newest.map { $0.covers(next.answer.token) } ?? false) {
       newest = next.answer.token
     }
     waiting.removeFirst()
     return .send(next)
-  }
-
-  /// Whether all up to `other` is known at `token`.
-  static func covers(_ token: ChangeToken, _ other: ChangeToken) -> Bool {
-    token.generation == other.generation && token.sequence >= other.sequence
   }
 }

@@ -111,7 +111,7 @@ extension RelayNode {
       answerEmpty(slot)
       return
     }
-    if let heard = poll.heard, !CursorChain.covers(page.token, heard) {
+    if let heard = poll.heard, !page.token.covers(heard) {
       connections[slot].http.exchange?.poll?.isWoken = poll.isWoken
       readAgain(slot)
       return
@@ -163,7 +163,7 @@ extension RelayNode {
   /// Whether the client, or what was read for it, is past the token.
   private func isKnown(_ token: ChangeToken, to poll: LongPoll) -> Bool {
     let reached = [poll.query.since, poll.token].compactMap { $0 }
-    return reached.contains { CursorChain.covers($0, token) }
+    return reached.contains { $0.covers(token) }
   }
 
   /// The device's subscriptions are others now: what they passed over is looked at again.

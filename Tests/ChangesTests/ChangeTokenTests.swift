@@ -73,4 +73,12 @@ import Testing
     #expect(ChangeToken.digest(of: try #require(Name("a"))) == 0xE40C_292C)
     #expect(ChangeToken.digest(of: try #require(Name("foobar"))) == 0xBF9C_F968)
   }
+
+  @Test func aTokenCoversWhatCameBeforeIt() {
+    let token = ChangeToken(generation: 7, sequence: 3)
+    #expect(token.covers(token))
+    #expect(token.covers(ChangeToken(generation: 7, sequence: 2)))
+    #expect(!token.covers(ChangeToken(generation: 7, sequence: 4)))
+    #expect(!token.covers(ChangeToken(generation: 8, sequence: 2)))
+  }
 }

@@ -35,6 +35,11 @@ struct HTTPUplinkTests {
       uplink.received(open[index], bytes.span.bytes, at: now, &output)
     }
 
+    /// On the second connection.
+    mutating func stream(_ bytes: [UInt8], at now: Instant) {
+      uplink.received(open[1], bytes.span.bytes, at: now, &output)
+    }
+
     mutating func events() -> [UplinkEvent] {
       var all: [UplinkEvent] = []
       while let event = output.nextEvent() { all.append(event) }
@@ -95,6 +100,70 @@ struct HTTPUplinkTests {
     }
     #expect(failure.kind == .rung)
     #expect(desk.uplink.deadline == nil)
+  }
+
+  /// A stream stands beside the calls.
+  private func listeningDesk() -> Desk {
+    var desk = onlineDesk()
+    desk.uplink.listen(since: token, at: start, &desk.output)
+    #expect(desk.play(at: start) == ["GET /v1/events?since=1.4 HTTP/1.1"])
+    desk.stream(
+      HTTPWriter.responseHead(
+        status: 200, headers: ["Content-Type": "text/event-stream"], isChunked: false), at: start)
+    return desk
+  }
+
+  @Test func aStreamIsHeldBesideTheCalls() {
+    var desk = listeningDesk()
+    let page = ChangePage(since: token, token: token, more: false, changes: [])
+    desk.stream(EncodedChanges([]).event(since: token, token: token, more: false), at: start)
+    desk.stream(RelayEvent.encodedHint(token), at: start)
+    #expect(desk.events() == [.page(page, .stream), .hint(token)])
+    desk.uplink.fetch(since: token, at: start, &desk.output)
+    #expect(desk.play(at: start) == ["GET /v1/changes?since=1.4 HTTP/1.1"])
+    desk.answer(0, 200, page.encodedBody(), at: start)
+    #expect(desk.events() == [.page(page, .fetch)])
+    #expect(desk.open.count == 2)
+    let end = start.advanced(milliseconds: Limits.streamSilenceMilliseconds)
+    #expect(desk.uplink.deadline == end)
+    desk.uplink.expired(at: end, &desk.output)
+    guard case .failed(let failure)? = desk.events().last else {
+      Issue.record("it listens for ever")
+      return
+    }
+    #expect(failure.kind == .lost)
+    _ = desk.play(at: end)
+    #expect(desk.open.isEmpty)
+  }
+
+  @Test func whatTheRelaySaysAtTheEndOfAStreamIsObeyed() {
+    for code in [RefusalCode.stopping, .badToken, .planRequired] {
+      var desk = listeningDesk()
+      let refusal = Refusal(code, "the end")
+      desk.stream(RelayEvent.encodedError(refusal, retryMilliseconds: nil), at: start)
+      #expect(
+        desk.events() == [.failed(UplinkFailure(kind: .refused(refusal), reason: "the end"))])
+      _ = desk.play(at: start)
+      #expect(desk.open.isEmpty)
+    }
+    // Where the cursor is at fault, only the stream ends.
+    var desk = listeningDesk()
+    let refusal = Refusal(.storeRestored, "older", restoredThrough: 3)
+    desk.stream(RelayEvent.encodedError(refusal, retryMilliseconds: nil), at: start)
+    #expect(desk.events() == [.fetchRefused(refusal, .stream)])
+    _ = desk.play(at: start)
+    #expect(desk.open.count == 1)
+    desk.uplink.listen(since: token, at: start, &desk.output)
+    #expect(desk.play(at: start) == ["GET /v1/events?since=1.4 HTTP/1.1"])
+  }
+
+  @Test func aStreamThatIsRefusedIsTold() {
+    var desk = onlineDesk()
+    desk.uplink.listen(since: token, at: start, &desk.output)
+    _ = desk.play(at: start)
+    let refusal = Refusal(.badToken, "who?")
+    desk.answer(1, 401, refusal.encodedProblem(), at: start)
+    #expect(desk.events() == [.fetchRefused(refusal, .stream)])
   }
 
   @Test func whatIsNoRelaySpeaksAgainstTheRung() {

@@ -32,6 +32,50 @@ struct ReplicaSnapshotTests {
     #expect(applied?.isAtEnd == true)
   }
 
+  @Test func aPageThatBeginsWhereItHasBeenBringsWhatIsNew() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "one", at: 1, tag: 2)])
+    try desk.apply([desk.record("b", "two", at: 2, tag: 3)])
+    let records = [
+      desk.record("b", "two", at: 2, tag: 3), desk.record("a", "newer", at: 4, tag: 4),
+    ]
+    let applied = desk.page(records, from: 2, to: 4)
+    #expect(applied?.foundGap == false)
+    #expect(applied?.isAtEnd == true)
+    #expect(desk.changed.map(\.name.text) == ["a"])
+    #expect(try desk.store.record(.desk("a"))?.text == "newer")
+    #expect(try desk.store.cursor() == token(4))
+  }
+
+  @Test func aPageThatEndsWhereItHasBeenChangesNothing() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "one", at: 1, tag: 2)])
+    try desk.apply([desk.record("a", "two", at: 2, tag: 3)])
+    let old = ChangePage(
+      since: token(1), token: token(2), more: false,
+      changes: [desk.record("a", "one", at: 1, tag: 2)])
+    let new = ChangePage(
+      since: token(3), token: token(4), more: false,
+      changes: [desk.record("a", "three", at: 3, tag: 4)])
+    desk.perform(.apply([.page(old), .page(new), .page(old)]))
+    guard case .success(.applied(let applied)) = desk.outcome.result else {
+      Issue.record("it was not applied")
+      return
+    }
+    #expect(!applied.foundGap)
+    #expect(applied.isAtEnd, "what is old says nothing of the end")
+    #expect(try desk.store.record(.desk("a"))?.text == "three")
+    #expect(try desk.store.cursor() == token(4))
+    // Another generation's order is another one.
+    let other = ChangePage(
+      since: ChangeToken(generation: 2, sequence: 1),
+      token: ChangeToken(generation: 2, sequence: 2),
+      more: false, changes: [])
+    desk.perform(.apply([.page(other)]))
+    guard case .success(.applied(let after)) = desk.outcome.result else { return }
+    #expect(after.foundGap)
+  }
+
   @Test func atTheEndOfASnapshotWhatItDidNotNameIsDropped() throws {
     var desk = try Desk()
     try desk.apply([

@@ -321,12 +321,6 @@ struct CursorChainTests {
     #expect(chain.cursor == at(3))
   }
 
-  @Test func tokensOfAnotherGenerationCoverNothing() {
-    #expect(CursorChain.covers(at(3), at(3)))
-    #expect(!CursorChain.covers(at(3), at(4)))
-    #expect(!CursorChain.covers(ChangeToken(generation: 8, sequence: 9), at(3)))
-  }
-
   @Test func aSaveThatThePagesHavePassedIsToldBetweenThem() {
     var chain = live(at: 3)
     expect(heard(&chain, 4, 5), is: .read)

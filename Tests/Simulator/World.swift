@@ -135,6 +135,7 @@ extension World {
     case 1: configuration.transports = [.longPoll, .poll]
     case 2: configuration.transports = [.longPoll]
     case 3: configuration.transports = [.webSocket]
+    case 4: configuration.transports = [.events]
     default: break
     }
     return configuration

@@ -45,8 +45,10 @@ public struct PeopleNode: Node, ~Copyable {
     self.random = SeededRandom(seed: plan.seed)
     var agentRandom = random
     let count = plan.accounts * plan.devices
+    var configuration = AgentConfiguration()
+    if let transport = plan.transport { configuration.transports = [transport] }
     fleet = Fleet(
-      configurations: Array(repeating: AgentConfiguration(), count: count), random: &agentRandom,
+      configurations: Array(repeating: configuration, count: count), random: &agentRandom,
       at: moment)
     hands = Array(repeating: Hand(nextPress: moment.instant), count: count)
     histories = Array(repeating: TimerHistory(), count: plan.accounts)

@@ -1,3 +1,5 @@
+public import Devices
+
 /// A simulation of people on real connections: how many, with how many devices, for how long.
 public struct PeoplePlan: Sendable, Hashable {
   public var accounts = 5
@@ -7,6 +9,8 @@ public struct PeoplePlan: Sendable, Hashable {
   public var seconds = 10
   /// What they do, and when, follows from this; what the network does not.
   public var seed: UInt64 = 1
+  /// How changes reach all devices; nil: the best way that works.
+  public var transport: Transport?
 
   public init() {}
 

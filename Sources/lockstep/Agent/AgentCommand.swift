@@ -1,4 +1,5 @@
 import Changes
+import Devices
 import Glibc
 import Loop
 
@@ -19,10 +20,21 @@ enum AgentCommand {
     ])
 
   static let home = CommandOption.required("home", .folder, "The device's home.")
+  static let transport = CommandOption.optional(
+    "transport", ValueKind<Transport>.choice,
+    "How changes reach this device, where this command holds its home; the best way that works if "
+      + "not given.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "warning",
     "How much to say on standard error.")
+
+  /// How the agent behaves that this command runs, if it does.
+  static func configuration(_ arguments: Arguments) -> AgentConfiguration {
+    var configuration = AgentConfiguration()
+    if let transport = arguments[transport] { configuration.transports = [transport] }
+    return configuration
+  }
 
   static func folder(_ arguments: Arguments) -> HomeFolder {
     HomeFolder(path: arguments[home])
@@ -33,7 +45,8 @@ enum AgentCommand {
     _ arguments: Arguments, _ body: (HomeSession) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     let log = Log("lockstep agent", level: .warning)
-    let session = try HomeSession(folder(arguments), log: log)
+    let session = try HomeSession(
+      folder(arguments), configuration: configuration(arguments), log: log)
     do throws(CommandFailure) {
       let result = try body(session)
       try session.close()

@@ -10,7 +10,9 @@ enum AgentPairCommand {
     name: "pair",
     summary: "Prints a pairing code: another device joins this one's account with it.",
     discussion: "A code lets one device in, within ten minutes.",
-    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+    options: [
+      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
+    ]
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeMember(session.ask(.credentials))
@@ -36,7 +38,9 @@ enum AgentStatusCommand {
   static let command = Command(
     name: "status",
     summary: "Tells whose device this is, and whether it is in sync.",
-    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+    options: [
+      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
+    ]
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       // A home that nobody held has only just begun to connect.
@@ -60,7 +64,9 @@ enum AgentSyncCommand {
     name: "sync",
     summary: "Syncs at once, whatever was being waited for.",
     discussion: "The exit code is 1 where the device is not in sync afterwards.",
-    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+    options: [
+      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
+    ]
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let answer = try session.ask(
@@ -80,14 +86,17 @@ enum AgentRunCommand {
   static let command = Command(
     name: "run",
     summary: "Keeps a home in sync until it is stopped.",
-    options: [AgentCommand.home.entry, AgentCommand.logLevel.entry]
+    options: [
+      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.logLevel.entry,
+    ]
   ) { arguments throws(CommandFailure) in
     let folder = AgentCommand.folder(arguments)
     guard folder.exists else { throw HomeSession.noHome(folder) }
     // Before any thread: they inherit that the two signals are held back.
     let signals = try AgentCommand.signals()
     let log = Log("lockstep agent", level: arguments[AgentCommand.logLevel])
-    guard let holder = try HomeHolder.hold(folder, log: log) else {
+    let configuration = AgentCommand.configuration(arguments)
+    guard let holder = try HomeHolder.hold(folder, configuration, log: log) else {
       throw CommandFailure("another process holds the home \(folder.path) already")
     }
     TerminalOutput.writeToStandardError(

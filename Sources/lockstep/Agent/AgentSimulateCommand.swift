@@ -17,6 +17,10 @@ enum AgentSimulateCommand {
   static let seed = CommandOption.defaulted(
     "seed", .seed, default: "1", "What they do, and when, follows from it.")
 
+  static let transport = CommandOption.optional(
+    "transport", ValueKind<Transport>.choice,
+    "How changes reach the devices; the best way that works if not given.")
+
   static let command = Command(
     name: "simulate",
     summary: "Lets simulated people use a relay: offline, at odds, and back again.",
@@ -26,7 +30,7 @@ enum AgentSimulateCommand {
       be what the rules demand of what was pressed. The exit code is 1 where it is not so.
       """,
     options: [
-      relay.entry, accounts.entry, devices.entry, seconds.entry, seed.entry,
+      relay.entry, accounts.entry, devices.entry, seconds.entry, seed.entry, transport.entry,
       AgentCommand.json.entry,
     ]
   ) { arguments throws(CommandFailure) in
@@ -35,6 +39,7 @@ enum AgentSimulateCommand {
     plan.devices = arguments[devices]
     plan.seconds = arguments[seconds]
     plan.seed = arguments[seed]
+    plan.transport = arguments[transport]
     let result = try run(plan, on: arguments[relay])
     let isJSON = arguments[AgentCommand.json]
     _ = try TerminalOutput.printed(isJSON ? result.json.text : result.text)

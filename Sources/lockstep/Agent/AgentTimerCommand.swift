@@ -28,7 +28,9 @@ enum AgentTimerCommand {
     let own = takesMinutes ? [minutes.entry] : []
     return Command(
       name: name, summary: summary,
-      options: own + [AgentCommand.home.entry, AgentCommand.json.entry]
+      options: own + [
+        AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
+      ]
     ) { arguments throws(CommandFailure) in
       let length = takesMinutes ? arguments[minutes] : nil
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -61,7 +63,9 @@ enum AgentTimerCommand {
   private static let status = Command(
     name: "status",
     summary: "Shows what the timer does now.",
-    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+    options: [
+      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
+    ]
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       // A home that nobody held has only just begun to connect.

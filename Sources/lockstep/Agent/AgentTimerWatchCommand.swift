@@ -13,7 +13,9 @@ enum AgentTimerWatchCommand {
       relay time and milliseconds left at that time. It ends with q, Ctrl-C, or when nobody reads \
       it any more.
       """,
-    options: [AgentCommand.home.entry, AgentCommand.json.entry]
+    options: [
+      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
+    ]
   ) { arguments throws(CommandFailure) in
     let isLive =
       TerminalOutput.standard.isTerminal && isatty(STDIN_FILENO) == 1

@@ -13,7 +13,9 @@ final class HomeHolder {
   private let lock: DirectoryLock
 
   /// nil where another process holds the home.
-  static func hold(_ folder: HomeFolder, log: Log) throws(CommandFailure) -> HomeHolder? {
+  static func hold(
+    _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log
+  ) throws(CommandFailure) -> HomeHolder? {
     guard let lock = try folder.lock() else { return nil }
     do {
       let store = try SQLiteReplicaStore(home: folder.path)
@@ -36,7 +38,7 @@ final class HomeHolder {
         assignments.map { (replica.perform($0.job), nil) }
       }
       let node = HomeNode(
-        identity: identity, configuration: AgentConfiguration(), random: Entropy.seededRandom(),
+        identity: identity, configuration: configuration, random: Entropy.seededRandom(),
         at: SystemClock.moment())
       try group.add(node, listeners: [listener])
       return HomeHolder(group: group, lock: lock)

@@ -1,4 +1,5 @@
 import Changes
+import Devices
 import Glibc
 
 /// A command's way into a home: through the process that holds it, or, where none does, by holding
@@ -6,6 +7,8 @@ import Glibc
 final class HomeSession {
   private(set) var connection: HomeConnection
   private let folder: HomeFolder
+  /// Of the agent, where this command comes to hold the home.
+  private let configuration: AgentConfiguration
   private let log: Log
   private var holder: HomeHolder?
 
@@ -14,19 +17,22 @@ final class HomeSession {
   /// Processes that are asked one after the other, each having gone away before it answered.
   private static let holdersMax = 3
 
-  init(_ folder: HomeFolder, log: Log) throws(CommandFailure) {
+  init(
+    _ folder: HomeFolder, configuration: AgentConfiguration = AgentConfiguration(), log: Log
+  ) throws(CommandFailure) {
     self.folder = folder
+    self.configuration = configuration
     self.log = log
-    (connection, holder) = try Self.open(folder, log: log)
+    (connection, holder) = try Self.open(folder, configuration, log: log)
   }
 
-  private static func open(_ folder: HomeFolder, log: Log)
+  private static func open(_ folder: HomeFolder, _ configuration: AgentConfiguration, log: Log)
     throws(CommandFailure) -> (HomeConnection, HomeHolder?)
   {
     guard folder.exists else { throw noHome(folder) }
     for _ in 0..<attemptsMax {
       if let connection = HomeConnection(socket: folder.socket) { return (connection, nil) }
-      if let holder = try HomeHolder.hold(folder, log: log) {
+      if let holder = try HomeHolder.hold(folder, configuration, log: log) {
         try holder.start()
         if let connection = HomeConnection(socket: folder.socket) { return (connection, holder) }
         try holder.stop()
@@ -50,7 +56,7 @@ final class HomeSession {
   /// After the process that held the home went away.
   func reopen() throws(CommandFailure) {
     try close()
-    (connection, holder) = try Self.open(folder, log: log)
+    (connection, holder) = try Self.open(folder, configuration, log: log)
   }
 
   /// Asks, and gives the answer's value; a refusal is a failure in the answer's own words. Where

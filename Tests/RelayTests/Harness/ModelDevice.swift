@@ -31,7 +31,7 @@ final class ModelDevice {
   /// A hint names something newer than is known.
   private var isHinted: Bool {
     guard let hint else { return false }
-    return !(cursor.map { CursorChain.covers($0, hint) } ?? false)
+    return !(cursor.map { $0.covers(hint) } ?? false)
   }
 
   /// Whether all is done that the device can do by itself.
@@ -104,7 +104,7 @@ final class ModelDevice {
     for record in page.changes where (records[record.key]?.tag ?? 0) < record.tag {
       records[record.key] = record
     }
-    if cursor.map({ CursorChain.covers(page.token, $0) }) ?? true { cursor = page.token }
+    if cursor.map({ page.token.covers($0) }) ?? true { cursor = page.token }
     if page.more { fetch() }
   }
 

@@ -6,9 +6,12 @@ import Testing
 @testable import Tools
 
 struct PeopleNodeTests {
-  private func stage(seed: UInt64 = 1, seconds: Int = 6) throws -> FleetStage<PeopleNode> {
+  private func stage(
+    seed: UInt64 = 1, seconds: Int = 6, transport: Transport? = nil
+  ) throws -> FleetStage<PeopleNode> {
     var plan = PeoplePlan()
     (plan.accounts, plan.devices, plan.seconds, plan.seed) = (2, 3, seconds, seed)
+    plan.transport = transport
     return try FleetStage(accounts: 2, devices: 3, apps: AppCatalog.all) {
       PeopleNode(plan: plan, random: SeededRandom(seed: seed), at: $0)
     }
@@ -28,6 +31,18 @@ struct PeopleNodeTests {
     #expect(result.isGood, "\(result.faults.joined(separator: "\n"))")
     #expect(result.accounts == 2 && result.equal == 2 && result.asDemanded == 2)
     #expect(result.edits > 10)
+  }
+
+  @Test(arguments: Transport.allCases)
+  func anyTransportServes(_ transport: Transport) throws {
+    for seed in UInt64(1)...6 {
+      let stage = try stage(seed: seed, transport: transport)
+      let result = try finish(stage)
+      // A poll may come after the end of the settling.
+      if transport == .poll { continue }
+      #expect(result.isGood, "\(seed): \(result.faults.joined(separator: "\n"))")
+      #expect(result.edits > 10)
+    }
   }
 
   @Test func peopleAreOfflineAndAtOdds() throws {

@@ -1,0 +1,173 @@
+import Changes
+import Link
+
+/// One connection that holds a stream of events, from the request to the stream's end. Knows the
+/// stream's words, not what they mean for the device.
+struct StreamExchange {
+  enum Outcome: Hashable, Sendable {
+    case event(RelayEvent)
+    /// Another answer than a stream.
+    case refused(Refusal)
+    case unreachable(String)
+    /// The connection stood, and what came is no stream.
+    case unanswered(String)
+    /// The stream stood, and is over.
+    case ended(String)
+  }
+
+  private enum Stage {
+    /// → connecting
+    case closed
+    /// → asking, closed
+    case connecting(since: ChangeToken)
+    /// → streaming, refused, closed
+    case asking
+    /// The body of another answer comes in. → closed
+    case refused(HTTPResponseHead, body: [UInt8])
+    /// → closed
+    case streaming(EventStreamReader)
+  }
+
+  private let home: HomeCredentials
+  private var stage = Stage.closed
+  private var parser = HTTPResponseParser()
+  private(set) var id: ConnectionID?
+  /// For the head of the answer; afterwards, for hearing anything at all.
+  private(set) var deadline: Instant?
+  private var silenceMilliseconds = Limits.streamSilenceMilliseconds
+
+  init(_ home: HomeCredentials) { self.home = home }
+
+  // MARK: what the uplink asks
+
+  /// Opens a stream that begins where the device stands.
+  mutating func listen(since: ChangeToken, at now: Instant, _ output: inout UplinkOutput) {
+    close(&output)
+    id = output.open()
+    stage = .connecting(since: since)
+    deadline = now.advanced(milliseconds: Limits.answerMilliseconds)
+  }
+
+  mutating func close(_ output: inout UplinkOutput) {
+    if let id { output.close(id, .now) }
+    id = nil
+    stage = .closed
+    deadline = nil
+  }
+
+  // MARK: what the driver tells
+
+  mutating func opened(_ output: inout UplinkOutput) {
+    guard case .connecting(let since) = stage, let id else { return }
+    var headers: HTTPHeaders = ["Accept": "text/event-stream"]
+    headers.append("Authorization", "Bearer " + home.token)
+    let target = RequestTarget(
+      path: ["v1", "events"], query: [RequestTarget.QueryItem(name: "since", value: since.text)])
+    parser = HTTPResponseParser()
+    parser.bodyLimit = Limits.relayMessageBytes
+    parser.expectAnswer(to: "GET")
+    stage = .asking
+    output.countRequest()
+    output.send(
+      id,
+      HTTPWriter.request(
+        method: "GET", target: target, host: home.relay.authority, headers: headers))
+  }
+
+  mutating func received(_ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput)
+    -> [Outcome]
+  {
+    if case .closed = stage { return [] }
+    parser.receive(bytes)
+    var outcomes: [Outcome] = []
+    do {
+      while let event = try parser.next() {
+        switch event {
+        case .head(let head): take(head)
+        case .body(let piece):
+          if try take(piece, &outcomes) {
+            close(&output)
+            return outcomes
+          }
+        case .end: outcomes.append(end("the relay ended the stream", &output))
+        }
+        if case .closed = stage { return outcomes }
+      }
+    } catch {
+      return outcomes + [end(error.detail, &output)]
+    }
+    // Whatever came, a heartbeat too, shows that the stream stands.
+    if case .streaming = stage { deadline = now.advanced(milliseconds: silenceMilliseconds) }
+    return outcomes
+  }
+
+  mutating func closed(_ cause: CloseCause, _ output: inout UplinkOutput) -> [Outcome] {
+    id = nil
+    return [end(cause.reason, &output)]
+  }
+
+  mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> [Outcome] {
+    guard let deadline, deadline <= now else { return [] }
+    if case .streaming = stage { return [end("nothing was heard of the relay", &output)] }
+    return [end("the relay did not answer in time", &output)]
+  }
+
+  // MARK: the answer
+
+  private mutating func take(_ head: HTTPResponseHead) {
+    guard head.status == 200, StreamExchange.isStream(head.headers["Content-Type"]) else {
+      stage = .refused(head, body: [])
+      return
+    }
+    // A stream has no end of its own; its lines and events are bounded.
+    parser.bodyLimit = .max
+    if let text = head.headers["Lockstep-Keep-Alive"], let keepAlive = Int64(text) {
+      let bounded = max(1_000, min(keepAlive, Limits.keepAliveCeilingMilliseconds))
+      silenceMilliseconds = 2 * bounded
+    }
+    stage = .streaming(EventStreamReader(limit: Limits.relayMessageBytes))
+  }
+
+  private static func isStream(_ type: String?) -> Bool {
+    guard let type else { return false }
+    return type.prefix { $0 != ";" && $0 != " " }.lowercased() == "text/event-stream"
+  }
+
+  /// Whether the relay has said its last word.
+  private mutating func take(
+    _ piece: [UInt8], _ outcomes: inout [Outcome]
+  ) throws(Refusal) -> Bool {
+    switch stage {
+    case .closed, .connecting, .asking: break
+    case .refused(let head, var body):
+      stage = .closed
+      body += piece
+      stage = .refused(head, body: body)
+    case .streaming(var reader):
+      stage = .closed
+      defer { stage = .streaming(reader) }
+      reader.receive(piece.span.bytes)
+      while let event = try reader.next() {
+        let decoded = try RelayEvent.decode(event)
+        outcomes.append(.event(decoded))
+        if case .error = decoded { return true }
+      }
+    }
+    return false
+  }
+
+  /// The connection is over, or of no use any more: what that means depends on how far it came.
+  private mutating func end(_ reason: String, _ output: inout UplinkOutput) -> Outcome {
+    let ended = stage
+    close(&output)
+    switch ended {
+    case .closed, .connecting: return .unreachable(reason)
+    case .asking: return .unanswered(reason)
+    case .streaming: return .ended(reason)
+    case .refused(let head, _) where head.status == 200:
+      return .unanswered("what answered is no stream")
+    case .refused(let head, let body):
+      return .refused(Refusal.told(status: head.status, headers: head.headers, body: body))
+    }
+  }
+}
