@@ -14,20 +14,10 @@ struct Ledger {
   private var read: [RecordKey: Record?] = [:]
   /// Records that it says a snapshot names.
   private var named: Set<RecordKey> = []
-  /// What it removes because a snapshot did not name it: live records, as they are gone.
-  private var dropped: [Record] = []
 
   private struct Written {
     var before: Record?
     var now: Record?
-  }
-
-  /// What a transaction has changed, in the order of the first writing.
-  struct Outcome {
-    /// Each record that may be another one now; nil: none.
-    var changed: [(key: RecordKey, before: Record?, now: Record?)]
-    /// Live records that went with a snapshot, without their fields.
-    var dropped: [Record]
   }
 
   var hasChanges: Bool { !changes.isEmpty }
@@ -84,13 +74,20 @@ struct Ledger {
     try store.unnamed(bySnapshot: number).filter { !named.contains($0.key) }
   }
 
+  /// Removes what a snapshot did not name.
   mutating func drop(_ record: UnnamedRecord) {
-    changes.append(.removeRecord(record.key))
-    guard !record.isDeleted else { return }
-    dropped.append(
-      Record(
-        zone: record.key.zone, name: record.key.name, type: record.type, fields: nil,
-        modifiedAt: record.modifiedAt, device: record.device, tag: record.tag))
+    let key = record.key
+    changes.append(.removeRecord(key))
+    guard written[key] == nil else {
+      written[key]?.now = nil
+      return
+    }
+    // Its fields may be large, and there may be many such: that it had some is all that matters.
+    let before = Record(
+      zone: key.zone, name: key.name, type: record.type, fields: record.isDeleted ? nil : [],
+      modifiedAt: record.modifiedAt, device: record.device, tag: record.tag)
+    written[key] = Written(before: before, now: nil)
+    order.append(key)
   }
 
   mutating func lose(_ key: RecordKey) {
@@ -131,17 +128,17 @@ struct Ledger {
 
   // MARK: the end
 
-  /// Makes the transaction durable.
-  mutating func commit() throws(StorageError) -> Outcome {
+  /// Makes the transaction durable. What comes back is each record that may be another one now, in
+  /// the order of their first writing; nil: none.
+  mutating func commit() throws(StorageError) -> [(key: RecordKey, before: Record?, now: Record?)] {
     if !changes.isEmpty { try store.write(changes) }
-    let changed = order.compactMap {
+    let result = order.compactMap {
       key -> (key: RecordKey, before: Record?, now: Record?)? in
       guard let written = written[key] else { return nil }
       return (key, written.before, written.now)
     }
-    let outcome = Outcome(changed: changed, dropped: dropped)
     forget()
-    return outcome
+    return result
   }
 
   private mutating func forget() {
@@ -150,6 +147,5 @@ struct Ledger {
     order.removeAll()
     read.removeAll()
     named.removeAll()
-    dropped.removeAll()
   }
 }

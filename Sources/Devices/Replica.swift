@@ -127,12 +127,11 @@ struct ReplicaState {
   private mutating func commit() throws(StorageError) -> [Record] {
     let written = try ledger.commit()
     var changed: [Record] = []
-    for (key, before, now) in written.changed {
+    for (key, before, now) in written {
       due.set(now.flatMap { merging.dueEdit(for: $0) }, for: key)
       if let record = ReplicaState.shown(before: before, now: now) { changed.append(record) }
     }
-    for record in written.dropped { due.set(nil, for: record.key) }
-    return changed + written.dropped
+    return changed
   }
 
   /// nil where a person sees no difference.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Devices
 
-/// Devices, cuts, crashes, lost answers and wrong clocks, drawn from a seed: whatever happened, no
+/// Devices, cuts, crashes, lost answers, lost cursors and wrong clocks, drawn from a seed: whatever happened, no
 /// edit that was told is lost, none counts twice, and in the end all show the same.
 struct AgentFaultTests {
   @Test(arguments: 0..<60)
@@ -69,6 +69,14 @@ private struct FaultStory {
         return .loseAnswer
       }
     case 16: device.clockError += Int64.random(in: -200_000...200_000, using: &random)
+    case 20:
+      let code: RefusalCode = Bool.random(using: &random) ? .tokenExpired : .filterChanged
+      stage.relay.expiries[device.id] = Refusal(code, "gone")
+    case 21:
+      // It has lost nothing, but the devices cannot know.
+      let newest = try stage.relay.newestToken().sequence
+      stage.relay.expiries[device.id] = Refusal(
+        .storeRestored, "restored", restoredThrough: Int64.random(in: 0...newest, using: &random))
     case 17: try stage.relay.save("other", TestApp.note, ["text": .string("\(stage.now)")])
     default: break
     }

@@ -117,6 +117,21 @@ struct ReplicaSnapshotTests {
     #expect(try desk.store.record(.desk("gone")) == nil)
   }
 
+  @Test func whatIsSavedWhileTheSnapshotIsReadIsThereAfterwards() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("moved", "x", at: 1, tag: 2)])
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    // It moved beyond the snapshot, and comes with the change that follows it, in the same job.
+    let moved = desk.record("moved", "y", at: 2, tag: 21)
+    desk.perform(
+      .apply([
+        .page(ChangePage(since: nil, token: token(20), more: false, changes: [])),
+        .page(ChangePage(since: token(20), token: token(21), more: false, changes: [moved])),
+      ]))
+    #expect(try desk.store.record(.desk("moved")) == moved)
+    #expect(desk.changed == [moved])
+  }
+
   @Test func aCrashInASnapshotForgetsWhatThatOneNamed() throws {
     var desk = try Desk()
     try desk.apply([desk.record("gone", "x", at: 1, tag: 2)])

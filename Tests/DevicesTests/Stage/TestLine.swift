@@ -112,9 +112,7 @@ final class TestLine {
       default: throw TestFault("no answer to a save")
       }
     case .fetch(let id, let query):
-      switch try relay.store.read(
-        .changes(TestRelay.account, since: query.since, zone: nil, limit: query.limit))
-      {
+      switch try relay.read(since: query.since, limit: query.limit, for: device) {
       case .page(let page):
         cursor = page.token
         say(.changes(id: id, page))
@@ -127,9 +125,7 @@ final class TestLine {
   }
 
   private func read(since: ChangeToken?) throws -> ChangePage? {
-    switch try relay.store.read(
-      .changes(TestRelay.account, since: since, zone: nil, limit: Limits.pageRecords))
-    {
+    switch try relay.read(since: since, limit: Limits.pageRecords, for: device) {
     case .page(let page): return page
     case .refused(let refusal):
       cursor = nil
@@ -199,9 +195,7 @@ final class TestLine {
 
   private func changes(_ head: HTTPRequestHead) throws {
     let since = head.target["since"].flatMap { ChangeToken(text: $0) }
-    switch try relay.store.read(
-      .changes(TestRelay.account, since: since, zone: nil, limit: Limits.pageRecords))
-    {
+    switch try relay.read(since: since, limit: Limits.pageRecords, for: device) {
     case .page(let page):
       if let wait = head.target["wait"].flatMap({ Int64($0) }), page.changes.isEmpty, let since {
         parked = since

@@ -19,6 +19,8 @@ final class TestRelay {
   var onRequest: ((HTTPRequestHead) -> TestReaction?)?
   /// For either, by who asks.
   var onLine: ((TestLine) -> TestReaction?)?
+  /// What the next read of a device by a cursor is refused with.
+  var expiries: [DeviceID: Refusal] = [:]
   var pushesHints = false
   /// The network between swallows pings.
   var isSilent = false
@@ -79,6 +81,13 @@ final class TestRelay {
       return nil
     }
     return record
+  }
+
+  func read(since: ChangeToken?, limit: Int, for device: DeviceID) throws -> ReadResult {
+    if since != nil, let refusal = expiries.removeValue(forKey: device) {
+      return .refused(refusal)
+    }
+    return try store.read(.changes(TestRelay.account, since: since, zone: nil, limit: limit))
   }
 
   /// A save by a device that is not on the stage. `base` nil: whatever is there.
