@@ -123,6 +123,8 @@ public enum Limits {
   public static let bodyBudgetBytes = 256 << 20
   /// How long batch ids and tombstones are kept, in milliseconds: 30 days.
   public static let historyMilliseconds: Int64 = 30 * 24 * 3_600_000
+  /// The longest of them that a relay's owner may ask for, in milliseconds: ten years.
+  public static let retentionMilliseconds: Int64 = 3_650 * 24 * 3_600_000
   /// Remembered batches and spent pairing codes that a commit forgets, a request of it: more than
   /// one, so that a backlog of old ones shrinks, and few, so that no commit is long for it.
   public static let forgottenPerRequest = 2

@@ -1,4 +1,5 @@
 import Changes
+import Glibc
 import Storage
 
 /// The relay's store in one SQLite database, held by one process: the writer. `makeReader` gives
@@ -33,6 +34,11 @@ package final class SQLiteZoneStore: ZoneStore {
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
+  }
+
+  /// Whether a store is in that directory, opened by somebody or not.
+  package static func exists(in directory: String) -> Bool {
+    access(path(in: directory), F_OK) == 0
   }
 
   deinit { close() }

@@ -1,5 +1,8 @@
+import Changes
 import Glibc
 import Link
+import Relay
+import Storage
 
 /// `lockstep relay`: stores records and tells devices.
 enum RelayCommand {
@@ -13,6 +16,19 @@ enum RelayCommand {
     "store", .folder, default: usualStore,
     "The folder of everything that the relay writes.")
   static let isOpen = CommandOption.flag("open", "Let anybody make an account.")
+  static let retention = CommandOption.defaulted(
+    "retention", .lapse(1_000...Limits.retentionMilliseconds),
+    default: Lapse.text(Limits.historyMilliseconds),
+    "How long a device may be away and still read only what changed. A longer one costs room: what "
+      + "was deleted is remembered for as long.")
+  static let quota = CommandOption.defaulted(
+    "quota", .bytes(0...1 << 50), default: "\(Limits.chunkBytesPerAccount >> 30)G",
+    "How many bytes of files an account may keep.")
+  static let keepAlive = CommandOption.defaulted(
+    "keep-alive",
+    ValueKind.decimal(0.1...Double(Limits.keepAliveCeilingMilliseconds) / 1_000, "SECONDS"),
+    default: "\(Limits.keepAliveMilliseconds / 1_000)",
+    "How often a connection on which nothing happens is tried.")
   static let loops = CommandOption.defaulted(
     "loops", .integer(1...64), default: String(processors),
     "Threads that serve connections; one a core if not given.")
@@ -29,13 +45,19 @@ enum RelayCommand {
       Without --open, accounts are made by the relay's owner: lockstep account create NAME.
       """,
     options: [
-      listen.entry, adminListen.entry, store.entry, isOpen.entry, loops.entry, logLevel.entry,
+      listen.entry, adminListen.entry, store.entry, isOpen.entry, retention.entry, quota.entry,
+      keepAlive.entry, loops.entry, logLevel.entry,
     ]
   ) { arguments throws(CommandFailure) in
+    var configuration = RelayConfiguration()
+    configuration.isOpen = arguments[isOpen]
+    configuration.nodes = arguments[loops]
+    configuration.keepAliveMilliseconds = Int64(arguments[keepAlive] * 1_000)
+    configuration.rules.historyMilliseconds = arguments[retention]
+    configuration.rules.chunkBytesPerAccount = arguments[quota]
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen], store: arguments[store],
-      isOpen: arguments[isOpen], loops: arguments[loops],
-      log: Log("lockstep relay", level: arguments[logLevel]))
+      configuration: configuration, log: Log("lockstep relay", level: arguments[logLevel]))
     try service.run()
     return .success
   }

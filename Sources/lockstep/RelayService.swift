@@ -13,8 +13,8 @@ struct RelayService {
   var adminListen: PeerAddress?
   /// The folder of everything that the relay writes.
   var store: String
-  var isOpen: Bool
-  var loops: Int
+  /// What all nodes have in common; how many they are.
+  var configuration: RelayConfiguration
   var log: Log
 
   /// Where the relay in that store takes the orders of its owner.
@@ -33,20 +33,18 @@ struct RelayService {
       raiseDescriptorLimit()
       let store = try openStore()
       let accounts = try accountCount(of: store)
-      let front = try Listener.open(listen, door: .front, count: loops)
+      let front = try Listener.open(listen, door: .front, count: configuration.nodes)
       let admin = try adminListen.map { address throws(ListenFault) in
         try Listener.open(address, door: .admin)[0]
       }
       let control = try Listener.open(
         .local(path: Self.controlSocket(inStore: self.store)), door: .control)[0]
-      let group = try NodeGroup<RelayNode>(count: loops, settings)
+      let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings)
       try startWorkers(of: group, on: store)
       try startFiles(of: group)
-      for node in 0..<loops {
-        var configuration = RelayConfiguration()
-        configuration.isOpen = isOpen
+      for node in 0..<configuration.nodes {
+        var configuration = configuration
         configuration.node = node
-        configuration.nodes = loops
         let owners = node == 0 ? [admin, control].compactMap(\.self) : []
         try group.add(
           RelayNode(
@@ -67,18 +65,18 @@ struct RelayService {
     }
   }
 
-  /// A relay before this one may just be ending, or `lockstep account create` be at work: a store
+  /// A relay before this one may just be ending, or `lockstep account` be at work: a store
   /// in use is asked for again for a second.
   private func openStore() throws(StorageError) -> SQLiteZoneStore {
     for _ in 0..<20 {
       do throws(StorageError) {
-        return try SQLiteZoneStore(directory: store)
+        return try SQLiteZoneStore(directory: store, rules: configuration.rules)
       } catch {
         guard case .inUse = error else { throw error }
       }
       usleep(50_000)
     }
-    return try SQLiteZoneStore(directory: store)
+    return try SQLiteZoneStore(directory: store, rules: configuration.rules)
   }
 
   private var settings: GroupSettings<RelayReport> {
@@ -148,7 +146,7 @@ struct RelayService {
 
   private func announce(_ address: PeerAddress, admin: PeerAddress?, accounts: Int) {
     if let admin { say("lockstep relay: metrics and health on http://\(admin.text)") }
-    if !isOpen && accounts == 0 {
+    if !configuration.isOpen && accounts == 0 {
       say(
         """
         lockstep relay: there is no account yet. Make the first with

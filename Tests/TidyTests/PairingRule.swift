@@ -23,7 +23,7 @@ enum PairingRule {
     ("Sources/Devices/SocketUplink+", "Tests/DevicesTests/AgentTests.swift"),
     ("Sources/Devices/SyncEngine.swift", "Tests/DevicesTests/AgentFaultTests.swift"),
     ("Sources/Devices/Uplink", "Tests/DevicesTests/AgentTests.swift"),
-    ("Sources/lockstep/AccountCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/Account/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Agent/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Bench", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),

@@ -134,7 +134,8 @@ package struct ArgumentsParser {
       throw fault(path, .operandSurplus(operands[counts.upperBound]))
     }
     if let wanted, operands.count < counts.lowerBound {
-      throw fault(path, .operandMissing(wanted.placeholder))
+      let names = wanted.names
+      throw fault(path, .operandMissing(names[min(operands.count, names.count - 1)]))
     }
   }
 

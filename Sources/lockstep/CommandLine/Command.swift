@@ -32,7 +32,7 @@ package struct Command: Sendable {
 
   /// Words that are no options, such as a name or files.
   package struct Operands: Sendable {
-    /// As in the usage line: `NAME`.
+    /// As in the usage line: `NAME`, or `FROM TO` for several.
     package let placeholder: String
     package let help: String
     package let counts: ClosedRange<Int>
@@ -42,6 +42,8 @@ package struct Command: Sendable {
       self.help = help
       self.counts = counts
     }
+
+    package var names: [String] { placeholder.split(separator: " ").map(String.init) }
   }
 
   package init(

@@ -37,7 +37,7 @@ package enum HelpText {
     }
     if command.options.contains(where: { $0.presence != .required }) { words.append("[OPTIONS]") }
     if let operands = command.operands {
-      let dots = operands.counts.upperBound > 1 ? "…" : ""
+      let dots = operands.counts.upperBound > operands.names.count ? "…" : ""
       words.append(
         operands.counts.lowerBound == 0
           ? "[\(operands.placeholder)\(dots)]" : operands.placeholder + dots)

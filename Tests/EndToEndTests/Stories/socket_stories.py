@@ -365,4 +365,5 @@ def story_a_restart_says_so():
     play(scene)
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

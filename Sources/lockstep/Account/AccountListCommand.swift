@@ -1,0 +1,48 @@
+import Changes
+import Storage
+
+/// `lockstep account list`: who uses the relay, and how much of it.
+enum AccountListCommand {
+  static let json = CommandOption.flag("json", "Print one JSON object a line, for each account.")
+
+  static let command = Command(
+    name: "list",
+    summary: "Shows all accounts.",
+    discussion: """
+      DEVICES is how many devices are signed in, CHANGES how many saves and deletes there have \
+      been so far (the newest tag), FILES how much room the pieces of files take.
+      """,
+    options: [RelayCommand.store.entry, json.entry]
+  ) { arguments throws(CommandFailure) in
+    let office = try AccountCommand.office(arguments)
+    if arguments[json] {
+      try office.eachAccount { account throws(CommandFailure) in
+        try TerminalOutput.standard.write(account.json.text + "\n")
+      }
+      return .success
+    }
+    var table = TextTable([
+      ("ACCOUNT", .left), ("NAME", .left), ("DEVICES", .right), ("PLAN", .left),
+      ("CHANGES", .right), ("FILES", .right), ("MADE", .left),
+    ])
+    var count = 0
+    try office.eachAccount { account in
+      count += 1
+      table.add(
+        account.id.text, account.label, "\(account.devices)", account.plan.text,
+        "\(account.newestTag)", ByteCount.text(account.chunkBytes),
+        CalendarTime.text(account.madeAt))
+    }
+    return try TerminalOutput.printed(
+      count == 0
+        ? "there is no account yet; make the first with lockstep account create NAME" : table.text)
+  }
+}
+
+extension Plan {
+  /// In a few words.
+  var text: String {
+    guard let zones else { return "all zones" }
+    return zones.isEmpty ? "no zone" : zones.map { Log.oneLine($0.text) }.joined(separator: ", ")
+  }
+}

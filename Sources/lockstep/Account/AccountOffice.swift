@@ -1,0 +1,121 @@
+import Changes
+import Devices
+import Glibc
+import Link
+import Loop
+import Relay
+import Storage
+import StorageSQLite
+
+/// Where a relay's owner does his work: at the relay that holds the store, by its control door, or,
+/// where none runs, in the store itself, which is held for as long as that takes. Both take the
+/// same calls and give the same answers.
+struct AccountOffice {
+  /// The folder of everything that the relay writes.
+  let folder: String
+  private let place: Place
+
+  private enum Place {
+    case relay(socket: String)
+    case store(SQLiteZoneStore)
+  }
+
+  struct Response {
+    var status: Int
+    var body: [UInt8]
+  }
+
+  /// Finds out which of the two it is. `makesStore`: a store that is not there yet is made.
+  /// `attempts`: how often to try, 50 ms apart, while a relay is just starting or ending.
+  init(folder: String, makesStore: Bool = false, attempts: Int = 40) throws(CommandFailure) {
+    self.folder = folder
+    guard makesStore || SQLiteZoneStore.exists(in: folder) else {
+      throw CommandFailure(
+        "there is no store of a relay in \(folder); name the relay's folder with --store DIR")
+    }
+    for _ in 0..<attempts {
+      if let store = try Self.open(folder) {
+        place = .store(store)
+        return
+      }
+      let socket = RelayService.controlSocket(inStore: folder)
+      if try Self.isListening(socket) {
+        place = .relay(socket: socket)
+        return
+      }
+      usleep(50_000)
+    }
+    throw CommandFailure(
+      "the store \(folder) is in use, but no relay answers there; see which process has it open "
+        + "(lock in that folder holds its number), and start the relay again")
+  }
+
+  /// A relay runs on the store; otherwise it is served by nobody.
+  var hasRelay: Bool {
+    switch place {
+    case .relay: true
+    case .store: false
+    }
+  }
+
+  /// One call, and its answer whatever the status.
+  func response(to request: HTTPCallRequest) throws(CommandFailure) -> Response {
+    switch place {
+    case .relay(let socket): try askRelay(request, socket)
+    case .store(let store): try Self.ask(request, of: store)
+    }
+  }
+
+  /// nil where another process holds the store.
+  private static func open(_ folder: String) throws(CommandFailure) -> SQLiteZoneStore? {
+    do throws(StorageError) {
+      return try SQLiteZoneStore(directory: folder, rules: rules)
+    } catch {
+      if case .inUse = error { return nil }
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  /// Nothing is forgotten by the way: how long history is kept is known to the relay alone.
+  private static var rules: StoreRules {
+    var rules = StoreRules()
+    rules.historyMilliseconds = Limits.sequenceLimit
+    return rules
+  }
+
+  private static func ask(
+    _ request: HTTPCallRequest, of store: SQLiteZoneStore
+  ) throws(CommandFailure) -> Response {
+    do throws(StorageError) {
+      let response = try OwnerDesk(secrets: Entropy.secrets).answer(
+        request.method, RequestTarget(path: request.path, query: request.query),
+        body: request.body ?? [], on: store, wall: SystemClock.moment().wall)
+      return Response(status: response.status, body: response.body)
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  private static func isListening(_ socket: String) throws(CommandFailure) -> Bool {
+    let question = HTTPCallRequest("GET", path: ["livez"])
+    let call = HTTPCall(question, toSocket: socket, at: SystemClock.moment())
+    if case .unreachable = try RelayCall.outcome(of: call) { return false }
+    return true
+  }
+
+  private func askRelay(
+    _ request: HTTPCallRequest, _ socket: String
+  ) throws(CommandFailure) -> Response {
+    let call = HTTPCall(request, toSocket: socket, at: SystemClock.moment())
+    switch try RelayCall.outcome(of: call) {
+    case .answered(let status, let body): return Response(status: status, body: body)
+    case .unreachable(let reason):
+      throw CommandFailure(
+        "the relay on \(folder) cannot be reached any more: \(reason); try again")
+    case .unanswered(let reason):
+      throw CommandFailure(
+        "the relay on \(folder) gave no answer (\(reason)); it may have done what it was asked; "
+          + "look at what it says, then try again")
+    }
+  }
+}

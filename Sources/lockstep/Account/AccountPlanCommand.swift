@@ -1,0 +1,71 @@
+import Changes
+import Storage
+
+/// `lockstep account plan`: what an account may save.
+enum AccountPlanCommand {
+  static let zones = CommandOption.optional(
+    "zones", ValueKind.zones, "The zones into which its devices may save.")
+  static let all = CommandOption.flag("all", "All zones, also those of apps to come.")
+  static let none = CommandOption.flag(
+    "none", "No zone: its devices are turned away until the plan has one.")
+
+  static let command = Command(
+    name: "plan",
+    summary: "Shows which zones an account may save into, or changes that.",
+    discussion: """
+      A new plan holds at once. What the account holds already it may always read; a plan without \
+      any zone turns all its devices away. Nothing that a device has not sent yet is lost: it goes \
+      out when the plan includes it again.
+      """,
+    options: [
+      RelayCommand.store.entry, zones.entry, all.entry, none.entry, AccountCommand.json.entry,
+    ],
+    operands: AccountCommand.account
+  ) { arguments throws(CommandFailure) in
+    let wanted = try plan(arguments)
+    let office = try AccountCommand.office(arguments)
+    var account = try office.account(named: arguments.operands[0])
+    if let wanted {
+      try office.setPlan(wanted, of: account.id)
+      account.plan = wanted
+    }
+    if arguments[AccountCommand.json] {
+      let id = JSONValue.string(account.id.text)
+      return try TerminalOutput.printed(account.plan.json.setting("accountID", to: id).text)
+    }
+    return try TerminalOutput.printed(
+      "\(AccountCommand.name(of: account)) may save into \(account.plan.text)")
+  }
+
+  /// nil where the plan is only to be shown.
+  private static func plan(_ arguments: Arguments) throws(CommandFailure) -> Plan? {
+    let plans = [
+      arguments[zones].map { Plan(zones: $0) },
+      arguments[all] ? .everything : nil,
+      arguments[none] ? Plan(zones: []) : nil,
+    ].compactMap { $0 }
+    guard plans.count <= 1 else {
+      throw CommandFailure("--zones, --all and --none exclude one another", exitCode: .usage)
+    }
+    return plans.first
+  }
+}
+
+extension ValueKind where Value == [Name] {
+  /// Names of zones, in order, each once.
+  static var zones: ValueKind {
+    ValueKind("ZONE,…") { text throws(ValueFault) in
+      var names: Set<Name> = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let name = Name(String(part)) else {
+          throw ValueFault("\"\(text)\" is no list of zones, such as timer,memos")
+        }
+        names.insert(name)
+      }
+      guard names.count <= Limits.planZones else {
+        throw ValueFault("a plan names at most \(Limits.planZones) zones, not \(names.count)")
+      }
+      return names.sorted()
+    }
+  }
+}

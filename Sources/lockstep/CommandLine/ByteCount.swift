@@ -1,0 +1,41 @@
+/// Numbers of bytes as people write and read them: `10G` is ten times 2³⁰.
+enum ByteCount {
+  private static let units: [(letter: String, bytes: Int64)] = [
+    ("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10),
+  ]
+
+  /// `3.4 MiB`; small numbers as they are.
+  static func text(_ bytes: Int64) -> String {
+    guard let unit = units.first(where: { bytes >= $0.bytes }) else { return "\(bytes) B" }
+    let tenth = bytes % unit.bytes * 10 / unit.bytes
+    return "\(bytes / unit.bytes).\(tenth) \(unit.letter)iB"
+  }
+
+  /// nil for what is no such number.
+  static func parse(_ text: String) -> Int64? {
+    let unit = units.first { text.hasSuffix($0.letter) || text.hasSuffix($0.letter.lowercased()) }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let count = Int64(digits)
+    else { return nil }
+    let (bytes, isTooLarge) = count.multipliedReportingOverflow(by: unit?.bytes ?? 1)
+    return isTooLarge ? nil : bytes
+  }
+}
+
+extension ValueKind where Value == Int64 {
+  /// A number of bytes, such as `500M`.
+  static func bytes(_ range: ClosedRange<Int64>) -> ValueKind {
+    ValueKind("SIZE") { text throws(ValueFault) in
+      guard let value = ByteCount.parse(text) else {
+        throw ValueFault("\"\(text)\" is no number of bytes, such as 10G, 500M or 64K")
+      }
+      guard range.contains(value) else {
+        throw ValueFault(
+          "\(text) is not between \(ByteCount.text(range.lowerBound)) and "
+            + ByteCount.text(range.upperBound))
+      }
+      return value
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// Spans of time as people write them: `30d`, `12h`, `5m`, `90s`.
+enum Lapse {
+  private static let units: [(letter: String, milliseconds: Int64)] = [
+    ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),
+  ]
+
+  /// In milliseconds; nil for what is no such span.
+  static func parse(_ text: String) -> Int64? {
+    guard let unit = units.first(where: { text.hasSuffix($0.letter) }) else { return nil }
+    let digits = text.dropLast()
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let count = Int64(digits)
+    else { return nil }
+    let (milliseconds, isTooLarge) = count.multipliedReportingOverflow(by: unit.milliseconds)
+    return isTooLarge ? nil : milliseconds
+  }
+
+  /// In the largest unit of which it is a whole number.
+  static func text(_ milliseconds: Int64) -> String {
+    let unit = units.first { milliseconds % $0.milliseconds == 0 }
+    return unit.map { "\(milliseconds / $0.milliseconds)\($0.letter)" } ?? "\(milliseconds) ms"
+  }
+}
+
+extension ValueKind where Value == Int64 {
+  /// A span of time in milliseconds, such as `30d`.
+  static func lapse(_ range: ClosedRange<Int64>) -> ValueKind {
+    ValueKind("TIME") { text throws(ValueFault) in
+      guard let value = Lapse.parse(text) else {
+        throw ValueFault("\"\(text)\" is no span of time, such as 30d, 12h, 5m or 90s")
+      }
+      guard range.contains(value) else {
+        throw ValueFault(
+          "\(text) is not between \(Lapse.text(range.lowerBound)) and "
+            + Lapse.text(range.upperBound))
+      }
+      return value
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import Changes
+import Storage
+import StorageSQLite
+import Testing
+
+@testable import lockstep
+
+/// Each claim holds at the relay that runs on a store, and in the store itself.
+struct AccountOfficeTests {
+  /// What is done at the office of a store, with a relay running there or none.
+  private func atBoth(
+    _ body: (AccountOffice, _ folder: String) throws -> Void
+  ) throws {
+    for hasRelay in [false, true] {
+      let folder = try TemporaryFolder()
+      // A name that is too long for a socket's path is reached all the same.
+      let store = try folder.longFolder()
+      let relay = hasRelay ? try ServingRelay(store: store, isOpen: false) : nil
+      let office = try AccountOffice(folder: store, makesStore: true)
+      #expect(office.hasRelay == hasRelay)
+      try body(office, store)
+      try relay?.stop()
+    }
+  }
+
+  @Test func anAccountThatIsMadeIsListed() throws {
+    try atBoth { office, _ in
+      let offers = try ["mum", "", "dad"].map { label throws(CommandFailure) in
+        try office.make(label: label)
+      }
+      var listed: [AccountSummary] = []
+      try office.eachAccount { listed.append($0) }
+      #expect(Set(listed.map(\.label)) == ["mum", "", "dad"])
+      #expect(listed.map(\.id) == offers.map(\.account).sorted())
+      #expect(listed.allSatisfy { $0.devices == 0 && $0.plan == .everything })
+    }
+  }
+
+  @Test func anAccountIsFoundByItsIDAndByItsLabel() throws {
+    try atBoth { office, _ in
+      let mum = try office.make(label: "mum").account
+      // Its label is the other's id, which wins.
+      let other = try office.make(label: mum.text).account
+      #expect(try office.account(named: "mum").id == mum)
+      #expect(try office.account(named: mum.text).id == mum)
+      #expect(try office.account(named: other.text).id == other)
+    }
+  }
+
+  @Test func aNameThatSeveralHaveIsAnsweredWithTheirIDs() throws {
+    try atBoth { office, _ in
+      let accounts = [
+        try office.make(label: "twin").account, try office.make(label: "twin").account,
+      ]
+      let message = try #require(failure { _ = try office.account(named: "twin") })
+      #expect(accounts.allSatisfy { message.contains($0.text) })
+    }
+  }
+
+  @Test func aNameThatNobodyHasIsSaidSo() throws {
+    try atBoth { office, folder in
+      _ = try office.make(label: "")
+      for name in ["mum", "", "0123456789abcdef"] {
+        #expect(
+          failure { _ = try office.account(named: name) }
+            == "there is no account \"\(name)\" in \(folder); lockstep account list shows all")
+      }
+    }
+  }
+
+  @Test func aPlanIsKept() throws {
+    try atBoth { office, _ in
+      let account = try office.make(label: "mum").account
+      for plan in [Plan(zones: [Name(trusted: "memos")]), Plan(zones: []), .everything] {
+        try office.setPlan(plan, of: account)
+        #expect(try office.account(named: "mum").plan == plan)
+      }
+    }
+  }
+
+  @Test func anAccountThatIsRemovedIsNobodys() throws {
+    try atBoth { office, _ in
+      let account = try office.make(label: "mum").account
+      try office.remove(account)
+      #expect(failure { try office.remove(account) } == "There is no such account.")
+      #expect(failure { _ = try office.pair(account) } == "There is no such account.")
+      #expect(failure { _ = try office.devices(of: account) } == "There is no such account.")
+    }
+  }
+
+  @Test func theRelaysWordsComeThrough() throws {
+    try atBoth { office, _ in
+      let words = "An account's label may have at most 255 bytes, and no control characters."
+      let label = String(repeating: "a", count: 256)
+      #expect(failure { _ = try office.make(label: label) } == words)
+    }
+  }
+
+  @Test func whoeverUsesACodeOfEitherIsIn() throws {
+    let folder = try TemporaryFolder()
+    let made = try AccountOffice(folder: folder.path, makesStore: true).make(label: "mum")
+    let relay = try ServingRelay(store: folder.path, isOpen: false)
+    let call = RelayCall(relay: relay.address)
+    let first = try call.join(code: made.pairing.code, deviceName: "phone")
+    let office = try AccountOffice(folder: folder.path)
+    let code = try office.pair(made.account).pairing.code
+    let second = try call.join(code: code, deviceName: "laptop")
+    #expect(first.account == made.account && second.account == made.account)
+    #expect(
+      try office.devices(of: made.account).map(\.description.deviceName) == ["phone", "laptop"])
+    try relay.stop()
+  }
+
+  @Test func aStoreThatIsHeldBySomethingElseIsNamed() throws {
+    let folder = try TemporaryFolder()
+    try SQLiteZoneStore(directory: folder.path).close()
+    let lock = try DirectoryLock(directory: folder.path)
+    let message = failure { _ = try AccountOffice(folder: folder.path, attempts: 2) }
+    #expect(message?.hasPrefix("the store \(folder.path) is in use") == true)
+    lock.release()
+  }
+
+  @Test func whereNoStoreIsNoneIsMadeByTheWay() throws {
+    let folder = try TemporaryFolder()
+    #expect(
+      failure { _ = try AccountOffice(folder: folder.path) }?.hasPrefix("there is no store") == true
+    )
+    #expect(!folder.has("zones.sqlite"))
+  }
+
+  private func failure(_ body: () throws -> Void) -> String? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return (error as? CommandFailure)?.message
+    }
+  }
+}
