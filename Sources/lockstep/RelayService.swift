@@ -133,7 +133,7 @@ struct RelayService {
   /// Pieces of files have a thread of their own, so that nobody else waits for them.
   private func startFiles(of group: NodeGroup<RelayNode>) throws {
     let files = try FileChunkStore(
-      directory: Self.chunks(inStore: store), uploads: Limits.uploads * loops)
+      directory: Self.chunks(inStore: store), uploads: Limits.uploads * configuration.nodes)
     try group.work(on: .files) { assignments, _ in
       assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
     }
