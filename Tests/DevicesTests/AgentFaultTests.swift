@@ -4,8 +4,8 @@ import Testing
 
 @testable import Devices
 
-/// Devices, cuts, crashes, lost answers, lost cursors and wrong clocks, drawn from a seed: whatever happened, no
-/// edit that was told is lost, none counts twice, and in the end all show the same.
+/// Devices, cuts, crashes, lost answers, lost cursors and wrong clocks, drawn from a seed: whatever
+/// happened, no edit that was told is lost, none counts twice, and in the end all show the same.
 struct AgentFaultTests {
   @Test(arguments: 0..<60)
   func noEditIsLostAndNoneCountsTwice(_ seed: Int) throws {
