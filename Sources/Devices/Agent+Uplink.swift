@@ -105,6 +105,7 @@ extension Agent {
     case .refused(let refusal):
       if refusal.code.advice == .askPerson { return fail(refusal, at: moment) }
       retryAfter = refusal.retryAfterMilliseconds
+    case .barred: return bar(failed.reason, at: moment)
     }
     let delay = backoff.next(retryAfterMilliseconds: retryAfter, random: &random)
     deadlines.set(.retry, moment.instant.advanced(milliseconds: delay))
@@ -132,6 +133,11 @@ extension Agent {
       case .planRequired: "the account's plan does not include sync (\(refusal.detail))"
       default: "\(refusal.code.title): \(refusal.detail)"
       }
+  }
+
+  private mutating func bar(_ reason: String, at moment: Moment) {
+    disconnect(because: reason, at: moment)
+    failure = "\(reason), for a reason that this version does not know"
   }
 
   // MARK: what the engine wants
@@ -204,6 +210,7 @@ extension Agent {
       if case .refused(let refusal) = failed.kind, refusal.code.advice == .askPerson {
         return fail(refusal, at: moment)
       }
+      if case .barred = failed.kind { return bar(failed.reason, at: moment) }
       ladder.probeFailed(at: moment.instant)
     case .saved, .saveRefused, .page, .fetchRefused, .hint: break
     }

@@ -164,6 +164,7 @@ struct SocketUplink {
     output.close(id, .afterSending)
     guard var refusal else {
       let words = "the relay closed the socket (\(code ?? 1005) \(reason))"
+      if let code, 4500..<5000 ~= code { return end(.barred, words, isClosed: true, &output) }
       let kind = isStanding || code == 1001 ? UplinkFailure.Kind.lost : .rung
       return end(kind, words, isClosed: true, &output)
     }

@@ -38,6 +38,8 @@ struct UplinkFailure: Hashable, Sendable {
     case rung
     /// The relay said so.
     case refused(Refusal)
+    /// The relay says that a person must act, by a code that this program does not know.
+    case barred
     /// It worked, and is gone.
     case lost
   }

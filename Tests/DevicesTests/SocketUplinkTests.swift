@@ -153,8 +153,8 @@ struct SocketUplinkTests {
     #expect(code == 1003)
   }
 
-  @Test(arguments: [nil, UInt16(1000), 1001, 3000, 4999])
-  func aCloseWithoutARefusalIsALossAndIsAnswered(_ code: UInt16?) throws {
+  @Test(arguments: [nil, UInt16(1000), 1001, 3000, 4499, 4500, 4999])
+  func aCloseWithoutARefusalIsALossOrBarsAndIsAnswered(_ code: UInt16?) throws {
     var output = UplinkOutput(firstNumber: 0)
     var uplink = uplink(&output)
     uplink.opened(at: start, &output)
@@ -168,7 +168,7 @@ struct SocketUplinkTests {
       Issue.record("the close was not noticed")
       return
     }
-    #expect(failure.kind == .lost)
+    #expect(failure.kind == (4500..<5000 ~= code ?? 0 ? .barred : .lost))
     var reader = WebSocketReader(role: .server, maximumMessageBytes: 100)
     for bytes in sent(&output) { reader.receive(bytes.span.bytes) }
     #expect(try reader.next() == .close(code: code, reason: ""))

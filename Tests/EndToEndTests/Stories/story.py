@@ -4,6 +4,7 @@ A story is a function whose name starts with `story_`; its docstring says what a
 what must hold. Nothing here sleeps to synchronise: it waits for a condition, with a bound.
 """
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -331,18 +332,21 @@ class Home:
         return kept
 
 
-def main(stories):
-    """Runs the stories of a file, or those named on the command line."""
+def main(stories, at_once=1):
+    """Runs the stories of a file, or those named on the command line. `at_once`: how many beside
+    one another, for those that wait more than they work."""
     wanted = sys.argv[1:]
-    failed = 0
-    for name, story in list(stories.items()):
-        if not name.startswith("story_") or (wanted and name not in wanted):
-            continue
+
+    def holds(name):
         begun = time.monotonic()
         try:
-            story()
+            stories[name]()
             print(f"ok    {name} ({time.monotonic() - begun:.1f} s)", flush=True)
+            return True
         except BaseException:
-            failed += 1
-            print(f"FAIL  {name}: {story.__doc__}\n{traceback.format_exc()}", flush=True)
-    sys.exit(1 if failed else 0)
+            print(f"FAIL  {name}: {stories[name].__doc__}\n{traceback.format_exc()}", flush=True)
+            return False
+
+    names = [name for name in stories if name.startswith("story_") and (not wanted or name in wanted)]
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        sys.exit(0 if all(list(pool.map(holds, names))) else 1)

@@ -1,0 +1,750 @@
+"""What docs/protocol.md says under "What a device does", held against the real `lockstep agent`: the
+story stands between the device and its relay (middle.py), and hears what passes.
+
+Which story holds which sentence:
+
+| sentence | story |
+| --- | --- |
+| An action changes store and screen at once; sync follows | command: every_button_works_without_a_relay… |
+| In one transaction with its entry in the outbox | trouble: killed_agents_lose_no_edit… |
+| The cursor is stored with the changes, before they are shown | what_was_shown_is_not_asked_for_again |
+| Records of unknown zones and types are kept as they came | what_a_device_does_not_know_it_keeps |
+| It moves its cursor only when `since` equals it, else it fetches | a_gap_is_fetched |
+| A hint is fetched | a_hint_is_fetched |
+| Heard nothing for 2 × keepAlive: it reconnects | silence_makes_it_reconnect |
+| WebSocket; where that fails, long-poll, `wait` 50 s; back up | the_ladder_down_to_long_poll_and_up |
+| Where that fails, a poll every 30 s | the_ladder_down_to_a_poll_every_30_seconds |
+| A manual sync syncs at once | retry_after_is_obeyed_and_a_manual_sync… |
+| Every wait has a deadline | a_relay_that_hangs_is_given_up |
+| Exponential backoff with full jitter, a ceiling | backoff_grows_at_random |
+| `Retry-After` obeyed | retry_after_is_obeyed_and_a_manual_sync… |
+| Close codes: 1xxx, 40xx–44xx come back, 45xx wait for a person | close_codes_say_whether_to_come_back |
+| Several waiting changes of one record become one | waiting_changes_of_a_record_become_one |
+| What was sent is frozen; later edits stand on it | what_is_in_flight_is_frozen |
+| The frozen batch goes again, under its id, before anything fetched is applied | a_lost_answer_is_asked_for_first |
+| This device and that `modifiedAt`: its acknowledgement | its_own_record_is_its_acknowledgement |
+| A resolved conflict is a new batch, based on the server's version | a_resolved_conflict_is_a_new_batch |
+| A resolved record and its copies are one atomic batch | Tests/DevicesTests (the timer makes no copies) |
+| A refused record is parked and shown, the rest goes on | a_refused_record_is_parked_and_the_rest_goes_on |
+| Stamps made with a wrong offset are made anew before sending | stamps_follow_the_relays_clock |
+| A record from the future is stamped anew, under a new id | a_record_from_the_future_is_stamped_anew |
+| A home never uploads to another account | a_home_never_uploads_to_another_account |
+| Nothing unsent is lost: crash, full disk | trouble: killed_agents…, a_full_disk_under_a_home… |
+| … a revoked token | command: a_revoked_device_joins_anew… |
+| … an expired cursor; unedited records that are gone are dropped | an_expired_cursor_costs_nothing_unsent |
+| … a plan that ran out | a_plan_that_ran_out_keeps_what_waits |
+"""
+
+import contextlib
+import json
+import os
+import signal
+import threading
+import time
+
+from middle import CUT, HANG, Back, Middle, problem
+from story import Home, Relay, expect, folder, main, now, record, refused, run, wait_until
+
+
+@contextlib.contextmanager
+def pair(*options):
+    """A relay; a phone that hears it through a middle; a laptop that stands beside it."""
+    with folder() as directory, Relay(*options) as relay, Middle(relay) as middle:
+        laptop = Home.new(relay, directory, "laptop")
+        phone = Home(os.path.join(directory, "phone"))
+        run("agent", "join", "--relay", middle.address, "--code", "-", "--name", "phone",
+            home=phone.path, input=laptop.code() + "\n")
+        yield relay, middle, phone, laptop
+
+
+def in_sync(home, waiting=0):
+    def check():
+        status = home.status()
+        return status["state"] == "inSync" and status["waiting"] == waiting and status
+    return wait_until(check, lambda: f"the device to be in sync: {home.status()}")
+
+
+def is_push(heard):
+    return heard.op in ("changes", "changed") and not heard.up and "id" not in heard.message
+
+
+def saves(middle, since=0):
+    return middle.messages("save", since=since)
+
+
+def stays_away(middle):
+    """Nobody connects within three times the first pause of a device that comes back by itself."""
+    lines, begun = middle.lines, time.monotonic()
+    while time.monotonic() - begun < 1.5:
+        assert middle.lines == lines, "it came back by itself"
+        time.sleep(0.05)
+
+
+def press(home, *words):
+    """A button, without waiting for what comes of it."""
+    thread = threading.Thread(target=lambda: home.run("timer", *words), daemon=True)
+    thread.start()
+    return thread
+
+
+# MARK: the outbox
+
+def story_waiting_changes_of_a_record_become_one():
+    """Five presses without a relay: one batch, in which the record stands once."""
+    with pair() as (relay, middle, phone, laptop):
+        phone.timer("start")
+        in_sync(phone)
+        before = len(middle.heard)
+        middle.fall()
+        for words in ("pause", "resume", "pause", "resume", "pause"):
+            phone.run("timer", words)
+        assert phone.status()["waiting"] == 1, phone.status()
+        assert not saves(middle, before)
+        middle.rise()
+        phone.run("sync")
+        [save] = saves(middle, before)
+        assert len(save.message["records"]) == 1, save
+        assert laptop.timer("status")["isPaused"] is True
+
+
+def story_what_is_in_flight_is_frozen():
+    """A press while a batch is under way: the batch stays as it is, the press follows it, based on
+    the tag that the batch got."""
+    with pair() as (relay, middle, phone, laptop):
+        held = []
+
+        def hold(message, up):
+            if not up and message["op"] == "saved" and not held:
+                held.append(message)
+                return None
+            return message
+
+        with phone.kept() as kept:
+            in_sync(phone)
+            before = len(middle.heard)
+            middle.on_message = hold
+            press(phone, "start")
+            first = middle.hear(lambda each: each.op == "save", "a save", before)
+            wait_until(lambda: held, "its answer")
+            phone.run("timer", "pause")
+            assert [each.message["id"] for each in saves(middle, before)] == [first.message["id"]]
+            # The answer at last: it comes by the next message down.
+            middle.on_message = lambda message, up: message if up else [held[0], message]
+            laptop.person(relay).save(record("wake"))
+            second = middle.hear(
+                lambda each: each.op == "save" and each.message["id"] != first.message["id"],
+                "the later edit", before)
+            middle.on_message = None
+            tag = held[0]["results"][0]["tag"]
+            assert second.message["records"][0]["baseTag"] == tag, (held, second)
+            assert first.message["records"][0]["baseTag"] == 0, first
+            in_sync(phone)
+            kept.stop()
+        assert laptop.timer("status")["isPaused"] is True
+
+
+def story_a_lost_answer_is_asked_for_first():
+    """The line breaks before a save's answer, another device saves meanwhile, and a button is
+    pressed: the same batch goes again, under its id, before anything is fetched."""
+    with pair() as (relay, middle, phone, laptop):
+        with phone.kept() as kept:
+            in_sync(phone)
+            before = len(middle.heard)
+
+            def swallow(message, up):
+                if not up and message["op"] == "saved":
+                    middle.fall()
+                    return None
+                return message
+
+            middle.on_message = swallow
+            press(phone, "start")
+            first = middle.hear(lambda each: each.op == "save", "a save", before)
+            wait_until(lambda: phone.status()["state"] == "offline", "the line to break")
+            laptop.run("timer", "pause")
+            phone.run("timer", "stop")
+            middle.on_message = None
+            again_from = len(middle.heard)
+            middle.rise()
+            phone.run("sync")
+            hello = middle.hear(lambda each: each.op == "hello", "a hello", again_from)
+            assert "since" not in hello.message, hello
+            asked = [each for each in middle.heard[again_from:]
+                     if each.up and each.op in ("save", "fetch")]
+            assert asked[0].op == "save", asked
+            assert asked[0].message["id"] == first.message["id"], asked
+            assert asked[0].message["records"] == first.message["records"], asked
+            in_sync(phone)
+            kept.stop()
+        laptop.run("sync")
+        assert laptop.timer("status")["stateType"] == phone.timer("status")["stateType"]
+        # Under one id there is one content.
+        batches = {}
+        for each in saves(middle):
+            assert batches.setdefault(each.message["id"], each.message) == each.message, each
+
+
+def story_its_own_record_is_its_acknowledgement():
+    """A save comes back as a conflict with itself, as after a relay forgot the batch's id: the device
+    knows its own stamp, and sends nothing again."""
+    with pair() as (relay, middle, phone, laptop):
+        sent = {}
+
+        def answer(message, up):
+            if up and message["op"] == "save":
+                sent.update(message["records"][0])
+            elif not up and message["op"] == "saved":
+                [result] = message["results"]
+                own = {**sent, "zone": "Timer", "deleted": False, "tag": result["tag"],
+                       "device": phone_device}
+                own.pop("baseTag")
+                return {**message, "results": [{"name": result["name"], "conflict": own}]}
+            return message
+
+        phone_device = phone.status()["device"]
+        with phone.kept() as kept:
+            in_sync(phone)
+            before = len(middle.heard)
+            middle.on_message = answer
+            phone.run("timer", "start")
+            in_sync(phone)
+            phone.run("sync")
+            assert len(saves(middle, before)) == 1, saves(middle, before)
+            kept.stop()
+        assert laptop.timer("status")["stateType"] == "focus"
+
+
+def story_a_resolved_conflict_is_a_new_batch():
+    """Both devices press at odds: the conflict's outcome goes out under a new id, its base the tag
+    of what stood there."""
+    with pair() as (relay, middle, phone, laptop):
+        with phone.kept() as kept:
+            phone.run("timer", "start")
+            in_sync(phone)
+            # The phone does not hear what the laptop does.
+            middle.on_message = lambda message, up: None if not up and message["op"] in (
+                "changes", "changed") and "id" not in message else message
+            laptop.run("timer", "pause")
+            before = len(middle.heard)
+            phone.run("timer", "skip")
+            answer = middle.hear(lambda each: each.op == "saved", "an answer", before)
+            conflict = answer.message["results"][0]["conflict"]
+            first = saves(middle, before)[0]
+            second = middle.hear(
+                lambda each: each.op == "save" and each.message["id"] != first.message["id"],
+                "the outcome", before)
+            assert first.message["records"][0]["baseTag"] < conflict["tag"], (first, conflict)
+            assert second.message["records"][0]["baseTag"] == conflict["tag"], (second, conflict)
+            middle.on_message = None
+            in_sync(phone)
+            kept.stop()
+        laptop.run("sync")
+        assert laptop.timer("status")["stateType"] == phone.timer("status")["stateType"]
+
+
+def story_a_refused_record_is_parked_and_the_rest_goes_on():
+    """A record that is refused for good is shown to the person; changes still come and go."""
+    with pair() as (relay, middle, phone, laptop):
+        def refuse(message, up):
+            if not (up and message["op"] == "save"):
+                return message
+            error = problem(413, "recordTooLarge")[2]
+            return Back({"op": "saved", "id": message["id"], "since": "0.0", "token": "0.0", "results": [
+                {"name": each["name"], "error": error} for each in message["records"]]})
+
+        with phone.kept() as kept:
+            in_sync(phone)
+            middle.on_message = refuse
+            phone.run("timer", "start")
+            status = wait_until(lambda: (lambda seen: seen if seen["parked"] else None)(phone.status()),
+                                "the record to be parked")
+            assert status["state"] == "needsPerson", status
+            [parked] = status["parkedRecords"]
+            assert parked["zone"] == "Timer" and parked["code"] == "recordTooLarge", parked
+            told = phone.run("status")
+            assert "1 record waits for you" in told and parked["name"] in told, told
+            count = len(saves(middle))
+            other = laptop.person(relay)
+            before = len(middle.heard)
+            expect(other.save(record("of-another-zone")), 200)
+            middle.hear(is_push, "the push", before)
+            middle.on_message = None
+            middle.cut()
+            hello = middle.hear(lambda each: each.op == "hello", "a hello", before)
+            token = other.changes().json["token"]
+            assert hello.message["since"] == token, (hello, token)
+            assert len(saves(middle)) == count, "a parked record was sent again"
+            # A person presses again: that is tried.
+            phone.run("timer", "pause")
+            in_sync(phone)
+            kept.stop()
+        assert laptop.timer("status")["isPaused"] is True
+
+
+# MARK: what it holds, and where it stands
+
+def story_what_was_shown_is_not_asked_for_again():
+    """Killed at the moment a change is on its screen: it comes back with the cursor behind that
+    change, and still shows it."""
+    with pair() as (relay, middle, phone, laptop):
+        for words, shown in [("start", "focus"), ("skip", "breakTime"), ("stop", "idle")] * 2:
+            with phone.background("timer", "watch", "--json") as watch:
+                watch.line()
+                middle.hear(lambda each: each.op == "welcome", "a welcome", len(middle.heard) - 1)
+                laptop.run("timer", words)
+                while json.loads(watch.line())["stateType"] != shown:
+                    pass
+                watch.process.send_signal(signal.SIGKILL)
+                watch.process.wait()
+            push = [each for each in middle.heard if is_push(each) and each.op == "changes"][-1]
+            before = len(middle.heard)
+            with phone.kept() as kept:
+                hello = middle.hear(lambda each: each.op == "hello", "a hello", before)
+                assert hello.message["since"] == push.message["token"], (hello, push)
+                assert phone.timer("status")["stateType"] == shown
+                kept.stop()
+
+
+def story_what_a_device_does_not_know_it_keeps():
+    """Records of zones and types that no app of its own has: when the relay has lost them, the device
+    gives them back as they came."""
+    with pair() as (relay, middle, phone, laptop):
+        other = laptop.person(relay)
+        fields = {"b": 1.50, "a": [None, {"é": "日本"}], "": 10 ** 40, "n": "\u2028"}
+        strange = {"name": "x/y", "type": "Of Tomorrow", "fields": fields, "modifiedAt": now()}
+        expect(other.save(strange, zone="Nobody's"), 200)
+        with phone.kept() as kept:
+            in_sync(phone)
+            before = len(middle.heard)
+
+            def forget(message, up):
+                if up and message["op"] == "fetch" and "since" in message:
+                    return Back({"op": "error", "id": message["id"], "code": "storeRestored",
+                                 "detail": "a story restored it", "restoredThrough": 0})
+                if not up and message["op"] == "changes":
+                    return {**message, "changes": []}
+                if up and message["op"] == "save":
+                    return Back({
+                        "op": "saved", "id": message["id"], "since": "0.0", "token": "0.0", "results": [
+                            {"name": each["name"], "tag": 99} for each in message["records"]]})
+                return message
+
+            middle.on_message = forget
+            phone.run("sync")
+            save = middle.hear(lambda each: each.op == "save" and each.message["zone"] == "Nobody's",
+                               "what the relay lost", before)
+            [given] = save.message["records"]
+            assert given["name"] == "x/y" and given["type"] == "Of Tomorrow", given
+            assert given["fields"] == fields and list(given["fields"]) == list(fields), given
+            assert given["baseTag"] == 0, given
+            middle.on_message = None
+            kept.stop(signal.SIGKILL)
+
+
+def story_a_gap_is_fetched():
+    """A push that does not follow the device's cursor is not applied: it fetches from where it is."""
+    with pair() as (relay, middle, phone, laptop):
+        other = laptop.person(relay)
+        with phone.kept() as kept:
+            in_sync(phone)
+            other.save(record("a"))
+            cursor = middle.hear(lambda each: is_push(each), "a push").message["token"]
+            lost = []
+            middle.on_message = lambda message, up: (
+                lost.append(message) if not up and "id" not in message and not lost else message)
+            before = len(middle.heard)
+            laptop.run("timer", "start")
+            wait_until(lambda: lost, "a push to be lost")
+            other.save(record("b"))
+            fetch = middle.hear(lambda each: each.op == "fetch", "a fetch", before)
+            assert fetch.message["since"] == cursor, (fetch, cursor)
+            in_sync(phone)
+            assert phone.timer("status")["stateType"] == "focus"
+            kept.stop()
+
+
+def story_a_hint_is_fetched():
+    """`changed` names a token alone: the device fetches from its own cursor, and shows what came."""
+    with pair() as (relay, middle, phone, laptop):
+        with phone.kept() as kept:
+            in_sync(phone)
+            middle.on_message = lambda message, up: (
+                {"op": "changed", "token": message["token"]}
+                if not up and message["op"] == "changes" and "id" not in message else message)
+            before = len(middle.heard)
+            laptop.run("timer", "start")
+            push = middle.hear(is_push, "a push", before)
+            fetch = middle.hear(lambda each: each.op == "fetch", "a fetch", before)
+            assert fetch.message["since"] == push.message["since"], (fetch, push)
+            wait_until(lambda: phone.timer("status")["stateType"] == "focus", "the change to show")
+            in_sync(phone)
+            kept.stop()
+
+
+def story_an_expired_cursor_costs_nothing_unsent():
+    """410 for the cursor: the device reads a snapshot, drops what is gone and unedited, and its own
+    waiting edit goes out."""
+    with pair() as (relay, middle, phone, laptop):
+        laptop.run("timer", "start")
+        assert phone.timer("status")["stateType"] == "focus"
+        in_sync(phone)
+        for code in ("tokenExpired", "badChangeToken", "filterChanged"):
+            middle.fall()
+            phone.run("timer", "pause")
+            assert phone.status()["waiting"] == 1
+            middle.rise()
+            refused_once = []
+
+            def expire(message, up):
+                if up and message["op"] == "hello" and message.pop("since", None):
+                    refused_once.append(code)
+                    return [message]
+                if not up and message["op"] == "welcome" and len(refused_once) == 1:
+                    refused_once.append(code)
+                    return [message, {"op": "error", "code": code, "detail": "a story ended it"}]
+                return message
+
+            middle.on_message = expire
+            before = len(middle.heard)
+            with phone.kept() as kept:
+                fetch = middle.hear(lambda each: each.op == "fetch", "a fetch", before)
+                assert "since" not in fetch.message, fetch
+                in_sync(phone)
+                middle.on_message = None
+                kept.stop()
+            laptop.run("sync")
+            assert laptop.timer("status")["isPaused"] is True
+            laptop.run("timer", "resume")
+            in_sync(phone)
+
+        # A snapshot without the record: it was deleted longer ago than tombstones are kept.
+        def empty(message, up):
+            if up and message["op"] == "hello":
+                return {name: value for name, value in message.items() if name != "since"}
+            if not up and message["op"] == "welcome":
+                return [message, {"op": "error", "code": "tokenExpired", "detail": "ended"}]
+            return {**message, "changes": []} if message["op"] == "changes" else message
+
+        assert phone.timer("status")["stateType"] == "focus"
+        middle.on_message = empty
+        phone.run("sync")
+        assert phone.timer("status")["stateType"] == "idle", phone.timer("status")
+
+
+def story_a_plan_that_ran_out_keeps_what_waits():
+    """402 for a save: the edit stays, the person is told; when the plan is back and they sync, it
+    goes."""
+    with pair() as (relay, middle, phone, laptop):
+        with phone.kept() as kept:
+            in_sync(phone)
+            middle.on_message = lambda message, up: (
+                Back({"op": "error", "id": message["id"], "code": "planRequired", "detail": "no plan"})
+                if up and message["op"] == "save" else message)
+            phone.run("timer", "start")
+            status = wait_until(
+                lambda: (lambda seen: seen if seen["state"] == "needsPerson" else None)(phone.status()),
+                lambda: f"the person to be told: {phone.status()}")
+            assert status["waiting"] == 1 and status["blockedZones"] == ["Timer"], status
+            assert "plan does not include Timer" in phone.run("status")
+            middle.on_message = None
+            phone.run("sync")
+            in_sync(phone)
+            # The whole account: its socket ends with 4502, and comes back with the person alone.
+            middle.on_message = lambda message, up: 4502 if not up else message
+            middle.cut()
+            wait_until(lambda: phone.status()["state"] == "failed", "the plan to be felt")
+            phone.run("timer", "pause")
+            wait_until(lambda: phone.status()["state"] == "failed", "the plan to be felt")
+            assert phone.status()["waiting"] == 1 and "plan" in phone.run("status")
+            middle.on_message = None
+            stays_away(middle)
+            assert phone.status()["waiting"] == 1
+            phone.run("sync")
+            in_sync(phone)
+            kept.stop()
+        assert laptop.timer("status")["isPaused"] is True
+
+
+def story_a_home_never_uploads_to_another_account():
+    """Whoever answers at the relay's address for another account gets nothing of this one."""
+    with pair() as (relay, middle, phone, laptop):
+        middle.fall()
+        phone.run("timer", "start")
+        middle.rise()
+        for change in ({"accountID": "0123456789abcdef"}, {"deviceID": "0123456789abcdef"}):
+            middle.on_message = lambda message, up: (
+                {**message, **change} if message["op"] == "welcome" else message)
+            before = len(middle.heard)
+            with phone.kept() as kept:
+                wait_until(lambda: phone.status()["state"] == "failed", "the device to say no")
+                told = phone.run("status")
+                assert "another" in told and "1 change waits" in told, told
+                assert not saves(middle, before) and not middle.messages("fetch", since=before)
+                kept.stop()
+        middle.on_message = None
+        phone.run("sync")
+        assert laptop.timer("status")["stateType"] == "focus"
+        # Nor does a home join another account over the one it has.
+        stranger = Home.new(relay, os.path.dirname(phone.path), "stranger")
+        refused("agent", "join", "--relay", relay.address, "--code", stranger.code(),
+                home=phone.path, says="belongs to account")
+
+
+# MARK: clocks
+
+def story_stamps_follow_the_relays_clock():
+    """The relay's clock went an hour back while the device was away: what waits is stamped anew."""
+    hour = 3_600_000
+    with pair() as (relay, middle, phone, laptop):
+        in_sync(phone)
+        middle.fall()
+        phone.run("timer", "start")
+        middle.rise()
+
+        def shift(message, up):
+            return message if up else {
+                name: value - hour if name in ("time", "t1", "t2") and not isinstance(value, dict)
+                else value for name, value in message.items()}
+
+        middle.on_message = shift
+        before = len(middle.heard)
+        with phone.kept() as kept:
+            in_sync(phone)
+            [save] = saves(middle, before)
+            stamp = save.message["records"][0]["modifiedAt"]
+            assert abs(stamp - (now() - hour)) < 60_000, (stamp, now())
+            assert middle.messages("time", since=before), "it did not ask what time it is"
+            assert abs(phone.status()["clockOffset"] + hour) < 5_000, phone.status()
+            kept.stop()
+
+
+def story_a_record_from_the_future_is_stamped_anew():
+    """`clockAhead`: the device asks for the time, stamps the record anew, and saves it under a new
+    id."""
+    with pair() as (relay, middle, phone, laptop):
+        turned = []
+
+        def refuse(message, up):
+            if up and message["op"] == "save" and not turned:
+                turned.append(message)
+                error = problem(422, "clockAhead", time=now())[2]
+                return Back({
+                    "op": "saved", "id": message["id"], "since": "0.0", "token": "0.0",
+                    "results": [{"name": each["name"], "error": error}
+                                for each in message["records"]]})
+            return message
+
+        with phone.kept() as kept:
+            in_sync(phone)
+            middle.on_message = refuse
+            before = len(middle.heard)
+            phone.run("timer", "start")
+            second = middle.hear(
+                lambda each: each.op == "save" and turned and each.message["id"] != turned[0]["id"],
+                "the record under a new id", before)
+            asked = [each.op for each in middle.heard[before:middle.heard.index(second)] if each.up]
+            assert "time" in asked[asked.index("save"):], asked
+            assert abs(second.message["records"][0]["modifiedAt"] - now()) < 60_000
+            in_sync(phone)
+            kept.stop()
+
+
+# MARK: how it connects
+
+def story_silence_makes_it_reconnect():
+    """Nothing was heard for two keepAlives: the line is given up, and another one made."""
+    with pair() as (relay, middle, phone, laptop):
+        middle.on_message = lambda message, up: (
+            {**message, "keepAlive": 1_000} if message["op"] == "welcome" else message)
+        with phone.kept() as kept:
+            in_sync(phone)
+            last = max(each.at for each in middle.heard if not each.up)
+            before = len(middle.heard)
+            again = middle.hear(lambda each: each.path == "/v1/socket", "another line", before)
+            # What came last may have been a ping, which is not written down.
+            assert again.at - last >= 1.9, (again.at - last)
+            kept.stop()
+
+
+def story_close_codes_say_whether_to_come_back():
+    """1xxx and 40xx–44xx: the device comes back by itself; 45xx: only when a person acts."""
+    with pair() as (relay, middle, phone, laptop):
+        with phone.kept() as kept:
+            in_sync(phone)
+            for code in (1001, 1009, 1011, 1012, 1013, 1005, 3000, 4400, 4408, 4429, 4499):
+                before = len(middle.heard)
+                middle.on_message = lambda message, up: code if not up else message
+                laptop.person(relay).save(record(f"c{code}"))
+                middle.hear(lambda each: not each.up and each.op, "something to close on", before)
+                middle.on_message = None
+                middle.hear(lambda each: each.op == "welcome", f"it to come back from {code}", before)
+                in_sync(phone)
+            for code in (4501, 4502, 4500, 4599, 4999):
+                before = len(middle.heard)
+                middle.on_message = lambda message, up: code if not up else message
+                laptop.person(relay).save(record(f"c{code}"))
+                wait_until(lambda: phone.status()["state"] == "failed",
+                           lambda: f"{code} to be taken for final: {phone.status()}")
+                middle.on_message = None
+                stays_away(middle)
+                phone.run("sync")
+                in_sync(phone)
+            kept.stop()
+
+
+def story_a_restart_brings_devices_back_at_random():
+    """1012: four devices come back, not all at the same moment."""
+    with pair() as (relay, middle, phone, laptop):
+        homes = [phone]
+        for number in range(3):
+            home = Home(os.path.join(os.path.dirname(phone.path), f"d{number}"))
+            run("agent", "join", "--relay", middle.address, "--code", "-", home=home.path,
+                input=laptop.code() + "\n")
+            homes.append(home)
+        with contextlib.ExitStack() as stack:
+            kept = [stack.enter_context(home.kept()) for home in homes]
+            for home in homes:
+                in_sync(home)
+            before = len(middle.heard)
+            assert relay.stop() == 0
+            closed = [each for each in middle.heard[before:] if each.op == "close" and not each.up]
+            assert [each.status for each in closed] == [1012] * 4, closed
+            relay.start()
+            wait_until(lambda: len(middle.messages("welcome", up=False, since=before)) >= 4,
+                       "all to come back")
+            tries = [each.at for each in middle.heard[before:] if each.path == "/v1/socket" and each.up]
+            assert max(tries[:4]) - min(tries[:4]) > 0.001, tries
+            for each in kept:
+                each.stop()
+
+
+def story_retry_after_is_obeyed_and_a_manual_sync_goes_at_once():
+    """503 with Retry-After: no try before its time; but a person need not wait."""
+    with pair() as (relay, middle, phone, laptop):
+        middle.on_request = lambda asked: problem(503, "overloaded", retryAfter=4)
+        with phone.kept() as kept:
+            first = middle.hear(lambda each: each.path == "/v1/socket", "a try")
+            second = middle.hear(lambda each: each.up and each.at > first.at, "another try")
+            assert second.at - first.at >= 3.9, second.at - first.at
+            before = len(middle.heard)
+            middle.on_request = None
+            begun = time.monotonic()
+            phone.run("sync")
+            again = middle.hear(lambda each: each.path == "/v1/socket", "a try", before)
+            assert again.at - begun < 2, again.at - begun
+            in_sync(phone)
+            kept.stop()
+
+
+def story_backoff_grows_at_random():
+    """A relay that is never there: each pause lies below a ceiling that doubles, and no two are
+    alike."""
+    with pair() as (relay, middle, phone, laptop):
+        middle.on_request = lambda asked: problem(503, "overloaded")
+        with phone.kept() as kept:
+            def tries():
+                return [each.at for each in list(middle.heard) if each.up and each.method]
+
+            wait_until(lambda: len(tries()) >= 6, "six tries", seconds=50)
+            kept.stop()
+        pauses = [after - before for before, after in zip(tries(), tries()[1:])][:5]
+        for number, pause in enumerate(pauses):
+            assert pause <= 0.5 * 2 ** number + 2, pauses
+        assert len({round(pause, 4) for pause in pauses}) == len(pauses), pauses
+
+
+def story_a_relay_that_hangs_is_given_up():
+    """Neither an opening, nor the time, nor an answer is waited for without end; a press shows at
+    once all the while."""
+    with pair() as (relay, middle, phone, laptop):
+        middle.on_request = lambda asked: HANG
+        with phone.kept() as kept:
+            first = middle.hear(lambda each: each.path == "/v1/socket", "a try")
+            begun = time.monotonic()
+            assert phone.timer("start")["stateType"] == "focus"
+            assert time.monotonic() - begun < 8
+            second = middle.hear(lambda each: each.up and each.at > first.at, "another try")
+            assert 4 < second.at - first.at < 12, second.at - first.at
+            middle.hear(lambda each: each.path == "/v1/time", "the next rung", seconds=40)
+            middle.on_request = None
+            middle.cut()
+            in_sync(phone)
+            # A save that is never answered: the line is given up, and the save goes again.
+            middle.on_message = lambda message, up: (
+                None if not up and message["op"] == "saved" else message)
+            before = len(middle.heard)
+            press(phone, "pause")
+            save = middle.hear(lambda each: each.op == "save" or "records" in (each.path or ""),
+                               "a save", before)
+            if save.op:
+                again = middle.hear(
+                    lambda each: each.op == "save" and each.line != save.line, "the save again",
+                    before, seconds=40)
+                assert again.message["id"] == save.message["id"]
+                assert 14 < again.at - save.at < 25, again.at - save.at
+            middle.on_message = None
+            in_sync(phone)
+            kept.stop()
+
+
+def is_poll(heard):
+    return heard.up and heard.method == "GET" and heard.path.startswith("/v1/changes")
+
+
+def story_the_ladder_down_to_long_poll_and_up():
+    """No WebSocket: after two tries the device asks by long-poll, 50 s each, and hears at once; when
+    WebSocket works again, it climbs back."""
+    with pair() as (relay, middle, phone, laptop):
+        in_sync(phone)
+        middle.on_request = lambda asked: (
+            (400, {}, None) if asked.path == "/v1/socket" else None)
+        with phone.kept() as kept:
+            waits = middle.hear(lambda each: is_poll(each) and "wait=" in each.path, "a long-poll")
+            tries = [each for each in middle.heard if each.path == "/v1/socket" and each.up
+                     and each.at < waits.at]
+            assert len(tries) >= 2 and "wait=50" in waits.path, (tries, waits)
+            assert phone.status()["transport"] == "long-poll"
+            laptop.run("timer", "start")
+            begun = time.monotonic()
+            wait_until(lambda: phone.timer("status")["stateType"] == "focus", "the change to show", 10)
+            phone.timer("pause")
+            assert laptop.timer("status")["isPaused"] is True
+            assert [each for each in middle.heard if each.path == "/v1/zones/Timer/records"]
+            left = [each.at for each in middle.heard if each.path == "/v1/socket"][-1]
+            middle.on_request = None
+            wait_until(lambda: phone.status()["transport"] == "websocket", "the climb", 80)
+            laptop.run("timer", "resume")
+            wait_until(lambda: not phone.timer("status")["isPaused"], "a push", 10)
+            again = middle.messages("welcome", up=False)[-1]
+            assert again.at - left > 30, "it did not wait before it tried the socket again"
+            kept.stop()
+
+
+def story_the_ladder_down_to_a_poll_every_30_seconds():
+    """Neither WebSocket nor a request that is held: the device looks every 30 s, and after a press
+    at once."""
+    with pair() as (relay, middle, phone, laptop):
+        in_sync(phone)
+
+        def rule(asked):
+            if asked.path == "/v1/socket":
+                return 400, {}, None
+            return CUT if "wait=" in asked.path else None
+
+        middle.on_request = rule
+        with phone.kept() as kept:
+            wait_until(lambda: phone.status()["transport"] == "poll", "the last rung", 40)
+            def polls():
+                return [each.at for each in list(middle.heard) if is_poll(each)
+                        and "wait=" not in each.path]
+
+            laptop.run("timer", "start")
+            phone.run("sync")
+            assert phone.timer("status")["stateType"] == "focus"
+            count = len(polls())
+            wait_until(lambda: len(polls()) > count, "the next poll", 40)
+            assert 28 < polls()[count] - polls()[count - 1] < 36, polls()
+            kept.stop()
+
+
+main(globals(), at_once=8)
