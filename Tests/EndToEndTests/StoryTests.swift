@@ -7,7 +7,7 @@ import Testing
     .timeLimit(.minutes(10)),
     arguments: [
       "curl_stories", "socket_stories", "command_stories", "trouble_stories", "crash_stories",
-      "bad_input_stories", "gone_stories", "account_stories", "device_stories",
+      "bad_input_stories", "gone_stories", "account_stories", "device_stories", "wire_stories",
     ])
   func storyHolds(_ file: String) throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()

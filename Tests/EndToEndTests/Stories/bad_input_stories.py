@@ -105,6 +105,15 @@ BODIES = [
     ("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [DELETED]},
      {(*ONE, "name"): text(1), (*ONE, "deleted"): lambda value: value is True,
       (*ONE, "modifiedAt"): whole}, ()),
+    ("PUT", "/v1/subscriptions/s", {"kind": "database"}, {("kind",): none_of_these}, ()),
+    ("PUT", "/v1/subscriptions/s", {"kind": "zone", "zone": "Z"},
+     {("kind",): none_of_these, ("zone",): text(1)}, ()),
+    ("PUT", "/v1/subscriptions/s",
+     {"kind": "query", "recordType": "T", "zone": "Z", "where": {"a": 1}, "events": ["create"]},
+     {("kind",): none_of_these, ("recordType",): text(1),
+      ("zone",): lambda value: value is None or text(1)(value), ("where",): kind(dict, type(None)),
+      ("events",): lambda value: value is None},
+     (("zone",), ("where",), ("events",))),
 ]
 # What is no body of any call.
 NO_BODY = [b"", b"null", b"[]", b'"x"', b"5", b"{", b"}", b'{"a":}', b"{}{}", b"{},", b"\xff",
@@ -159,6 +168,7 @@ def story_wrong_types_and_missing_members_are_named():
         assert [each["deviceName"] for each in after] == [
             each["deviceName"] for each in devices], after
         assert line.ask("GET", "/v1/changes").json["token"] == token
+        assert line.ask("GET", "/v1/subscriptions").json == {"subscriptions": []}
 
 
 def story_what_a_record_cannot_be():
@@ -212,7 +222,9 @@ BAD_ESCAPES = ["%", "%2", "%zz", "a%", "%FF", "%C3", "%ED%A0%80", "%C0%AF"]
 NAMED = [
     ("POST", "/v1/zones/{name}/records", {"id": "", "records": []}),
     ("GET", "/v1/zones/{name}/records/a", None), ("GET", "/v1/zones/Notes/records/{name}", None),
-    ("GET", "/v1/changes?zone={name}", None),
+    ("GET", "/v1/changes?zone={name}", None), ("GET", "/v1/zones?after={name}", None),
+    ("GET", "/v1/subscriptions/{name}", None), ("DELETE", "/v1/subscriptions/{name}", None),
+    ("PUT", "/v1/subscriptions/{name}", {"kind": "database"}),
 ]
 BAD_TOKENS = ["", "nonsense", "0", ".", "5", "5.", ".5", "zz.1", "5.-1", "5.1.", "5.01", "05.1", "F.1",
               "5." + "9" * 30, "5.9007199254740992", "100000000.1", "5.1.z", "5.1.p0", "5.1.zff.zff",
@@ -223,6 +235,7 @@ QUERIES = {
         "limit": ("badRequest", ["", "0", "-1", "abc", "1.5", "1e3", "0x10", "%2B5", "%205", "５", "null"]),
         "wait": ("badRequest", ["", "-1", "soon", "1.5", "1e1", "%2B1", "1s", "true"]),
     },
+    "/v1/zones": {"limit": ("badRequest", ["", "0", "-1", "abc", "1.5", "%2B5"])},
 }
 
 
@@ -239,7 +252,7 @@ def story_wrong_names_in_a_path_or_a_query():
             for name in ["n" * 255, "%C3%A9" * 127, "a%2Fb", "%2E%2E", "+", "%20", "%25", "Ⅷ"]:
                 answer = line.ask(method, path.format(name=urllib.parse.quote(name, safe="%+")),
                                   body and {**body, "id": new_id()})
-                assert answer.status in (200, 404), (path, name, answer)
+                assert answer.status in (200, 201, 204, 404), (path, name, answer)
         for path in ["/", "/v1", "/v1/", "//v1/time", "/v1/time/", "/V1/time", "/v1/Time", "/v2/time",
                      "/v1/zones/Notes/records/a/b", "/v1/zones//records/a/b", "/v1/./time", "/v1//time",
                      "/%76%31/time/x", "/v1/admin/accounts", "/metrics", "/status", "/favicon.ico"]:
@@ -268,6 +281,12 @@ def story_wrong_queries():
         token = line.ask("GET", "/v1/changes").json["token"]
         for method, path in [("GET", "/v1/time"), ("GET", "/livez"), ("GET", "/v1/devices")]:
             expect(line.ask(method, f"{path}?x=1&y"), 200)
+        for value in BAD_TOKENS:
+            value = urllib.parse.quote(value, safe="%.")
+            expect(line.ask("GET", f"/v1/events?since={value}"), 400, "badChangeToken")
+        for since in ("nonsense", "5.", token + "0" * 90, token[:-1] + "9" * 20):
+            expect(line.ask("GET", f"/v1/events?since={token}", headers={"Last-Event-ID": since}),
+                   400, "badChangeToken")
         for digits in ["1", "0001", "1000", "1001", "9" * 50]:
             expect(line.ask("GET", f"/v1/changes?limit={digits}"), 200)
             expect(line.ask("GET", f"/v1/changes?wait={digits}"), 200)
@@ -430,6 +449,19 @@ def story_what_is_anothers_is_as_what_never_was():
             never = foreign.replace(generation, made_up)
             expect(same(line.ask("GET", f"/v1/changes?since={foreign}"),
                         line.ask("GET", f"/v1/changes?since={never}")), 400, "badChangeToken")
+            expect(same(line.ask("GET", f"/v1/events?since={foreign}"),
+                        line.ask("GET", f"/v1/events?since={never}")), 400, "badChangeToken")
+            expect(same(line.ask("GET", "/v1/events", headers={"Last-Event-ID": foreign}),
+                        line.ask("GET", "/v1/events", headers={"Last-Event-ID": never})), 400)
+        # Zones, and what wakes a device: its own alone, not even its neighbour's.
+        assert line.ask("GET", "/v1/zones").json == {
+            "zones": [{"zone": "Notes"}], "more": False}
+        expect(theirs.ask("PUT", "/v1/subscriptions/theirs", {"kind": "database"}), 201)
+        expect(Line(relay, second).ask("PUT", "/v1/subscriptions/theirs", {"kind": "database"}), 201)
+        for method in ("GET", "DELETE"):
+            expect(same(line.ask(method, "/v1/subscriptions/theirs"),
+                        line.ask(method, "/v1/subscriptions/nobodys")), 404, "notFound")
+        assert len(theirs.ask("GET", "/v1/subscriptions").json["subscriptions"]) == 1
         # A batch id of theirs is as good as any.
         expect(theirs.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [SAVED]}), 200)
         expect(line.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [DELETED]}), 200)
@@ -599,6 +631,30 @@ def story_devices_and_codes_at_their_limits():
         expect(line.ask("DELETE", f"/v1/devices/{joined['deviceID']}"), 204)
         code = line.ask("POST", "/v1/pairings").json["code"]
         expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
+
+
+def story_subscriptions_at_their_limits():
+    """64 of a device; 16 members in a `where`; 4 KiB of body."""
+    with Relay() as relay:
+        person, second, *_ = scene(relay)
+        line = Line(relay, person)
+        for number in range(65):
+            answer = line.ask("PUT", f"/v1/subscriptions/s{number}", {"kind": "database"})
+            expect(answer, *(201,) if number < 64 else (403, "tooManySubscriptions"))
+        expect(line.ask("PUT", "/v1/subscriptions/s63", {"kind": "zone", "zone": "Z"}), 200)
+        expect(line.ask("DELETE", "/v1/subscriptions/s0"), 204)
+        expect(line.ask("PUT", "/v1/subscriptions/s64", {"kind": "database"}), 201)
+        assert len(line.ask("GET", "/v1/subscriptions").json["subscriptions"]) == 64
+        line = Line(relay, second)
+        query = {"kind": "query", "recordType": "T"}
+        for count in (16, 17):
+            where = {f"m{number}": number for number in range(count)}
+            expect(line.ask("PUT", "/v1/subscriptions/q", {**query, "where": where}),
+                   201 if count == 16 else 400)
+        for length in (4096, 4097):
+            raw = json.dumps(query).encode().ljust(length)
+            answer = Line(relay, second).ask("PUT", "/v1/subscriptions/q", raw=raw)
+            assert (answer.status == 200) == (length == 4096), (length, answer)
 
 
 def story_wrong_messages_on_a_socket():

@@ -53,7 +53,7 @@ def story_a_client_gone_in_the_middle_of_a_call():
             """All that another device can see of the account."""
             devices = person.call("GET", "/v1/devices").json["devices"]
             return (sorted((each["deviceID"], each["deviceName"]) for each in devices),
-                    person.changes().json["token"])
+                    person.changes().json["token"], person.call("GET", "/v1/subscriptions").json)
 
         code = person.call("POST", "/v1/pairings").json["code"]
         batch = {"id": str(uuid.uuid4()), "records": [record(f"r{n}") for n in range(RECORDS)]}
@@ -67,6 +67,10 @@ def story_a_client_gone_in_the_middle_of_a_call():
             ("GET", "/v1/zones/Notes/records/there", None, person.token),
             ("GET", "/v1/changes", None, person.token), ("GET", "/v1/changes?wait=50&since=" +
              person.changes().json["token"], None, person.token), ("GET", "/v1/events", None, person.token),
+            ("GET", "/v1/zones", None, person.token), ("GET", "/v1/subscriptions", None, person.token),
+            ("PUT", "/v1/subscriptions/s", {"kind": "zone", "zone": "x"}, person.token),
+            ("GET", "/v1/subscriptions/s", None, person.token),
+            ("DELETE", "/v1/subscriptions/s", None, person.token),
             ("GET", "/v1/time", None, None), ("GET", "/v1/limits", None, None),
         ]
         before = seen()

@@ -1,0 +1,252 @@
+"""The sentences of docs/protocol.md under "WebSocket" that socket_stories leaves open, and how fast
+silence is noticed.
+
+Which story holds which sentence:
+
+| sentence | story |
+| --- | --- |
+| JSON text frames; binary is 1003, too much 1009, nonsense 4400 | socket: bad_messages_close_one_connection… |
+| The token may come in the header, or in `hello`, within 5 s | socket: the_token_can_come…, who_does_not_say_hello… |
+| The messages and their members | messages_have_these_members |
+| `since` is the cursor before, `token` the one after | socket: the_chain_of_cursors_has_no_gap |
+| `saved` is a link; what came before it comes first | a_save_and_a_fetch_at_once_keep_the_chain |
+| An HTTP save's `since` is the newest token before it | messages_have_these_members |
+| `welcome.token` is no cursor; only hints until the first fetch | socket: without_a_cursor… |
+| What was missed comes first | socket: what_was_missed_comes_first |
+| A `since` that cannot be followed: `error`, and on without a cursor | a_cursor_that_cannot_be_followed |
+| A fetch of one zone leaves the cursor alone | a_fetch_of_one_zone_leaves_the_cursor_alone |
+| A push goes to all but the connection that saved | socket: a_push_reaches…, two_tabs_are_two_connections |
+| Over 64 KiB: `changed`, and a fetch | socket: a_large_change…, bad_input: a_push_of_64_kib… |
+| A slow device misses nothing and costs bounded memory | socket: a_device_that_does_not_read…, a_slow_device_costs_bounded_memory |
+| Pings every `keepAlive`; two missed, and the connection is dropped | silence_is_noticed |
+| A browser sends `time` | socket: a_refused_request_names_itself… |
+| 1012 at a restart, 4501 for a revoked device | socket: a_restart_says_so, a_revoked_device… |
+| 4502 without a plan | account: the stories of plans |
+| Codes on the device's side | device: close_codes_say_whether_to_come_back |
+"""
+
+import asyncio
+import json
+import random
+import threading
+import time
+import uuid
+
+import websockets
+
+from socket_stories import Socket, play
+from story import Person, Relay, expect, main, now, record, wait_until
+
+RECORD = {"zone", "name", "type", "fields", "modifiedAt", "device", "tag", "deleted"}
+
+
+def story_messages_have_these_members():
+    """Each message of the relay, to the letter; and what HTTP says of the same."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        before = person.changes().json["token"]
+        saved = expect(person.save(record("a")), 200).json
+        assert set(saved) == {"since", "token", "results"} and saved["since"] == before
+        again = expect(person.save(record("b")), 200).json
+        assert again["since"] == saved["token"], (saved, again)
+        socket = await Socket.open(other, since=again["token"])
+        assert set(socket.welcome) == {
+            "op", "accountID", "deviceID", "token", "time", "keepAlive"}, socket.welcome
+        assert socket.welcome["token"] == again["token"]
+        assert all(type(socket.welcome[name]) is int for name in ("time", "keepAlive"))
+        person.save(record("c"))
+        push = await socket.hear("changes")
+        assert set(push) == {"op", "since", "token", "more", "changes"}, push
+        assert set(push["changes"][0]) == RECORD, push
+        person.save({"name": "c", "deleted": True, "modifiedAt": now()})
+        gone = (await socket.hear("changes"))["changes"][0]
+        assert set(gone) == RECORD and gone["fields"] is None and gone["deleted"] is True
+        assert gone["type"] == "Note" and gone["device"] == person.device, gone
+        await socket.say({"op": "fetch", "id": "f", "since": push["token"]})
+        page = await socket.hear("changes")
+        assert set(page) == {"op", "id", "since", "token", "more", "changes"}, page
+        assert page["id"] == "f" and page["since"] == push["token"]
+        id = await socket.save(record("a", baseTag=7), record("d"),
+                               {**record("e"), "modifiedAt": now() + 60_000})
+        answer = await socket.hear("saved")
+        assert set(answer) == {"op", "id", "since", "token", "results"} and answer["id"] == id
+        conflict, done, fault = answer["results"]
+        assert set(conflict) == {"name", "conflict"} and set(conflict["conflict"]) == RECORD
+        assert done == {"name": "d", "tag": 5}, done
+        assert set(fault) == {"name", "error"}
+        assert set(fault["error"]) == {"type", "title", "status", "code", "detail", "time"}, fault
+        assert fault["error"]["status"] == 422
+        person.save(record("large", "x" * 100_000))
+        hint = await socket.hear("changed")
+        assert set(hint) == {"op", "token"}, hint
+        await socket.say({"op": "time", "id": "t", "t0": 1})
+        told = await socket.hear("time")
+        assert set(told) == {"op", "id", "t0", "t1", "t2"}, told
+        await socket.say({"op": "fetch", "id": "g", "since": "nonsense"})
+        error = await socket.hear("error")
+        assert set(error) == {"op", "id", "code", "detail"}, error
+
+    play(scene)
+
+
+def story_a_cursor_that_cannot_be_followed():
+    """`hello` with a foreign cursor, or one of a zone: an error without an id says why; then only
+    hints, until a fetch gives a cursor."""
+    async def scene(relay):
+        person, stranger = Person.new(relay), Person.new(relay)
+        other = person.pair()
+        person.save(record("a"))
+        for since, code in [(stranger.changes().json["token"], "badChangeToken"),
+                            (person.changes(zone="Notes").json["token"], "filterChanged")]:
+            socket = await Socket.open(other, since=since)
+            error = await socket.hear("error")
+            assert error["code"] == code and "id" not in error and error["detail"], error
+            hinted = person.save(record("b")).json["token"]
+            hint = await socket.hear("changed")
+            assert hint["token"] == hinted, hint
+            await socket.say({"op": "fetch", "id": "f"})
+            page = await socket.hear("changes")
+            assert page["token"] == hinted and page["id"] == "f", page
+            person.save(record("c"))
+            push = await socket.hear("changes")
+            assert push["since"] == page["token"] and "id" not in push, push
+
+    play(scene)
+
+
+def story_a_fetch_of_one_zone_leaves_the_cursor_alone():
+    """A device looks into one zone: its cursor stays, and pushes go on from there."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        person.save(record("a"), zone="One")
+        start = person.save(record("b"), zone="Two").json["token"]
+        socket = await Socket.open(other, since=start)
+        await socket.say({"op": "fetch", "id": "z", "zone": "One"})
+        page = await socket.hear("changes")
+        assert [each["name"] for each in page["changes"]] == ["a"] and page["token"] != start, page
+        person.save(record("c"), zone="Two")
+        push = await socket.hear("changes")
+        assert push["since"] == start and [each["name"] for each in push["changes"]] == ["c"], push
+        await socket.say({"op": "fetch", "id": "y", "zone": "One", "since": page["token"]})
+        assert (await socket.hear("changes"))["changes"] == []
+        await socket.say({"op": "fetch", "id": "x", "zone": "Two", "since": page["token"]})
+        assert (await socket.hear("error"))["code"] == "filterChanged"
+
+    play(scene)
+
+
+def story_two_tabs_are_two_connections():
+    """The same device twice: what one saves, the other is told, and the one is only answered."""
+    async def scene(relay):
+        person = Person.new(relay)
+        start = person.changes().json["token"]
+        one, two = [await Socket.open(person, since=start) for _ in range(2)]
+        for number in range(20):
+            saver, other = (one, two) if number % 2 else (two, one)
+            await saver.save(record(f"r{number}"))
+            answer = await saver.hear("saved")
+            push = await other.hear("changes")
+            assert (push["since"], push["token"]) == (answer["since"], answer["token"])
+            assert [each["name"] for each in push["changes"]] == [f"r{number}"]
+
+    play(scene)
+
+
+def story_a_save_and_a_fetch_at_once_keep_the_chain():
+    """A client that does not wait for its answers, beside two that save: every message follows the
+    cursor, or is a `saved` that moves nothing."""
+    async def scene(relay):
+        dice = random.Random(3)
+        person = Person.new(relay)
+        start = person.changes().json["token"]
+        socket = await Socket.open(person, since=start)
+        others = [await Socket.open(person.pair()) for _ in range(2)]
+        cursor, seen, mine = start, set(), set()
+        unmoved = 0
+        for round in range(80):
+            wanted = set()
+            for number, each in enumerate(others):
+                await each.save(record(f"o{round}-{number}"))
+            for op in dice.sample(["save", "fetch"], 2):
+                if op == "save":
+                    mine.add(f"m{round}")
+                    wanted.add(await socket.save(record(f"m{round}")))
+                else:
+                    await socket.say({"op": "fetch", "id": f"f{round}", "since": cursor})
+                    wanted.add(f"f{round}")
+            while wanted:
+                message = await socket.hear()
+                if message["op"] == "changed":
+                    continue
+                if message["op"] == "saved" and message["since"] == message["token"]:
+                    unmoved += 1
+                elif message["op"] == "saved":
+                    assert message["since"] == cursor, (cursor, message)
+                    cursor = message["token"]
+                else:
+                    # A fetch asks from a cursor of its own; what it brings is behind it.
+                    assert message["since"] == cursor or "id" in message, (cursor, message)
+                    assert message["more"] is False
+                    cursor = message["token"]
+                    seen |= {each["name"] for each in message["changes"]}
+                wanted.discard(message.get("id"))
+        await socket.say({"op": "fetch", "id": "end", "since": cursor})
+        while (message := await socket.hear()).get("id") != "end":
+            seen |= {each["name"] for each in message.get("changes", [])}
+        seen |= {each["name"] for each in message["changes"]}
+        lacking = {f"o{n}-{k}" for n in range(80) for k in range(2)} - seen
+        assert not lacking, sorted(lacking)
+        assert unmoved < 80
+
+    play(scene, "--loops", "2")
+
+
+def story_a_slow_device_costs_bounded_memory():
+    """A device stops reading while 30 MB are pushed: the relay's memory does not follow."""
+    async def scene(relay):
+        def resident():
+            with open(f"/proc/{relay.id}/status") as file:
+                return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+        person = Person.new(relay)
+        start = person.changes().json["token"]
+        slow = await Socket.open(person.pair(), since=start, max_queue=1, read_limit=1024)
+        slow.connection.transport.pause_reading()
+        quick = await Socket.open(person, since=start)
+        for number in range(100):
+            await quick.save(record(f"r{number % 50}", "x" * 30_000))
+            await quick.hear("saved")
+        before = resident()
+        for number in range(900):
+            await quick.save(record(f"r{number % 50}", "x" * 30_000))
+            await quick.hear("saved")
+        grown = resident() - before
+        assert grown < 16_000, f"{grown} kB more for 27 MB that nobody read"
+
+    play(scene)
+
+
+def story_silence_is_noticed():
+    """A ping every keepAlive; who answers stays, who misses two is dropped; streams get comments."""
+    async def scene(relay):
+        person = Person.new(relay)
+        good = await Socket.open(person.pair(), ping_interval=None)
+        assert good.welcome["keepAlive"] == 500
+        bad = await Socket.open(person, ping_interval=None)
+        pings = []
+        # This one hears pings and does not answer.
+        bad.connection.pong = lambda data=b"": pings.append(time.monotonic()) or asyncio.sleep(0)
+        begun = time.monotonic()
+        assert await bad.closed(10) in (1006, None)
+        assert 1.2 < time.monotonic() - begun < 6, time.monotonic() - begun
+        assert len(pings) >= 2, pings
+        await good.say({"op": "time", "id": "t", "t0": 1})
+        assert (await good.hear("time"))["id"] == "t"
+
+    play(scene, "--keep-alive", "0.5")
+
+
+if __name__ == "__main__":
+    main(globals())
