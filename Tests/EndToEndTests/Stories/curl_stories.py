@@ -1,4 +1,24 @@
-"""Every HTTP call of docs/protocol.md, by curl."""
+"""Every HTTP call of docs/protocol.md, by curl.
+
+Where each row of its table is told; what may be wrong with a call stands for all in
+bad_input_stories and gone_stories, and scripts/openapi-check asks each by the hundred:
+
+| call | story |
+| --- | --- |
+| `POST /v1/accounts` | an_account_two_devices…, a_closed_relay_takes_no_strangers… |
+| `POST /v1/devices`, `POST /v1/pairings` | the same, guessing_pairing_codes_is_slowed_down |
+| `GET`, `PATCH`, `DELETE /v1/devices…` | devices_are_listed_renamed_and_revoked |
+| `GET`, `DELETE /v1/zones…` | wake: zones_are_listed_and_deleted |
+| `POST /v1/zones/{zone}/records` | a_save_on_an_old_version…, an_atomic_batch…, a_retry_changes_nothing… |
+| `GET /v1/zones/{zone}/records/{name}` | one_record_with_its_etag |
+| `GET /v1/changes` | a_long_poll_answers…, a_snapshot_comes_in_pages…, a_token_of_one_zone… |
+| `GET /v1/events` | events_stories |
+| `GET /v1/socket` | socket_stories, wire_stories |
+| `/v1/subscriptions…` | wake_stories |
+| `/v1/chunks…` | chunk_stories |
+| `GET /v1/time`, `GET /v1/limits`, health | the_relay_tells_its_time_limits_and_health |
+| Idempotency | a_retry_changes_nothing_and_answers_the_same |
+"""
 
 import threading
 import urllib.parse

@@ -23,9 +23,12 @@ Which story holds which sentence:
 | 1012 at a restart, 4501 for a revoked device | socket: a_restart_says_so, a_revoked_device… |
 | 4502 without a plan | account: the stories of plans |
 | Codes on the device's side | device: close_codes_say_whether_to_come_back |
+| All ways in speak of one cursor | any_way_in_at_any_moment_misses_nothing |
 """
 
 import asyncio
+import http.client
+import itertools
 import json
 import random
 import threading
@@ -246,6 +249,114 @@ def story_silence_is_noticed():
         assert (await good.hear("time"))["id"] == "t"
 
     play(scene, "--keep-alive", "0.5")
+
+
+class Reader:
+    """A client that keeps a copy of the account, by whatever way in, from one cursor."""
+
+    def __init__(self, person):
+        self.person, self.cursor, self.held, self.ways = person, None, {}, {}
+
+    def take(self, page, way):
+        """Whether it followed the cursor."""
+        if page["since"] != self.cursor:
+            return False
+        for each in page["changes"]:
+            key = each["zone"], each["name"]
+            assert each["tag"] > self.held.get(key, {"tag": 0})["tag"], each
+            self.held[key] = each
+        self.ways[way] = self.ways.get(way, 0) + len(page["changes"])
+        self.cursor = page["token"]
+        return True
+
+    def poll(self, way="poll", **query):
+        since = {"since": self.cursor} if self.cursor else {}
+        page = expect(self.person.changes(**since, **query), 200).json
+        assert self.take(page, way), (self.cursor, page)
+        return page["more"]
+
+    def events(self, count):
+        connection = http.client.HTTPConnection("127.0.0.1", self.person.relay.port, timeout=20)
+        connection.request("GET", "/v1/events", headers={
+            "Authorization": f"Bearer {self.person.token}", "Last-Event-ID": self.cursor})
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.status
+        kind = None
+        while count > 0:
+            line = answer.readline().decode().rstrip("\n")
+            if line.startswith("event: "):
+                kind = line[len("event: "):]
+            elif line.startswith("data: "):
+                count -= 1
+                if kind != "changes" or not self.take(json.loads(line[len("data: "):]), "events"):
+                    break
+        # Whatever else had come is lost with the connection.
+        connection.close()
+
+    async def socket(self, count):
+        socket = await Socket.open(self.person, since=self.cursor)
+        for _ in range(count):
+            message = await socket.hear()
+            if message["op"] != "changes" or not self.take(message, "socket"):
+                break
+        socket.connection.transport.abort()
+        Socket.opened.remove(socket.connection)
+
+
+def story_any_way_in_at_any_moment_misses_nothing():
+    """Somebody saves, changes and deletes thousands of records; a client goes from polls to
+    long-polls, streams and sockets at random, with one cursor, and has in the end what there is."""
+    with Relay("--loops", "2") as relay:
+        dice, person = random.Random(9), Person.new(relay)
+        reader = Reader(person.pair())
+        done, ended = threading.Event(), threading.Event()
+
+        def save():
+            connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=20)
+            for number in itertools.count():
+                if number == 1_500:
+                    done.set()
+                # A few more, so that who still listens hears something.
+                if done.is_set() and ended.wait(0.02):
+                    return
+                names = dice.sample(range(200), dice.choice([1, 1, 2, 5]))
+                records = [{"name": f"n{name}", "deleted": True, "modifiedAt": 1}
+                           if dice.random() < 0.2 else record(f"n{name}", f"{number}")
+                           for name in names]
+                connection.request(
+                    "POST", f"/v1/zones/{dice.choice('AB')}/records",
+                    json.dumps({"id": str(uuid.uuid4()), "records": records}),
+                    {"Authorization": f"Bearer {person.token}", "Content-Type": "application/json"})
+                answer = connection.getresponse()
+                assert answer.status == 200, answer.read()
+                answer.read()
+
+        saver = threading.Thread(target=save, daemon=True)
+        saver.start()
+        way = random.Random(10)
+        reader.poll(limit=7)
+        while not done.is_set():
+            turn = way.randrange(4)
+            if turn == 0:
+                reader.poll(limit=way.choice([1, 10, 1000]))
+            elif turn == 1:
+                reader.poll("long-poll", wait=1)
+            elif turn == 2:
+                reader.events(way.randrange(1, 30))
+            else:
+                asyncio.run(reader.socket(way.randrange(1, 30)))
+        ended.set()
+        saver.join(20)
+        while reader.poll(limit=1000):
+            pass
+        fresh = Reader(person)
+        while fresh.poll(limit=1000):
+            pass
+        assert len(fresh.held) > 100
+        live = {key: each for key, each in reader.held.items() if not each["deleted"]}
+        assert live == fresh.held
+        assert all(reader.ways.get(each, 0) > 20 for each in ("poll", "long-poll", "events", "socket")), (
+            reader.ways)
 
 
 if __name__ == "__main__":
