@@ -39,8 +39,11 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
 
   public static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 
+  /// Of all words: whoever asks about pieces chooses the hashes, and may choose them alike in part.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(words.0)
     hasher.combine(words.1)
+    hasher.combine(words.2)
+    hasher.combine(words.3)
   }
 }

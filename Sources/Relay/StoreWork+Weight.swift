@@ -15,7 +15,23 @@ extension StoreWork {
       WorkWeight(
         owner: owner(of: request), line: origin.connection?.rawValue ?? 0, cost: cost(of: request))
     case .read(let request): WorkWeight(owner: owner(of: request), cost: cost(of: request))
-    case .chunk: WorkWeight()
+    case .chunk(let request): weight(of: request)
+    }
+  }
+
+  // MARK: files
+
+  /// What is asked of one file is a line, so that its bytes come in their order and its removal
+  /// behind them.
+  private static func weight(of request: ChunkRequest) -> WorkWeight {
+    switch request {
+    case .append(let file, let bytes): WorkWeight(of: file, cost: 1 + bytes.count >> 10)
+    case .read(let file, _, let count): WorkWeight(of: file, cost: 1 + max(0, count) >> 10)
+    // It waits for the disk.
+    case .finish(let file, _): WorkWeight(of: file, cost: Limits.lightCost)
+    case .remove(let files): WorkWeight(of: files.first, cost: 1 + files.count)
+    case .removeAll(let account): WorkWeight(owner: account.rawValue, cost: Limits.portionCost)
+    case .list(_, let limit): WorkWeight(cost: 1 + max(0, limit))
     }
   }
 
@@ -68,5 +84,11 @@ extension StoreWork {
     case .knownFiles(let files): 1 + files.count
     case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount: 1
     }
+  }
+}
+
+extension WorkWeight {
+  fileprivate init(of file: ChunkFile?, cost: Int) {
+    self.init(owner: file?.account.rawValue ?? 0, line: file?.number ?? 0, cost: cost)
   }
 }

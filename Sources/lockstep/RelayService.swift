@@ -134,8 +134,12 @@ struct RelayService {
   private func startFiles(of group: NodeGroup<RelayNode>) throws {
     let files = try FileChunkStore(
       directory: Self.chunks(inStore: store), uploads: Limits.uploads * configuration.nodes)
-    try group.work(on: .files) { assignments, _ in
-      assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
+    try group.work(on: .files) {
+      NodeGroup<RelayNode>.Workplace(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, _ in
+        assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
+      }
     }
   }
 

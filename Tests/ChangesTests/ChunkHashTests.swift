@@ -28,6 +28,13 @@ struct ChunkHashTests {
       let other = try #require(ChunkHash(bytes: bytes))
       #expect(other != hash)
       #expect((other < hash) != (hash < other))
+      #expect(place(of: other) != place(of: hash), "chosen alike, they would crowd a table")
     }
+  }
+
+  private func place(of hash: ChunkHash) -> Int {
+    var hasher = Hasher()
+    hash.hash(into: &hasher)
+    return hasher.finalize()
   }
 }

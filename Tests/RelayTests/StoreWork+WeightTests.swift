@@ -64,4 +64,18 @@ struct StoreWorkWeightTests {
         StoreWork.weight(of: .commit(request, by: origin)).cost == StoreWork.portions.cost)
     }
   }
+
+  @Test func whatIsAskedOfAFileComesInItsOrder() throws {
+    let file = ChunkFile(account: account, number: 9)
+    let piece = try Piece([UInt8](repeating: 0, count: Limits.chunkPieceBytes))
+    let requests: [ChunkRequest] = [
+      .append(file, piece.bytes), .finish(file, expecting: piece.hash), .remove([file]),
+      .read(file, offset: 0, count: Limits.chunkPieceBytes),
+    ]
+    let weights = requests.map { StoreWork.weight(of: .chunk($0)) }
+    #expect(weights.map(\.owner) == [7, 7, 7, 7])
+    #expect(weights.map(\.line) == [9, 9, 9, 9])
+    #expect(weights.map(\.cost) == [129, Limits.lightCost, 2, 129])
+    #expect(StoreWork.weight(of: .chunk(.removeAll(of: account))).owner == 7)
+  }
 }

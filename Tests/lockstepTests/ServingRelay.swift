@@ -45,8 +45,12 @@ final class ServingRelay {
         assignments.map { (StoreWork.read($0.job, on: reader), nil) }
       }
     }
-    try group.work(on: .files) { assignments, _ in
-      assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
+    try group.work(on: .files) {
+      NodeGroup<RelayNode>.Workplace(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, _ in
+        assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
+      }
     }
     var configuration = RelayConfiguration()
     configuration.isOpen = isOpen

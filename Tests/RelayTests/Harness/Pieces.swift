@@ -43,12 +43,13 @@ struct Piece {
 }
 
 extension TestRelay {
-  /// One that keeps pieces, and takes `configure`.
+  /// One whose store keeps `rules`.
   static func keepingPieces(
     nodes: Int = 1, rules: StoreRules = StoreRules(), files: MemoryChunkStore = MemoryChunkStore(),
     isSettled: Bool = true, _ configure: (inout RelayConfiguration) -> Void = { _ in }
   ) -> TestRelay {
-    TestRelay(nodes: nodes, store: PiecesStore(rules), files: files, isSettled: isSettled) {
+    let store = MemoryZoneStore(rules: rules)
+    return TestRelay(nodes: nodes, store: store, files: files, isSettled: isSettled) {
       $0.isOpen = true
       configure(&$0)
     }

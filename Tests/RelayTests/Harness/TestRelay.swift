@@ -38,7 +38,7 @@ final class TestRelay {
     init(node: Int) { self.node = node }
   }
 
-  let store: any ZoneStore
+  let store: MemoryZoneStore
   let files: MemoryChunkStore
   var places: [Place] = []
   var wires: [ConnectionID: Wire] = [:]
@@ -55,7 +55,7 @@ final class TestRelay {
   private var resumed: [ConnectionID] = []
 
   init(
-    nodes: Int = 1, seed: UInt64 = 1, store: any ZoneStore = MemoryZoneStore(),
+    nodes: Int = 1, seed: UInt64 = 1, store: MemoryZoneStore = MemoryZoneStore(),
     files: MemoryChunkStore = MemoryChunkStore(), isSettled: Bool = true,
     _ configure: (inout RelayConfiguration) -> Void = { $0.isOpen = true }
   ) {
