@@ -45,7 +45,7 @@ struct Guest: Sendable {
         .registrationClosed,
         "This relay takes no new accounts; ask its owner for a pairing code.")
     }
-    let request = try JoinRequest.decoded(body: body)
+    let request = try JoinRequest.decoded(body: body, takesCode: false)
     let account = AccountID(rawValue: context.secrets.word())
     let (device, token) = Guest.newDevice(request.description, context.secrets)
     let credentials = Credentials(account: account, device: device.id, token: token)

@@ -128,8 +128,8 @@ extension MessageReader {
   }
 
   private mutating func limit() throws(Refusal) -> Int {
-    let wanted = try integer(.limit, -Limits.sequenceLimit..<Limits.sequenceLimit, of: "records")
-    return Int(min(max(wanted, 1), Int64(Limits.pageRecords)))
+    let wanted = try integer(.limit, 1..<Limits.sequenceLimit, of: "records")
+    return Int(min(wanted, Int64(Limits.pageRecords)))
   }
 }
 

@@ -11,7 +11,9 @@ public struct JoinRequest: Hashable, Sendable {
     self.description = description
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> JoinRequest {
+  /// `takesCode`: whether the call knows a pairing code; who makes a new account is not asked for
+  /// one, and what it says is passed over.
+  public static func decoded(body: [UInt8], takesCode: Bool = true) throws(Refusal) -> JoinRequest {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     var code: String?
     var deviceName: String?
@@ -21,7 +23,7 @@ public struct JoinRequest: Hashable, Sendable {
     try reader.enterObject()
     while let member = try reader.nextMember(&seen) {
       switch member {
-      case .code: code = try reader.takeNull() ? nil : try reader.string(.code)
+      case .code where takesCode: code = try reader.takeNull() ? nil : try reader.string(.code)
       case .deviceName: deviceName = try reader.deviceName()
       case .platform: platform = try reader.label(.platform, bytes: 0...Limits.descriptionBytes)
       case .appVersion:

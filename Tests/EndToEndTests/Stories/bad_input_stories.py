@@ -669,7 +669,7 @@ def story_wrong_messages_on_a_socket():
     ] for value in values]
     ends += [(fetch, member, value) for member, values in [
         ("id", [None, 5, "", "x" * 129, ...]), ("since", [5, [], {}]), ("zone", [5, []]),
-        ("limit", ["1", 1.5, [], True]),
+        ("limit", ["1", 0, -1, 1.5, 1 << 53, [], True]),
     ] for value in values]
     ends += [(ask_time, member, value) for member, values in [
         ("id", [None, 5, "", ...]), ("t0", [None, "1", [], ...]), ("op", [None, 5, "", "TIME", ...]),

@@ -17,6 +17,8 @@ import Testing
         == JoinRequest(
           code: nil,
           description: DeviceDescription(deviceName: "a", platform: "b", appVersion: "c")))
+    let other = #"{"code":{},"deviceName":"a","platform":"b","appVersion":"c"}"#
+    #expect(try JoinRequest.decoded(body: bytes(other), takesCode: false).code == nil)
   }
 
   @Test(
