@@ -7,6 +7,7 @@ on. What belongs to another account is answered as what never existed, byte for 
 
 import asyncio
 import copy
+import hashlib
 import http.client
 import json
 import os
@@ -114,6 +115,8 @@ BODIES = [
       ("zone",): lambda value: value is None or text(1)(value), ("where",): kind(dict, type(None)),
       ("events",): lambda value: value is None},
      (("zone",), ("where",), ("events",))),
+    ("POST", "/v1/chunks/missing", {"hashes": ["0" * 64]}, {
+        ("hashes",): lambda value: value == [], ("hashes", 0): none_of_these}, ()),
 ]
 # What is no body of any call.
 NO_BODY = [b"", b"null", b"[]", b'"x"', b"5", b"{", b"}", b'{"a":}', b"{}{}", b"{},", b"\xff",
@@ -492,6 +495,69 @@ async def nothing_is_told_on_a_socket(relay, person, foreign, made_up):
 
 
 # MARK: limits
+
+def story_wrong_hashes_and_wrong_bytes():
+    """A path that is no hash is 400, bytes that have another hash 422, a piece that is not there 404;
+    another account's is as if it never was."""
+    with Relay() as relay:
+        person, second, stranger, _ = scene(relay)
+        line, theirs = Line(relay, person), Line(relay, stranger)
+        data = b"bytes of the stranger's"
+        hash = hashlib.sha256(data).hexdigest()
+        none = "f" * 64
+        for name in ["x", "0" * 63, "0" * 65, "g" * 64, "%00", "0" * 62 + "%2F0", hash + "%20"]:
+            for method, raw in [("GET", None), ("PUT", b"x")]:
+                expect(line.ask(method, f"/v1/chunks/{name}", raw=raw), 400, "badRequest")
+            assert line.ask("HEAD", f"/v1/chunks/{name}").status == 400
+        expect(line.ask("POST", f"/v1/chunks/{hash}"), 405, "methodNotAllowed")
+        expect(theirs.ask("PUT", f"/v1/chunks/{hash}", raw=data), 201)
+        for wrong in (b"", data[:-1], data + b"x", data.upper()):
+            expect(theirs.ask("PUT", f"/v1/chunks/{none}", raw=wrong), 422, "hashMismatch")
+        expect(same(line.ask("GET", f"/v1/chunks/{hash}"), line.ask("GET", f"/v1/chunks/{none}"),
+                    hash=(hash, none)), 404, "notFound")
+        expect(same(line.ask("GET", f"/v1/chunks/{hash}", headers={"If-None-Match": f'"{hash}"'}),
+                    line.ask("GET", f"/v1/chunks/{none}", headers={"If-None-Match": f'"{none}"'}),
+                    hash=(hash, none)), 404)
+        assert line.ask("HEAD", f"/v1/chunks/{hash}").status == 404
+        missing = line.ask("POST", "/v1/chunks/missing", {"hashes": [hash, none, hash.upper()]})
+        assert expect(missing, 200).json == {"missing": [hash, none]}, missing
+        one, other = [line.save({**record("a"), "chunks": [each]}) for each in (hash, none)]
+        expect(same(one, other, hash=(hash, none)), 200)
+        assert one.json["results"][0]["error"]["code"] == "chunksMissing", one
+        # What is one's own already is not told apart by bytes that lie: they are looked at.
+        expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=b"guessed"), 422, "hashMismatch")
+        expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=data), 201)
+        expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=data), 200)
+        assert expect(line.ask("GET", f"/v1/chunks/{hash.upper()}"), 200).body == data
+
+
+def story_pieces_at_their_limits():
+    """A piece of 4 MiB; a record that names 4,096 of them, and a question about as many."""
+    with Relay() as relay:
+        person, *_ = scene(relay)
+        line = Line(relay, person)
+        for length in ((4 << 20) - 1, 4 << 20, (4 << 20) + 1):
+            data = b"x" * length
+            hash = hashlib.sha256(data).hexdigest()
+            answer = Line(relay, person).ask("PUT", f"/v1/chunks/{hash}", raw=data)
+            expect(answer, *(201,) if length <= 4 << 20 else (413, "bodyTooLarge"))
+            assert line.ask("HEAD", f"/v1/chunks/{hash}").status == (
+                200 if length <= 4 << 20 else 404)
+        for count in (4095, 4096, 4097):
+            hashes = [f"{number:064x}" for number in range(count)]
+            answer = line.ask("POST", "/v1/chunks/missing", {"hashes": hashes})
+            saved = line.save({**record("many"), "chunks": hashes})
+            if count <= 4096:
+                assert expect(answer, 200).json["missing"] == hashes
+                assert expect(saved, 200).json["results"][0]["error"]["code"] == "chunksMissing"
+            else:
+                expect(answer, 400, "badRequest")
+                expect(saved, 400, "badRequest")
+        # One that stands twice counts once.
+        hashes = [f"{number:064x}" for number in range(4096)] + ["0" * 64]
+        assert len(expect(line.ask("POST", "/v1/chunks/missing", {"hashes": hashes}), 200)
+                   .json["missing"]) == 4096
+
 
 def story_names_and_labels_at_their_limits():
     """254 and 255 bytes are taken, 256 are not, wherever a name may stand; bytes, not letters."""

@@ -2,6 +2,7 @@
 what it did not acknowledge is there whole or not at all.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -73,6 +74,7 @@ def story_a_client_gone_in_the_middle_of_a_call():
             ("DELETE", "/v1/subscriptions/s", None, person.token),
             ("GET", "/v1/time", None, None), ("GET", "/v1/limits", None, None),
         ]
+        calls.append(("POST", "/v1/chunks/missing", {"hashes": ["0" * 64]}, person.token))
         before = seen()
         for method, path, body, token in calls:
             head, data = request(method, path, body, token)
@@ -133,6 +135,46 @@ def story_batches_cut_off_at_any_byte_are_whole_or_absent():
             assert len({each["tag"] for each in results}) == 5, results
         names = [each["name"] for each in person.changes().json["changes"]]
         assert len(names) == len(set(names)) == 201, len(names)
+
+
+def story_uploads_cut_off_leave_nothing_behind():
+    """A piece of a file, cut off anywhere: it is not there, nothing of it is left on the disk, and
+    the next upload is whole."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        data = bytes(range(256)) * 4_096
+        hash = hashlib.sha256(data).hexdigest()
+        path, folder = f"/v1/chunks/{hash}", os.path.join(relay.store, "chunks")
+
+        def files():
+            return [name for _, _, names in os.walk(folder) for name in names]
+
+        there = files()
+        head, _ = request("PUT", path, None, person.token, [f"Content-Length: {len(data)}"])
+        parts, _ = request("PUT", path, None, person.token, ["Transfer-Encoding: chunked"])
+        for rudely in (False, True):
+            for count in (0, 1, 65_536, 131_072, len(data) - 1):
+                leave(relay, head, data[:count], rudely=rudely)
+                leave(relay, parts, f"{len(data):x}\r\n".encode(), data[:count], rudely=rudely)
+            leave(relay, parts, f"{len(data):x}\r\n".encode(), data, b"\r\n", rudely=rudely)
+        assert person.call("HEAD", path).status == 404
+        wait_until(lambda: files() == there, lambda: f"the files to go: {files()}")
+        # Whole, but nobody waits for the answer: it is there whole or not at all.
+        leave(relay, head, data, rudely=True)
+        leave(relay, head, data)
+        found = person.call("GET", path)
+        assert found.status == 404 or found.body == data, found
+        answer = person.call("PUT", path, raw=data)
+        assert answer.status in (200, 201), answer
+        assert person.call("GET", path).body == data
+        # A download that nobody reads to its end.
+        head, _ = request("GET", path, None, person.token)
+        for rudely in (False, True):
+            leave(relay, head, rudely=rudely, reads=70_000)
+        relay.kill()
+        relay.start()
+        assert person.call("GET", path).body == data
+        assert len(files()) <= len(there) + 1, files()
 
 
 def story_sockets_cut_off_in_the_middle_of_a_message():

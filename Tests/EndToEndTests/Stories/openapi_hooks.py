@@ -7,6 +7,7 @@ stays wrong.
 
 import atexit
 import collections
+import hashlib
 import itertools
 import json
 import os
@@ -120,7 +121,24 @@ def reading_one(case, number, is_good):
         case.path_parameters = {"zone": "Seeds", "name": "seed"}
 
 
+pieces = []
+
+
+def uploading(case, number, is_good):
+    """Bytes that have the hash in the path."""
+    if is_good:
+        case.body = b"a piece of a file " * (number % 50)
+        case.path_parameters["sha256"] = hashlib.sha256(case.body).hexdigest()
+        pieces.append(case.path_parameters["sha256"])
+
+
+def downloading(case, number, is_good):
+    if is_good and number % 2 and pieces:
+        case.path_parameters["sha256"] = pieces[number % len(pieces)]
+
+
 CHANGES = {
     "getChanges": reading, "saveRecords": saving, "joinAccount": joining, "renameDevice": renaming,
-    "revokeDevice": revoking, "getRecord": reading_one,
+    "revokeDevice": revoking, "getRecord": reading_one, "putChunk": uploading,
+    "getChunk": downloading, "keepChunk": downloading,
 }
