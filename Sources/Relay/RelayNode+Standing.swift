@@ -87,7 +87,7 @@ extension RelayNode {
     }
   }
 
-  /// Ends what waits for news, which will not come any more.
+  /// Ends what waits for news, which will not come any more, and what would go on for long.
   private mutating func endWaiting(_ slot: Hub.Slot) {
     if connections[slot].socket != nil {
       closeSocket(slot, Session.needsPlan)
@@ -95,6 +95,10 @@ extension RelayNode {
       endStream(slot, Session.needsPlan)
     } else if connections[slot].http.exchange?.stage == .parked {
       answer(slot, Answer(Session.needsPlan))
+      read(slot)
+    } else if uploads[connections[slot].id] != nil {
+      checkPlan(slot)
+      proceed(slot)
       read(slot)
     }
   }

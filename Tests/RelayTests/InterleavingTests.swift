@@ -11,8 +11,23 @@ struct InterleavingTests {
   @Test(arguments: 0..<16)
   func nobodyMissesAChange(block: Int) throws {
     for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
-      var story = try Story(seed: seed)
+      var story = try Story(seed: seed, subscribes: false)
       try story.run(steps: 250)
+      try story.end()
+      #expect(story.breaches.isEmpty, "seed \(seed): \(story.breaches.prefix(1))")
+      if !story.breaches.isEmpty { return }
+    }
+  }
+
+  /// Devices subscribe and unsubscribe meanwhile. Nobody sleeps through what would wake them, and
+  /// once all have unsubscribed everybody knows everything.
+  @Test(arguments: 0..<16)
+  func nobodySleepsThroughWhatWakesThem(block: Int) throws {
+    for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
+      var story = try Story(seed: 1_000 + seed, subscribes: true)
+      try story.run(steps: 300)
+      try story.rest()
+      try story.unsubscribe()
       try story.end()
       #expect(story.breaches.isEmpty, "seed \(seed): \(story.breaches.prefix(1))")
       if !story.breaches.isEmpty { return }
@@ -23,6 +38,7 @@ struct InterleavingTests {
 /// One run from a seed.
 private struct Story {
   let relay: TestRelay
+  let subscribes: Bool
   var random: SeededRandom
   var devices: [ModelDevice] = []
   var pollers: [ModelPoller] = []
@@ -30,7 +46,8 @@ private struct Story {
   var breaches: [String] = []
   var batches = 0
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, subscribes: Bool) throws {
+    self.subscribes = subscribes
     random = SeededRandom(seed: seed)
     let queueBytes = [300, 2_000, 1 << 18].randomElement(using: &random) ?? 300
     relay = TestRelay(nodes: 2, seed: seed) {
@@ -68,6 +85,7 @@ private struct Story {
   private mutating func step() throws {
     let node = Int.random(in: 0...1, using: &random)
     let device = devices[Int.random(in: 0..<devices.count, using: &random)]
+    if subscribes, Int.random(in: 0..<12, using: &random) == 0 { changeSubscription() }
     switch Int.random(in: 0..<24, using: &random) {
     case 0...3: device.save(nextSave())
     case 4, 5: saveByHTTP()
@@ -109,6 +127,60 @@ private struct Story {
       "POST", "/v1/zones/\(request.zone)/records", token: device.token, request.encodedBody())
   }
 
+  private mutating func changeSubscription() {
+    let (client, device) = savers[Int.random(in: 0..<savers.count, using: &random)]
+    let path = "/v1/subscriptions/\(Int.random(in: 0...1, using: &random))"
+    let value = Int.random(in: 0...batches + 9, using: &random)
+    let bodies = [
+      nil, nil, #"{"kind":"zone","zone":"a"}"#, #"{"kind":"zone","zone":"b"}"#,
+      #"{"kind":"zone","zone":"c"}"#, #"{"kind":"database"}"#,
+      #"{"kind":"query","recordType":"t","events":["create"]}"#,
+      #"{"kind":"query","recordType":"t","zone":"b","events":["delete"]}"#,
+      #"{"kind":"query","recordType":"t","where":{"v":\#(value)}}"#,
+    ]
+    if let body = bodies[Int.random(in: 0..<bodies.count, using: &random)] {
+      client.send("PUT", path, token: device.token, Array(body.utf8))
+    } else {
+      client.send("DELETE", path, token: device.token)
+    }
+  }
+
+  mutating func unsubscribe() throws {
+    for saver in savers {
+      for id in 0...1 {
+        saver.client.send("DELETE", "/v1/subscriptions/\(id)", token: saver.device.token)
+      }
+    }
+  }
+
+  /// All comes to rest. What lies behind a cursor then wakes nobody.
+  mutating func rest() throws {
+    try comeToRest()
+    for (index, device) in devices.enumerated() {
+      guard let cursor = device.cursor, try wakes(device.device, since: cursor) else { continue }
+      breaches.append("device \(index) sleeps at \(cursor.text) through what wakes it")
+    }
+    for poller in pollers where poller.isAsking {
+      guard let cursor = poller.cursor, try wakes(poller.device, since: cursor) else { continue }
+      breaches.append("a poll sleeps at \(cursor.text) through what wakes it")
+    }
+  }
+
+  private func wakes(_ device: TestDevice, since cursor: ChangeToken) throws -> Bool {
+    guard
+      case .principal(let principal) = try relay.store.read(
+        .authenticate(tokenHash: DeviceToken.hash(device.token))),
+      case .page(let page) = try relay.store.read(
+        .changes(principal.account, since: cursor, zone: nil, limit: Limits.pageRecords))
+    else { return true }
+    guard let rule = WakeRule(principal.subscriptions) else { return !page.changes.isEmpty }
+    // An older form of a record may have been what the rule asks for, but whoever heard of it has
+    // been told.
+    return WakeIndex(
+      page.changes, page.changes.map { $0.isDeleted ? .delete : .update }, for: [rule]
+    ).wakes(rule)
+  }
+
   private mutating func collect() throws {
     for device in devices { try device.takeMessages() }
     for poller in pollers { try poller.takeAnswer() }
@@ -117,13 +189,7 @@ private struct Story {
 
   /// All comes to rest; then everybody must know everything, without having asked once more.
   mutating func end() throws {
-    for device in devices { relay.setTakesBytes(device.socket.id, true) }
-    for _ in 0..<40 {
-      passTime()
-      relay.settle()
-      try collect()
-      for device in devices { device.actOnHint() }
-    }
+    try comeToRest()
     guard case .token(let newest)? = try newestToken() else {
       breaches.append("no newest token")
       return
@@ -138,6 +204,16 @@ private struct Story {
       breaches.append("a poll sleeps at \(poller.cursor?.text ?? "-") of \(newest.text)")
     }
     try compare()
+  }
+
+  private mutating func comeToRest() throws {
+    for device in devices { relay.setTakesBytes(device.socket.id, true) }
+    for _ in 0..<40 {
+      passTime()
+      relay.settle()
+      try collect()
+      for device in devices { device.actOnHint() }
+    }
   }
 
   private mutating func compare() throws {

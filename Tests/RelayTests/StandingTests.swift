@@ -133,6 +133,24 @@ struct StandingTests {
     #expect(try client.next()?.status == 402)
   }
 
+  @Test func anUploadUnderWayIsRefusedAndItsRestPassedOver() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    for method in ["PUT", "GET"] { client.expectAnswer(to: method) }
+    let request = try Piece(count: 300_000).upload(device.token)
+    relay.send(client.id, Array(request.prefix(200_000)))
+    relay.settle()
+    #expect(relay.files.counts == (0, 1))
+    tell(relay, .planChanged(device.credentials.account, Plan(zones: [])))
+    #expect(relay.files.counts == (0, 0))
+    #expect(relay.places[0].node.uploads.isEmpty)
+    relay.send(client.id, Array(request.dropFirst(200_000)) + HTTPClient.bytes("GET", "/v1/time"))
+    relay.settle()
+    #expect(try client.next()?.code == "planRequired")
+    #expect(try client.next()?.status == 200)
+  }
+
   // MARK: revocation
 
   @Test func aRevokedDevicesRequestsAreAnsweredAndItsConnectionsClosed() throws {

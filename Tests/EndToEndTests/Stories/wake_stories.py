@@ -1,0 +1,394 @@
+"""What wakes a device and what turns it away: subscriptions, zones, plans and revocation on every
+kind of connection, by curl and Python's `websockets`."""
+
+import asyncio
+import json
+import queue
+import socket as sockets
+import subprocess
+import threading
+import uuid
+
+import websockets
+
+from socket_stories import Socket, play
+from story import Person, Relay, curl, expect, main, record, run, wait_until
+
+
+class Waiting:
+    """A request by curl that is answered later: a long-poll."""
+
+    def __init__(self, person, path):
+        self.process = subprocess.Popen(
+            ["curl", "--silent", "--max-time", "75", "--write-out", "\n%{http_code}",
+             "--header", f"Authorization: Bearer {person.token}", person.relay.address + path],
+            stdout=subprocess.PIPE)
+
+    def answer(self):
+        """Status and body."""
+        body, _, status = self.process.communicate(timeout=70)[0].decode().rpartition("\n")
+        return int(status), json.loads(body)
+
+    @property
+    def waits(self):
+        return self.process.poll() is None
+
+
+class Stream:
+    """Server-sent events by curl, as they come: pairs of a kind and its data; None at the end."""
+
+    def __init__(self, person, since):
+        self.process = subprocess.Popen(
+            ["curl", "--silent", "--no-buffer", "--max-time", "75",
+             "--header", f"Authorization: Bearer {person.token}",
+             f"{person.relay.address}/v1/events?since={since}"], stdout=subprocess.PIPE, text=True)
+        self.events = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+        # The first tells where it stands.
+        self.first = self.hear("changes")
+
+    def read(self):
+        kind, data = None, []
+        for line in self.process.stdout:
+            name, _, value = line.rstrip("\n").partition(":")
+            if name == "event":
+                kind = value.strip()
+            elif name == "data":
+                data.append(value.strip())
+            elif not line.strip():
+                if data:
+                    self.events.put((kind, json.loads("".join(data))))
+                kind, data = None, []
+        self.events.put((None, None))
+
+    def hear(self, kind):
+        found, data = self.events.get(timeout=20)
+        assert found == kind, (found, data)
+        return data
+
+
+class Line:
+    """A connection by hand, for what curl does not do."""
+
+    def __init__(self, relay, *pieces):
+        self.socket = sockets.create_connection(("127.0.0.1", relay.port), timeout=20)
+        for piece in pieces:
+            self.socket.sendall(piece)
+        self.incoming = b""
+
+    def hear(self, count):
+        """So many answers, their statuses."""
+        def statuses():
+            lines = self.incoming.split(b"\r\n")
+            return [int(line.split()[1]) for line in lines if line.startswith(b"HTTP/1.1 ")]
+
+        while len(statuses()) < count or b"\r\n\r\n" not in self.incoming:
+            piece = self.socket.recv(65536)
+            assert piece, f"the relay closed after {self.incoming!r}"
+            self.incoming += piece
+        return statuses()
+
+    def rest(self):
+        """All until the relay closes."""
+        while piece := self.socket.recv(65536):
+            self.incoming += piece
+        self.socket.close()
+        return self.incoming
+
+
+def request(person, method, path, body=b"", promised=None):
+    lines = [f"{method} {path} HTTP/1.1", "Host: relay", f"Authorization: Bearer {person.token}"]
+    if body or promised:
+        lines += ["Content-Type: application/json", f"Content-Length: {promised or len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def subscribe(person, id, status=201, **body):
+    return expect(person.call("PUT", f"/v1/subscriptions/{id}", body), status).json
+
+
+def names(page):
+    return [each["name"] for each in page["changes"]]
+
+
+def story_subscriptions_are_made_read_replaced_and_removed():
+    """By curl: each call of the table, and what is wrong with it."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        other = person.pair()
+        expect(person.call("GET", "/v1/subscriptions/notes"), 404, "notFound")
+        made = subscribe(person, "notes", kind="zone", zone="Notes")
+        assert made == {"id": "notes", "kind": "zone", "zone": "Notes"}, made
+        query = {"kind": "query", "recordType": "Note", "where": {"done": False}}
+        replaced = subscribe(person, "notes", status=200, **query)
+        assert replaced == {"id": "notes", **query, "events": ["create", "update", "delete"]}
+        assert expect(person.call("GET", "/v1/subscriptions/notes"), 200).json == replaced
+        subscribe(person, "a%2Fb", kind="database")
+        listed = expect(person.call("GET", "/v1/subscriptions"), 200).json["subscriptions"]
+        assert [each["id"] for each in listed] == ["a/b", "notes"], listed
+        assert other.call("GET", "/v1/subscriptions").json == {"subscriptions": []}
+        for body in [
+            {}, {"kind": "zones"}, {"kind": "zone"}, {"kind": "query"},
+            {**query, "events": []}, {**query, "events": ["made"]}, {**query, "where": []},
+            {**query, "where": {f"f{n}": n for n in range(17)}},
+        ]:
+            expect(person.call("PUT", "/v1/subscriptions/x", body), 400, "badRequest")
+        expect(person.call("PUT", "/v1/subscriptions/x", {"kind": "zone", "zone": ""}), 400,
+               "badName")
+        expect(person.call("PUT", "/v1/subscriptions/", {"kind": "database"}), 400, "badName")
+        expect(person.call("DELETE", "/v1/subscriptions/notes"), 204)
+        expect(person.call("DELETE", "/v1/subscriptions/notes"), 404, "notFound")
+        for number in range(63):
+            subscribe(person, f"s{number}", kind="database")
+        expect(person.call("PUT", "/v1/subscriptions/more", {"kind": "database"}), 403,
+               "tooManySubscriptions")
+        expect(curl(relay, "GET", "/v1/subscriptions"), 401, "badToken")
+
+
+def story_a_socket_is_woken_by_what_it_subscribed_to():
+    """Two devices; one waits for a zone. What does not match is not told to it, and with the next
+    that does it gets all since, once each; the other hears of everything."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        start = person.changes().json["token"]
+        subscribe(person, "s", kind="zone", zone="Work")
+        waiting = await Socket.open(person, since=start)
+        hinted = await Socket.open(person)
+        plain = await Socket.open(other, since=start)
+        other.save(record("a", "1"), zone="Home")
+        other.save(record("a", "2"), record("b"), zone="Home")
+        for _ in range(2):
+            await plain.hear("changes")
+        # Whatever had been told would come before this.
+        for each in (waiting, hinted):
+            await each.say({"op": "time", "id": "t", "t0": 1})
+            await each.hear("time")
+        other.save(record("c"), zone="Work")
+        page = await waiting.hear("changes")
+        assert page["since"] == start and names(page) == ["a", "b", "c"], page
+        assert page["changes"][0]["fields"] == {"text": "2"}
+        assert (await hinted.hear("changed"))["token"] == page["token"]
+        assert names(await plain.hear("changes")) == ["c"]
+        # An own save is a link in the chain, and what came before it comes first.
+        other.save(record("d"), zone="Home")
+        await plain.hear("changes")
+        await waiting.save(record("own"), zone="Home")
+        before = await waiting.hear("changes")
+        assert before["since"] == page["token"] and names(before)[0] == "d", before
+        saved = await waiting.hear("saved")
+        assert saved["since"] == before["token"], (before, saved)
+
+    play(scene)
+
+
+def story_a_query_looks_at_events_and_at_the_new_version():
+    """A record is made, changed until it matches, and deleted."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        start = person.changes().json["token"]
+        subscribe(person, "done", kind="query", recordType="Note", where={"done": True, "n": 1},
+                  events=["update"])
+        waiting = await Socket.open(person, since=start)
+
+        def save(name, **fields):
+            expect(other.save({**record(name), "fields": fields}), 200)
+
+        save("made", done=True, n=1)
+        save("other", done=True, n=1)
+        save("other", done=False, n=1)
+        save("other", n=1)
+        await waiting.say({"op": "time", "id": "t", "t0": 1})
+        await waiting.hear("time")
+        save("other", done=True, n=1.0)
+        page = await waiting.hear("changes")
+        assert names(page) == ["made", "other"], page
+        subscribe(person, "done", status=200, kind="query", recordType="Note",
+                  where={"done": True}, events=["delete"])
+        save("other", done=True)
+        expect(other.save({"name": "made", "deleted": True, "modifiedAt": 1}), 200)
+        page = await waiting.hear("changes")
+        assert names(page) == ["other", "made"] and page["changes"][1]["deleted"], page
+
+    play(scene)
+
+
+def story_changed_subscriptions_hold_at_once():
+    """On a socket that stands: another one, and none any more."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        start = person.changes().json["token"]
+        waiting = await Socket.open(person, since=start)
+        other.save(record("a"))
+        assert names(await waiting.hear("changes")) == ["a"]
+        subscribe(person, "s", kind="zone", zone="Elsewhere")
+        other.save(record("b"))
+        await waiting.say({"op": "time", "id": "t", "t0": 1})
+        await waiting.hear("time")
+        expect(person.call("DELETE", "/v1/subscriptions/s"), 204)
+        heard = names(await waiting.hear("changes"))
+        other.save(record("c"))
+        while len(heard) < 2:
+            heard += names(await waiting.hear("changes"))
+        assert heard == ["b", "c"], heard
+        # What was missed comes first, whatever it is.
+        subscribe(person, "s", kind="zone", zone="Elsewhere")
+        again = await Socket.open(person, since=start)
+        assert names(await again.hear("changes")) == ["a", "b", "c"]
+
+    play(scene)
+
+
+def story_a_long_poll_answers_what_matches():
+    """It sleeps through the rest, ends where it began, and a plain fetch returns everything."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        other = person.pair()
+        start = person.changes().json["token"]
+        subscribe(person, "s", kind="zone", zone="Work")
+        sleeping = Waiting(person, f"/v1/changes?since={start}&wait=1")
+        other.save(record("a"), zone="Home")
+        status, page = sleeping.answer()
+        assert (status, names(page)) == (200, []), page
+        assert page["since"] == page["token"] == start and page["more"] is False, page
+        status, page = Waiting(person, f"/v1/changes?since={start}&wait=1").answer()
+        assert (names(page), page["token"]) == ([], start), page
+        assert names(person.changes(since=start).json) == ["a"]
+        waiting = Waiting(person, f"/v1/changes?since={start}&wait=60")
+        others = Waiting(other, f"/v1/changes?since={start}&wait=60")
+        assert names(others.answer()[1]) == ["a"]
+        assert waiting.waits
+        other.save(record("b"), zone="Work")
+        status, page = waiting.answer()
+        assert names(page) == ["a", "b"] and page["since"] == start, page
+        # What lies there and matches is an answer at once.
+        assert names(Waiting(person, f"/v1/changes?since={start}&wait=60").answer()[1]) == names(page)
+
+
+def story_a_stream_is_woken_by_what_the_device_subscribed_to():
+    """Server-sent events keep to the same rule, and to its change."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        other = person.pair()
+        start = person.changes().json["token"]
+        subscribe(person, "s", kind="zone", zone="Work")
+        waiting, plain = Stream(person, start), Stream(other, start)
+        other.save(record("a"), zone="Home")
+        assert names(plain.hear("changes")) == ["a"]
+        other.save(record("b"), zone="Work")
+        page = waiting.hear("changes")
+        assert page["since"] == start and names(page) == ["a", "b"], page
+        assert names(plain.hear("changes")) == ["b"]
+        other.save(record("c"), zone="Home")
+        assert names(plain.hear("changes")) == ["c"]
+        expect(person.call("DELETE", "/v1/subscriptions/s"), 204)
+        assert names(waiting.hear("changes")) == ["c"]
+
+
+def story_zones_are_listed():
+    """Page by page, in the order of their names' bytes."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        for zone in ("b", "a%2Fc", "d"):
+            person.save(record("one"), record("two"), zone=zone)
+        listed = expect(person.call("GET", "/v1/zones"), 200).json
+        assert listed == {
+            "zones": [{"zone": "a/c"}, {"zone": "b"}, {"zone": "d"}], "more": False}, listed
+        page = person.call("GET", "/v1/zones?limit=1&after=a%2Fc").json
+        assert page == {"zones": [{"zone": "b"}], "more": True}, page
+        expect(person.call("GET", "/v1/zones?limit=0"), 400, "badRequest")
+
+
+def story_a_revoked_device_is_cut_off_on_every_kind_of_connection():
+    """Sockets before and after their hello, a long-poll with requests behind it, a stream, a body
+    that has come by half, an upload, and a connection that asks nothing."""
+    async def scene(relay):
+        person = Person.new(relay)
+        lost = person.pair("lost")
+        start = lost.changes().json["token"]
+        batch = json.dumps({"id": str(uuid.uuid4()), "records": [record("never")]}).encode()
+        opened = [await Socket.open(lost, since=start), await Socket.open(lost)]
+        silent = Line(relay, request(lost, "GET", "/v1/socket").replace(
+            b"\r\n\r\n", b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"))
+        assert silent.hear(1) == [101]
+        stream = Stream(lost, start)
+        kept = request(lost, "GET", "/v1/devices")
+        poll = Line(
+            relay, kept, request(lost, "GET", f"/v1/changes?since={start}&wait=60") + kept)
+        half = Line(
+            relay, kept,
+            request(lost, "POST", "/v1/zones/Notes/records", batch[:-9], promised=len(batch)))
+        upload = Line(
+            relay, kept,
+            request(lost, "PUT", "/v1/chunks/" + "0" * 64, b"x" * 1000, promised=1_000_000))
+        idle = Line(relay, kept)
+        for each in (poll, half, upload, idle):
+            assert each.hear(1) == [200]
+        listed = person.call("GET", "/v1/devices").json["devices"]
+        assert [each["connected"] for each in listed if each["deviceID"] == lost.device] == [True]
+        expect(person.call("DELETE", f"/v1/devices/{lost.device}"), 204)
+        for each in opened:
+            assert await each.closed() == 4501
+        assert b"\x11\x95" in silent.rest(), silent.incoming
+        problem = stream.hear("error")
+        assert (problem["code"], problem["status"]) == ("badToken", 401), problem
+        assert stream.hear(None) is None
+        for each in (poll, half, upload):
+            rest = each.rest()
+            assert rest.count(b"HTTP/1.1 ") == 2, rest
+            assert b"HTTP/1.1 401 " in rest and b'"code":"badToken"' in rest, rest
+        assert idle.rest().count(b"HTTP/1.1 ") == 1
+        expect(lost.call("GET", "/v1/devices"), 401, "badToken")
+        assert names(person.changes().json) == []
+
+    play(scene)
+
+
+def story_a_plan_without_zones_turns_a_device_away():
+    """On what stands and on what comes, until the plan is back; nothing that was saved is gone."""
+    async def scene(relay):
+        person = Person.new(relay)
+        person.save(record("kept"))
+        start = person.changes().json["token"]
+        plan = lambda *words: run("account", "plan", person.account, *words, "--store", relay.store)
+        opened = await Socket.open(person, since=start)
+        stream = Stream(person, start)
+        poll = Waiting(person, f"/v1/changes?since={start}&wait=60")
+        wait_until(lambda: poll.waits, "the poll's beginning")
+        plan("--none")
+        assert await opened.closed() == 4502
+        assert stream.hear("error")["code"] == "planRequired"
+        assert stream.hear(None) is None
+        assert poll.answer()[0] == 402
+        again = Socket(
+            person, await websockets.connect(relay.address.replace("http", "ws") + "/v1/socket"))
+        await again.say({"op": "hello", "token": person.token, "since": start})
+        assert await again.closed() == 4502
+        for method, path in [
+            ("GET", "/v1/changes"), ("GET", "/v1/events"), ("GET", "/v1/zones"),
+            ("GET", "/v1/zones/Notes/records/kept"), ("GET", "/v1/subscriptions"),
+        ]:
+            expect(person.call(method, path), 402, "planRequired")
+        expect(person.save(record("more")), 402, "planRequired")
+        for path in ["/v1/devices", "/v1/time", "/v1/limits"]:
+            expect(person.call("GET", path), 200)
+        plan("--zones", "Other")
+        back = await Socket.open(person, since=start)
+        await back.save(record("more"))
+        refused = await back.hear("error")
+        assert refused["code"] == "planRequired" and refused["id"], refused
+        assert names(person.changes().json) == ["kept"]
+        await back.save(record("more"), zone="Other")
+        await back.hear("saved")
+        plan("--all")
+        await back.save(record("more"))
+        await back.hear("saved")
+
+    play(scene)
+
+
+if __name__ == "__main__":
+    main(globals())
