@@ -26,7 +26,7 @@ enum Errand: Sendable {
   /// A part of a file that goes out.
   case download(ConnectionID, ChunkFile)
   /// Files that nobody needs; nobody waits for it.
-  case removal
+  case removal([ChunkFile])
   /// What files there are, and which of them hold what an account has.
   case sweep
   case sweepCheck([ChunkFile])

@@ -71,12 +71,12 @@ extension RelayNode {
 
   /// The files are not needed. What cannot be removed now is, later or with the next start.
   mutating func removeFiles(_ files: [ChunkFile]) {
-    if !ask(.chunk(.remove(files)), for: .removal) { keepLeftover(files) }
+    if !ask(.chunk(.remove(files)), for: .removal(files)) { keepLeftover(files) }
   }
 
-  /// All files of an account that was removed.
+  /// All files of an account that was removed. What cannot be removed is with the next start.
   mutating func removeFiles(of account: AccountID) {
-    _ = ask(.chunk(.removeAll(of: account)), for: .removal)
+    _ = ask(.chunk(.removeAll(of: account)), for: .removal([]))
   }
 
   /// The files are removed when the store has committed something again. What is too much to be

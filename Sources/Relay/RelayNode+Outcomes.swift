@@ -70,7 +70,7 @@ extension RelayNode {
     case .upload(let id, let file): uploadStepDone(id, file, result)
     case .download(let id, let file): chunkRead(id, file, result)
     case .sweep: sweepListed(result)
-    case .removal: break
+    case .removal(let files): if case .failure = result { keepLeftover(files) }
     case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
       .addChunk,
       .sweepCheck, .collection:

@@ -134,6 +134,8 @@ extension RelayNode {
     status.sockets = sockets
     status.parkedPolls = hub.pollCount
     status.streams = hub.streamCount
+    status.uploads = uploads.count
+    status.downloads = downloads.count
     status.storeRequestsWaiting = queue.count
     status.bodyBytes = admission.bodyBytes
     return status

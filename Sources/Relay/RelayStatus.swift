@@ -7,6 +7,9 @@ public struct RelayStatus: Sendable, Hashable {
   public var sockets = 0
   public var parkedPolls = 0
   public var streams = 0
+  /// Pieces of files that are coming in, and going out.
+  public var uploads = 0
+  public var downloads = 0
   public var storeRequestsWaiting = 0
   public var bodyBytes = 0
   // What has happened since the start.
@@ -61,6 +64,8 @@ extension RelayStatus {
     Metric("sockets", .gauge, "Open WebSockets.", \.sockets),
     Metric("parked_polls", .gauge, "Long-polls that wait.", \.parkedPolls),
     Metric("streams", .gauge, "Open streams of events.", \.streams),
+    Metric("uploads", .gauge, "Pieces of files that are coming in.", \.uploads),
+    Metric("downloads", .gauge, "Pieces of files that are going out.", \.downloads),
     Metric(
       "store_requests_waiting", .gauge, "Requests to the store without an answer yet.",
       \.storeRequestsWaiting),

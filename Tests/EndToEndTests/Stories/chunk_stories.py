@@ -4,11 +4,12 @@ import concurrent.futures
 import hashlib
 import os
 import random
+import re
 import socket
 import subprocess
 import tempfile
 
-from story import Person, Relay, curl, expect, main, now, record, wait_until
+from story import Person, Relay, SmallDisk, curl, expect, main, now, record, wait_until
 
 PIECE = 4 << 20
 
@@ -354,6 +355,84 @@ def story_a_relay_that_stops_ends_what_was_begun():
         relay.start()
         expect(put(person, late), 200)
         assert unfinished(relay) == []
+
+
+def story_an_account_keeps_so_much_and_no_more():
+    """The quota refuses a new piece, and what is there stays."""
+    with Relay("--quota", "5M") as relay:
+        person, other = Person.new(relay), Person.new(relay)
+        first, where = piece(PIECE)
+        second, _ = piece(PIECE, 1)
+        expect(put(person, first), 201)
+        refused = expect(put(person, second), 413, "quotaExceeded")
+        assert "room" in refused.json["detail"], refused
+        expect(put(person, first), 200)
+        expect(put(person, piece(1 << 20)[0]), 201)
+        expect(put(person, b"x"), 413, "quotaExceeded")
+        assert expect(person.call("GET", where), 200).body == first
+        expect(put(other, second), 201)
+        assert missing(person, second) == [0]
+        wait_until(lambda: len(files(relay)) == 3, "the refused files to go")
+
+
+def story_a_full_disk_refuses_pieces_and_heals():
+    """The relay's disk fills up: an upload gets 503 and leaves nothing, what was kept can be read;
+    with room again uploads work without a restart."""
+    with SmallDisk(20_000) as disk:
+        if not disk.mounted:
+            print("      NOT TOLD: this user may not mount a small file system")
+            return
+        with Relay(store=os.path.join(disk.path, "store")) as relay:
+            person = Person.new(relay)
+            kept = []
+            for seed in range(10):
+                data, where = piece(3_000_000, seed)
+                answer = put(person, data)
+                if answer.status != 201:
+                    break
+                kept.append((data, where))
+            expect(answer, 503, "storeUnavailable")
+            assert int(answer.headers["retry-after"]) >= 1, answer
+            assert len(kept) > 2, "the disk was full from the start"
+            wait_until(lambda: len(files(relay)) == len(kept), "the refused file to go")
+            assert "no space is left" in relay.text(), relay.text()
+            for data, where in kept:
+                assert expect(person.call("GET", where), 200).body == data
+            expect(curl(relay, "GET", "/livez"), 200)
+            disk.grow(60_000)
+            wait_until(lambda: put(person, piece(3_000_000, 99)[0]).status == 201,
+                       "uploads to work again")
+            relay.kill()
+            relay.start()
+            for data, where in kept:
+                assert expect(person.call("GET", where), 200).body == data
+
+
+def story_an_answer_waits_until_the_piece_is_on_the_disk():
+    """The system calls of a relay, traced: file, folder and database are synced, in this order,
+    before the answer leaves."""
+    with tempfile.TemporaryDirectory() as directory:
+        trace = os.path.join(directory, "trace")
+        calls = "fsync,fdatasync,renameat,renameat2,write,writev,sendto,sendmsg"
+        wrapper = ["strace", "-f", "-qq", "-y", "-s", "64", "-e", f"trace={calls}", "-o", trace]
+        with Relay("--loops", "1", wrapper=wrapper) as relay:
+            person = Person.new(relay)
+            expect(put(person, piece(50_000)[0]), 201)
+            expect(put(person, piece(50_000, 1)[0]), 201)
+            relay.stop()
+        with open(trace, errors="replace") as file:
+            lines = file.read().splitlines()
+        answers = [k for k, line in enumerate(lines) if "201 Created" in line][-2:]
+        assert len(answers) == 2, lines[-50:]
+        for begin, end in zip([0, *answers], answers):
+            steps = [
+                r"fsync\(\d+<[^>]*/chunks/incoming/", r"rename", r"fsync\(\d+<[^>]*/chunks/[0-9a-f]{16}>",
+                r"f(data)?sync\(\d+<[^>]*/zones.sqlite-wal>",
+            ]
+            at = begin
+            for step in steps:
+                at = next((k for k in range(at, end) if re.search(step, lines[k])), None)
+                assert at is not None, (step, lines[begin:end])
 
 
 main(globals())

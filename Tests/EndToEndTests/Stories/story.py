@@ -188,6 +188,27 @@ class Person:
         return self.call("GET", "/v1/changes" + (f"?{text}" if text else ""))
 
 
+class SmallDisk:
+    """A file system of a few megabytes; `mounted` is False where this process may not mount."""
+
+    def __init__(self, kibibytes):
+        self.path = tempfile.mkdtemp(prefix="lockstep-story-")
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={kibibytes}k,mode=755", "tmpfs", self.path]
+        self.mounted = subprocess.run(mount, capture_output=True).returncode == 0
+
+    def grow(self, kibibytes):
+        """As many in all from now on."""
+        subprocess.run(["mount", "-o", f"remount,size={kibibytes}k", self.path], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.mounted:
+            subprocess.run(["umount", "--lazy", self.path], check=True)
+        os.rmdir(self.path)
+
+
 def now():
     return int(time.time() * 1000)
 

@@ -13,8 +13,9 @@ import threading
 import time
 
 from story import (
-    LOCKSTEP, Background, Home, Person, Relay, curl, expect, folder, main, record, refused,
-    wait_until)
+    Background, Home, LOCKSTEP, Person, Relay, SmallDisk, curl, expect, folder, main, record,
+    refused, wait_until,
+)
 
 
 def damage(path):
@@ -93,23 +94,6 @@ def story_a_relay_that_cannot_begin_says_why():
             Person.new(relay)
         finally:
             shutil.rmtree(relay.store)
-
-
-class SmallDisk:
-    """A file system of a few megabytes; `mounted` is False where this process may not mount."""
-
-    def __init__(self, kibibytes):
-        self.path = tempfile.mkdtemp(prefix="lockstep-story-")
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={kibibytes}k,mode=755", "tmpfs", self.path]
-        self.mounted = subprocess.run(mount, capture_output=True).returncode == 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.mounted:
-            subprocess.run(["umount", "--lazy", self.path], check=True)
-        os.rmdir(self.path)
 
 
 def story_a_full_disk_refuses_saves_and_heals():

@@ -1,0 +1,251 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// Pieces that go up and down on two nodes while clients leave, stores fail, leases end and the
+/// process dies, in any order: what was answered is there, what a record names stays, no client is
+/// ever told other bytes, and in the end there is no file without an owner.
+struct PieceWalkTests {
+  @Test(arguments: 0..<8)
+  func piecesAreWholeOrNotThere(block: Int) throws {
+    var (uploaded, downloaded) = (0, 0)
+    for seed in UInt64(block * 5)..<UInt64(block * 5 + 5) {
+      var walk = try PieceWalk(seed: seed)
+      for _ in 0..<400 { try walk.step() }
+      try walk.end()
+      #expect(walk.breaches.isEmpty, "seed \(seed): \(walk.breaches.prefix(1))")
+      if !walk.breaches.isEmpty { return }
+      uploaded += walk.uploaded
+      downloaded += walk.downloaded
+    }
+    #expect(uploaded > 10 && downloaded > 5, "the walks were about nothing")
+  }
+}
+
+/// One run from a seed.
+private struct PieceWalk {
+  /// A client in the middle of a call.
+  struct Errand {
+    enum Kind {
+      case upload
+      case download(Range<Int>)
+    }
+
+    var client: HTTPClient
+    var piece: Int
+    var kind: Kind
+    /// What it has not sent.
+    var rest: [UInt8]
+  }
+
+  let pieces: [Piece]
+  let device: TestDevice
+  var relay: TestRelay
+  var random: SeededRandom
+  var errands: [Errand] = []
+  /// By piece: until when it must be there, because an answer said so; and the record's version.
+  var promised: [Int64]
+  var named: [Bool]
+  var saves = 0
+  var uploaded = 0
+  var downloaded = 0
+  var breaches: [String] = []
+
+  private static let lease: Int64 = 120_000
+
+  init(seed: UInt64) throws {
+    random = SeededRandom(seed: seed)
+    let sizes = [0, 1, 1_000, Limits.chunkPieceBytes, 300_000, 700_000]
+    pieces = try sizes.enumerated().map { try Piece(count: $1, seed: UInt64($0)) }
+    promised = pieces.map { _ in 0 }
+    named = pieces.map { _ in false }
+    var rules = StoreRules()
+    rules.chunkLeaseMilliseconds = PieceWalk.lease
+    relay = TestRelay.keepingPieces(nodes: 2, rules: rules)
+    device = try relay.newAccount()
+  }
+
+  mutating func step() throws {
+    relay.moment.instant = relay.moment.instant.advanced(milliseconds: 1)
+    relay.moment.wall += 1
+    for node in 0...1 { relay.tell(node, .deadlineReached) }
+    let node = Int.random(in: 0...1, using: &random)
+    switch Int.random(in: 0..<40, using: &random) {
+    case 0, 1: if errands.count < 6 { begin(upload: true, node) }
+    case 2: if errands.count < 6 { begin(upload: false, node) }
+    case 3...9: sendSome()
+    case 10: leave()
+    case 11...16: _ = relay.runFileJob()
+    case 17...20: _ = relay.deliverFileEvent(node)
+    case 21...23:
+      if !relay.commits.isEmpty {
+        relay.runCommits(Int.random(in: 1...relay.commits.count, using: &random))
+      }
+    case 24...26: _ = relay.deliverCommitEvent(node)
+    case 27...29: _ = relay.runRead(node)
+    case 30, 31: _ = relay.deliverRead(node)
+    case 32: relay.filesFault = failing()
+    case 33: relay.commitFault = failing()
+    case 34: (relay.filesFault, relay.commitFault) = (nil, nil)
+    case 35: try save()
+    case 36: relay.advance(Int64.random(in: 1...PieceWalk.lease / 2, using: &random))
+    case 37: try ask()
+    case 38: if Int.random(in: 0..<6, using: &random) == 0 { try crash() }
+    default: relay.settle()
+    }
+    try collect()
+  }
+
+  /// All heals, all ends, and all is looked at.
+  mutating func end() throws {
+    (relay.filesFault, relay.commitFault) = (nil, nil)
+    for index in errands.indices {
+      relay.send(errands[index].client.id, errands[index].rest)
+      errands[index].rest = []
+    }
+    relay.settle()
+    try collect()
+    if !errands.isEmpty { breach("\(errands.count) calls were not answered") }
+    try look()
+    // With a node's next commit what a failed one left is gone.
+    for node in 0...1 { try save(node: node) }
+    relay.settle()
+    if !(try relay.hasNoStrayFiles()) { breach("files without an owner are left") }
+    relay.advance(2 * PieceWalk.lease)
+    try look()
+    let kept = named.count { $0 }
+    if relay.files.counts.whole != kept { breach("\(relay.files.counts) files for \(kept) pieces") }
+  }
+
+  // MARK: what happens
+
+  private mutating func begin(upload: Bool, _ node: Int) {
+    let index = Int.random(in: 0..<pieces.count, using: &random)
+    let piece = pieces[index]
+    let client = HTTPClient(relay, node: node)
+    client.expectAnswer(to: upload ? "PUT" : "GET")
+    if upload {
+      let request = piece.upload(device.token)
+      errands.append(Errand(client: client, piece: index, kind: .upload, rest: request))
+    } else {
+      let first = Int.random(in: 0...max(0, piece.bytes.count - 1), using: &random)
+      let request = HTTPClient.bytes(
+        "GET", piece.path, token: device.token, headers: [("Range", "bytes=\(first)-")])
+      errands.append(
+        Errand(
+          client: client, piece: index, kind: .download(first..<piece.bytes.count), rest: request))
+    }
+  }
+
+  private mutating func sendSome() {
+    guard let index = errands.indices.randomElement(using: &random) else { return }
+    let most = errands[index].rest.count
+    let count = min(most, Int.random(in: 1...400_000, using: &random))
+    relay.send(errands[index].client.id, Array(errands[index].rest.prefix(count)))
+    errands[index].rest.removeFirst(count)
+  }
+
+  private mutating func leave() {
+    guard let index = errands.indices.randomElement(using: &random) else { return }
+    relay.cut(errands.remove(at: index).client.id)
+  }
+
+  private mutating func failing() -> StorageError? {
+    Bool.random(using: &random) ? .diskFull(path: "store") : nil
+  }
+
+  /// A record begins to name a piece, or ceases to.
+  private mutating func save(node: Int = 0) throws {
+    relay.settle()
+    let index = Int.random(in: 0..<pieces.count, using: &random)
+    saves += 1
+    let isNaming = Bool.random(using: &random)
+    let chunks = isNaming ? "\"\(pieces[index].hash.text)\"" : ""
+    let body =
+      #"{"id":"\#(batch(saves).text)","records":[{"name":"r\#(index)","type":"t","fields":{},"#
+      + #""modifiedAt":1,"chunks":[\#(chunks)]}]}"#
+    let response = try HTTPClient(relay, node: node).call(
+      "POST", "/v1/zones/z/records", token: device.token, body)
+    guard response.status == 200 else { return }
+    let isSaved = response.json?["results"]?.array?.first?["tag"] != nil
+    if isNaming, !isSaved, mustBeThere(index) { breach("piece \(index) is missing for a save") }
+    guard isSaved else { return }
+    if named[index] && !isNaming { promised[index] = relay.moment.wall + PieceWalk.lease }
+    named[index] = isNaming
+  }
+
+  private mutating func ask() throws {
+    relay.settle()
+    let before = relay.moment.wall
+    guard relay.commitFault == nil else { return }
+    let missing = try relay.missing(pieces, by: device)
+    for index in pieces.indices {
+      if !missing.contains(index) {
+        promised[index] = before + PieceWalk.lease
+      } else if mustBeThere(index) {
+        breach("piece \(index) is missing")
+      }
+    }
+  }
+
+  /// The process dies, and another comes up on what is on the disk.
+  private mutating func crash() throws {
+    errands = []
+    let former = relay
+    relay = TestRelay(
+      nodes: 2, seed: random.next(), store: former.store, files: former.files.reopened()
+    ) {
+      $0.isOpen = true
+    }
+    relay.moment = former.moment
+    relay.settle()
+    if !(try relay.hasNoStrayFiles()) { breach("a crash left files without an owner") }
+    try look()
+  }
+
+  // MARK: what must hold
+
+  private func mustBeThere(_ index: Int) -> Bool {
+    named[index] || promised[index] > relay.moment.wall
+  }
+
+  private mutating func breach(_ text: String) { breaches.append(text) }
+
+  private mutating func look() throws {
+    for index in pieces.indices where mustBeThere(index) {
+      let found = try relay.get(pieces[index], by: device)
+      if found.status != 200 || found.body != pieces[index].bytes {
+        breach("piece \(index) cannot be read: \(found.status)")
+      }
+    }
+  }
+
+  /// Takes the answers that have come.
+  private mutating func collect() throws {
+    for index in errands.indices.reversed() {
+      let errand = errands[index]
+      guard let response = try errand.client.next() else {
+        if errand.client.isClosed { errands.remove(at: index) }
+        continue
+      }
+      errands.remove(at: index)
+      switch (errand.kind, response.status) {
+      case (.upload, 200), (.upload, 201):
+        uploaded += 1
+        // It was there when the commit was made, which may be a while ago.
+        promised[errand.piece] = max(promised[errand.piece], relay.moment.wall)
+        if !errand.rest.isEmpty { breach("an upload was answered before it ended") }
+      case (.download(let range), 206), (.download(let range), 200):
+        downloaded += 1
+        if response.body != Array(pieces[errand.piece].bytes[range]) {
+          breach("piece \(errand.piece) came down as something else")
+        }
+      case (_, 404), (_, 503), (_, 408), (.download, 416): break
+      case (_, let status): breach("an answer \(status)")
+      }
+    }
+  }
+}
