@@ -69,7 +69,7 @@ struct ReplicaState {
       if !job.clock.isMeasured { job.clock.offset = assumedOffset }
       let result = try run(job)
       var batch: SaveRequest?
-      if let offer = job.offer, identity != nil, !result.showsWrongClock {
+      if let offer = job.offer, identity != nil, !result.mustNotSend {
         batch = try takeBatch(offer, job.clock)
       }
       let changed = try commit()

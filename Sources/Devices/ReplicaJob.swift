@@ -72,9 +72,10 @@ enum ReplicaResult: Sendable {
 }
 
 extension ReplicaResult {
-  /// Stamps made by the job's clock would be refused.
-  var showsWrongClock: Bool {
-    if case .applied(let applied) = self { applied.clockAhead } else { false }
+  /// Nothing new may be sent yet: stamps made by the job's clock would be refused, or something
+  /// must be fetched first, and what is frozen would go before it.
+  var mustNotSend: Bool {
+    if case .applied(let applied) = self { applied.clockAhead || applied.foundGap } else { false }
   }
 }
 

@@ -274,7 +274,7 @@ struct SyncEngine {
     guard offered, transport != nil else { return }
     guard let batch else {
       // It was not frozen because its stamps could not be trusted after all.
-      if hasSendable, isClockTrusted { measureAgain() }
+      if hasSendable, isClockTrusted, !mustFetch { measureAgain() }
       return
     }
     saving = batch
@@ -350,18 +350,19 @@ struct SyncEngine {
     // What was pushed waits for what is being fetched, which comes before it.
     guard !arrivals.isEmpty, !isApplying, !isFetching else { return nil }
     let list = arrivals.takeAll()
-    applications += 1
     if case .page(let page)? = list.first, list.count == 1, page.more { ahead = page.token }
     // What is frozen may be answered by this very job, so only a new batch is offered.
-    return .apply(list, canOfferNew ? takeOffer() : nil)
+    let offer = canOfferNew ? takeOffer() : nil
+    applications += 1
+    return .apply(list, offer)
   }
 
   private var canOfferNew: Bool { !mustFetch && !isFetching && position.cursor != nil }
 
   private var canOffer: Bool {
-    guard transport != nil, !isPaused, isClockTrusted, saving == nil, !isOffering else {
-      return false
-    }
+    // What is being applied may answer what is frozen, and show that more must be fetched first.
+    guard transport != nil, !isPaused, isClockTrusted, saving == nil, !isOffering, !isApplying
+    else { return false }
     return outbox.frozen != nil || canOfferNew
   }
 
