@@ -5,9 +5,10 @@ public typealias ChangeTag = Int64
 /// A place in an account's order of saves: "all up to here" (docs/protocol.md, "Terms").
 ///
 /// Opaque to clients. Inside: the generation of the account's history, a sequence number, the
-/// zone that a limited read was made for, and, in the middle of a snapshot, where it ends.
+/// zone that a limited read was made for, and, in the middle of a read, where a snapshot ends and
+/// how far the account has come.
 ///
-///     <generation hex>.<sequence>[.z<zone digest hex>][.p<pinned sequence>]
+///     <generation hex>.<sequence>[.z<zone digest hex>][.p<pinned sequence>][.h<horizon>]
 public struct ChangeToken: Hashable, Sendable {
   /// Changes when a store was restored from a backup; random from account to account, so that a
   /// token of another account is recognised as foreign.
@@ -17,15 +18,24 @@ public struct ChangeToken: Hashable, Sendable {
   public var zoneDigest: UInt32?
   /// In the middle of a snapshot: the sequence that the snapshot is pinned to.
   public var pinned: Int64?
+  /// Where the account had moved on beyond the token when it was made: how far. A record that was
+  /// saved anew meanwhile lies between the two and was left out of what was read, so the token
+  /// says nothing to a history that ends short of here.
+  public var horizon: Int64?
 
   public init(
-    generation: UInt32, sequence: Int64, zoneDigest: UInt32? = nil, pinned: Int64? = nil
+    generation: UInt32, sequence: Int64, zoneDigest: UInt32? = nil, pinned: Int64? = nil,
+    horizon: Int64? = nil
   ) {
     self.generation = generation
     self.sequence = sequence
     self.zoneDigest = zoneDigest
     self.pinned = pinned
+    self.horizon = horizon
   }
+
+  /// How far its history must reach for the token to be true of it.
+  public var reach: Int64 { max(sequence, pinned ?? 0, horizon ?? 0) }
 
   /// nil where `text` is not a token that this relay could have made.
   public init?(text: String) {
@@ -38,15 +48,18 @@ public struct ChangeToken: Hashable, Sendable {
     else { return nil }
     self.init(generation: generation, sequence: sequence)
     while index < bytes.count {
-      guard ChangeToken.take(UInt8(ascii: "."), bytes, &index), pinned == nil else { return nil }
-      if zoneDigest == nil, ChangeToken.take(UInt8(ascii: "z"), bytes, &index) {
+      guard ChangeToken.take(UInt8(ascii: "."), bytes, &index), horizon == nil else { return nil }
+      if zoneDigest == nil, pinned == nil, ChangeToken.take(UInt8(ascii: "z"), bytes, &index) {
         guard let digest = ChangeToken.hexadecimal(bytes, &index) else { return nil }
         zoneDigest = digest
-      } else {
-        guard ChangeToken.take(UInt8(ascii: "p"), bytes, &index),
-          let value = ChangeToken.decimal(bytes, &index), value >= sequence
-        else { return nil }
+      } else if pinned == nil, ChangeToken.take(UInt8(ascii: "p"), bytes, &index) {
+        guard let value = ChangeToken.decimal(bytes, &index), value >= sequence else { return nil }
         pinned = value
+      } else {
+        guard ChangeToken.take(UInt8(ascii: "h"), bytes, &index),
+          let value = ChangeToken.decimal(bytes, &index), value >= reach
+        else { return nil }
+        horizon = value
       }
     }
   }
@@ -60,6 +73,7 @@ public struct ChangeToken: Hashable, Sendable {
     var text = String(generation, radix: 16) + "." + String(sequence)
     if let zoneDigest { text += ".z" + String(zoneDigest, radix: 16) }
     if let pinned { text += ".p" + String(pinned) }
+    if let horizon { text += ".h" + String(horizon) }
     return text
   }
 

@@ -10,6 +10,8 @@ struct MemoryAccount {
   }
 
   private(set) var head: AccountHead
+  /// Where the generations before this one ended, oldest first.
+  private(set) var lineage: [(generation: UInt32, endedAt: ChangeTag)] = []
   let label: String
   let madeAt: Int64
   var plan = Plan.everything
@@ -50,6 +52,12 @@ struct MemoryAccount {
     return .zones(Array(rest.prefix(count)), more: rest.count > count)
   }
 
+  /// The live records of a zone up to a tag, in the order of their tags.
+  func live(in zone: Name, through tag: ChangeTag) -> [Record] {
+    records.values.filter { $0.zone == zone && !$0.isDeleted && $0.tag <= tag }
+      .sorted { $0.tag < $1.tag }
+  }
+
   /// Takes records with the next tags, in order.
   mutating func write(_ saved: [Record]) {
     for record in saved {
@@ -62,10 +70,33 @@ struct MemoryAccount {
     log = log.filter { records[$0.key]?.tag == $0.tag }
   }
 
+  /// The tombstone is not kept any more, if it stands there still.
+  mutating func forget(_ key: RecordKey, tag: ChangeTag) -> Bool {
+    guard records[key]?.tag == tag else { return false }
+    records[key] = nil
+    head.forgotten = max(head.forgotten, tag)
+    return true
+  }
+
+  /// What stands here was put back from an older copy.
+  mutating func restored(_ id: AccountID, opening: UInt64) {
+    let next = head.restored(id, opening: opening, earlier: lineage.map(\.generation))
+    lineage.append((head.generation, head.newest))
+    head = next
+    for hash in chunks.keys.sorted() { chunks[hash]?.isDoubtful = true }
+  }
+
+  /// Where a generation before the account's own ended.
+  func end(of generation: UInt32) -> ChangeTag? {
+    lineage.first { $0.generation == generation }?.endedAt
+  }
+
   func page(
     since: ChangeToken?, zone: Name?, limit: Int
   ) throws(Refusal) -> ChangePage {
-    var plan = try PagePlan(since: since, zone: zone, limit: limit, head: head)
+    var plan = try PagePlan(
+      since: since, zone: zone, limit: limit, head: head,
+      endedAt: since.flatMap { end(of: $0.generation) })
     for entry in log[firstEntry(after: plan.after)...] {
       guard entry.tag <= plan.through else { break }
       guard let record = records[entry.key], record.tag == entry.tag,

@@ -32,6 +32,7 @@ extension MemoryZoneStore {
     state.batches = state.batches.filter { $0.key.account != id }
     state.batchOrder = state.batchOrder[state.batchHead...].filter { $0.key.account != id }
     state.batchHead = 0
+    state.tombstones.removeAll { $0.account == id }
     return .done
   }
 

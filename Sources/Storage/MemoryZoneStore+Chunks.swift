@@ -7,6 +7,9 @@ struct MemoryChunk {
   var uses: Int
   /// Until then it stays although no record names it: relay time.
   var leaseUntil: Int64
+  /// An older copy of the store was put back since, and the file may be gone: the piece is asked
+  /// for, and taken, once more.
+  var isDoubtful = false
 }
 
 /// What the store knows of the pieces of files.
@@ -18,9 +21,12 @@ extension MemoryZoneStore {
       return .refused(StoreRefusals.unknownAccount)
     }
     let leaseUntil = wall + rules.chunkLeaseMilliseconds
-    if state.accounts[id]?.chunks[hash] != nil {
+    if let known = state.accounts[id]?.chunks[hash] {
       state.accounts[id]?.chunks[hash]?.leaseUntil = leaseUntil
-      return .chunkAdded(isNew: false)
+      guard known.isDoubtful else { return .chunkAdded(isNew: false) }
+      state.accounts[id]?.chunks[hash]?.stored.file = stored.file
+      state.accounts[id]?.chunks[hash]?.isDoubtful = false
+      return .chunkAdded(isNew: true)
     }
     guard Int64(stored.bytes) <= rules.chunkBytesPerAccount - held else {
       return .refused(StoreRefusals.quotaExceeded)
@@ -36,7 +42,8 @@ extension MemoryZoneStore {
     return .renewed(
       bytes: hashes.map { hash in
         state.accounts[id]?.chunks[hash]?.leaseUntil = wall + rules.chunkLeaseMilliseconds
-        return state.accounts[id]?.chunks[hash]?.stored.bytes
+        guard let chunk = state.accounts[id]?.chunks[hash], !chunk.isDoubtful else { return nil }
+        return chunk.stored.bytes
       })
   }
 

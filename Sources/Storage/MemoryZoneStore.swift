@@ -24,6 +24,8 @@ package final class MemoryZoneStore: ZoneStore {
     /// The remembered batches, oldest first, from `batchHead` on.
     var batchOrder: [(key: BatchKey, madeAt: Int64)] = []
     var batchHead = 0
+    /// Tombstones, the oldest first; `Tombstone` tells their order. Some do not stand any more.
+    var tombstones: [Tombstone] = []
   }
 
   let rules: StoreRules
@@ -45,7 +47,9 @@ package final class MemoryZoneStore: ZoneStore {
     var results: [CommitResult] = []
     results.reserveCapacity(requests.count)
     for request in requests { results.append(try perform(request, wall: wall)) }
-    forgetBatches(Limits.forgottenPerRequest * requests.count, wall: wall)
+    let forgotten = requests.reduce(0) { $0 + $1.forgets }
+    forgetBatches(forgotten, wall: wall)
+    forgetTombstones(forgotten, wall: wall)
     return results
   }
 
@@ -113,8 +117,8 @@ package final class MemoryZoneStore: ZoneStore {
       addChunk(hash, of: id, StoredChunk(file: file, bytes: bytes), wall: wall)
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id, wall: wall)
     case .collectChunks(let count): collectChunks(atMost: count, wall: wall)
-    case .deleteZone:
-      .refused(StoreRefusals.unknownAccount)
+    case .deleteZone(let id, let device, let zone, let through):
+      deleteZone(zone, through: through, by: device, of: id, wall: wall)
     }
   }
 
@@ -144,12 +148,45 @@ package final class MemoryZoneStore: ZoneStore {
     let results = try plan.results(of: commit.request, record: current)
     let changed = plan.records
     state.accounts[commit.account]?.write(changed)
+    bury(changed, of: commit.account, wall: wall)
     apply(plan.chunkChanges, to: commit.account, wall: wall)
     state.batches[key] = RememberedBatch(plan, after: since.newest, digest: commit.digest)
     state.batchOrder.append((key, wall))
-    let head = AccountHead(generation: since.generation, newest: plan.newest)
+    var head = since
+    head.newest = plan.newest
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
+  }
+
+  private func deleteZone(
+    _ zone: Name, through: ChangeToken?, by device: DeviceID, of id: AccountID, wall: Int64
+  ) -> CommitResult {
+    guard let account = state.accounts[id], account.position(of: device) != nil else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
+    let since = account.head
+    let end: ChangeTag
+    do throws(Refusal) {
+      end = try since.end(
+        ofDeleting: zone, through: through,
+        endedAt: through.flatMap { account.end(of: $0.generation) })
+    } catch {
+      return .refused(error)
+    }
+    var uses = ChunkUses()
+    var tombstones = account.live(in: zone, through: end)
+    for index in tombstones.indices {
+      uses.replace(tombstones[index].chunks, by: [])
+      tombstones[index].fields = nil
+      tombstones[index].chunks = []
+      tombstones[index].modifiedAt = wall
+      tombstones[index].device = device
+      tombstones[index].tag = since.newest + ChangeTag(index) + 1
+    }
+    state.accounts[id]?.write(tombstones)
+    bury(tombstones, of: id, wall: wall)
+    apply(uses.changes, to: id, wall: wall)
+    return .zoneDeleted(ZoneDeletion(since, tombstones.count) { tombstones })
   }
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.

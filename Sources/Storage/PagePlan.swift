@@ -1,18 +1,5 @@
 import Changes
 
-/// Where an account stands: the generation of its history and its newest tag.
-package struct AccountHead: Hashable {
-  package var generation: UInt32
-  package var newest: ChangeTag
-
-  package init(generation: UInt32, newest: ChangeTag) {
-    self.generation = generation
-    self.newest = newest
-  }
-
-  package var token: ChangeToken { ChangeToken(generation: generation, sequence: newest) }
-}
-
 /// Which records a page of changes holds, and the token it ends with. A pure value that takes the
 /// records one by one, so that every store cuts its pages alike.
 ///
@@ -38,10 +25,18 @@ package struct PagePlan {
   private var bytes = 0
   private var more = false
 
+  /// `endedAt` is told in `AccountHead.check`.
   package init(
-    since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead
+    since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead, endedAt: ChangeTag? = nil
   ) throws(Refusal) {
-    if let since { try PagePlan.check(since, zone: zone, head: head) }
+    if let since {
+      try head.check(since, endedAt: endedAt)
+      guard since.zoneDigest == zone.map(ChangeToken.digest) else {
+        throw Refusal(
+          .filterChanged,
+          "The token is good only with the zone it was made for; fetch without a token.")
+      }
+    }
     self.since = since
     self.zone = zone
     self.head = head
@@ -73,26 +68,9 @@ package struct PagePlan {
     } else {
       token.sequence = through
     }
+    // What lies beyond the token may have been before it once, and was passed over.
+    if token.sequence < head.newest { token.horizon = head.newest }
     return ChangePage(since: since, token: token, more: more, changes: changes)
-  }
-
-  private static func check(
-    _ since: ChangeToken, zone: Name?, head: AccountHead
-  ) throws(Refusal) {
-    guard since.generation == head.generation else {
-      throw Refusal(
-        .badChangeToken, "This account has made no such token; fetch without one for a snapshot.")
-    }
-    guard max(since.sequence, since.pinned ?? 0) <= head.newest else {
-      throw Refusal(
-        .storeRestored,
-        "The token is ahead of the relay, which came back from a backup; fetch without a token.")
-    }
-    guard since.zoneDigest == zone.map(ChangeToken.digest) else {
-      throw Refusal(
-        .filterChanged,
-        "The token is good only with the zone it was made for; fetch without a token.")
-    }
   }
 }
 

@@ -61,6 +61,17 @@ public enum CommitRequest: Sendable, Hashable {
   case collectChunks(atMost: Int)
 }
 
+extension CommitRequest {
+  /// How many old batches, and as many old tombstones and codes, a commit forgets for this request.
+  /// What is asked now and then anyway forgets more, so that a store which rests catches up.
+  package var forgets: Int {
+    if case .collectChunks(let count) = self {
+      return max(Limits.forgottenPerRequest, min(count, Limits.collectedChunks))
+    }
+    return Limits.forgottenPerRequest
+  }
+}
+
 /// Names the file of one piece in a `ChunkStore`: a random number, never used twice, so that the
 /// removal of an old file never meets a new one of the same bytes.
 public struct ChunkFile: Hashable, Comparable, Sendable {

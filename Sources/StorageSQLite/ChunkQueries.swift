@@ -10,20 +10,29 @@ final class ChunkQueries {
   init(_ connection: SQLiteConnection) throws(StorageError) {
     self.connection = connection
     chunk = try connection.prepare(
-      "SELECT file, bytes FROM chunks WHERE account = ? AND hash = ?")
+      "SELECT file, bytes, doubtful FROM chunks WHERE account = ? AND hash = ?")
     file = try connection.prepare("SELECT 1 FROM chunks WHERE account = ? AND file = ?")
   }
 
-  func stored(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> StoredChunk? {
+  /// A piece, and whether an older copy of the store was put back since it came: its file may be
+  /// gone then, and it is asked for, and taken, once more.
+  struct Known {
+    var stored: StoredChunk
+    var isDoubtful: Bool
+  }
+
+  func find(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> Known? {
     try chunk.bind(account.rawValue).bind(hash).first { row in
-      StoredChunk(
-        file: ChunkFile(account: account, number: row.bits(0)),
-        bytes: Int(clamping: row.integer(1)))
+      Known(
+        stored: StoredChunk(
+          file: ChunkFile(account: account, number: row.bits(0)),
+          bytes: Int(clamping: row.integer(1))),
+        isDoubtful: row.integer(2) != 0)
     }
   }
 
   func chunk(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> ReadResult {
-    try stored(hash, of: account).map { .chunk($0) } ?? .refused(StoreRefusals.unknownChunk)
+    try find(hash, of: account).map { .chunk($0.stored) } ?? .refused(StoreRefusals.unknownChunk)
   }
 
   func known(_ files: [ChunkFile]) throws(StorageError) -> ReadResult {

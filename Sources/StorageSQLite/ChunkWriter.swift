@@ -9,6 +9,7 @@ final class ChunkWriter {
   private let held: SQLiteStatement
   private let insert: SQLiteStatement
   private let renew: SQLiteStatement
+  private let replace: SQLiteStatement
   private let change: SQLiteStatement
   private let spent: SQLiteStatement
   private let delete: SQLiteStatement
@@ -23,6 +24,8 @@ final class ChunkWriter {
     insert = try connection.prepare("INSERT INTO chunks VALUES (?, ?, ?, ?, 0, ?, 0)")
     renew = try connection.prepare(
       "UPDATE chunks SET lease_until = ?3 WHERE account = ?1 AND hash = ?2")
+    replace = try connection.prepare(
+      "UPDATE chunks SET file = ?3, doubtful = 0 WHERE account = ?1 AND hash = ?2")
     change = try connection.prepare(
       """
       UPDATE chunks SET uses = uses + ?3,
@@ -46,9 +49,11 @@ final class ChunkWriter {
       return .refused(StoreRefusals.unknownAccount)
     }
     let leaseUntil = wall + rules.chunkLeaseMilliseconds
-    if try queries.stored(hash, of: account) != nil {
+    if let known = try queries.find(hash, of: account) {
       try renew.bind(account.rawValue).bind(hash).bind(leaseUntil).run()
-      return .chunkAdded(isNew: false)
+      guard known.isDoubtful else { return .chunkAdded(isNew: false) }
+      try replace.bind(account.rawValue).bind(hash).bind(file.number).run()
+      return .chunkAdded(isNew: true)
     }
     guard Int64(bytes) <= rules.chunkBytesPerAccount - held else {
       return .refused(StoreRefusals.quotaExceeded)
@@ -68,9 +73,9 @@ final class ChunkWriter {
     var bytes: [Int?] = []
     bytes.reserveCapacity(hashes.count)
     for hash in hashes {
-      let stored = try queries.stored(hash, of: account)
-      bytes.append(stored?.bytes)
-      if stored == nil { continue }
+      let known = try queries.find(hash, of: account)
+      bytes.append(known.flatMap { $0.isDoubtful ? nil : $0.stored.bytes })
+      if known == nil { continue }
       try renew.bind(account.rawValue).bind(hash).bind(wall + rules.chunkLeaseMilliseconds).run()
     }
     return .renewed(bytes: bytes)

@@ -76,7 +76,8 @@ package final class DirectoryLock {
     return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
   }
 
-  private static func sync(_ directory: String) throws(StorageError) {
+  /// Makes the names in a directory durable.
+  static func sync(_ directory: String) throws(StorageError) {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw StorageError(errno: errno, path: directory, operation: "open the directory")

@@ -17,6 +17,9 @@ final class RecordWriter {
   private let advance: SQLiteStatement
   private let remember: SQLiteStatement
   private let forget: SQLiteStatement
+  private let oldTombstones: SQLiteStatement
+  private let drop: SQLiteStatement
+  private let noteDropped: SQLiteStatement
 
   init(
     _ connection: SQLiteConnection, queries: ZoneQueries, chunks: ChunkWriter, rules: StoreRules
@@ -67,6 +70,14 @@ final class RecordWriter {
       DELETE FROM batches WHERE made_at < ?
         AND number IN (SELECT number FROM batches ORDER BY number LIMIT ?)
       """)
+    oldTombstones = try connection.prepare(
+      """
+      SELECT number, account, tag FROM records INDEXED BY records_by_deletion
+      WHERE deleted_at < ? ORDER BY deleted_at, account, tag LIMIT ?
+      """)
+    drop = try connection.prepare("DELETE FROM records WHERE number = ?")
+    noteDropped = try connection.prepare(
+      "UPDATE accounts SET forgotten = max(forgotten, ?2) WHERE account = ?1")
   }
 
   func save(_ commit: SaveCommit, wall: Int64) throws(StorageError) -> CommitResult {
@@ -84,7 +95,7 @@ final class RecordWriter {
     let plan = try SavePlan(commit, after: since.newest) { (name) throws(StorageError) in
       try standing(name, in: commit)
     } hasChunk: { (hash) throws(StorageError) in
-      try queries.chunks.stored(hash, of: commit.account) != nil
+      try queries.chunks.find(hash, of: commit.account) != nil
     }
     let results = try plan.results(of: request, record: current)
     let changed = plan.records
@@ -94,10 +105,11 @@ final class RecordWriter {
     }
     try chunks.apply(plan.chunkChanges, to: commit.account, wall: wall)
     if plan.liveChange != 0 { try count(plan.liveChange, in: request.zone, of: commit.account) }
-    if !changed.isEmpty { try advance.bind(commit.account.rawValue).bind(plan.newest).run() }
+    if !changed.isEmpty { try advance(commit.account, to: plan.newest) }
     try remember(
       RememberedBatch(plan, after: since.newest, digest: commit.digest), of: commit, wall: wall)
-    let head = AccountHead(generation: since.generation, newest: plan.newest)
+    var head = since
+    head.newest = plan.newest
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
   }
@@ -107,8 +119,24 @@ final class RecordWriter {
     try forget.bind(wall - rules.historyMilliseconds).bind(Int64(count)).run()
   }
 
+  /// Drops at most `count` tombstones that are older than the history kept, the oldest first.
+  func forgetTombstones(_ count: Int, wall: Int64) throws(StorageError) {
+    let old = try oldTombstones.bind(wall - rules.historyMilliseconds).bind(Int64(count)).all {
+      (number: $0.integer(0), account: $0.bits(1), tag: $0.integer(2))
+    }
+    for tombstone in old {
+      try drop.bind(tombstone.number).run()
+      try noteDropped.bind(tombstone.account).bind(tombstone.tag).run()
+    }
+  }
+
+  /// The account's newest tag is another one.
+  func advance(_ account: AccountID, to tag: ChangeTag) throws(StorageError) {
+    try advance.bind(account.rawValue).bind(tag).run()
+  }
+
   /// The zone has so many live records more.
-  private func count(
+  func count(
     _ change: Int, in zone: Name, of account: AccountID
   ) throws(StorageError) {
     try count.bind(account.rawValue).bind(zone).bind(Int64(change)).run()

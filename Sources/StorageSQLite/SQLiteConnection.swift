@@ -66,6 +66,8 @@ final class SQLiteConnection {
     handle = nil
   }
 
+  var isOpen: Bool { handle != nil }
+
   /// A statement to be kept and used often.
   func prepare(_ sql: String) throws(StorageError) -> SQLiteStatement {
     var prepared: OpaquePointer?

@@ -19,21 +19,37 @@ package final class SQLiteZoneStore: ZoneStore {
   private let subscriptions: SubscriptionWriter
   private let chunks: ChunkWriter
   private let records: RecordWriter
+  private let zones: ZoneDeleter
+  private let opening: StoreOpening
+  /// Something was written since the opening's number moved on.
+  private var hasWritten = false
+  /// An older copy of the store was put back, or its owner said so: every account is in a new
+  /// generation, and its devices bring back what they hold of what was lost.
+  package let wasRestored: Bool
 
   /// Opens the store in `directory`, or makes it there, readable by its owner alone.
   ///
+  /// `opening` is a random number, drawn anew each time. `declareRestored`: the directory as a
+  /// whole was put back from an older copy, which nothing in it can show.
+  ///
   /// Throws `inUse` while another store, here or in another process, has the directory; `tooNew`,
   /// `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
-  package init(directory: String, rules: StoreRules = StoreRules()) throws(StorageError) {
+  package init(
+    directory: String, rules: StoreRules = StoreRules(), opening: UInt64,
+    declareRestored: Bool = false
+  ) throws(StorageError) {
     self.directory = directory
     lock = try DirectoryLock(directory: directory)
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
+    self.opening = try StoreOpening(connection, directory: directory)
+    wasRestored = try self.opening.begin(opening, isDeclared: declareRestored)
     queries = try ZoneQueries(connection)
     accounts = try AccountWriter(connection)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
+    zones = try ZoneDeleter(connection, queries: queries, records: records, chunks: chunks)
   }
 
   /// Whether a store is in that directory, opened by somebody or not.
@@ -46,6 +62,14 @@ package final class SQLiteZoneStore: ZoneStore {
   /// Moves the log into the database, lets go of the files and then of the directory. What is asked
   /// afterwards fails.
   package func close() {
+    if connection.isOpen, hasWritten {
+      do throws(StorageError) {
+        try opening.moveOn()
+      } catch {
+        // All that was promised is on disk. Only a copy that was made since the store was opened
+        // will not be known as an older one, should it be put back before the next opening.
+      }
+    }
     connection.close()
     lock.release()
   }
@@ -61,12 +85,14 @@ package final class SQLiteZoneStore: ZoneStore {
     if requests.isEmpty { return [] }
     // Before the commit, not behind it: what is in it has not been promised to anyone yet.
     if connection.waitingPages >= Limits.logPagesMax { try connection.checkpoint(waits: true) }
+    hasWritten = true
     return try connection.write { () throws(StorageError) in
       var results: [CommitResult] = []
       results.reserveCapacity(requests.count)
       for request in requests { results.append(try perform(request, wall: wall)) }
-      let forgotten = Limits.forgottenPerRequest * requests.count
+      let forgotten = requests.reduce(0) { $0 + $1.forgets }
       try records.forgetBatches(forgotten, wall: wall)
+      try records.forgetTombstones(forgotten, wall: wall)
       try accounts.forgetCodes(forgotten, wall: wall)
       return results
     }
@@ -78,6 +104,8 @@ package final class SQLiteZoneStore: ZoneStore {
 
   package func rest() throws(StorageError) {
     guard connection.waitingPages >= Limits.logPages else { return }
+    try opening.moveOn()
+    hasWritten = false
     try connection.checkpoint(waits: false)
   }
 
@@ -106,8 +134,8 @@ package final class SQLiteZoneStore: ZoneStore {
       try chunks.add(hash, of: id, file: file, bytes: bytes, wall: wall)
     case .renewChunks(let id, let hashes): try chunks.renew(hashes, of: id, wall: wall)
     case .collectChunks(let count): try chunks.collect(atMost: count, wall: wall)
-    case .deleteZone:
-      .refused(StoreRefusals.unknownAccount)
+    case .deleteZone(let id, let device, let zone, let through):
+      try zones.delete(zone, through: through, by: device, of: id, wall: wall)
     }
   }
 

@@ -7,6 +7,7 @@ final class ZoneQueries {
   let chunks: ChunkQueries
   private let connection: SQLiteConnection
   private let head: SQLiteStatement
+  private let lineage: SQLiteStatement
   private let zones: SQLiteStatement
   private let record: SQLiteStatement
   private let pages: (all: PageQueries, zone: PageQueries)
@@ -28,7 +29,10 @@ final class ZoneQueries {
     self.connection = connection
     accounts = try AccountQueries(connection)
     chunks = try ChunkQueries(connection)
-    head = try connection.prepare("SELECT generation, newest FROM accounts WHERE account = ?")
+    head = try connection.prepare(
+      "SELECT generation, newest, forgotten FROM accounts WHERE account = ?")
+    lineage = try connection.prepare(
+      "SELECT ended_at FROM lineage WHERE account = ? AND generation = ?")
     zones = try connection.prepare(
       "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
     record = try connection.prepare(
@@ -69,6 +73,13 @@ final class ZoneQueries {
     }
   }
 
+  /// What was saved after a tag, all of it, in the order of tags.
+  func records(of account: AccountID, after tag: ChangeTag) throws(StorageError) -> [Record] {
+    try pages.all.changes.bind(account.rawValue).bind(tag).bind(Int64.max).all {
+      (row) throws(StorageError) in try whole(row)
+    }
+  }
+
   private func live(_ key: RecordKey, of account: AccountID) throws(StorageError) -> ReadResult {
     guard let record = try record(key, of: account), !record.isDeleted else {
       return .refused(StoreRefusals.unknownRecord)
@@ -76,9 +87,21 @@ final class ZoneQueries {
     return .record(record)
   }
 
-  private func head(of account: AccountID) throws(StorageError) -> AccountHead? {
+  func head(of account: AccountID) throws(StorageError) -> AccountHead? {
     try head.bind(account.rawValue).first { row in
-      AccountHead(generation: UInt32(truncatingIfNeeded: row.integer(0)), newest: row.integer(1))
+      AccountHead(
+        generation: UInt32(truncatingIfNeeded: row.integer(0)), newest: row.integer(1),
+        forgotten: row.integer(2))
+    }
+  }
+
+  /// Where the token's generation ended, if it is one before the account's own.
+  func end(
+    of token: ChangeToken, in head: AccountHead, of account: AccountID
+  ) throws(StorageError) -> ChangeTag? {
+    if token.generation == head.generation { return nil }
+    return try lineage.bind(account.rawValue).bind(Int64(token.generation)).first {
+      $0.integer(0)
     }
   }
 
@@ -96,9 +119,12 @@ final class ZoneQueries {
     of account: AccountID, since: ChangeToken?, zone: Name?, limit: Int
   ) throws(StorageError) -> ReadResult {
     guard let head = try head(of: account) else { return .refused(StoreRefusals.unknownAccount) }
+    let endedAt = try since.flatMap { (token) throws(StorageError) in
+      try end(of: token, in: head, of: account)
+    }
     var plan: PagePlan
     do {
-      plan = try PagePlan(since: since, zone: zone, limit: limit, head: head)
+      plan = try PagePlan(since: since, zone: zone, limit: limit, head: head, endedAt: endedAt)
     } catch {
       return .refused(error)
     }

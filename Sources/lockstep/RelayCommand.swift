@@ -29,6 +29,10 @@ enum RelayCommand {
     ValueKind.decimal(0.1...Double(Limits.keepAliveCeilingMilliseconds) / 1_000, "SECONDS"),
     default: "\(Limits.keepAliveMilliseconds / 1_000)",
     "How often a connection on which nothing happens is tried.")
+  static let isRestored = CommandOption.flag(
+    "restored",
+    "The whole store was put back from an older copy, as with a snapshot of the machine. Where only "
+      + "the database was, the relay sees it by itself.")
   static let loops = CommandOption.defaulted(
     "loops", .integer(1...64), default: String(processors),
     "Threads that serve connections; one a core if not given.")
@@ -46,7 +50,7 @@ enum RelayCommand {
       """,
     options: [
       listen.entry, adminListen.entry, store.entry, isOpen.entry, retention.entry, quota.entry,
-      keepAlive.entry, loops.entry, logLevel.entry,
+      keepAlive.entry, isRestored.entry, loops.entry, logLevel.entry,
     ]
   ) { arguments throws(CommandFailure) in
     var configuration = RelayConfiguration()
@@ -57,7 +61,8 @@ enum RelayCommand {
     configuration.rules.chunkBytesPerAccount = arguments[quota]
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen], store: arguments[store],
-      configuration: configuration, log: Log("lockstep relay", level: arguments[logLevel]))
+      configuration: configuration,
+      isRestored: arguments[isRestored], log: Log("lockstep relay", level: arguments[logLevel]))
     try service.run()
     return .success
   }

@@ -15,6 +15,8 @@ struct RelayService {
   var store: String
   /// What all nodes have in common; how many they are.
   var configuration: RelayConfiguration
+  /// Its owner says that the whole folder was put back from an older copy.
+  var isRestored: Bool
   var log: Log
 
   /// Where the relay in that store takes the orders of its owner.
@@ -32,6 +34,10 @@ struct RelayService {
       let signals = try Signals()
       raiseDescriptorLimit()
       let store = try openStore()
+      if store.wasRestored {
+        log.warning(
+          "an older copy of the store was put back; devices bring back what they hold of the rest")
+      }
       let accounts = try accountCount(of: store)
       let front = try Listener.open(listen, door: .front, count: configuration.nodes)
       let admin = try adminListen.map { address throws(ListenFault) in
@@ -68,15 +74,20 @@ struct RelayService {
   /// A relay before this one may just be ending, or `lockstep account` be at work: a store
   /// in use is asked for again for a second.
   private func openStore() throws(StorageError) -> SQLiteZoneStore {
+    func open() throws(StorageError) -> SQLiteZoneStore {
+      try SQLiteZoneStore(
+        directory: store, rules: configuration.rules, opening: Entropy.secrets.word(),
+        declareRestored: isRestored)
+    }
     for _ in 0..<20 {
       do throws(StorageError) {
-        return try SQLiteZoneStore(directory: store, rules: configuration.rules)
+        return try open()
       } catch {
         guard case .inUse = error else { throw error }
       }
       usleep(50_000)
     }
-    return try SQLiteZoneStore(directory: store, rules: configuration.rules)
+    return try open()
   }
 
   private var settings: GroupSettings<RelayReport> {

@@ -9,11 +9,13 @@ import Testing
       (ChangeToken(generation: 0xABC, sequence: 12), "abc.12"),
       (ChangeToken(generation: 1, sequence: 2, zoneDigest: 0xF), "1.2.zf"),
       (ChangeToken(generation: 1, sequence: 2, pinned: 2), "1.2.p2"),
+      (ChangeToken(generation: 1, sequence: 2, horizon: 2), "1.2.h2"),
+      (ChangeToken(generation: 1, sequence: 2, zoneDigest: 3, horizon: 4), "1.2.z3.h4"),
       (
         ChangeToken(
           generation: .max, sequence: Limits.sequenceLimit - 1, zoneDigest: .max,
-          pinned: Limits.sequenceLimit - 1),
-        "ffffffff.9007199254740991.zffffffff.p9007199254740991"
+          pinned: Limits.sequenceLimit - 1, horizon: Limits.sequenceLimit - 1),
+        "ffffffff.9007199254740991.zffffffff.p9007199254740991.h9007199254740991"
       ),
     ]
     for (token, text) in tokens {
@@ -27,12 +29,16 @@ import Testing
     var random = SeededRandom(seed: 1)
     for _ in 0..<1_000 {
       let sequence = Int64.random(in: 0..<Limits.sequenceLimit, using: &random)
+      let pinned =
+        Bool.random(using: &random)
+        ? Int64.random(in: sequence..<Limits.sequenceLimit, using: &random) : nil
       let token = ChangeToken(
         generation: UInt32(truncatingIfNeeded: random.next() >> (random.next() % 64)),
         sequence: sequence,
         zoneDigest: Bool.random(using: &random) ? UInt32(truncatingIfNeeded: random.next()) : nil,
-        pinned: Bool.random(using: &random)
-          ? Int64.random(in: sequence..<Limits.sequenceLimit, using: &random) : nil)
+        pinned: pinned,
+        horizon: Bool.random(using: &random)
+          ? Int64.random(in: (pinned ?? sequence)..<Limits.sequenceLimit, using: &random) : nil)
       #expect(ChangeToken(text: token.text) == token)
     }
   }
@@ -42,14 +48,15 @@ import Testing
     "1.1.z1.z1", "1.1.p1.p1", "1.1.z1.p1.p1", "1.1z1", "01.1", "1.01", "1.1.z01", "1.1.p01",
     "A.1", "1.a", "g.1", "1.-1", "1.+1", "-1.1", "1.1 ", " 1.1", "1.1\n", "1.9007199254740992",
     "1.99999999999999999999999", "100000000.1", "1.5.p4", "1.1.p9007199254740992",
-    "1.1.z100000000", "１.1", "1.1.z1.",
+    "1.1.z100000000", "1.5.h4", "1.1.p3.h2", "1.1.h1.p1", "1.1.h1.z1", "1.1.h1.h1", "1.1.h", "１.1",
+    "1.1.z1.",
   ]) func textThatIsNoTokenIsRefused(_ text: String) {
     #expect(ChangeToken(text: text) == nil)
   }
 
   @Test func textThatIsAcceptedIsTheTokensOwn() {
     var random = SeededRandom(seed: 2)
-    let alphabet = Array("0123456789abfzpg.-")
+    let alphabet = Array("0123456789abfzphg.-")
     var accepted = 0
     for _ in 0..<50_000 {
       var text = String(
@@ -62,6 +69,12 @@ import Testing
       #expect(token.text == text)
     }
     #expect(accepted > 100)
+  }
+
+  @Test func aTokenReachesAsFarAsAllThatItSays() {
+    #expect(ChangeToken(generation: 1, sequence: 2).reach == 2)
+    #expect(ChangeToken(generation: 1, sequence: 2, pinned: 3).reach == 3)
+    #expect(ChangeToken(generation: 1, sequence: 2, pinned: 3, horizon: 4).reach == 4)
   }
 
   @Test func longTextIsRefusedUnread() {

@@ -6,6 +6,7 @@ import Testing
 package final class ZoneScene {
   package private(set) var store: any ZoneStore
   private let reopening: (any ZoneStore) throws -> any ZoneStore
+  private let copying: (any ZoneStore) throws -> PutBack
   private var batches: UInt64 = 0
   var wall: Int64 = 1_700_000_000_000
 
@@ -15,15 +16,24 @@ package final class ZoneScene {
   let zone = Name(trusted: "Notes")
   static let generation: UInt32 = 0xF00D
 
-  /// `reopening` closes a store and gives what comes up after it.
+  /// Puts a copy that was made earlier in place of the store that stands now, and opens it.
+  package typealias PutBack = (any ZoneStore) throws -> any ZoneStore
+
+  /// `reopening` closes a store and gives what comes up after it; `copying` keeps a copy of it.
   package init(
-    _ store: any ZoneStore, reopening: @escaping (any ZoneStore) throws -> any ZoneStore
+    _ store: any ZoneStore, reopening: @escaping (any ZoneStore) throws -> any ZoneStore,
+    copying: @escaping (any ZoneStore) throws -> PutBack
   ) {
     self.store = store
     self.reopening = reopening
+    self.copying = copying
   }
 
   func reopen() throws { store = try reopening(store) }
+
+  func backUp() throws -> PutBack { try copying(store) }
+
+  func restore(_ putBack: PutBack) throws { store = try putBack(store) }
 
   // MARK: Asking
 
@@ -135,11 +145,11 @@ package final class ZoneScene {
   }
 
   static func token(
-    _ sequence: Int64, zone: Name? = nil, pinned: Int64? = nil
+    _ sequence: Int64, zone: Name? = nil, pinned: Int64? = nil, horizon: Int64? = nil
   ) -> ChangeToken {
     ChangeToken(
       generation: generation, sequence: sequence, zoneDigest: zone.map(ChangeToken.digest),
-      pinned: pinned)
+      pinned: pinned, horizon: horizon)
   }
 
   static func hash(_ seed: UInt8) -> [UInt8] { [UInt8](repeating: seed, count: 32) }

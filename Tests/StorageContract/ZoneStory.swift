@@ -24,5 +24,6 @@ package struct ZoneStory: Sendable, CustomTestStringConvertible {
   package static let all =
     AccountStories.all + PairingStories.all + SaveStories.all + BatchStories.all
     + ChangeStories.all + SnapshotStories.all + OwnerStories.all + SubscriptionStories.all
-    + ZoneListStories.all + ChunkUseStories.all
+    + ZoneListStories.all + ChunkUseStories.all + HistoryStories.all + RestoreStories.all
+    + ZoneDeletionStories.all
 }

@@ -140,6 +140,10 @@ package struct ZoneWalk {
     case 14...16: addChunk()
     case 17: .renewChunks(account(), [pick(ZoneWalk.chunks), pick(ZoneWalk.chunks)])
     case 18: .collectChunks(atMost: Int(number(3)))
+    case 19:
+      .deleteZone(
+        account(), device(), pick(ZoneWalk.zones),
+        through: chance(2) || tokens.isEmpty ? nil : pick(tokens))
     case 13: chance(12) ? .removeAccount(account()) : .touchDevices([])
     case 8...9:
       .touchDevices([

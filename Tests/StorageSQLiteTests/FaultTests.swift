@@ -122,7 +122,7 @@ struct FaultTests {
 
   @Test func aDamagedPageIsTold() throws {
     let directory = try TemporaryDirectory()
-    var store = try SQLiteZoneStore(directory: directory.path)
+    let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     for number in 0..<400 {
       _ = try store.commit([TestRequests.save("r\(number)", in: account)], wall: 0)
@@ -133,9 +133,8 @@ struct FaultTests {
     // The first page tells the tables; all behind it is overwritten.
     for index in 4_096..<bytes.count { bytes[index] = 0xA5 }
     try directory.write(bytes, to: "zones.sqlite")
-    store = try SQLiteZoneStore(directory: directory.path)
     let error = #expect(throws: StorageError.self) {
-      try store.commit([TestRequests.save("r", in: account)], wall: 0)
+      try SQLiteZoneStore(directory: directory.path)
     }
     guard case .corrupt(directory.path("zones.sqlite"), _) = error else {
       Issue.record("told as \(String(describing: error))")

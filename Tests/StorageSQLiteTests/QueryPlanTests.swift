@@ -12,10 +12,13 @@ struct QueryPlanTests {
       path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
     let queries = try ZoneQueries(connection)
     let chunks = try ChunkWriter(connection, queries: queries.chunks, rules: StoreRules())
+    let records = try RecordWriter(
+      connection, queries: queries, chunks: chunks, rules: StoreRules())
     let writers = (
       try AccountWriter(connection),
       try SubscriptionWriter(connection, queries: queries.accounts),
-      try RecordWriter(connection, queries: queries, chunks: chunks, rules: StoreRules())
+      try ZoneDeleter(connection, queries: queries, records: records, chunks: chunks),
+      try StoreOpening(connection, directory: directory.path)
     )
     withExtendedLifetime(writers) {
       expectNoScans(
@@ -25,6 +28,8 @@ struct QueryPlanTests {
           "SELECT count(*) FROM accounts",
           // Ends after as many rows as it may forget.
           "SELECT number FROM batches ORDER BY number LIMIT ?",
+          // One row.
+          "FROM opening",
         ])
     }
     #expect(connection.statements.count > 25)

@@ -15,6 +15,13 @@ struct SQLiteZoneStoreTests {
     let scene = ZoneScene(try open()) { store in
       (store as? SQLiteZoneStore)?.close()
       return try open()
+    } copying: { store in
+      let copy = try StoreCopy(try #require(store as? SQLiteZoneStore))
+      return { store in
+        (store as? SQLiteZoneStore)?.close()
+        try copy.putBack(in: directory)
+        return try open()
+      }
     }
     try story.tell(scene)
   }
@@ -25,6 +32,13 @@ struct SQLiteZoneStoreTests {
     let scene = ZoneScene(try StoreAndReader(directory.path, story.rules)) { store in
       (store as? StoreAndReader)?.close()
       return try StoreAndReader(directory.path, story.rules)
+    } copying: { store in
+      let copy = try StoreCopy(try #require(store as? StoreAndReader).writer)
+      return { store in
+        (store as? StoreAndReader)?.close()
+        try copy.putBack(in: directory)
+        return try StoreAndReader(directory.path, story.rules)
+      }
     }
     try story.tell(scene)
   }
@@ -49,6 +63,27 @@ struct SQLiteZoneStoreTests {
     try expectCountsHold(in: writer)
     try walk.clear(writer)
     try expectCountsHold(in: writer)
+  }
+
+  @Test(arguments: 21...24 as ClosedRange<UInt64>) func hidesNothingFromItsReaders(
+    seed: UInt64
+  ) throws {
+    let directory = try TemporaryDirectory()
+    func open() throws -> SQLiteZoneStore {
+      let store = try SQLiteZoneStore(directory: directory.path, rules: ZoneWalk.rules)
+      try store.connection.execute("PRAGMA synchronous = OFF")
+      return store
+    }
+    var walk = FollowerWalk(seed: seed)
+    try walk.lead(try open(), steps: 1_500) { store in
+      let copy = try StoreCopy(try #require(store as? SQLiteZoneStore))
+      return { store in
+        (store as? SQLiteZoneStore)?.close()
+        try copy.putBack(in: directory)
+        return try open()
+      }
+    }
+    #expect(walk.restores > 3 && walk.expiries > 3)
   }
 
   /// What is counted while records come and go is what can be counted in them.
@@ -78,7 +113,7 @@ struct SQLiteZoneStoreTests {
     _ = try store.commit([create()], wall: 0)
     #expect(try directory.rights("a") == 0o700)
     #expect(try directory.rights("a/b") == 0o700)
-    for name in ["zones.sqlite", "zones.sqlite-wal", "lock"] {
+    for name in ["zones.sqlite", "zones.sqlite-wal", "lock", "opening"] {
       #expect(try directory.rights("a/b/" + name) == 0o600)
     }
   }
@@ -94,14 +129,14 @@ struct SQLiteZoneStoreTests {
     #expect(try second.read(.accountCount) == .count(1))
   }
 
-  @Test func closingLeavesOneFileAndTheLock() throws {
+  @Test func closingLeavesOneDatabaseFileTheLockAndTheOpening() throws {
     let directory = try TemporaryDirectory()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([create()], wall: 0)
     store.close()
     store.close()
     let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
-    #expect(names == ["lock", "zones.sqlite"])
+    #expect(names == ["lock", "opening", "zones.sqlite"])
     #expect(throws: StorageError.self) { try store.commit([create()], wall: 0) }
     #expect(throws: StorageError.self) { try store.read(.accountCount) }
   }

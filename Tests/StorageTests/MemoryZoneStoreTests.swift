@@ -6,9 +6,8 @@ import Testing
 /// The reference holds to what every store must do.
 struct MemoryZoneStoreTests {
   @Test(arguments: ZoneStory.all) func holds(_ story: ZoneStory) throws {
-    let scene = ZoneScene(MemoryZoneStore(rules: story.rules)) { store in
-      (store as? MemoryZoneStore)?.copy() ?? store
-    }
+    let scene = ZoneScene(
+      MemoryZoneStore(rules: story.rules), reopening: Self.reopening, copying: copying())
     try story.tell(scene)
   }
 
@@ -27,6 +26,32 @@ struct MemoryZoneStoreTests {
     var walk = ZoneWalk(seed: seed)
     try walk.lead(MemoryZoneStore(rules: ZoneWalk.rules), steps: 500) {
       ($0 as? MemoryZoneStore)?.copy() ?? $0
+    }
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>) func hidesNothingFromItsReaders(
+    seed: UInt64
+  ) throws {
+    var walk = FollowerWalk(seed: seed)
+    try walk.lead(MemoryZoneStore(rules: ZoneWalk.rules), steps: 1_500, copying: copying())
+    #expect(walk.restores > 3 && walk.expiries > 3)
+  }
+
+  private static func reopening(_ store: any ZoneStore) -> any ZoneStore {
+    (store as? MemoryZoneStore)?.copy() ?? store
+  }
+
+  /// Copies that are put back under another number each time.
+  private func copying() -> (any ZoneStore) throws -> ZoneScene.PutBack {
+    var opening: UInt64 = 0
+    return { store in
+      let copy = try #require(store as? MemoryZoneStore).copy()
+      return { _ in
+        opening += 1
+        let restored = copy.copy()
+        restored.restored(opening: opening)
+        return restored
+      }
     }
   }
 }

@@ -11,7 +11,7 @@ struct PagePlanTests {
     let page = plan.page()
     #expect(page.changes.map(\.tag) == [1, 2])
     #expect(page.more)
-    #expect(page.token == ChangeToken(generation: 1, sequence: 2, pinned: 9))
+    #expect(page.token == ChangeToken(generation: 1, sequence: 2, pinned: 9, horizon: 9))
   }
 
   @Test func aPageThatEndsAtItsLimitIsTheLast() throws {
@@ -42,7 +42,17 @@ struct PagePlanTests {
     let snapshot = try PagePlan(since: middle, zone: nil, limit: 1, head: head)
     #expect((snapshot.after, snapshot.through) == (4, 6))
     #expect(snapshot.isSnapshot)
-    #expect(snapshot.page().token == ChangeToken(generation: 1, sequence: 6))
+    #expect(snapshot.page().token == ChangeToken(generation: 1, sequence: 6, horizon: 9))
+  }
+
+  @Test func aPageInTheMiddleSaysHowFarTheAccountHadCome() throws {
+    let since = ChangeToken(generation: 1, sequence: 4, horizon: 7)
+    var plan = try PagePlan(since: since, zone: nil, limit: 1, head: head)
+    #expect(take([record(5), record(6)], into: &plan) == [true, false])
+    #expect(plan.page().token == ChangeToken(generation: 1, sequence: 5, horizon: 9))
+    var last = try PagePlan(since: since, zone: nil, limit: 1, head: head)
+    #expect(take([record(5)], into: &last) == [true])
+    #expect(last.page().token == head.token)
   }
 
   private func take(_ records: [Record], into plan: inout PagePlan) -> [Bool] {

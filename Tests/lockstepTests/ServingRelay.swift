@@ -16,7 +16,7 @@ final class ServingRelay {
   private let group: NodeGroup<RelayNode>
 
   init(store folder: String, isOpen: Bool = true) throws {
-    let store = try SQLiteZoneStore(directory: folder)
+    let store = try SQLiteZoneStore(directory: folder, opening: 1)
     let front = try Listener.open(.host("127.0.0.1", port: 0), door: .front)[0]
     let control = try Listener.open(
       .local(path: RelayService.controlSocket(inStore: folder)), door: .control)[0]

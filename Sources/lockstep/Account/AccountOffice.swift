@@ -69,7 +69,8 @@ struct AccountOffice {
   /// nil where another process holds the store.
   private static func open(_ folder: String) throws(CommandFailure) -> SQLiteZoneStore? {
     do throws(StorageError) {
-      return try SQLiteZoneStore(directory: folder, rules: rules)
+      return try SQLiteZoneStore(
+        directory: folder, rules: rules, opening: Entropy.secrets.word())
     } catch {
       if case .inUse = error { return nil }
       throw CommandFailure("\(error)")

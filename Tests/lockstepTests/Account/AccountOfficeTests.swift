@@ -113,7 +113,7 @@ struct AccountOfficeTests {
 
   @Test func aStoreThatIsHeldBySomethingElseIsNamed() throws {
     let folder = try TemporaryFolder()
-    try SQLiteZoneStore(directory: folder.path).close()
+    try SQLiteZoneStore(directory: folder.path, opening: 1).close()
     let lock = try DirectoryLock(directory: folder.path)
     let message = failure { _ = try AccountOffice(folder: folder.path, attempts: 2) }
     #expect(message?.hasPrefix("the store \(folder.path) is in use") == true)

@@ -1,0 +1,48 @@
+import Changes
+
+/// A deleted record, and when the relay took the deletion. Ordered as a database sorts them, in
+/// which numbers have a sign.
+struct Tombstone: Comparable {
+  var deletedAt: Int64
+  var account: AccountID
+  var tag: ChangeTag
+  var key: RecordKey
+
+  static func < (left: Tombstone, right: Tombstone) -> Bool {
+    (left.deletedAt, Int64(bitPattern: left.account.rawValue), left.tag)
+      < (right.deletedAt, Int64(bitPattern: right.account.rawValue), right.tag)
+  }
+}
+
+/// How much of the past is kept, and what an older copy of it leaves behind.
+extension MemoryZoneStore {
+  /// This state was put back from an older copy; `opening` is a random number that is drawn anew
+  /// each time.
+  package func restored(opening: UInt64) {
+    for id in state.accounts.keys.sorted() {
+      state.accounts[id]?.restored(id, opening: opening)
+    }
+  }
+
+  func bury(_ records: [Record], of id: AccountID, wall: Int64) {
+    for record in records where record.isDeleted {
+      let tombstone = Tombstone(deletedAt: wall, account: id, tag: record.tag, key: record.key)
+      var place = state.tombstones.count
+      while place > 0, tombstone < state.tombstones[place - 1] { place -= 1 }
+      state.tombstones.insert(tombstone, at: place)
+    }
+  }
+
+  /// Drops at most `count` tombstones that are older than the history kept, the oldest first.
+  func forgetTombstones(_ count: Int, wall: Int64) {
+    var forgotten = 0
+    var passed = 0
+    for tombstone in state.tombstones {
+      guard forgotten < count, tombstone.deletedAt < wall - rules.historyMilliseconds else { break }
+      passed += 1
+      let stood = state.accounts[tombstone.account]?.forget(tombstone.key, tag: tombstone.tag)
+      if stood == true { forgotten += 1 }
+    }
+    state.tombstones.removeFirst(passed)
+  }
+}

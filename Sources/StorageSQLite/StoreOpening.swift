@@ -1,0 +1,149 @@
+import Changes
+import Glibc
+import Storage
+
+/// Notices that an older copy of the database was put back, and gives every account a new
+/// generation then (docs/protocol.md, "Terms").
+///
+/// A number stands in the database and in a small file beside it. It is drawn at random with each
+/// opening, and where the two disagree an older copy was put back:
+///
+///     file        database
+///     old old     old        at rest
+///     new old     old        the file is written first; a crash here is no restore
+///     new old     new        the database has followed; nor is a crash here
+///     new new     new        at rest again
+///
+/// Copies are also made of a store that is open. So the number moves on once more when the store is
+/// closed, and in its pauses after much was written: a copy made before that is older as well.
+///
+/// What it cannot see is that the whole directory went back, the file too. The owner says so then.
+final class StoreOpening {
+  private let connection: SQLiteConnection
+  private let directory: String
+  private let select: SQLiteStatement
+  private let put: SQLiteStatement
+  private var number: UInt64 = 0
+
+  init(_ connection: SQLiteConnection, directory: String) throws(StorageError) {
+    self.connection = connection
+    self.directory = directory
+    select = try connection.prepare("SELECT number FROM opening")
+    put = try connection.prepare("INSERT OR REPLACE INTO opening VALUES (1, ?)")
+  }
+
+  /// Opens the store under `drawn`, a random number. True where an older copy was put back, or
+  /// `isDeclared`: the accounts are in new generations then.
+  func begin(_ drawn: UInt64, isDeclared: Bool) throws(StorageError) -> Bool {
+    let found = try select.first { $0.bits(0) } ?? 0
+    let file = try readFile()
+    let isRestored = isDeclared || (found != file.newest && found != file.former)
+    number = found
+    let next = drawn == 0 || drawn == found ? following(drawn) : drawn
+    if isRestored {
+      // The file may not excuse the number that was found: after a crash it must be seen again.
+      try replaceFile(newest: next, former: next)
+      try connection.write { () throws(StorageError) in
+        try beginGenerations(next)
+        try put.bind(next).run()
+      }
+      number = next
+    } else {
+      try move(to: next)
+    }
+    return isRestored
+  }
+
+  /// What was copied before this is an older copy from now on.
+  func moveOn() throws(StorageError) { try move(to: following(number)) }
+
+  private func move(to next: UInt64) throws(StorageError) {
+    try replaceFile(newest: next, former: number)
+    try connection.write { () throws(StorageError) in try put.bind(next).run() }
+    number = next
+    try settleFile(next)
+  }
+
+  private func following(_ number: UInt64) -> UInt64 {
+    var random = SeededRandom(seed: number)
+    return max(1, random.next())
+  }
+
+  // MARK: Generations
+
+  private func beginGenerations(_ opening: UInt64) throws(StorageError) {
+    let all = try connection.prepare("SELECT account, generation, newest, forgotten FROM accounts")
+    let earlier = try connection.prepare("SELECT generation FROM lineage WHERE account = ?")
+    let end = try connection.prepare("INSERT INTO lineage VALUES (?, ?, ?)")
+    let begin = try connection.prepare(
+      "UPDATE accounts SET generation = ?2, newest = ?3 WHERE account = ?1")
+    let accounts = try all.all { row in
+      (
+        AccountID(rawValue: row.bits(0)),
+        AccountHead(
+          generation: UInt32(truncatingIfNeeded: row.integer(1)), newest: row.integer(2),
+          forgotten: row.integer(3))
+      )
+    }
+    for (account, head) in accounts {
+      let generations = try earlier.bind(account.rawValue).all {
+        UInt32(truncatingIfNeeded: $0.integer(0))
+      }
+      let next = head.restored(account, opening: opening, earlier: generations)
+      try end.bind(account.rawValue).bind(Int64(head.generation)).bind(head.newest).run()
+      try begin.bind(account.rawValue).bind(Int64(next.generation)).bind(next.newest).run()
+    }
+    try connection.execute("UPDATE chunks SET doubtful = 1")
+  }
+
+  // MARK: The file
+
+  private var path: String { directory + "/opening" }
+
+  /// Two numbers of sixteen digits; 0 where there is no file, or none of ours.
+  private func readFile() throws(StorageError) -> (newest: UInt64, former: UInt64) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return (0, 0) }
+      throw StorageError(errno: errno, path: path, operation: "read how it was opened last")
+    }
+    defer { close(descriptor) }
+    let bytes = [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+      count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+    }
+    let words = bytes.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+    guard let newest = words.first.flatMap(HexText.parse) else { return (0, 0) }
+    return (newest, words.dropFirst().first.flatMap(HexText.parse) ?? newest)
+  }
+
+  /// Whole or not at all, and on disk when this returns.
+  private func replaceFile(newest: UInt64, former: UInt64) throws(StorageError) {
+    let text = Array("\(HexText.text(newest)) \(HexText.text(former))\n".utf8)
+    let draft = path + ".new"
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw fileFault(errno) }
+    let isWritten =
+      text.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } == text.count
+      && fsync(descriptor) == 0
+    let reason = errno
+    close(descriptor)
+    guard isWritten else { throw fileFault(reason) }
+    guard rename(draft, path) == 0 else { throw fileFault(errno) }
+    try DirectoryLock.sync(directory)
+  }
+
+  /// The database has followed: the former number is none any more. Written in place and not
+  /// waited for, since whatever a crash leaves of it the first number is the one that counts.
+  private func settleFile(_ newest: UInt64) throws(StorageError) {
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw fileFault(errno) }
+    defer { close(descriptor) }
+    let text = Array(HexText.text(newest).utf8)
+    let written = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 17) }
+    guard written == text.count else { throw fileFault(errno) }
+  }
+
+  private func fileFault(_ reason: Int32) -> StorageError {
+    StorageError(errno: reason, path: path, operation: "write down its opening")
+  }
+}

@@ -1,0 +1,215 @@
+import Changes
+import Storage
+import Testing
+
+/// An older copy of the store was put back.
+enum RestoreStories {
+  private static func refusal(
+    _ scene: ZoneScene, since: ChangeToken, zone: Name? = nil
+  ) throws -> Refusal? {
+    let read = ReadRequest.changes(scene.account, since: since, zone: zone, limit: 10)
+    guard case .refused(let refusal) = try scene.store.read(read) else { return nil }
+    return refusal
+  }
+
+  /// Where a token is refused because of a restore, the tag up to which the relay has all.
+  private static func lostAfter(_ scene: ZoneScene, since: ChangeToken) throws -> ChangeTag? {
+    guard let refusal = try refusal(scene, since: since) else { return nil }
+    #expect(refusal.code == .storeRestored)
+    return refusal.restoredThrough
+  }
+
+  private static func newest(_ scene: ZoneScene, of id: AccountID? = nil) throws -> ChangeToken {
+    guard case .token(let token) = try scene.store.read(.newestToken(id ?? scene.account)) else {
+      throw Unexpected(what: "no token")
+    }
+    return token
+  }
+
+  private static func save(_ names: String..., in scene: ZoneScene) throws {
+    for name in names { try scene.save(ZoneScene.put(name, over: nil)) }
+  }
+
+  static let all = tokens + contents
+
+  private static let tokens = [
+    ZoneStory("a token is good up to the backup, and what lies beyond it is told") { scene in
+      try scene.settle()
+      try save("a", "b", in: scene)
+      let putBack = try scene.backUp()
+      try save("c", "d", in: scene)
+      try scene.restore(putBack)
+      #expect(try scene.page().names == ["a", "b"])
+      #expect(try lostAfter(scene, since: ZoneScene.token(3)) == 2)
+      #expect(try lostAfter(scene, since: ZoneScene.token(4)) == 2)
+      #expect(try scene.page(since: ZoneScene.token(1)).names == ["b"])
+      let page = try scene.page(since: ZoneScene.token(2))
+      #expect(page.changes.isEmpty)
+      #expect(try page.token == newest(scene))
+      #expect(page.token.generation != ZoneScene.generation)
+      try scene.reopen()
+      #expect(try newest(scene) == page.token)
+      #expect(try lostAfter(scene, since: ZoneScene.token(3)) == 2)
+    },
+    ZoneStory("after a restore no tag is given twice") { scene in
+      try scene.settle()
+      try save("a", in: scene)
+      let putBack = try scene.backUp()
+      try save("b", "c", in: scene)
+      try scene.restore(putBack)
+      try save("d", in: scene)
+      let tag = try #require(try scene.current("d")?.tag)
+      #expect(tag > 3 && tag < Limits.sequenceLimit)
+      let raised = try newest(scene)
+      #expect(raised.sequence == tag)
+      #expect(try scene.page(since: ZoneScene.token(1)).names == ["d"])
+      // Still told when the account has moved on, and when its tags are greater than the token's.
+      #expect(try lostAfter(scene, since: ZoneScene.token(2)) == 1)
+    },
+    ZoneStory("two restores in a row tell each token how far it is good") { scene in
+      try scene.settle()
+      try save("a", in: scene)
+      let first = try scene.backUp()
+      try save("b", "c", in: scene)
+      try scene.restore(first)
+      try save("d", in: scene)
+      let second = try scene.backUp()
+      let between = try newest(scene)
+      try save("e", in: scene)
+      let lost = try newest(scene)
+      try scene.restore(second)
+      #expect(try scene.page(since: ZoneScene.token(1)).names == ["d"])
+      #expect(try lostAfter(scene, since: ZoneScene.token(2)) == 1)
+      #expect(try scene.page(since: between).changes.isEmpty)
+      #expect(try lostAfter(scene, since: lost) == between.sequence)
+      try save("f", in: scene)
+      #expect(try scene.page(since: between).names == ["f"])
+      #expect(
+        Set([ZoneScene.generation, lost.generation, try newest(scene).generation]).count == 3)
+    },
+    ZoneStory("after a restore to a still older copy nothing of the time between is known") {
+      scene in
+      try scene.settle()
+      try save("a", in: scene)
+      let older = try scene.backUp()
+      try save("b", in: scene)
+      let newer = try scene.backUp()
+      try save("c", in: scene)
+      try scene.restore(newer)
+      try save("d", in: scene)
+      let between = try newest(scene)
+      try scene.restore(older)
+      #expect(try lostAfter(scene, since: ZoneScene.token(2)) == 1)
+      #expect(try lostAfter(scene, since: ZoneScene.token(3)) == 1)
+      #expect(try scene.page(since: ZoneScene.token(1)).changes.isEmpty)
+      let foreign = ChangeToken(generation: 1, sequence: 0)
+      #expect(try refusal(scene, since: between)?.code == .badChangeToken)
+      #expect(try refusal(scene, since: between) == refusal(scene, since: foreign))
+      // The same copy once more: another history begins, and the one before is not known.
+      let again = try newest(scene)
+      try scene.restore(older)
+      #expect(try newest(scene).generation != again.generation)
+      #expect(try refusal(scene, since: again)?.code == .badChangeToken)
+    },
+    ZoneStory("each account has a generation of its own after a restore") { scene in
+      let other = AccountID(rawValue: 0xB)
+      try scene.settle()
+      try scene.settle(other)
+      try scene.restore(try scene.backUp())
+      let (mine, theirs) = (try newest(scene), try newest(scene, of: other))
+      #expect(mine.generation != theirs.generation)
+      #expect(try refusal(scene, since: theirs)?.code == .badChangeToken)
+    },
+    ZoneStory("a token from the middle of a read is good only if all it has seen is there") {
+      scene in
+      try scene.settle()
+      for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name)) }
+      let whole = try scene.page(since: ZoneScene.token(0), limit: 1).token
+      let snapshot = try scene.page(limit: 1).token
+      let putBack = try scene.backUp()
+      // "a" moves out of the way of both reads, and the restore brings it back behind them.
+      try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: nil))
+      let passed = try scene.page(since: ZoneScene.token(0), limit: 1)
+      let passedSnapshot = try scene.page(limit: 1)
+      #expect(passed.names == ["b"] && passedSnapshot.names == ["b"])
+      // A snapshot that began before it, too: "c" moves beyond its end, and so does its token's.
+      try scene.save(ZoneScene.put("c", over: nil))
+      let ended = try scene.page(since: snapshot)
+      #expect(ended.names == ["b"] && !ended.more)
+      try scene.restore(putBack)
+      #expect(try scene.page(since: whole).names == ["b", "c"])
+      #expect(try scene.page(since: snapshot).names == ["b", "c"])
+      #expect(try lostAfter(scene, since: passed.token) == 3)
+      #expect(try lostAfter(scene, since: passedSnapshot.token) == 3)
+      #expect(try lostAfter(scene, since: ended.token) == 3)
+    },
+    ZoneStory("a token that is too old besides tells the restore") { scene in
+      try scene.settle()
+      try save("a", in: scene)
+      try scene.save(ZoneScene.delete("a", over: nil))
+      scene.wall += Limits.historyMilliseconds + 1
+      try save("b", in: scene)
+      try scene.restore(try scene.backUp())
+      #expect(try lostAfter(scene, since: ZoneScene.token(1)) == 3)
+      #expect(try scene.page(since: ZoneScene.token(2)).names == ["b"])
+      let own = ChangeToken(generation: try newest(scene).generation, sequence: 1)
+      #expect(try refusal(scene, since: own)?.code == .tokenExpired)
+    },
+    ZoneStory("a token that is ahead without a restore is known to have seen what is lost") {
+      scene in
+      try scene.settle()
+      try save("a", in: scene)
+      #expect(try lostAfter(scene, since: ZoneScene.token(2)) == 0)
+      #expect(try lostAfter(scene, since: ZoneScene.token(1, horizon: 2)) == 0)
+    },
+  ]
+
+  private static let contents = [
+    ZoneStory("batches are recognised as far as the backup knows them") { scene in
+      try scene.settle()
+      let known = scene.batch([ZoneScene.put("a", over: nil)])
+      let lost = scene.batch([ZoneScene.put("b", over: nil)])
+      try scene.save(known)
+      let putBack = try scene.backUp()
+      try scene.save(lost)
+      try scene.save(ZoneScene.delete("a", over: nil))
+      try scene.restore(putBack)
+      #expect(try scene.current("a")?.tag == 1)
+      #expect(try scene.save(known).tags == [1])
+      #expect(try scene.save(lost).changed.map(\.name.text) == ["b"])
+    },
+    ZoneStory("after a restore the pieces are asked for once more, and stay named") { scene in
+      let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
+      let file = ChunkFile(account: scene.account, number: 5)
+      try scene.settle()
+      try scene.commit(.addChunk(scene.account, hash, file, bytes: 10))
+      var naming = ZoneScene.put("a", over: nil)
+      naming.chunks = [hash]
+      try scene.save(naming)
+      try scene.restore(try scene.backUp())
+      // Its file may have been removed since the copy was made, or not.
+      #expect(
+        try scene.store.read(.chunk(scene.account, hash))
+          == .chunk(StoredChunk(file: file, bytes: 10)))
+      #expect(
+        try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [nil]))
+      #expect(try scene.save(naming).codes.isEmpty)
+      let fresh = ChunkFile(account: scene.account, number: 6)
+      #expect(
+        try scene.commit(.addChunk(scene.account, hash, fresh, bytes: 10))
+          == .chunkAdded(isNew: true))
+      try scene.reopen()
+      #expect(
+        try scene.store.read(.knownFiles([file, fresh])) == .knownFiles([false, true]))
+      #expect(
+        try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))
+      #expect(
+        try scene.commit(.addChunk(scene.account, hash, file, bytes: 10))
+          == .chunkAdded(isNew: false))
+      guard case .account(let summary) = try scene.store.read(.account(scene.account)) else {
+        throw Unexpected(what: "no summary")
+      }
+      #expect(summary.chunkBytes == 10)
+    },
+  ]
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Storage
+
+@testable import StorageSQLite
+
+/// A copy of a store's database, as a backup makes it: without the files beside it.
+struct StoreCopy {
+  private let place: TemporaryDirectory
+
+  /// Of a store that is open, by the database's own means.
+  init(_ store: SQLiteZoneStore) throws {
+    place = try TemporaryDirectory()
+    try store.connection.execute("VACUUM INTO '\(place.path("zones.sqlite"))'")
+  }
+
+  /// Of a store that is closed.
+  init(_ directory: TemporaryDirectory) throws {
+    place = try TemporaryDirectory()
+    try place.write(directory.bytes("zones.sqlite"), to: "zones.sqlite")
+  }
+
+  /// In place of the database that is there, with all that belonged to that one.
+  func putBack(in directory: TemporaryDirectory) throws {
+    for name in ["zones.sqlite-wal", "zones.sqlite-shm"]
+    where FileManager.default.fileExists(atPath: directory.path(name)) {
+      try FileManager.default.removeItem(atPath: directory.path(name))
+    }
+    try directory.write(place.bytes("zones.sqlite"), to: "zones.sqlite")
+  }
+}
+
+extension SQLiteZoneStore {
+  /// Under a number of the moment, as a relay opens it.
+  convenience init(
+    directory: String, rules: StoreRules = StoreRules(), declareRestored: Bool = false
+  ) throws(StorageError) {
+    try self.init(
+      directory: directory, rules: rules, opening: .random(in: 1 ... .max),
+      declareRestored: declareRestored)
+  }
+}

@@ -1,0 +1,218 @@
+import Changes
+import Foundation
+import Storage
+import Testing
+
+@testable import StorageSQLite
+
+/// A store knows that an older copy of it was put back, and only then.
+struct StoreOpeningTests {
+  private let account = AccountID(rawValue: 1)
+  private let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func open(declareRestored: Bool = false) throws -> SQLiteZoneStore {
+    try SQLiteZoneStore(directory: directory.path, declareRestored: declareRestored)
+  }
+
+  private func save(_ name: String, in store: SQLiteZoneStore, bytes: Int = 20) throws {
+    _ = try store.commit([TestRequests.save(name, in: account, bytes: bytes)], wall: 0)
+  }
+
+  /// A closed store of one account with one record.
+  private func settle() throws {
+    let store = try open()
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    try save("a", in: store)
+    store.close()
+  }
+
+  private func generation(_ store: SQLiteZoneStore) throws -> UInt32 {
+    guard case .token(let token) = try store.read(.newestToken(account)) else { return 0 }
+    return token.generation
+  }
+
+  /// Whether the store that is here now takes itself for an older copy.
+  private func isRestored() throws -> Bool {
+    let store = try open()
+    defer { store.close() }
+    #expect(try (generation(store) != 1) == store.wasRestored)
+    return store.wasRestored
+  }
+
+  // MARK: Copies
+
+  @Test func openingAgainAndAgainIsNoRestore() throws {
+    try settle()
+    for number in 0..<5 {
+      let store = try open()
+      if number % 2 == 0 { try save("b\(number)", in: store) }
+      #expect(!store.wasRestored)
+      #expect(try generation(store) == 1)
+      store.close()
+    }
+  }
+
+  @Test func aCopyOfAnEarlierOpeningIsOlder() throws {
+    try settle()
+    let copy = try StoreCopy(directory)
+    let store = try open()
+    try save("b", in: store)
+    store.close()
+    try copy.putBack(in: directory)
+    #expect(try isRestored())
+  }
+
+  @Test func aCopyThatWasMadeOfTheStoreWhileItWasOpenIsOlder() throws {
+    try settle()
+    let store = try open()
+    let copy = try StoreCopy(store)
+    try save("b", in: store)
+    store.close()
+    try copy.putBack(in: directory)
+    #expect(try isRestored())
+  }
+
+  @Test func aCopyOfAStoreThatCrashedLaterIsOlderOnceMuchWasWritten() throws {
+    try settle()
+    let store = try open()
+    let copy = try StoreCopy(store)
+    for number in 0..<8 { try save("large \(number)", in: store, bytes: 1 << 20) }
+    try store.rest()
+    let crashed = try directory.crashed()
+    let standing = try SQLiteZoneStore(directory: crashed.path)
+    #expect(!standing.wasRestored)
+    standing.close()
+    let again = try directory.crashed()
+    try copy.putBack(in: again)
+    #expect(try SQLiteZoneStore(directory: again.path).wasRestored)
+  }
+
+  @Test func aCopyInAnotherDirectoryIsOlderUnlessTheFileBesideItCameAlong() throws {
+    try settle()
+    let bare = try TemporaryDirectory()
+    try StoreCopy(directory).putBack(in: bare)
+    #expect(try SQLiteZoneStore(directory: bare.path).wasRestored)
+    // With the log and all, but not that file.
+    let store = try open()
+    try save("b", in: store)
+    let crashed = try directory.crashed()
+    try FileManager.default.removeItem(atPath: crashed.path("opening"))
+    let copy = try SQLiteZoneStore(directory: crashed.path)
+    #expect(copy.wasRestored)
+    #expect(try TestRequests.names(account, in: copy) == ["a", "b"])
+    // The whole of it, moved to another place.
+    #expect(try !SQLiteZoneStore(directory: directory.crashed().path).wasRestored)
+    store.close()
+  }
+
+  @Test func anOwnerWhoPutTheWholeDirectoryBackSaysSo() throws {
+    try settle()
+    let store = try open(declareRestored: true)
+    #expect(store.wasRestored)
+    let restored = try generation(store)
+    #expect(restored != 1)
+    store.close()
+    let next = try open()
+    #expect(!next.wasRestored)
+    #expect(try generation(next) == restored)
+  }
+
+  @Test func aStoreThatIsOpenedUnderOneNumberAlwaysKnowsItsCopies() throws {
+    func open() throws -> SQLiteZoneStore {
+      try SQLiteZoneStore(directory: directory.path, opening: 5)
+    }
+    try settle()
+    for _ in 0..<3 { try open().close() }
+    let copy = try StoreCopy(directory)
+    for _ in 0..<3 {
+      let store = try open()
+      #expect(!store.wasRestored)
+      store.close()
+    }
+    try copy.putBack(in: directory)
+    #expect(try open().wasRestored)
+  }
+
+  // MARK: Crashes
+
+  /// What the file says and what the database says, at each place where a crash can part them.
+  @Test func aCrashWhileTheStoreIsOpenedIsNoRestoreAndHidesNone() throws {
+    let former = "00000000000000f0"
+    let newest = "00000000000000f1"
+    let cases: [(file: String?, database: Int64, isRestored: Bool)] = [
+      // The file was written, and the database not yet.
+      ("\(newest) \(former)\n", 0xF0, false),
+      // The database was, and the file not settled, or in part.
+      ("\(newest) \(former)\n", 0xF1, false), ("\(newest) 00000000\n", 0xF1, false),
+      ("\(newest) \(newest)\n", 0xF1, false),
+      // An older copy was put back, and the crash came before the database had followed.
+      ("\(newest) \(newest)\n", 0xF0, true), ("\(newest) \(former)\n", 0xE0, true),
+      (nil, 0xF1, true), ("", 0xF1, true), ("rubbish", 0xF1, true),
+      ("\(newest)\(former)\n", 0xF1, true),
+    ]
+    for (file, database, isRestored) in cases {
+      let directory = try TemporaryDirectory()
+      let store = try SQLiteZoneStore(directory: directory.path)
+      _ = try store.commit([TestRequests.create(account)], wall: 0)
+      store.close()
+      let connection = try SQLiteConnection(
+        path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
+      try connection.execute("UPDATE opening SET number = \(database)")
+      connection.close()
+      try FileManager.default.removeItem(atPath: directory.path("opening"))
+      if let file { try directory.write(Array(file.utf8), to: "opening") }
+      let opened = try SQLiteZoneStore(directory: directory.path)
+      #expect(opened.wasRestored == isRestored, "\(file ?? "no file"), \(database)")
+      opened.close()
+      #expect(try !SQLiteZoneStore(directory: directory.path).wasRestored)
+    }
+  }
+
+  @Test func aStoreWhoseFileCannotBeWrittenIsNotOpened() throws {
+    try settle()
+    let before = try directory.bytes("opening")
+    try FileManager.default.createDirectory(
+      atPath: directory.path("opening.new"), withIntermediateDirectories: false)
+    let error = #expect(throws: StorageError.self) { try open() }
+    guard case .failed(directory.path("opening"), _, _) = error else {
+      Issue.record("told as \(String(describing: error))")
+      return
+    }
+    try FileManager.default.removeItem(atPath: directory.path("opening.new"))
+    #expect(try directory.bytes("opening") == before)
+    #expect(try !isRestored())
+  }
+
+  // MARK: Stores of version 1
+
+  @Test func aStoreOfVersion1IsNoOlderCopyUnlessAFileSaysThatItIs() throws {
+    try makeVersion1()
+    let version1 = try StoreCopy(directory)
+    #expect(try !isRestored())
+    let store = try open()
+    try save("b", in: store)
+    store.close()
+    try version1.putBack(in: directory)
+    #expect(try isRestored())
+  }
+
+  /// The schema is led over before the number is written: a crash in between is none either.
+  @Test func aCrashAfterTheMigrationIsNoRestore() throws {
+    try makeVersion1()
+    try SQLiteConnection(path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
+      .close()
+    #expect(try !isRestored())
+  }
+
+  private func makeVersion1() throws {
+    let version1 = Schema(
+      applicationID: Schema.zones.applicationID, steps: Array(Schema.zones.steps.prefix(1)))
+    let connection = try SQLiteConnection(
+      path: directory.path("zones.sqlite"), role: .writer, schema: version1)
+    try connection.execute("INSERT INTO accounts VALUES (1, 1, 2, 'Ada', 0);")
+    try connection.execute("INSERT INTO devices VALUES (1, 1, 1, 'd', 'p', '1', zeroblob(32), 5)")
+    connection.close()
+  }
+}

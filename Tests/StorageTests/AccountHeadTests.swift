@@ -1,0 +1,72 @@
+import Changes
+import Storage
+import Testing
+
+struct AccountHeadTests {
+  private let head = AccountHead(generation: 1, newest: 9, forgotten: 4)
+
+  private func refusal(_ token: ChangeToken, endedAt: ChangeTag? = nil) -> Refusal? {
+    do {
+      try head.check(token, endedAt: endedAt)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func aTokenOfTheGenerationIsGoodFromWhatWasForgottenToTheNewest() {
+    for (sequence, code) in [
+      (3, RefusalCode.tokenExpired), (4, nil), (9, nil), (10, .storeRestored),
+    ] as [(Int64, RefusalCode?)] {
+      #expect(refusal(ChangeToken(generation: 1, sequence: sequence))?.code == code)
+      // In the middle of a snapshot its end is what counts.
+      let pinned = ChangeToken(generation: 1, sequence: 0, pinned: sequence)
+      #expect(refusal(pinned)?.code == code)
+    }
+    #expect(refusal(ChangeToken(generation: 1, sequence: 5, horizon: 9)) == nil)
+    let ahead = refusal(ChangeToken(generation: 1, sequence: 5, horizon: 10))
+    #expect(ahead?.code == .storeRestored)
+    #expect(ahead?.restoredThrough == 0)
+  }
+
+  @Test func aTokenOfAnEarlierGenerationIsGoodUpToItsEnd() {
+    #expect(refusal(ChangeToken(generation: 2, sequence: 5))?.code == .badChangeToken)
+    #expect(refusal(ChangeToken(generation: 2, sequence: 5), endedAt: 5) == nil)
+    let lost: [ChangeToken] = [
+      ChangeToken(generation: 2, sequence: 6), ChangeToken(generation: 2, sequence: 4, pinned: 6),
+      ChangeToken(generation: 2, sequence: 4, horizon: 6),
+      // Too old besides: the restore is what must be told.
+      ChangeToken(generation: 2, sequence: 3),
+    ]
+    for token in lost {
+      #expect(refusal(token, endedAt: 5)?.code == .storeRestored)
+      #expect(refusal(token, endedAt: 5)?.restoredThrough == 5)
+    }
+  }
+
+  @Test func aRestoreLeadsToAGenerationAndTagsThatWereNeverGiven() {
+    let account = AccountID(rawValue: 3)
+    let next = head.restored(account, opening: 8, earlier: [])
+    #expect(next.generation != 1)
+    #expect(Limits.restoredTags.contains(next.newest - 9))
+    #expect(next.forgotten == 4)
+    let other = head.restored(AccountID(rawValue: 4), opening: 8, earlier: [])
+    #expect(other.generation != next.generation)
+    // The same copy put back once more: its tags lie elsewhere.
+    let again = head.restored(account, opening: 9, earlier: [])
+    #expect(again.generation != next.generation)
+    #expect(abs(again.newest - next.newest) > 1_000_000)
+    let taken = [next.generation, next.generation &+ 1]
+    let third = head.restored(account, opening: 8, earlier: taken)
+    #expect(!taken.contains(third.generation))
+  }
+
+  @Test func tagsStayBelowTheirLimitHoweverOftenAStoreIsRestored() {
+    var head = AccountHead(generation: 1, newest: Limits.sequenceLimit - 1_000)
+    for opening in 0..<50 as Range<UInt64> {
+      let next = head.restored(AccountID(rawValue: 3), opening: opening, earlier: [])
+      #expect(next.newest >= head.newest && next.newest < Limits.sequenceLimit)
+      head = next
+    }
+  }
+}
