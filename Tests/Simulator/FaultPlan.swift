@@ -1,3 +1,4 @@
+import Apps
 import Changes
 
 /// What goes wrong in a world, and when: made from the seed alone, before the world begins, so that
@@ -25,6 +26,10 @@ package struct FaultPlan {
     case failStore(calls: Int)
     /// The device's store fails once, at its n-th write from now, and its process is started anew.
     case failReplica(device: Int, write: Int, milliseconds: Int64)
+    /// The relay's store is put back as it was so long ago, while the relay is down.
+    case restoreStore(ageMilliseconds: Int64, milliseconds: Int64)
+    /// The plan of a device's account has only these zones for a while.
+    case changePlan(device: Int, zones: [Name], milliseconds: Int64)
   }
 
   package struct Planned: Hashable {
@@ -54,7 +59,13 @@ package struct FaultPlan {
 
   package enum Kind: CaseIterable {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
-    case deviceClock, relayClock, failStore, failReplica
+    case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan
+
+    /// What goes wrong in the life of a relay that is never restored, and sells nothing.
+    package static let usual: [Kind] = [
+      .cut, .unplug, .switchOff, .stallDevice, .stallRelay, .crashRelay, .restartRelay,
+      .crashDevice, .deviceClock, .relayClock, .failStore, .failReplica,
+    ]
   }
 
   private static func fault(_ kind: Kind, _ devices: Int, _ random: inout SeededRandom) -> Fault {
@@ -86,6 +97,12 @@ package struct FaultPlan {
     case .failReplica:
       return .failReplica(
         device: device, write: random.count(in: 1...3), milliseconds: milliseconds)
+    case .restoreStore:
+      return .restoreStore(
+        ageMilliseconds: random.number(in: 0...15_000), milliseconds: min(milliseconds, 10_000))
+    case .changePlan:
+      let zones = random.one(of: [[], [TimerApp.zone], [NotesApp.zone]])
+      return .changePlan(device: device, zones: zones, milliseconds: milliseconds)
     }
   }
 

@@ -18,6 +18,8 @@ package struct People {
     case timer(TimerEvent)
     /// Sets a whole number in the settings.
     case setting(String, Int64)
+    /// Writes a note, or deletes it.
+    case note(Int, text: Int64?)
     case syncNow
     case readStatus
   }
@@ -27,10 +29,15 @@ package struct People {
   package init(acts: [Act]) { self.acts = acts }
 
   /// `devices`: the numbers of one person's devices; acts fall within `span` milliseconds.
-  package init(random: inout SeededRandom, devices: [Int], count: Int, span: Int64) {
+  /// `notes`: how many notes there are to write on; 0: these persons write none.
+  package init(
+    random: inout SeededRandom, devices: [Int], count: Int, span: Int64, notes: Int = 0
+  ) {
     var at = random.number(in: 200...2_000)
     for number in 0..<count where at < span {
-      let press = People.press(&random, number)
+      let writes = notes > 0 && random.chance(2, of: 3)
+      let press =
+        writes ? People.note(&random, number, of: notes) : People.press(&random, number)
       acts.append(Act(at: at, device: random.one(of: devices), press: press))
       // One in three: at nearly the same moment, most likely on another device.
       at +=
@@ -56,6 +63,12 @@ package struct People {
     }
   }
 
+  /// On few notes, so that persons meet; now and then on any.
+  private static func note(_ random: inout SeededRandom, _ act: Int, of notes: Int) -> Press {
+    let number = random.count(in: 0...(random.chance(4, of: 5) ? min(notes, 5) : notes) - 1)
+    return .note(number, text: random.chance(1, of: 4) ? nil : Int64(act + 1))
+  }
+
   /// Mostly so short that it runs out while the world lasts.
   private static func length(_ random: inout SeededRandom) -> Int64? {
     random.chance(1, of: 4) ? nil : random.number(in: 300...15_000)
@@ -77,6 +90,8 @@ extension DeviceMachine {
             DeviceMachine.fields(of: context.current)
               .setting(name, to: .number(JSONNumber(number)))
           }))
+    case .note(let number, let text):
+      order(.edit(nextOrderID(), NotesApp.edit(number, text: text)))
     case .syncNow: order(.syncNow(nextOrderID()))
     case .readStatus: order(.readStatus(nextOrderID()))
     }

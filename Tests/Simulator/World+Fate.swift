@@ -3,7 +3,8 @@ import Devices
 
 // What goes wrong, and how it is mended.
 extension World {
-  func strike(_ fault: FaultPlan.Fault) {
+  /// `number`: of the fault in the plan.
+  func strike(_ fault: FaultPlan.Fault, _ number: Int) {
     let timeline = outside.timeline
     switch fault {
     case .cut(let device):
@@ -37,6 +38,31 @@ extension World {
     case .relayClock(let jump): relay.clock.offsetMilliseconds += jump
     case .failStore(let calls): relay.store.fail(calls: calls)
     case .failReplica(let device, let write, _): devices[device].store.fail(atWrite: write)
+    case .restoreStore(_, let milliseconds):
+      guard let backup = backups[number] else { return }
+      relay.crash(isMachineGone: false)
+      relay.store.restore(backup, opening: UInt64(timeline.now))
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in relay.start() }
+    case .changePlan(let device, let zones, let milliseconds):
+      setPlan(Plan(zones: zones), ofDevice: device)
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
+        renewPlan(ofDevice: device)
+      }
+    }
+  }
+
+  private func setPlan(_ plan: Plan, ofDevice device: Int) {
+    relay.administer(.setPlan(devices[device].credentials.account, plan))
+  }
+
+  /// Somebody pays, and looks at all the devices.
+  private func renewPlan(ofDevice device: Int) {
+    setPlan(.everything, ofDevice: device)
+    let account = devices[device].credentials.account
+    outside.timeline.after(Span.seconds(2)) { [unowned self] in
+      for device in devices where device.credentials.account == account {
+        device.press(.syncNow)
+      }
     }
   }
 
@@ -68,6 +94,9 @@ extension World {
   func heal() {
     relay.store.heal()
     relay.start()
+    if profile.kinds.contains(.changePlan) {
+      for person in people { person.acts.first.map { renewPlan(ofDevice: $0.device) } }
+    }
     for device in devices {
       unplugged[device.index] = (0, false)
       switchOn(device.index)

@@ -52,6 +52,7 @@ extension World {
       let tick = min(time, outside.timeline.now + Span.seconds(1))
       while outside.faults.isEmpty, outside.timeline.step(until: tick) {}
       for device in devices { status.checkSilence(device) }
+      bounds.checkBusyness()
     }
   }
 
@@ -61,7 +62,9 @@ extension World {
     let checker = ConvergenceChecker(ledger: ledger)
     var difference: String?
     while outside.faults.isEmpty {
-      difference = devices.lazy.compactMap { checker.difference(of: $0) }.first
+      difference =
+        devices.lazy.compactMap { checker.difference(of: $0) }.first
+        ?? listeners.lazy.compactMap(\.difference).first
       if difference == nil { break }
       if outside.timeline.now - start > Span.seconds(World.settleSeconds) {
         outside.fault("not in step after \(World.settleSeconds) quiet seconds: \(difference ?? "")")

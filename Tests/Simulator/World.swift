@@ -17,6 +17,7 @@ package final class World {
   package let devices: [DeviceMachine]
   package let plan: FaultPlan
   package let people: [People]
+  package let listeners: [ListenerMachine]
 
   let accounts: [AccountID]
   let ledger: Ledger
@@ -28,6 +29,8 @@ package final class World {
   /// Per device: until when it has no network, and whether nothing tells it.
   var unplugged: [(until: Int64, isSilent: Bool)]
   var switchedOff: [Bool]
+  /// Of the relay's store, by the number of the fault that will put it back.
+  var backups: [Int: WatchedZoneStore.Backup] = [:]
   private(set) var isHealed = false
   private(set) var convergedAfter: Int64 = 0
 
@@ -54,30 +57,14 @@ package final class World {
       outside, ledger, profile, isCareless: breakage == .answersBeforeCommit, &random
     ) { account in accounts.firstIndex(of: account).map { histories[$0] } }
 
-    var devices: [DeviceMachine] = []
-    var people: [People] = []
+    var cast = Cast(profile: profile, apps: World.apps(profile, breakage), span: span)
     for (account, histories) in zip(accounts, histories) {
-      let count = random.count(in: profile.devicesPerAccount)
-      let numbers = Array(devices.count..<(devices.count + count))
-      let credentials = try World.join(account, devices: count, relay, &random)
-      for (index, credential) in zip(numbers, credentials) {
-        let watch = ReplicaWatch(
-          outside: outside, ledger: ledger, name: "device\(index)", account: account,
-          device: credential.device, histories: histories)
-        devices.append(
-          try DeviceMachine(
-            index: index, credentials: credential, outside: outside, watch: watch,
-            clock: World.clock(profile, &random), configuration: World.agent(&random),
-            apps: breakage == .takesRemote ? [BrokenApp()] : AppCatalog.all,
-            random: random.branch()))
-      }
-      people.append(
-        People(
-          random: &random, devices: numbers, count: random.count(in: profile.actsPerAccount),
-          span: span))
+      try cast.admit(account, histories, relay, ledger, outside, &random)
     }
+    let devices = cast.devices
     self.devices = devices
-    self.people = people
+    people = cast.people
+    listeners = cast.listeners
     plan = FaultPlan(
       random: &random, kinds: profile.kinds, count: random.count(in: profile.faults),
       devices: devices.count, span: span)
@@ -111,7 +98,8 @@ extension World {
     configuration.sendQueueBytes = profile.sendQueueBytes
     return RelayMachine(
       outside: outside,
-      store: WatchedZoneStore(ledger: ledger, isCareless: isCareless, histories: histories),
+      store: WatchedZoneStore(
+        ledger: ledger, rules: rules(profile), isCareless: isCareless, histories: histories),
       clock: VirtualClock(
         start: random.number(in: 0...Span.seconds(1_000_000)),
         driftPartsPerMillion: random.number(in: -50...50),
@@ -119,60 +107,15 @@ extension World {
       nodes: random.count(in: 1...2), configuration: configuration, random: random.branch())
   }
 
-  private static func clock(
-    _ profile: WorldProfile, _ random: inout SeededRandom
-  ) -> VirtualClock {
-    VirtualClock(
-      start: random.number(in: 0...Span.seconds(1_000_000)),
-      driftPartsPerMillion: random.number(in: -200...200),
-      offsetMilliseconds: random.number(in: profile.clockOffset))
+  private static func rules(_ profile: WorldProfile) -> StoreRules {
+    var rules = StoreRules()
+    rules.historyMilliseconds = profile.historyMilliseconds
+    return rules
   }
 
-  private static func agent(_ random: inout SeededRandom) -> AgentConfiguration {
-    var configuration = AgentConfiguration()
-    switch random.count(in: 0...9) {
-    case 0: configuration.transports = [.poll]
-    case 1: configuration.transports = [.longPoll, .poll]
-    case 2: configuration.transports = [.longPoll]
-    case 3: configuration.transports = [.webSocket]
-    case 4: configuration.transports = [.events]
-    default: break
-    }
-    return configuration
-  }
-
-  /// An account with its devices, as if they had joined before the world began.
-  private static func join(
-    _ account: AccountID, devices: Int, _ relay: RelayMachine, _ random: inout SeededRandom
-  ) throws(StorageError) -> [Credentials] {
-    let wall = relay.clock.moment(at: 0).wall
-    var credentials: [Credentials] = []
-    for index in 0..<devices {
-      let token = "token-\(HexText.text(random.next()))"
-      let id = DeviceID(rawValue: random.next())
-      let device = NewDevice(
-        id: id,
-        description: DeviceDescription(
-          deviceName: "device \(index)", platform: "simulated", appVersion: "1"),
-        tokenHash: SHA256.hash(Array(token.utf8)))
-      credentials.append(Credentials(account: account, device: id, token: token))
-      if index == 0 {
-        _ = try relay.store.commit(
-          [
-            .createAccount(
-              account, generation: UInt32(truncatingIfNeeded: random.next()), label: "simulated",
-              device: device, pairing: nil)
-          ], wall: wall)
-      } else {
-        let code = SHA256.hash(Array("code \(index)".utf8) + device.tokenHash)
-        _ = try relay.store.commit(
-          [
-            .issuePairing(account, NewPairing(codeHash: code, expiresAt: wall + 1_000)),
-            .redeemPairing(codeHash: code, device: device),
-          ], wall: wall)
-      }
-    }
-    return credentials
+  private static func apps(_ profile: WorldProfile, _ breakage: Breakage?) -> [any App] {
+    let apps: [any App] = breakage == .takesRemote ? [BrokenApp()] : AppCatalog.all
+    return profile.notes > 0 ? apps + [NotesApp()] : apps
   }
 
   private func openDoors() {
@@ -189,6 +132,11 @@ extension World {
   private func schedule(_ random: inout SeededRandom) {
     let timeline = outside.timeline
     timeline.after(0) { [unowned self] in relay.start() }
+    for listener in listeners {
+      relay.administer(
+        .putSubscription(listener.account, listener.device, listener.subscription))
+      timeline.after(Span.milliseconds(300)) { listener.start() }
+    }
     for device in devices {
       let late =
         random.chance(1, of: 6) ? random.number(in: 0...10_000) : random.number(in: 0...500)
@@ -210,11 +158,16 @@ extension World {
         }
       }
     }
-    for planned in plan.faults {
+    for (number, planned) in plan.faults.enumerated() {
+      if case .restoreStore(let age, _) = planned.fault {
+        timeline.at(Span.milliseconds(max(1, planned.at - age))) { [unowned self] in
+          backups[number] = relay.store.backUp()
+        }
+      }
       timeline.at(Span.milliseconds(planned.at)) { [unowned self] in
         guard !isHealed else { return }
         outside.log(from: "fate", to: "", .note("\(planned.fault)"))
-        strike(planned.fault)
+        strike(planned.fault, number)
       }
     }
     timeline.at(Span.milliseconds(span)) { [unowned self] in

@@ -16,6 +16,17 @@ package struct WorldProfile {
   package var windowBytes = 64 << 10
   /// How far devices' wall clocks are off, in milliseconds.
   package var clockOffset: ClosedRange<Int64> = -2_000...2_000
+  /// Notes that persons write on and delete; they all stand before anybody comes. 0: none.
+  package var notes = 0
+  /// Whether each account has a device more, which listens by a subscription.
+  package var hasListeners = false
+  /// How long the relay keeps tombstones and batch ids, in milliseconds.
+  package var historyMilliseconds = Limits.historyMilliseconds
+
+  /// Whether the relay may say that a device's cursor cannot be followed.
+  var mayLoseCursor: Bool {
+    kinds.contains(.restoreStore) || historyMilliseconds < Limits.historyMilliseconds
+  }
 
   package static let quiet = WorldProfile(name: "quiet")
 
@@ -35,13 +46,43 @@ package struct WorldProfile {
     clockOffset: -86_400_000...86_400_000)
 
   package static let everything = WorldProfile(
-    name: "everything", kinds: FaultPlan.Kind.allCases, faults: 0...8,
+    name: "everything", kinds: FaultPlan.Kind.usual, faults: 0...8,
     clockOffset: -60_000...60_000)
 
   /// The same with more devices, more people and more time.
   package static let crowded = WorldProfile(
-    name: "crowded", kinds: FaultPlan.Kind.allCases, faults: 2...12, devicesPerAccount: 2...5,
+    name: "crowded", kinds: FaultPlan.Kind.usual, faults: 2...12, devicesPerAccount: 2...5,
     actsPerAccount: 15...40, span: 15_000...40_000, clockOffset: -60_000...60_000)
+}
+
+/// Worlds whose history ends somewhere.
+extension WorldProfile {
+  /// Tombstones are gone soon, and devices are away for longer than that.
+  package static let forgetful = WorldProfile(
+    name: "forgetful", kinds: [.unplug, .switchOff, .crashDevice, .cut], faults: 4...10,
+    span: 30_000...90_000, notes: 12, hasListeners: true, historyMilliseconds: 4_000)
+
+  /// The store is put back from a backup.
+  package static let restored = WorldProfile(
+    name: "restored", kinds: [.restoreStore, .unplug, .cut, .crashDevice], faults: 2...6,
+    span: 20_000...60_000, notes: 12, hasListeners: true)
+
+  /// Plans run out and are renewed.
+  package static let plans = WorldProfile(
+    name: "plans", kinds: [.changePlan, .cut, .unplug, .crashRelay], faults: 3...8, notes: 12,
+    hasListeners: true)
+
+  /// A first sync takes several pages while others write.
+  package static let large = WorldProfile(
+    name: "large", kinds: [.cut, .unplug, .crashDevice, .crashRelay], faults: 1...4,
+    devicesPerAccount: 2...3, notes: 2_300, hasListeners: true)
+
+  /// All that can happen.
+  package static let whole = WorldProfile(
+    name: "whole", kinds: FaultPlan.Kind.allCases, faults: 2...12, devicesPerAccount: 2...4,
+    actsPerAccount: 15...40, span: 15_000...60_000, clockOffset: -60_000...60_000, notes: 12,
+    hasListeners: true,
+    historyMilliseconds: 20_000)
 }
 
 /// A world that is broken on purpose, to prove that the checkers see it.

@@ -5,11 +5,30 @@ package struct BoundsChecker {
   /// Actions of one node a second in a world at rest: pings and polls, and some air.
   private static let idleActionsPerSecond = 20
 
+  /// Actions of one node a second, and for how many seconds in a row it may do more: whoever does
+  /// asks for the same again and again.
+  private static let busyActionsPerSecond = 60
+  private static let busySecondsMax = 5
+
   private let outside: Outside
+  /// Of each node: its actions when it was last looked at, and for how long it was busy by then.
+  private var busy: [(actions: Int, seconds: Int)] = []
   private var counts: [Int] = []
   private var since: Int64 = 0
 
   package init(outside: Outside) { self.outside = outside }
+
+  /// Asked once a second of the world's time.
+  package mutating func checkBusyness() {
+    for (number, actions) in outside.actionCounts.enumerated() {
+      if number == busy.count { busy.append((0, 0)) }
+      let isBusy = actions - busy[number].actions > BoundsChecker.busyActionsPerSecond
+      busy[number] = (actions, isBusy ? busy[number].seconds + 1 : 0)
+      if busy[number].seconds > BoundsChecker.busySecondsMax {
+        outside.fault("node \(number) does more than it should for \(busy[number].seconds) s")
+      }
+    }
+  }
 
   package mutating func beginIdling() {
     counts = outside.actionCounts

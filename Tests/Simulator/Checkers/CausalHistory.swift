@@ -31,6 +31,8 @@ package final class CausalHistory<Fact: Deed> {
   private var seen: [DeviceID: EditSet] = [:]
   private var pastOfTag: [ChangeTag: EditSet] = [:]
   private var pastOfVersion: [VersionKey: EditSet] = [:]
+  /// What those who deleted the record had seen; nil while nobody did.
+  private var pastOfDeletes: EditSet?
 
   /// A version that a device made, as its entry of the outbox and its save name it.
   private struct VersionKey: Hashable {
@@ -60,6 +62,14 @@ package final class CausalHistory<Fact: Deed> {
     }.map { deeds[$0] }
   }
 
+  /// Whether the record may be gone: somebody deleted it, and had seen what stands, or at least
+  /// something that may have won over it before.
+  package var mayBeGone: Bool {
+    guard let pastOfDeletes else { return false }
+    return acts.indices.allSatisfy { replaced.contains($0) || pastOfDeletes.contains($0) }
+      || acts.indices.contains { pastOfDeletes.contains($0) }
+  }
+
   /// A device holds a version that it made itself: `entry` stands in its outbox, where `before`
   /// stood under the same number.
   package func deviceMade(
@@ -81,6 +91,7 @@ package final class CausalHistory<Fact: Deed> {
       }
     }
     seen[device] = past
+    if entry.fields == nil { pastOfDeletes = (pastOfDeletes ?? EditSet()).union(past) }
     let key = VersionKey(
       device: device, fields: entry.fields, modifiedAt: entry.modifiedAt,
       baseTag: entry.base?.tag ?? 0)

@@ -32,7 +32,11 @@ package struct ConvergenceChecker {
   package func difference(of account: AccountID, _ histories: Histories) -> String? {
     let timer = ledger.current(account, TimerApp.stateKey)?.fields ?? []
     let settings = ledger.current(account, TimerApp.settingsKey)?.fields ?? []
-    return (histories.timerDifference(timer) ?? histories.settingsDifference(settings))
-      .map { "in \(account.text) \($0)" }
+    let difference =
+      histories.timerDifference(timer) ?? histories.settingsDifference(settings)
+      ?? histories.touchedNotes.lazy.compactMap {
+        histories.noteDifference($0, ledger.current(account, $0)?.fields)
+      }.first
+    return difference.map { "in \(account.text) \($0)" }
   }
 }

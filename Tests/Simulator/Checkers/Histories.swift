@@ -7,21 +7,29 @@ import Tools
 package final class Histories {
   private let timer: CausalHistory<TimerFact>
   private let settings: CausalHistory<SettingFact>
+  private var notes: [RecordKey: CausalHistory<NoteFact>] = [:]
+  private unowned let outside: Outside
   /// The most that any version of the timer counted: it never goes back.
   private var completedPomodoros: Int64 = 0
 
   package init(outside: Outside) {
     timer = CausalHistory(outside: outside)
     settings = CausalHistory(outside: outside)
+    self.outside = outside
   }
 
-  package var count: Int { timer.count + settings.count }
+  package var count: Int {
+    notes.keys.sorted().reduce(timer.count + settings.count) { $0 + (notes[$1]?.count ?? 0) }
+  }
 
   package func deviceMade(
     _ entry: OutboxEntry, insteadOf before: OutboxEntry?, on device: DeviceID
   ) {
     if entry.key == TimerApp.settingsKey {
       settings.deviceMade(entry, insteadOf: before, on: device)
+    }
+    if entry.key.zone == NotesApp.zone {
+      note(entry.key).deviceMade(entry, insteadOf: before, on: device)
     }
     guard entry.key == TimerApp.stateKey else { return }
     timer.deviceMade(entry, insteadOf: before, on: device)
@@ -32,11 +40,15 @@ package final class Histories {
   package func deviceTook(_ key: RecordKey, tag: ChangeTag, on device: DeviceID) {
     if key == TimerApp.stateKey { timer.deviceTook(tag: tag, on: device) }
     if key == TimerApp.settingsKey { settings.deviceTook(tag: tag, on: device) }
+    if key.zone == NotesApp.zone { notes[key]?.deviceTook(tag: tag, on: device) }
   }
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     if record.key == TimerApp.stateKey { timer.relaySaved(record, baseTag: baseTag) }
     if record.key == TimerApp.settingsKey { settings.relaySaved(record, baseTag: baseTag) }
+    if record.key.zone == NotesApp.zone {
+      note(record.key).relaySaved(record, baseTag: baseTag)
+    }
   }
 
   /// nil when the timer, whose fields these are, is what the rules demand.
@@ -67,6 +79,33 @@ package final class Histories {
       return "the settings are\n  \(lines(shown))\nand these stand:\n  \(lines(standing))"
     }
     return nil
+  }
+
+  /// nil when a note is as somebody left it who had seen all that came before, or as it was at
+  /// first where nobody touched it. `fields`: nil where there is no such note.
+  package func noteDifference(_ key: RecordKey, _ fields: [UInt8]?) -> String? {
+    guard let history = notes[key] else {
+      return fields == NotesApp.firstText() ? nil : "\(key.name) changed by itself"
+    }
+    guard let fields else {
+      return history.mayBeGone
+        ? nil : "\(key.name) is gone, and these stand:\n  \(lines(history.standing))"
+    }
+    let shown = NoteFact.list(in: fields)
+    let isRight =
+      shown.isEmpty ? history.count == 0 : shown.allSatisfy { history.standing.contains($0) }
+    return isRight
+      ? nil : "\(key.name) is\n  \(lines(shown))\nby this history:\n\(history.description)"
+  }
+
+  /// The notes that anybody touched.
+  package var touchedNotes: [RecordKey] { notes.keys.sorted() }
+
+  private func note(_ key: RecordKey) -> CausalHistory<NoteFact> {
+    if let history = notes[key] { return history }
+    let history = CausalHistory<NoteFact>(outside: outside)
+    notes[key] = history
+    return history
   }
 
   private func lines<Fact: Deed>(_ facts: [Fact]) -> String {

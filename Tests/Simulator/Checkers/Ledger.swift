@@ -7,23 +7,55 @@ package final class Ledger {
   private unowned let outside: Outside
   private var accounts: [AccountID: Book] = [:]
 
-  private struct Book {
-    /// By tag: the record with tag n stands at n − first.
-    var records: [Record] = []
+  fileprivate struct Book {
     var newest: [RecordKey: Record] = [:]
     var order: [RecordKey] = []
     var answers: [BatchID: SaveAnswer] = [:]
     var sequence: Int64 = 0
+    /// The next tag need not follow the last one.
+    var isRestored = false
   }
+
+  /// All that was ever saved, also what a backup did not have.
+  private var everSaved: [AccountID: [ChangeTag: Record]] = [:]
+  /// The tags that backups did not have when they were put back.
+  private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
 
   package init(outside: Outside) { self.outside = outside }
 
   /// The record that was saved with this tag; nil where none was.
   package func record(_ account: AccountID, tag: ChangeTag) -> Record? {
-    guard let book = accounts[account], let first = book.records.first?.tag, tag >= first,
-      tag - first < Int64(book.records.count)
-    else { return nil }
-    return book.records[Int(tag - first)]
+    everSaved[account]?[tag]
+  }
+
+  /// What was saved after a tag, up to a token, in order.
+  package func saved(
+    _ account: AccountID, after tag: ChangeTag, through token: ChangeToken
+  ) -> [Record] {
+    guard let records = everSaved[account] else { return [] }
+    return records.keys.sorted().filter { $0 > tag && $0 <= token.sequence }
+      .compactMap { records[$0] }
+  }
+
+  /// Whether a backup was put back that did not have this tag.
+  package func isLost(_ account: AccountID, tag: ChangeTag) -> Bool {
+    lost[account]?.contains { $0.contains(tag) } ?? false
+  }
+
+  /// What a backup of the store holds, to be put back with it.
+  package struct Page {
+    fileprivate var accounts: [AccountID: Book]
+  }
+
+  package func page() -> Page { Page(accounts: accounts) }
+
+  package func restore(_ page: Page) {
+    for (account, book) in accounts.sorted(by: { $0.key < $1.key }) {
+      let kept = page.accounts[account]?.sequence ?? 0
+      if kept < book.sequence { lost[account, default: []].append(kept + 1...book.sequence) }
+    }
+    accounts = page.accounts
+    for account in accounts.keys.sorted() { accounts[account]?.isRestored = true }
   }
 
   /// What stands in the account now, by zone and name.
@@ -45,14 +77,18 @@ package final class Ledger {
     if !isRetry { check(save, outcome, book) }
     book.answers[save.request.id] = outcome.answer
     for record in outcome.changed {
-      if !book.records.isEmpty && record.tag != book.sequence + 1 {
+      let follows = book.sequence == 0 || record.tag == book.sequence + 1
+      if !follows && !(book.isRestored && record.tag > book.sequence) {
         outside.fault("tag \(record.tag) follows \(book.sequence) in \(save.account.text)")
       }
+      if everSaved[save.account, default: [:]].updateValue(record, forKey: record.tag) != nil {
+        outside.fault("tag \(record.tag) was used twice in \(save.account.text)")
+      }
+      book.isRestored = false
       if record.device != save.device {
         outside.fault("the record of tag \(record.tag) does not name the device that saved it")
       }
       if book.newest[record.key] == nil { book.order.append(record.key) }
-      book.records.append(record)
       book.newest[record.key] = record
       book.sequence = record.tag
     }
@@ -77,7 +113,8 @@ package final class Ledger {
       switch result {
       case .saved where !stands:
         outside.fault("\(key.name) was saved over \(current?.tag ?? 0), unseen by its device")
-      case .conflict where stands:
+      // Of a deletion that is not kept any more the store knows nothing.
+      case .conflict(_, let record) where stands && !(record.tag == 0 && !isLive):
         outside.fault("\(key.name) was refused though its base stands")
       case .conflict(_, let record) where record.tag > 0 && record != current:
         outside.fault("a conflict of \(key.name) names another record than what stands")

@@ -10,12 +10,14 @@ package final class ReplicaWatch {
   private let account: AccountID
   private let device: DeviceID
   private let histories: Histories
+  /// The relay of this world may say that a cursor cannot be followed any more.
+  private let mayLoseCursor: Bool
   /// Every version of a record that the store ever held: what a screen may show.
   private var held: [RecordKey: Set<[UInt8]>] = [:]
 
   package init(
     outside: Outside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
-    histories: Histories
+    histories: Histories, mayLoseCursor: Bool
   ) {
     self.outside = outside
     self.ledger = ledger
@@ -23,6 +25,7 @@ package final class ReplicaWatch {
     self.account = account
     self.device = device
     self.histories = histories
+    self.mayLoseCursor = mayLoseCursor
   }
 
   /// What of a store a write may change.
@@ -62,7 +65,9 @@ package final class ReplicaWatch {
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])
       let old = before.record(record.key)
-      if let old, record.tag < old.tag {
+      // An edit outlives the version that it was made on, where the relay forgot even its deletion.
+      let isBaseGone = mayLoseCursor && record.tag == 0 && !after.entries(record.key).isEmpty
+      if let old, record.tag < old.tag, !isBaseGone, !ledger.isLost(account, tag: old.tag) {
         fault("\(record.key.name) went back from tag \(old.tag) to \(record.tag)")
       }
       if after.entries(record.key).isEmpty {
@@ -92,10 +97,11 @@ package final class ReplicaWatch {
   private func checkCursor(_ old: ChangeToken?, _ new: ChangeToken?) {
     guard let old else { return }
     guard let new else {
-      fault("the cursor was thrown away")
+      if !mayLoseCursor { fault("the cursor was thrown away") }
       return
     }
-    if new.generation != old.generation || new.sequence < old.sequence {
+    let isOtherHistory = new.generation != old.generation && !mayLoseCursor
+    if isOtherHistory || new.sequence < old.sequence {
       fault("the cursor went back from \(old.text) to \(new.text)")
     }
   }

@@ -25,7 +25,8 @@ package final class RelayMachine {
   private var stopped = 0
 
   private struct Waiting {
-    var node: Int
+    /// nil where the relay's owner asks, and no node waits for the outcome.
+    var node: Int?
     var id: JobID
     var job: StoreJob
   }
@@ -128,6 +129,20 @@ package final class RelayMachine {
     look()
   }
 
+  /// The relay's owner asks for something: of the running relay, or else of its store.
+  package func administer(_ request: CommitRequest) {
+    if let commits, isUp {
+      let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
+      commits.add(Waiting(node: nil, id: JobID(rawValue: 0), job: job))
+      return
+    }
+    do throws(StorageError) {
+      _ = try store.commit([request], wall: clock.moment(at: outside.timeline.now).wall)
+    } catch {
+      outside.timeline.after(Span.seconds(1)) { [unowned self] in administer(request) }
+    }
+  }
+
   package func stall(nanoseconds: Int64) {
     for seat in seats { outside.network.stallAll(of: seat, nanoseconds: nanoseconds) }
   }
@@ -178,7 +193,7 @@ extension RelayMachine {
         if let news = finished.news {
           for node in 0..<nodes { post(.news(news), to: node) }
         }
-        post(.finished(work.id, finished.outcome), to: work.node)
+        if let node = work.node { post(.finished(work.id, finished.outcome), to: node) }
       }
     }
   }
@@ -187,8 +202,9 @@ extension RelayMachine {
     let outcomes = waiting.map { StoreWork.read($0.job, on: store) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
-        let seat = seats[work.node]
-        mailboxes[work.node].reads.post { seat.handle(.finished(work.id, outcome)) }
+        guard let node = work.node else { continue }
+        let seat = seats[node]
+        mailboxes[node].reads.post { seat.handle(.finished(work.id, outcome)) }
       }
     }
   }
@@ -197,8 +213,9 @@ extension RelayMachine {
     let outcomes = waiting.map { StoreWork.chunk($0.job, on: files) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
-        let seat = seats[work.node]
-        mailboxes[work.node].files.post { seat.handle(.finished(work.id, outcome)) }
+        guard let node = work.node else { continue }
+        let seat = seats[node]
+        mailboxes[node].files.post { seat.handle(.finished(work.id, outcome)) }
       }
     }
   }

@@ -14,12 +14,37 @@ package final class WatchedZoneStore: ZoneStore {
 
   /// `isCareless`: a broken store, to prove that the checkers see it.
   package init(
-    ledger: Ledger, isCareless: Bool, histories: @escaping (AccountID) -> Histories?
+    ledger: Ledger, rules: StoreRules, isCareless: Bool,
+    histories: @escaping (AccountID) -> Histories?
   ) {
-    backing = MemoryZoneStore()
+    backing = MemoryZoneStore(rules: rules)
     self.ledger = ledger
     self.histories = histories
     durable = isCareless ? backing.copy() : nil
+  }
+
+  /// What stood before the world began, by nobody's hand.
+  package func prefill(_ save: SaveCommit, wall: Int64) throws(StorageError) {
+    for case .saved(let outcome) in try backing.commit([.save(save)], wall: wall) {
+      ledger.committed(save, outcome)
+    }
+    durable = durable.map { _ in backing.copy() }
+  }
+
+  /// Keeps a copy of what stands now.
+  package func backUp() -> Backup { Backup(store: backing.copy(), page: ledger.page()) }
+
+  package struct Backup {
+    fileprivate let store: MemoryZoneStore
+    fileprivate let page: Ledger.Page
+  }
+
+  /// Puts a copy back, as a relay finds it when it starts. `opening`: that start's random number.
+  package func restore(_ backup: Backup, opening: UInt64) {
+    backing = backup.store.copy()
+    backing.restored(opening: opening)
+    durable = durable.map { _ in backing.copy() }
+    ledger.restore(backup.page)
   }
 
   /// The next `calls` commits fail.

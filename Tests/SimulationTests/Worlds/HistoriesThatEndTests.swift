@@ -1,0 +1,33 @@
+import Simulator
+import Testing
+
+/// Worlds in which what a device has read is no more what the relay has: tombstones are dropped, a
+/// backup is put back, a plan runs out, a snapshot takes long.
+struct HistoriesThatEndTests {
+  @Test(arguments: 1...80 as ClosedRange<UInt64>)
+  func devicesThatWereAwayForLongLoseNothing(seed: UInt64) throws {
+    try play(seed, .forgetful)
+  }
+
+  @Test(arguments: 1...80 as ClosedRange<UInt64>)
+  func whatABackupDidNotHaveComesBack(seed: UInt64) throws {
+    try play(seed, .restored)
+  }
+
+  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  func aPlanThatRunsOutCostsNoEdit(seed: UInt64) throws {
+    try play(seed, .plans)
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func aLongFirstSyncIsWholeWhileOthersWrite(seed: UInt64) throws {
+    try play(seed, .large)
+  }
+
+  @Test(arguments: 0..<20)
+  func allOfItAtOnce(shard: Int) throws {
+    for seed in stride(from: UInt64(shard) + 1, through: 300, by: 20) {
+      if try !play(seed, .whole).faults.isEmpty { return }
+    }
+  }
+}

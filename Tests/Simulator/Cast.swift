@@ -1,0 +1,126 @@
+import Apps
+import Changes
+import Devices
+import Digest
+import Storage
+
+/// Who plays in a world: of each account its devices, its person, and perhaps one who listens.
+struct Cast {
+  let profile: WorldProfile
+  let apps: [any App]
+  let span: Int64
+  private(set) var devices: [DeviceMachine] = []
+  private(set) var people: [People] = []
+  private(set) var listeners: [ListenerMachine] = []
+
+  init(profile: WorldProfile, apps: [any App], span: Int64) {
+    self.profile = profile
+    self.apps = apps
+    self.span = span
+  }
+
+  mutating func admit(
+    _ account: AccountID, _ histories: Histories, _ relay: RelayMachine, _ ledger: Ledger,
+    _ outside: Outside, _ random: inout SeededRandom
+  ) throws(StorageError) {
+    let count = random.count(in: profile.devicesPerAccount)
+    let numbers = Array(devices.count..<(devices.count + count))
+    var credentials = try join(
+      account, devices: profile.hasListeners ? count + 1 : count, relay, &random)
+    if profile.hasListeners {
+      listeners.append(
+        ListenerMachine(
+          number: listeners.count, credentials: credentials.removeLast(),
+          watched: random.one(of: ListenerMachine.Watched.allCases), outside: outside,
+          ledger: ledger, clock: clock(&random)))
+    }
+    try prefill(account, credentials[0].device, relay, &random)
+    for (index, credential) in zip(numbers, credentials) {
+      let watch = ReplicaWatch(
+        outside: outside, ledger: ledger, name: "device\(index)", account: account,
+        device: credential.device, histories: histories, mayLoseCursor: profile.mayLoseCursor)
+      devices.append(
+        try DeviceMachine(
+          index: index, credentials: credential, outside: outside, watch: watch,
+          clock: clock(&random), configuration: agent(&random), apps: apps,
+          random: random.branch()))
+    }
+    people.append(
+      People(
+        random: &random, devices: numbers, count: random.count(in: profile.actsPerAccount),
+        span: span, notes: profile.notes))
+  }
+
+  private func clock(_ random: inout SeededRandom) -> VirtualClock {
+    VirtualClock(
+      start: random.number(in: 0...Span.seconds(1_000_000)),
+      driftPartsPerMillion: random.number(in: -200...200),
+      offsetMilliseconds: random.number(in: profile.clockOffset))
+  }
+
+  private func agent(_ random: inout SeededRandom) -> AgentConfiguration {
+    var configuration = AgentConfiguration()
+    switch random.count(in: 0...9) {
+    case 0: configuration.transports = [.poll]
+    case 1: configuration.transports = [.longPoll, .poll]
+    case 2: configuration.transports = [.longPoll]
+    case 3: configuration.transports = [.webSocket]
+    case 4: configuration.transports = [.events]
+    default: break
+    }
+    return configuration
+  }
+
+  /// An account with its devices, as if they had joined before the world began.
+  private func join(
+    _ account: AccountID, devices: Int, _ relay: RelayMachine, _ random: inout SeededRandom
+  ) throws(StorageError) -> [Credentials] {
+    let wall = relay.clock.moment(at: 0).wall
+    var credentials: [Credentials] = []
+    for index in 0..<devices {
+      let token = "token-\(HexText.text(random.next()))"
+      let id = DeviceID(rawValue: random.next())
+      let device = NewDevice(
+        id: id,
+        description: DeviceDescription(
+          deviceName: "device \(index)", platform: "simulated", appVersion: "1"),
+        tokenHash: SHA256.hash(Array(token.utf8)))
+      credentials.append(Credentials(account: account, device: id, token: token))
+      if index == 0 {
+        _ = try relay.store.commit(
+          [
+            .createAccount(
+              account, generation: UInt32(truncatingIfNeeded: random.next()), label: "simulated",
+              device: device, pairing: nil)
+          ], wall: wall)
+      } else {
+        let code = SHA256.hash(Array("code \(index)".utf8) + device.tokenHash)
+        _ = try relay.store.commit(
+          [
+            .issuePairing(account, NewPairing(codeHash: code, expiresAt: wall + 1_000)),
+            .redeemPairing(codeHash: code, device: device),
+          ], wall: wall)
+      }
+    }
+    return credentials
+  }
+
+  /// The notes that all persons of the account know.
+  private func prefill(
+    _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
+    _ random: inout SeededRandom
+  ) throws(StorageError) {
+    let wall = relay.clock.moment(at: 0).wall
+    for first in stride(from: 0, to: profile.notes, by: Limits.batchRecords) {
+      let mutations = (first..<min(profile.notes, first + Limits.batchRecords)).map { number in
+        Mutation(
+          name: NotesApp.key(number).name, type: NotesApp.type, fields: NotesApp.firstText(),
+          modifiedAt: wall - 86_400_000, baseTag: 0)
+      }
+      let request = SaveRequest(
+        id: BatchID(random: &random), zone: NotesApp.zone, atomic: false, mutations: mutations)
+      try relay.store.prefill(
+        SaveCommit(account: account, device: device, request: request, digest: []), wall: wall)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import Changes
+import Link
+import Storage
+
+/// A device with a subscription, and an eye on what wakes it: nothing but changes that match, and
+/// each of those.
+package final class ListenerMachine {
+  package let name: String
+  package let account: AccountID
+  package let device: DeviceID
+  private let outside: Outside
+  private let ledger: Ledger
+  private let watched: Watched
+  private let seat: Seat<ListenerNode>
+  /// Where the account was when the relay greeted it; up to there it is told what it missed.
+  private var greetedAt: Int64 = 0
+  private var cursor: ChangeToken?
+  private var toldMatches = 0
+
+  /// What it subscribes to.
+  package enum Watched: CaseIterable {
+    case zoneOfNotes
+    case deletesOfNotes
+    case statesOfTimers
+  }
+
+  /// `number`: its own in the world. The machine starts at once, and never crashes.
+  package init(
+    number: Int, credentials: Credentials, watched: Watched, outside: Outside, ledger: Ledger,
+    clock: VirtualClock
+  ) {
+    name = "listener\(number)"
+    account = credentials.account
+    device = credentials.device
+    self.outside = outside
+    self.ledger = ledger
+    self.watched = watched
+    let node = ListenerNode(
+      token: credentials.token, firstNumber: UInt64(1_000 + number) << 32,
+      at: clock.moment(at: 0))
+    seat = Seat(name: name, outside: outside, clock: { clock }, node: node)
+    seat.onReport = { [unowned self] report in take(report) }
+  }
+
+  package func start() { seat.begin() }
+
+  package var subscription: Subscription {
+    let kind: Subscription.Kind =
+      switch watched {
+      case .zoneOfNotes: .zone(NotesApp.zone)
+      case .deletesOfNotes:
+        .query(
+          .init(recordType: NotesApp.type, zone: nil, conditions: [], events: .delete))
+      case .statesOfTimers:
+        .query(
+          .init(recordType: Name(trusted: "TimerState"), zone: nil, conditions: [], events: .all))
+      }
+    return Subscription(id: Name(trusted: "simulated"), kind: kind)
+  }
+
+  private func take(_ report: ListenerNode.Report) {
+    switch report {
+    case .welcomed(let newest): greetedAt = newest.sequence
+    case .told(let page):
+      let isBacklog = page.since.map { $0.sequence < greetedAt } ?? true
+      cursor = page.token
+      if !isBacklog && !page.more && !page.changes.contains(where: matches) {
+        fault("was woken by what it did not subscribe to: \(page.changes.map(\.key.name))")
+      }
+      toldMatches += page.changes.contains(where: matches) ? 1 : 0
+    case .hinted(let token): if cursor != nil { checkHint(token) }
+    case .fetched(let page): cursor = page.token
+    case .gap(let page):
+      fault("was told what follows \(page.since?.text ?? "nothing") and stands elsewhere")
+    case .misunderstood(let reason): fault("cannot understand the relay: \(reason)")
+    }
+  }
+
+  private func checkHint(_ token: ChangeToken) {
+    guard let cursor, token.sequence > greetedAt else { return }
+    let isRight = ledger.saved(account, after: min(cursor.sequence, greetedAt), through: token)
+      .contains(where: matches)
+    if !isRight { fault("was hinted at \(token.text), and nothing that it watches had changed") }
+  }
+
+  private func matches(_ record: Record) -> Bool {
+    switch watched {
+    case .zoneOfNotes: record.zone == NotesApp.zone
+    case .deletesOfNotes: record.type == NotesApp.type && record.isDeleted
+    case .statesOfTimers: record.type.text == "TimerState"
+    }
+  }
+
+  /// nil when it has been told of all that it watches.
+  package var difference: String? {
+    let last = ledger.newest(account).filter(matches).map(\.tag).max() ?? 0
+    return (cursor?.sequence ?? 0) >= last
+      ? nil : "\(name) stands at \(cursor?.text ?? "nothing"), and \(last) is what it watches"
+  }
+
+  private func fault(_ description: String) { outside.fault("\(name): \(description)") }
+}

@@ -1,0 +1,63 @@
+import Apps
+import Changes
+import Devices
+
+/// A sixth app, for simulated persons alone: many small records that are made, changed and deleted,
+/// as no single-record app does. The newer text wins; a change outlives a delete.
+package struct NotesApp: App {
+  package static let zone = Name(trusted: "Notes")
+  package static let type = Name(trusted: "Note")
+
+  package var name: String { "notes" }
+  package var zone: Name { NotesApp.zone }
+
+  package init() {}
+
+  package static func key(_ number: Int) -> RecordKey {
+    RecordKey(zone: zone, name: Name(trusted: "note \(number)"))
+  }
+
+  package func resolver(for type: Name) -> (any Resolver)? {
+    type == NotesApp.type ? NewerText() : nil
+  }
+
+  package var timedTypes: [Name] { [] }
+
+  package func dueEdit(for record: Record) -> DueEdit? { nil }
+
+  private struct NewerText: Resolver {
+    func resolve(_ conflict: Conflict) -> Resolution {
+      ChangeOutlivesDelete.resolution(of: conflict)
+        ?? .merged(fields: conflict.sides.newer.fields, copies: [])
+    }
+  }
+
+  /// The text of a note is a number that nobody writes twice, so that it tells who wrote it; nil
+  /// deletes the note, where there is one.
+  package static func edit(_ number: Int, text: Int64?) -> EditRequest {
+    EditRequest(key: key(number), type: type) { (context) throws(EditRefusal) -> JSONValue? in
+      guard let text else {
+        guard context.current != nil else { throw EditRefusal("There is no such note.") }
+        return nil
+      }
+      return ["text": .number(JSONNumber(text))]
+    }
+  }
+
+  /// A note that stood before anybody came: text 0, which is no one's deed.
+  package static func firstText() -> [UInt8] { Array(#"{"text":0}"#.utf8) }
+}
+
+/// A text that somebody wrote.
+package struct NoteFact: Deed {
+  package var text: Int64
+
+  package static func list(in fields: [UInt8]) -> [NoteFact] {
+    guard let text = FieldsText.value(fields)?["text"]?.int64, text != 0 else { return [] }
+    return [NoteFact(text: text)]
+  }
+
+  package func replaces(_ other: NoteFact) -> Bool { other != self }
+
+  package func corrects(_ other: NoteFact, by milliseconds: Int64) -> Bool { false }
+}
