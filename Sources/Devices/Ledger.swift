@@ -14,10 +14,21 @@ struct Ledger {
   private var read: [RecordKey: Record?] = [:]
   /// Records that it says a snapshot names.
   private var named: Set<RecordKey> = []
+  /// What it removes because a snapshot did not name it.
+  private var dropped: [UnnamedRecord] = []
+  private var droppedKeys: Set<RecordKey> = []
 
   private struct Written {
     var before: Record?
     var now: Record?
+  }
+
+  /// What a transaction has done.
+  struct Outcome {
+    /// What a snapshot did not name, before all else.
+    var dropped: [UnnamedRecord]
+    /// Each record that may be another one now, in the order of their first writing; nil: none.
+    var written: [(key: RecordKey, before: Record?, now: Record?)]
   }
 
   var hasChanges: Bool { !changes.isEmpty }
@@ -34,6 +45,7 @@ struct Ledger {
 
   mutating func record(_ key: RecordKey) throws(StorageError) -> Record? {
     if let written = written[key] { return written.now }
+    if droppedKeys.contains(key) { return nil }
     if let read = read[key] { return read }
     let record = try store.record(key)
     read[key] = .some(record)
@@ -74,20 +86,14 @@ struct Ledger {
     try store.unnamed(bySnapshot: number).filter { !named.contains($0.key) }
   }
 
-  /// Removes what a snapshot did not name.
-  mutating func drop(_ record: UnnamedRecord) {
-    let key = record.key
-    changes.append(.removeRecord(key))
-    guard written[key] == nil else {
-      written[key]?.now = nil
-      return
-    }
-    // Its fields may be large, and there may be many such: that it had some is all that matters.
-    let before = Record(
-      zone: key.zone, name: key.name, type: record.type, fields: record.isDeleted ? nil : [],
-      modifiedAt: record.modifiedAt, device: record.device, tag: record.tag)
-    written[key] = Written(before: before, now: nil)
-    order.append(key)
+  /// Removes what a snapshot did not name. There may be many such, so no more is kept of each than
+  /// a screen must be told.
+  mutating func drop(_ records: [UnnamedRecord]) {
+    guard !records.isEmpty else { return }
+    let keys = records.map(\.key)
+    dropped += records
+    droppedKeys.formUnion(keys)
+    changes.append(.removeRecords(keys))
   }
 
   mutating func lose(_ key: RecordKey) {
@@ -128,17 +134,17 @@ struct Ledger {
 
   // MARK: the end
 
-  /// Makes the transaction durable. What comes back is each record that may be another one now, in
-  /// the order of their first writing; nil: none.
-  mutating func commit() throws(StorageError) -> [(key: RecordKey, before: Record?, now: Record?)] {
+  /// Makes the transaction durable.
+  mutating func commit() throws(StorageError) -> Outcome {
     if !changes.isEmpty { try store.write(changes) }
-    let result = order.compactMap {
+    let list = order.compactMap {
       key -> (key: RecordKey, before: Record?, now: Record?)? in
       guard let written = written[key] else { return nil }
       return (key, written.before, written.now)
     }
+    let outcome = Outcome(dropped: dropped, written: list)
     forget()
-    return result
+    return outcome
   }
 
   private mutating func forget() {
@@ -147,5 +153,7 @@ struct Ledger {
     order.removeAll()
     read.removeAll()
     named.removeAll()
+    dropped.removeAll()
+    droppedKeys.removeAll()
   }
 }

@@ -143,6 +143,12 @@ extension OutboxEntry {
     return base?.tag ?? 0
   }
 
+  /// The version that stands behind the change has this content.
+  func knows(_ server: Record) -> Bool {
+    if case .asking(let asked) = state, asked.tag > 0 { return asked.isSame(as: server) }
+    return base?.isSame(as: server) ?? false
+  }
+
   /// The record as this entry makes it, by `device`, at `tag`, without its pieces.
   func record(by device: DeviceID, tag: ChangeTag) -> Record {
     Record(

@@ -125,9 +125,13 @@ struct ReplicaState {
 
   /// Writes the transaction, and tells what the screen shows differently now.
   private mutating func commit() throws(StorageError) -> [Record] {
-    let written = try ledger.commit()
+    let outcome = try ledger.commit()
     var changed: [Record] = []
-    for (key, before, now) in written {
+    for gone in outcome.dropped {
+      due.set(nil, for: gone.key)
+      if !gone.isDeleted { changed.append(gone.tombstone) }
+    }
+    for (key, before, now) in outcome.written {
       due.set(now.flatMap { merging.dueEdit(for: $0) }, for: key)
       if let record = ReplicaState.shown(before: before, now: now) { changed.append(record) }
     }
@@ -188,5 +192,14 @@ struct ReplicaState {
     return ReplicaOutcome(
       result: result, changed: changed, batch: batch, outbox: outbox,
       due: due.times(on: device.text))
+  }
+}
+
+extension UnnamedRecord {
+  /// What a screen is told when the record is gone.
+  fileprivate var tombstone: Record {
+    Record(
+      zone: key.zone, name: key.name, type: type, fields: nil, modifiedAt: modifiedAt,
+      device: device, tag: tag)
   }
 }

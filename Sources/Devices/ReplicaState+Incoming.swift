@@ -102,7 +102,9 @@ extension ReplicaState {
     }
     if let entry = ledger.outbox.open(key) {
       let known = entry.knownTag
-      guard isSnapshot ? server.tag != known : server.tag > known else { return }
+      // A tag of a lost history may have been given once more, to another version.
+      let isAnother = restore?.hasLost(known) == true && !entry.knows(server)
+      guard isAnother || (isSnapshot ? server.tag != known : server.tag > known) else { return }
       return try settle(entry, server, &applied)
     }
     let held = try ledger.record(key)

@@ -25,6 +25,7 @@ extension ReplicaState {
   /// What the snapshot did not name is not there any more. What was edited here stays, and goes to
   /// the relay; what the relay has lost waits to be brought back.
   mutating func finishSnapshot(_ applied: inout Applied) throws(StorageError) {
+    var gone: [UnnamedRecord] = []
     for record in try ledger.unnamed(bySnapshot: snapshot) {
       if ledger.outbox.holds(record.key) {
         try standOnNothing(record.key, &applied)
@@ -32,9 +33,10 @@ extension ReplicaState {
         ledger.lose(record.key)
         hasLost = true
       } else {
-        ledger.drop(record)
+        gone.append(record)
       }
     }
+    ledger.drop(gone)
     guard var restore else { return }
     restore.isSnapshotDone = true
     setRestore(restore)

@@ -92,6 +92,7 @@ package final class MemoryReplicaStore: ReplicaStore {
       case .nameRecord(let key, let snapshot): mark(key, snapshot)
       case .loseRecord(let key): mark(key, MemoryReplicaStore.lost)
       case .removeRecord(let key): remove(key)
+      case .removeRecords(let keys): for key in keys { remove(key) }
       case .setCursor(let cursor): state.cursor = cursor
       case .putEntry(let entry):
         let position = position(of: entry.number)

@@ -53,6 +53,8 @@ public enum ReplicaChange: Hashable, Sendable {
   /// The relay has lost what is held here: it waits to be brought back.
   case loseRecord(RecordKey)
   case removeRecord(RecordKey)
+  /// Many at once, as when a snapshot shows that they are gone.
+  case removeRecords([RecordKey])
   case setCursor(ChangeToken?)
   /// Inserts, or replaces the entry of the same number.
   case putEntry(OutboxEntry)

@@ -115,6 +115,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     case .nameRecord(let key, let snapshot): try recordTable.name(key, snapshot: snapshot)
     case .loseRecord(let key): try recordTable.lose(key)
     case .removeRecord(let key): try recordTable.remove(key)
+    case .removeRecords(let keys): for key in keys { try recordTable.remove(key) }
     case .setCursor(nil): try deleteCursor.run()
     case .setCursor(let token?): try putCursor.bind(token.text).run()
     case .putEntry(let entry): try outboxTable.put(entry)

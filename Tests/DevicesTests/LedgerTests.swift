@@ -28,12 +28,12 @@ struct LedgerTests {
     try ledger.put(record("b", 2))
     try ledger.put(record("a", 3))
     try ledger.put(record("b", 4))
-    let written = try ledger.commit()
+    let written = try ledger.commit().written
     #expect(written.map(\.key) == [.desk("b"), .desk("a")])
     #expect(written.map { $0.before?.modifiedAt } == [1, nil])
     #expect(written.map { $0.now?.modifiedAt } == [4, 3])
     #expect(try store.record(.desk("b"))?.modifiedAt == 4)
-    #expect(try ledger.commit().isEmpty)
+    #expect(try ledger.commit().written.isEmpty)
   }
 
   @Test func aRecordIsReadOnceATransaction() throws {
@@ -57,11 +57,9 @@ struct LedgerTests {
     ledger.lose(.desk("c"))
     let unnamed = try ledger.unnamed(bySnapshot: 7)
     #expect(unnamed.map(\.key) == [.desk("d")])
-    ledger.drop(unnamed[0])
+    ledger.drop(unnamed)
     #expect(try ledger.record(.desk("d")) == nil)
-    let dropped = try ledger.commit().filter { $0.now == nil }
-    #expect(dropped.map(\.key) == [.desk("d")])
-    #expect(dropped[0].before?.isDeleted == false)
+    #expect(try ledger.commit().dropped == unnamed)
     #expect(try store.lostRecords(limit: 9, bytes: 9).map(\.name.text) == ["c"])
     #expect(try store.allRecords().map(\.name.text) == ["a", "b", "c"])
     // One that begins in the middle of a transaction names all anew.

@@ -44,6 +44,10 @@ enum ReplicaStories {
       try scene.write(.removeRecord(first.key), .removeRecord(first.key))
       try scene.reopen()
       #expect(try scene.store.record(first.key) == nil)
+      try scene.write(.putRecord(first), .putRecord(scene.record("b")))
+      try scene.write(.removeRecords([first.key, scene.record("b").key, first.key]))
+      try scene.reopen()
+      #expect(try scene.store.allRecords().isEmpty)
     },
     ReplicaStory("records of a type come by name, tombstones left out") { scene in
       let other = Name(trusted: "Other")

@@ -52,6 +52,7 @@ package final class ReplicaWatch {
         switch change {
         case .putRecord(let record, _): keys.append(record.key)
         case .removeRecord(let key): keys.append(key)
+        case .removeRecords(let gone): keys += gone
         case .putEntry(let entry): keys.append(entry.key)
         case .nameRecord, .loseRecord, .setIdentity, .setCursor, .removeEntry, .setValue: break
         }
