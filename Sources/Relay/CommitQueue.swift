@@ -32,6 +32,17 @@ enum Errand: Sendable {
   case sweepCheck([ChunkFile])
   /// Pieces that no record names.
   case collection
+
+  /// Who waits for the outcome.
+  var connection: ConnectionID? {
+    switch self {
+    case .call(let id, _), .signIn(let id, _, _), .welcome(let id), .catchUp(let id, _),
+      .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _),
+      .upload(let id, _), .addChunk(let id, _), .download(let id, _):
+      id
+    case .sightings, .removal, .sweep, .sweepCheck, .collection: nil
+    }
+  }
 }
 
 /// The node's requests to the store that have no outcome yet, bounded: what cannot be queued is
@@ -53,6 +64,9 @@ struct CommitQueue: Sendable {
     errands[id] = errand
     return id
   }
+
+  /// Who waits for the outcome of a request; nil where nobody does.
+  func connection(of id: JobID) -> ConnectionID? { errands[id]?.connection }
 
   mutating func take(_ id: JobID) -> Errand? { errands.removeValue(forKey: id) }
 

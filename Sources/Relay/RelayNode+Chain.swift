@@ -27,12 +27,10 @@ extension RelayNode {
     let isClogged = isClogged(slot)
     connections[slot].socket?.owesRead = isClogged
     if isClogged { return }
-    let request = session.read(of: FetchQuery(since: cursor))
-    if !admission.hasRoom
-      || !ask(.read(request), for: .catchUp(connections[slot].id, since: cursor))
-    {
-      pageFailed(slot)
-    }
+    let isAsked = askPage(
+      session, FetchQuery(since: cursor), as: .frame(request: nil),
+      for: .catchUp(connections[slot].id, since: cursor))
+    if !isAsked { pageFailed(slot) }
   }
 
   private mutating func pageFailed(_ slot: Hub.Slot) {
@@ -41,18 +39,17 @@ extension RelayNode {
   }
 
   mutating func caughtUp(
-    _ id: ConnectionID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
+    _ id: ConnectionID, since: ChangeToken, _ result: Result<ReadPage, Refusal>
   ) {
     guard let slot = connections.slot(of: id),
       connections[slot].socket?.chain.awaitsPage(since: since) == true
     else { return }
     switch result {
-    case .success(.page(let page)):
+    case .success(let page):
       // An empty page that leads nowhere says nothing.
-      if !page.changes.isEmpty || page.token != since { tell(slot, page, request: nil) }
+      if !page.isEmpty || page.token != since { send(slot, page.bytes) }
       let push = connections[slot].socket?.chain.paged(to: page.token, more: page.more)
       follow(slot, push ?? .nothing)
-    case .success: pageFailed(slot)
     case .failure(let refusal):
       if refusal.code.advice == .fetchFirst {
         connections[slot].socket?.chain.cursorRefused()
@@ -67,19 +64,18 @@ extension RelayNode {
 
   mutating func socketFetched(
     _ id: ConnectionID, request: String, ofWholeAccount: Bool,
-    _ result: Result<ReadResult, Refusal>
+    _ result: Result<ReadPage, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
     connections[slot].socket?.requests -= 1
     connections[slot].socket?.isFetching = false
     switch result {
-    case .success(.page(let page)):
-      tell(slot, page, request: request)
+    case .success(let page):
+      send(slot, page.bytes)
       if ofWholeAccount {
         let push = connections[slot].socket?.chain.fetched(to: page.token, more: page.more)
         follow(slot, push ?? .nothing)
       }
-    case .success: fetchFailed(slot, request, ofWholeAccount, CallContinuation.mismatch)
     case .failure(let refusal): fetchFailed(slot, request, ofWholeAccount, refusal)
     }
     read(slot)
@@ -92,12 +88,6 @@ extension RelayNode {
     guard ofWholeAccount else { return }
     connections[slot].socket?.chain.fetchFailed()
     sendSaved(slot)
-  }
-
-  private mutating func tell(_ slot: Hub.Slot, _ page: ChangePage, request: String?) {
-    let message = EncodedChanges(page.changes).message(
-      id: request, since: page.since, token: page.token, more: page.more)
-    send(slot, WebSocketFrame.text(message))
   }
 
   // MARK: saves

@@ -17,7 +17,7 @@ extension RelayNode {
   }
 
   /// The store was read for a stream: its first event is the page.
-  mutating func beginStream(_ slot: Hub.Slot, _ page: ChangePage) {
+  mutating func beginStream(_ slot: Hub.Slot, _ page: ReadPage) {
     guard let exchange = connections[slot].http.exchange, let since = page.since else { return }
     guard stage == .running, connections[slot].session?.plan.hasNoZone == false else {
       answer(slot, Answer(stage == .running ? Session.needsPlan : RelayNode.isStopping))
@@ -36,6 +36,16 @@ extension RelayNode {
     connections[slot].stream?.chain.beginReading(from: since)
     scheduleKeepAlive(slot)
     tellPage(slot, page)
+  }
+
+  /// Without a cursor it begins at the account's newest token: with an event that says so.
+  mutating func beginStream(_ slot: Hub.Slot, at newest: ChangeToken) {
+    beginStream(slot, ReadPage(ChangePage(nothingSince: newest), as: eventForm(slot)))
+  }
+
+  /// How the pages of a stream leave.
+  func eventForm(_ slot: Hub.Slot) -> PageForm {
+    .event(isChunked: connections[slot].stream?.isChunked ?? false)
   }
 
   private mutating func sendStreamHead(_ slot: Hub.Slot, closes: Bool) {
@@ -113,27 +123,25 @@ extension RelayNode {
     let isClogged = isClogged(slot)
     connections[slot].stream?.owesRead = isClogged
     if isClogged { return }
-    let request = session.read(of: FetchQuery(since: cursor))
-    if !admission.hasRoom
-      || !ask(.read(request), for: .backlog(connections[slot].id, since: cursor))
-    {
-      backlogFailed(slot)
-    }
+    let isAsked = askPage(
+      session, FetchQuery(since: cursor), as: eventForm(slot),
+      for: .backlog(connections[slot].id, since: cursor))
+    if !isAsked { backlogFailed(slot) }
   }
 
   mutating func backlogRead(
-    _ id: ConnectionID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
+    _ id: ConnectionID, since: ChangeToken, _ result: Result<ReadPage, Refusal>
   ) {
     guard let slot = connections.slot(of: id),
       connections[slot].stream?.chain.awaitsPage(since: since) == true
     else { return }
     switch result {
-    case .success(.page(let page)): tellPage(slot, page)
+    case .success(let page): tellPage(slot, page)
     case .failure(let refusal) where refusal.code.advice == .fetchFirst:
       // The cursor cannot be followed any more.
       endStream(slot, refusal)
       return
-    case .success, .failure: backlogFailed(slot)
+    case .failure: backlogFailed(slot)
     }
     read(slot)
   }
@@ -147,10 +155,8 @@ extension RelayNode {
     sendEvent(slot, RelayEvent.encodedHint(token))
   }
 
-  private mutating func tellPage(_ slot: Hub.Slot, _ page: ChangePage) {
-    sendEvent(
-      slot,
-      EncodedChanges(page.changes).event(since: page.since, token: page.token, more: page.more))
+  private mutating func tellPage(_ slot: Hub.Slot, _ page: ReadPage) {
+    send(slot, page.bytes)
     let push = connections[slot].stream?.chain.paged(to: page.token, more: page.more)
     if push == .read { readBacklog(slot) }
   }

@@ -221,10 +221,15 @@ extension RelayNode {
         for: .call(id, continuation))
     case .read(let request, .changes(let query)):
       watchChanges(slot, query)
-      isAsked = admission.hasRoom && ask(.read(request), for: .call(id, .changes(query)))
+      let isPoll = connections[slot].http.exchange?.poll != nil
+      isAsked =
+        admission.hasRoom
+        && ask(.page(request, as: .body(keepsRecords: isPoll)), for: .call(id, .changes(query)))
     case .read(let request, .events):
       watchEvents(slot)
-      isAsked = admission.hasRoom && ask(.read(request), for: .call(id, .events))
+      let job: StoreJob =
+        if case .changes = request { .page(request, as: eventForm(slot)) } else { .read(request) }
+      isAsked = admission.hasRoom && ask(job, for: .call(id, .events))
     case .read(let request, let continuation):
       isAsked = ask(.read(request), for: .call(id, continuation))
     }

@@ -10,7 +10,7 @@ extension RelayNode {
     let lane: Lane
     switch job {
     case .commit: lane = .commits
-    case .read(.changes):
+    case .page, .read(.changes):
       guard pages.admits(id, job) else { return true }
       lane = .reads
     case .read: lane = .reads
@@ -20,15 +20,24 @@ extension RelayNode {
     return true
   }
 
-  /// Has the pages read whose turn has come.
+  /// Asks for a page of changes. False where there is no room for it, or too much is asked.
+  mutating func askPage(
+    _ session: Session, _ query: FetchQuery, as form: PageForm, for errand: Errand
+  ) -> Bool {
+    admission.hasRoom && ask(.page(session.read(of: query), as: form), for: errand)
+  }
+
+  /// Has the pages read whose turn has come, but for those that nobody is there for any more.
   private mutating func passPages() {
     while let (id, job) = pages.next() {
-      if admission.hasRoom {
+      let isWanted = queue.connection(of: id).map { connections.slot(of: $0) != nil } ?? true
+      if isWanted, admission.hasRoom {
         actions.append(.run(id, .reads, job))
-      } else {
-        pages.ended(id)
-        if let errand = queue.take(id) { hasRead(errand, .failure(CommitQueue.overloaded)) }
+        continue
       }
+      pages.ended(id)
+      guard let errand = queue.take(id), isWanted else { continue }
+      hasRead(errand, .failure(CommitQueue.overloaded))
     }
   }
 
@@ -53,6 +62,9 @@ extension RelayNode {
     case .read(.success(let result)):
       if health.readWorked() { actions.append(.report(.storeRecovered)) }
       hasRead(errand, result.orRefusal)
+    case .page(let page):
+      if health.readWorked() { actions.append(.report(.storeRecovered)) }
+      hasRead(errand, page)
     case .read(.failure(let error)):
       status.storeFailures += 1
       if health.readFailed(error) { actions.append(.report(.storeFailed(error))) }
@@ -97,13 +109,26 @@ extension RelayNode {
     case .signIn(let id, let tokenHash, let standings):
       signInAnswered(id, tokenHash: tokenHash, standings: standings, result)
     case .welcome(let id): welcomed(id, result)
-    case .catchUp(let id, let since): caughtUp(id, since: since, result)
-    case .backlog(let id, let since): backlogRead(id, since: since, result)
+    case .catchUp(let id, let since): caughtUp(id, since: since, result.withoutPage)
+    case .backlog(let id, let since): backlogRead(id, since: since, result.withoutPage)
     case .socketFetch(let id, let request, let ofWholeAccount):
-      socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result)
+      socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result.withoutPage)
     case .sweepCheck(let files): sweepChecked(files, result)
     case .socketSave, .sightings, .upload, .addChunk, .download, .removal, .sweep, .collection:
       preconditionFailure("a commit was answered as a read")
+    }
+  }
+
+  private mutating func hasRead(_ errand: Errand, _ page: ReadPage) {
+    switch errand {
+    case .call(let id, let continuation): callHasRead(id, continuation, page)
+    case .catchUp(let id, let since): caughtUp(id, since: since, .success(page))
+    case .backlog(let id, let since): backlogRead(id, since: since, .success(page))
+    case .socketFetch(let id, let request, let ofWholeAccount):
+      socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, .success(page))
+    case .signIn, .welcome, .socketSave, .sightings, .upload, .addChunk, .download, .removal,
+      .sweep, .sweepCheck, .collection:
+      preconditionFailure("a page answers what asked for none")
     }
   }
 
@@ -140,9 +165,7 @@ extension RelayNode {
     do throws(Refusal) {
       let result = try result.get()
       switch (continuation, result) {
-      case (.changes(let query), .page(let page)): pageRead(slot, query, page)
-      case (.events, .page(let page)): beginStream(slot, page)
-      case (.events, .token(let newest)): beginStream(slot, ChangePage(nothingSince: newest))
+      case (.events, .token(let newest)): beginStream(slot, at: newest)
       case (.devices, .devices(let devices)):
         guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
         let list = devices.map { presence.shown($0, of: session.account, wall: moment.wall) }
@@ -165,6 +188,18 @@ extension RelayNode {
       }
     } catch {
       answer(slot, Answer(error))
+    }
+    read(slot)
+  }
+
+  private mutating func callHasRead(
+    _ id: ConnectionID, _ continuation: CallContinuation, _ page: ReadPage
+  ) {
+    guard let slot = connections.slot(of: id) else { return }
+    switch continuation {
+    case .changes(let query): pageRead(slot, query, page)
+    case .events: beginStream(slot, page)
+    default: answer(slot, Answer(CallContinuation.mismatch))
     }
     read(slot)
   }
@@ -207,6 +242,13 @@ extension ChunkResult {
   fileprivate var orRefusal: Result<ChunkResult, Refusal> {
     if case .refused(let refusal) = self { return .failure(refusal) }
     return .success(self)
+  }
+}
+
+extension Result where Success == ReadResult, Failure == Refusal {
+  /// What there is instead of a page, which comes encoded.
+  fileprivate var withoutPage: Result<ReadPage, Refusal> {
+    flatMap { _ in .failure(CallContinuation.mismatch) }
   }
 }
 

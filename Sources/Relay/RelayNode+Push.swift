@@ -93,11 +93,11 @@ extension RelayNode {
   }
 
   /// The store was read for a poll: it is answered, or waits.
-  mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ChangePage) {
+  mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ReadPage) {
     guard let poll = connections[slot].http.exchange?.poll, !page.more,
-      page.changes.isEmpty || !(poll.isWoken || isWoken(slot, by: page.changes))
+      page.isEmpty || !(poll.isWoken || isWoken(slot, by: page.records))
     else {
-      answer(slot, Answer(status: 200, json: page.encodedBody()))
+      answer(slot, Answer(status: 200, json: page.bytes))
       return
     }
     if let session = connections[slot].session, session.plan.hasNoZone {
@@ -106,7 +106,7 @@ extension RelayNode {
     }
     connections[slot].http.exchange?.poll?.token = page.token
     connections[slot].http.exchange?.poll?.isWoken = false
-    if !page.changes.isEmpty { connections[slot].http.exchange?.poll?.passed = page.token }
+    if !page.isEmpty { connections[slot].http.exchange?.poll?.passed = page.token }
     guard moment.instant < poll.endsAt, stage == .running else {
       answerEmpty(slot)
       return
@@ -209,9 +209,9 @@ extension RelayNode {
     connections[slot].http.exchange?.poll?.heard = nil
     connections[slot].http.exchange?.stage = .asking
     watchRequest(slot)
-    let isAsked =
-      admission.hasRoom
-      && ask(.read(session.read(of: query)), for: .call(connections[slot].id, .changes(query)))
+    let isAsked = askPage(
+      session, query, as: .body(keepsRecords: true),
+      for: .call(connections[slot].id, .changes(query)))
     if !isAsked { answer(slot, Answer(CommitQueue.overloaded)) }
   }
 

@@ -140,12 +140,11 @@ extension RelayNode {
       return
     }
     let ofWholeAccount = query.zone == nil
-    guard admission.hasRoom,
-      ask(
-        .read(session.read(of: query)),
-        for: .socketFetch(
-          connections[slot].id, request: request, ofWholeAccount: ofWholeAccount))
-    else {
+    let isAsked = askPage(
+      session, query, as: .frame(request: request),
+      for: .socketFetch(
+        connections[slot].id, request: request, ofWholeAccount: ofWholeAccount))
+    guard isAsked else {
       refuse(slot, request, CommitQueue.overloaded)
       return
     }

@@ -8,6 +8,8 @@ public enum StoreJob: Sendable, Hashable {
   case commit(CommitRequest, by: CommitOrigin)
   /// For `Lane.reads`.
   case read(ReadRequest)
+  /// For `Lane.reads`: a page of changes, encoded there.
+  case page(ReadRequest, as: PageForm)
   /// For `Lane.files`.
   case chunk(ChunkRequest)
 }
@@ -30,5 +32,7 @@ public struct CommitOrigin: Sendable, Hashable {
 public enum StoreOutcome: Sendable, Hashable {
   case committed(Result<CommitResult, StorageError>)
   case read(Result<ReadResult, StorageError>)
+  /// The page that was asked for. Where there is none, `read` says why.
+  case page(ReadPage)
   case chunk(Result<ChunkResult, StorageError>)
 }

@@ -14,7 +14,8 @@ extension StoreWork {
     case .commit(let request, let origin):
       WorkWeight(
         owner: owner(of: request), line: origin.connection?.rawValue ?? 0, cost: cost(of: request))
-    case .read(let request): WorkWeight(owner: owner(of: request), cost: cost(of: request))
+    case .read(let request), .page(let request, _):
+      WorkWeight(owner: owner(of: request), cost: cost(of: request))
     case .chunk(let request): weight(of: request)
     }
   }

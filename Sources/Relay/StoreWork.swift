@@ -49,11 +49,15 @@ public enum StoreWork {
   }
 
   public static func read(_ job: StoreJob, on store: some ZoneReader) -> StoreOutcome {
-    guard case .read(let request) = job else {
-      preconditionFailure("a commit was queued among the reads")
-    }
     do throws(StorageError) {
-      return .read(.success(try store.read(request)))
+      switch job {
+      case .read(let request): return .read(.success(try store.read(request)))
+      case .page(let request, let form):
+        let result = try store.read(request)
+        if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
+        return .read(.success(result))
+      case .commit, .chunk: preconditionFailure("a commit was queued among the reads")
+      }
     } catch {
       return .read(.failure(error))
     }

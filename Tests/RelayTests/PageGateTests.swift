@@ -7,7 +7,9 @@ import Testing
 
 struct PageGateTests {
   private func page(of account: UInt64) -> StoreJob {
-    .read(.changes(AccountID(rawValue: account), since: nil, zone: nil, limit: 1))
+    .page(
+      .changes(AccountID(rawValue: account), since: nil, zone: nil, limit: 1),
+      as: .frame(request: nil))
   }
 
   private func id(_ number: UInt64) -> JobID { JobID(rawValue: number) }

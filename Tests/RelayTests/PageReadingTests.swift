@@ -8,7 +8,7 @@ import Testing
 /// Many devices that read at once: bounded memory, and nobody starves.
 struct PageReadingTests {
   private func pagesAsked(_ relay: TestRelay) -> Int {
-    relay.places[0].reads.count { if case .read(.changes) = $0.1 { true } else { false } }
+    relay.places[0].reads.count { if case .page = $0.1 { true } else { false } }
   }
 
   /// Sockets of one account that have each asked for a page, which the store has not read.
@@ -60,9 +60,28 @@ struct PageReadingTests {
     #expect(relay.runRead(0) && relay.deliverRead(0))
     #expect(relay.runRead(0) && relay.deliverRead(0))
     let asked = relay.places[0].reads.contains { entry in
-      if case .read(.changes(other.credentials.account, _, _, _)) = entry.1 { true } else { false }
+      if case .page(.changes(other.credentials.account, _, _, _), _) = entry.1 {
+        true
+      } else {
+        false
+      }
     }
     #expect(asked)
+  }
+
+  @Test func pagesOfThoseWhoWentAwayAreNotRead() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let sockets = try readers(3 * Limits.pagesUnderWay, relay, device)
+    for socket in sockets.dropLast() { relay.cut(socket.id) }
+    let before = relay.readsDone
+    relay.settle()
+    // Those under way, and the one that is still there.
+    #expect(relay.readsDone - before == Limits.pagesUnderWay + 1)
+    guard case .changes("f", _)? = try sockets.last?.next() else {
+      Issue.record("who stayed was forgotten")
+      return
+    }
   }
 
   @Test func whoWaitsWhileThereIsNoRoomIsPutOffByName() throws {

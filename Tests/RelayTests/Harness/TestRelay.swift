@@ -50,6 +50,7 @@ final class TestRelay {
   var commitFault: StorageError?
   var readFault: StorageError?
   var filesFault: StorageError?
+  private(set) var readsDone = 0
   private var lastConnection: UInt64 = 0
   /// Connections that are read again, with what was held back.
   private var resumed: [ConnectionID] = []
@@ -192,6 +193,7 @@ final class TestRelay {
   func runRead(_ node: Int) -> Bool {
     guard !places[node].reads.isEmpty else { return false }
     let (id, job) = places[node].reads.removeFirst()
+    readsDone += 1
     let outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
     places[node].readEvents.append(.finished(id, outcome))
     return true

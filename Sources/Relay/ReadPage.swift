@@ -1,0 +1,46 @@
+import Changes
+import Link
+
+/// In which bytes a page of changes leaves.
+public enum PageForm: Sendable, Hashable {
+  /// A message on a socket, in its frame; with `request`, the answer to that fetch.
+  case frame(request: String?)
+  /// An event of a stream, as a chunk of it where its pieces are chunks.
+  case event(isChunked: Bool)
+  /// The body of an answer. `keepsRecords`: they are looked at once more, for what wakes a device.
+  case body(keepsRecords: Bool)
+}
+
+/// A page of changes that was read for one connection, encoded where it was read: a node's loop has
+/// only to send it.
+public struct ReadPage: Sendable, Hashable {
+  /// Which part of the account's history it is: `since` is nil at the start of a snapshot.
+  let since: ChangeToken?
+  let token: ChangeToken
+  let more: Bool
+  let isEmpty: Bool
+  /// Only where its form keeps them.
+  let records: [Record]
+  let bytes: [UInt8]
+
+  init(_ page: ChangePage, as form: PageForm) {
+    since = page.since
+    token = page.token
+    more = page.more
+    isEmpty = page.changes.isEmpty
+    let changes = EncodedChanges(page.changes)
+    switch form {
+    case .frame(let request):
+      bytes = WebSocketFrame.text(
+        changes.message(id: request, since: since, token: token, more: more))
+      records = []
+    case .event(let isChunked):
+      let event = changes.event(since: since, token: token, more: more)
+      bytes = isChunked ? HTTPWriter.chunk(event) : event
+      records = []
+    case .body(let keepsRecords):
+      bytes = changes.body(since: since, token: token, more: more)
+      records = keepsRecords ? page.changes : []
+    }
+  }
+}
