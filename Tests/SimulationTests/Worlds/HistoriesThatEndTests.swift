@@ -26,7 +26,7 @@ struct HistoriesThatEndTests {
 
   @Test(arguments: 0..<20)
   func allOfItAtOnce(shard: Int) throws {
-    for seed in stride(from: UInt64(shard) + 1, through: 300, by: 20) {
+    for seed in stride(from: UInt64(shard) + 1, through: 200, by: 20) {
       if try !play(seed, .whole).faults.isEmpty { return }
     }
   }
