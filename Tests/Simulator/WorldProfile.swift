@@ -76,14 +76,6 @@ extension WorldProfile {
   package static let large = WorldProfile(
     name: "large", kinds: [.cut, .unplug, .crashDevice, .crashRelay], faults: 1...4,
     devicesPerAccount: 2...3, notes: 2_300, hasListeners: true)
-
-  /// All that can happen to a relay that is never restored.
-  package static let whole = WorldProfile(
-    name: "whole", kinds: FaultPlan.Kind.usual + [.changePlan], faults: 2...12,
-    devicesPerAccount: 2...4,
-    actsPerAccount: 15...40, span: 15_000...60_000, clockOffset: -60_000...60_000, notes: 12,
-    hasListeners: true,
-    historyMilliseconds: 20_000)
 }
 
 /// A world that is broken on purpose, to prove that the checkers see it.

@@ -23,11 +23,4 @@ struct HistoriesThatEndTests {
   func aLongFirstSyncIsWholeWhileOthersWrite(seed: UInt64) throws {
     try play(seed, .large)
   }
-
-  @Test(arguments: 0..<20)
-  func allOfItAtOnce(shard: Int) throws {
-    for seed in stride(from: UInt64(shard) + 1, through: 200, by: 20) {
-      if try !play(seed, .whole).faults.isEmpty { return }
-    }
-  }
 }
