@@ -7,7 +7,6 @@ Which story holds which sentence:
 | --- | --- |
 | An action changes store and screen at once; sync follows | command: every_button_works_without_a_relay… |
 | In one transaction with its entry in the outbox | trouble: killed_agents_lose_no_edit… |
-| The cursor is stored with the changes, before they are shown | what_was_shown_is_not_asked_for_again |
 | Records of unknown zones and types are kept as they came | what_a_device_does_not_know_it_keeps |
 | It moves its cursor only when `since` equals it, else it fetches | a_gap_is_fetched |
 | A hint is fetched | a_hint_is_fetched |
@@ -282,28 +281,6 @@ def story_a_refused_record_is_parked_and_the_rest_goes_on():
 
 
 # MARK: what it holds, and where it stands
-
-def story_what_was_shown_is_not_asked_for_again():
-    """Killed at the moment a change is on its screen: it comes back with the cursor behind that
-    change, and still shows it."""
-    with pair() as (relay, middle, phone, laptop):
-        for words, shown in [("start", "focus"), ("skip", "breakTime"), ("stop", "idle")] * 2:
-            with phone.background("timer", "watch", "--json") as watch:
-                watch.line()
-                middle.hear(lambda each: each.op == "welcome", "a welcome", len(middle.heard) - 1)
-                laptop.run("timer", words)
-                while json.loads(watch.line())["stateType"] != shown:
-                    pass
-                watch.process.send_signal(signal.SIGKILL)
-                watch.process.wait()
-            push = [each for each in middle.heard if is_push(each) and each.op == "changes"][-1]
-            before = len(middle.heard)
-            with phone.kept() as kept:
-                hello = middle.hear(lambda each: each.op == "hello", "a hello", before)
-                assert hello.message["since"] == push.message["token"], (hello, push)
-                assert phone.timer("status")["stateType"] == shown
-                kept.stop()
-
 
 def story_what_a_device_does_not_know_it_keeps():
     """Records of zones and types that no app of its own has: when the relay has lost them, the device
