@@ -15,13 +15,8 @@ struct Hub: Sendable {
     var polls: [Slot] = []
     /// Those with a stream of events under way.
     var streams: [Slot] = []
-    /// Of the devices among them that not everything wakes; one a device.
-    var rules: [DeviceRule] = []
-  }
-
-  struct DeviceRule: Sendable {
-    var device: DeviceID
-    var rule: WakeRule
+    /// Of the devices among them that not everything wakes; nil where there is none.
+    var rules: WakeTable?
   }
 
   private var places: [AccountID: Int] = [:]
@@ -74,31 +69,10 @@ struct Hub: Sendable {
 
   /// What wakes the device from here on; nil: everything.
   mutating func setRule(_ rule: WakeRule?, of device: DeviceID, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    let index = watchers[place].rules.firstIndex { $0.device == device }
-    switch (index, rule) {
-    case (let index?, let rule?): watchers[place].rules[index].rule = rule
-    case (let index?, nil): watchers[place].rules.remove(at: index)
-    case (nil, let rule?): watchers[place].rules.append(DeviceRule(device: device, rule: rule))
-    case (nil, nil): break
-    }
-  }
-
-  /// nil: everything wakes the device.
-  func rule(of device: DeviceID, _ account: AccountID) -> WakeRule? {
-    guard let place = places[account] else { return nil }
-    return watchers[place].rules.first { $0.device == device }?.rule
-  }
-
-  mutating func watchByStream(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    watchers[place].streams.append(slot)
-    streamCount += 1
-  }
-
-  mutating func endStream(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
+    guard let place = places[account], rule != nil || watchers[place].rules != nil else { return }
+    if watchers[place].rules == nil { watchers[place].rules = WakeTable() }
+    watchers[place].rules?.setRule(rule, of: device)
+    if watchers[place].rules?.isEmpty == true { watchers[place].rules = nil }
   }
 
   private mutating func newPlace(_ account: AccountID) -> Int {

@@ -122,9 +122,9 @@ extension RelayNode {
   /// Whether what was read contains something that wakes the device.
   private func isWoken(_ slot: Hub.Slot, by records: [Record]) -> Bool {
     guard let session = connections[slot].session,
-      let rule = hub.rule(of: session.device, session.account)
+      let rules = hub.watchers(of: session.account)?.rules
     else { return true }
-    return WakeIndex(standing: records, for: rule).wakes(rule)
+    return rules.wakes(session.device, standing: records)
   }
 
   private mutating func tellPolls(

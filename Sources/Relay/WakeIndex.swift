@@ -1,20 +1,23 @@
 import Changes
 
-/// Some records and what happened to them, sorted so that many rules can be asked about all of them
-/// at once: each record is looked into once at most, and only where some rule has conditions that
-/// it could meet. A rule then costs a few steps for each of its conditions, however many records
-/// there are.
+/// Some records and what happened to them, sorted so that many queries can be asked about all of
+/// them at once: each record is looked into once at most, and only where a query has conditions
+/// that it could meet. A query then costs a few steps for each of its conditions, however many
+/// records there are.
 struct WakeIndex: Sendable {
+  private let records: [Record]
   private var zones: [Name: RecordSet] = [:]
   private var types: [Name: RecordSet] = [:]
   private var created: RecordSet
   private var updated: RecordSet
   private var deleted: RecordSet
-  /// The records that meet a condition, for each that is asked about.
-  private var holders: [JSONMember: RecordSet] = [:]
+  /// By a condition's number: where `holders` has the records that meet it; -1 for none.
+  private var places: [Int32] = []
+  private var holders: [RecordSet] = []
 
-  /// `events`: what happened to each record, by its place. `rules`: all that will be asked.
-  init(_ records: [Record], _ events: [ChangeEvents], for rules: [WakeRule]) {
+  /// `events`: what happened to each record, by its place.
+  init(_ records: [Record], _ events: [ChangeEvents]) {
+    self.records = records
     let none = RecordSet(count: records.count)
     (created, updated, deleted) = (none, none, none)
     for index in records.indices {
@@ -24,91 +27,76 @@ struct WakeIndex: Sendable {
       if events[index].contains(.update) { updated.insert(index) }
       if events[index].contains(.delete) { deleted.insert(index) }
     }
-    var keys: Set<JSONKey> = []
-    var readable = none
-    for rule in rules {
-      for query in rule.queries where !query.conditions.isEmpty {
-        let candidates = candidates(for: query)
-        if candidates.isEmpty { continue }
-        readable.formUnion(candidates)
-        for condition in query.conditions {
-          keys.insert(JSONKey(condition.name.utf8))
-          holders[condition] = none
-        }
-      }
+  }
+
+  func hasZone(_ zone: Name) -> Bool { zones[zone] != nil }
+
+  /// Looks into the records for what these queries ask for, before they are asked.
+  mutating func look(for queries: [WakeTable.Query], _ conditions: WakeConditions) {
+    var readable = RecordSet(count: records.count)
+    for query in queries where !query.conditions.isEmpty {
+      if let candidates = candidates(for: query) { readable.formUnion(candidates) }
     }
+    if readable.isEmpty { return }
+    places = Array(repeating: -1, count: conditions.limit)
     for index in records.indices where readable.contains(index) {
-      if let fields = records[index].fields { read(fields, of: index, keys) }
+      if let fields = records[index].fields { read(fields, of: index, conditions) }
     }
   }
 
-  /// Records as a read from the store shows them: whether a live one was made or changed since is
-  /// not known, so either counts.
-  init(standing records: [Record], for rule: WakeRule) {
-    let events: [ChangeEvents] = records.map { $0.isDeleted ? .delete : [.create, .update] }
-    self.init(records, events, for: [rule])
-  }
-
-  /// `rule`: one of those that the index was made for.
-  func wakes(_ rule: WakeRule) -> Bool {
-    rule.kinds.contains { kind in
-      switch kind {
-      case .database: true
-      case .zone(let zone): zones[zone] != nil
-      case .query(let query): matches(query)
-      }
-    }
-  }
-
-  private func matches(_ query: Subscription.Query) -> Bool {
-    var matching = candidates(for: query)
-    if query.conditions.isEmpty || matching.isEmpty { return !matching.isEmpty }
+  /// Whether some record matches.
+  func matches(_ query: WakeTable.Query) -> Bool {
+    guard var matching = candidates(for: query) else { return false }
     // A delete has no fields, and matches without.
-    var gone = matching
-    gone.formIntersection(deleted)
-    if !gone.isEmpty { return true }
+    if query.conditions.isEmpty || matching.intersects(deleted) { return true }
     for condition in query.conditions {
-      guard let holders = holders[condition] else { return false }
-      matching.formIntersection(holders)
-      if matching.isEmpty { return false }
+      guard condition < places.count, places[condition] >= 0 else { return false }
+      matching.formIntersection(holders[Int(places[condition])])
     }
-    return true
+    return !matching.isEmpty
   }
 
-  /// The records that match as far as can be told without looking into them.
-  private func candidates(for query: Subscription.Query) -> RecordSet {
-    var candidates = RecordSet(count: 0)
-    guard var found = types[query.recordType] else { return candidates }
+  /// The records that match as far as can be told without looking into them; nil where none does.
+  private func candidates(for query: WakeTable.Query) -> RecordSet? {
+    guard let ofType = types[query.recordType] else { return nil }
+    var candidates = RecordSet(count: records.count)
+    if query.events.contains(.create) { candidates.formUnion(created) }
+    if query.events.contains(.update) { candidates.formUnion(updated) }
+    if query.events.contains(.delete) { candidates.formUnion(deleted) }
+    candidates.formIntersection(ofType)
     if let zone = query.zone {
-      guard let ofZone = zones[zone] else { return candidates }
-      found.formIntersection(ofZone)
+      guard let ofZone = zones[zone] else { return nil }
+      candidates.formIntersection(ofZone)
     }
-    for (event, records) in [
-      (ChangeEvents.create, created), (.update, updated), (.delete, deleted),
-    ] where query.events.contains(event) {
-      candidates.formUnion(records)
-    }
-    candidates.formIntersection(found)
-    return candidates
+    return candidates.isEmpty ? nil : candidates
   }
 
   /// Notes which of the conditions a record meets. A name that stands twice in it counts twice;
   /// fields that are broken further on count as far as they can be read.
-  private mutating func read(_ fields: [UInt8], of index: Int, _ keys: Set<JSONKey>) {
+  private mutating func read(_ fields: [UInt8], of index: Int, _ conditions: WakeConditions) {
     var scanner = JSONScanner(fields.span.bytes)
     do throws(JSONFault) {
       try scanner.enterObject()
       while let name = try scanner.nextName() {
-        let isAsked = keys.contains(try scanner.key(name))
+        let isAsked = conditions.asks(for: try scanner.key(name))
         let range = try scanner.skipValue()
         guard isAsked, range.count <= Limits.comparedValueBytes,
-          let value = WakeIndex.value(scanner.copy(range))
+          let value = WakeIndex.value(scanner.copy(range)),
+          let number = conditions.number(of: JSONMember(try scanner.string(name), value))
         else { continue }
-        holders[JSONMember(try scanner.string(name), value)]?.insert(index)
+        note(index, number)
       }
     } catch {
       return
     }
+  }
+
+  private mutating func note(_ index: Int, _ condition: Int) {
+    if places[condition] < 0 {
+      places[condition] = Int32(holders.count)
+      holders.append(RecordSet(count: records.count))
+    }
+    holders[Int(places[condition])].insert(index)
   }
 
   /// nil where it has a name twice: a value that no condition can have.
@@ -117,7 +105,7 @@ struct WakeIndex: Sendable {
   }
 }
 
-/// Some of a list's records, by their places.
+/// Some of a list's records, by their places. All sets of a list are of one length.
 private struct RecordSet: Sendable {
   private var words: [UInt64]
 
@@ -125,22 +113,19 @@ private struct RecordSet: Sendable {
 
   var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
-  func contains(_ index: Int) -> Bool {
-    index / 64 < words.count && words[index / 64] & 1 << UInt64(index % 64) != 0
+  func contains(_ index: Int) -> Bool { words[index / 64] & 1 << UInt64(index % 64) != 0 }
+
+  func intersects(_ other: RecordSet) -> Bool {
+    words.indices.contains { words[$0] & other.words[$0] != 0 }
   }
 
   mutating func insert(_ index: Int) { words[index / 64] |= 1 << UInt64(index % 64) }
 
   mutating func formIntersection(_ other: RecordSet) {
-    for index in words.indices {
-      words[index] &= index < other.words.count ? other.words[index] : 0
-    }
+    for index in words.indices { words[index] &= other.words[index] }
   }
 
   mutating func formUnion(_ other: RecordSet) {
-    if words.count < other.words.count {
-      words += Array(repeating: 0, count: other.words.count - words.count)
-    }
-    for index in other.words.indices { words[index] |= other.words[index] }
+    for index in words.indices { words[index] |= other.words[index] }
   }
 }

@@ -174,11 +174,13 @@ private struct Story {
         .changes(principal.account, since: cursor, zone: nil, limit: Limits.pageRecords))
     else { return true }
     guard let rule = WakeRule(principal.subscriptions) else { return !page.changes.isEmpty }
+    var rules = WakeTable()
+    rules.setRule(rule, of: principal.device)
     // An older form of a record may have been what the rule asks for, but whoever heard of it has
     // been told.
-    return WakeIndex(
-      page.changes, page.changes.map { $0.isDeleted ? .delete : .update }, for: [rule]
-    ).wakes(rule)
+    return rules.sleepers(
+      through: page.changes, page.changes.map { $0.isDeleted ? .delete : .update }
+    ).isEmpty
   }
 
   private mutating func collect() throws {

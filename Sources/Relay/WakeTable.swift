@@ -1,0 +1,139 @@
+import Changes
+
+/// The rules of an account's devices, made ready to be asked about its commits: each condition
+/// stands once, with a number, however many rules have it. What that costs is paid when a device
+/// comes or subscribes, not with each commit.
+struct WakeTable: Sendable {
+  /// A query with the numbers of its conditions.
+  struct Query: Sendable {
+    var recordType: Name
+    var zone: Name?
+    var events: ChangeEvents
+    var conditions: [Int]
+  }
+
+  private struct Follower: Sendable {
+    var device: DeviceID
+    var rule: WakeRule
+    var zones: [Name] = []
+    var queries: [Query] = []
+  }
+
+  private var followers: [Follower] = []
+  private var conditions = WakeConditions()
+
+  var isEmpty: Bool { followers.isEmpty }
+
+  /// What wakes the device from here on; nil: everything.
+  mutating func setRule(_ rule: WakeRule?, of device: DeviceID) {
+    let place = followers.firstIndex { $0.device == device }
+    if let place {
+      if followers[place].rule == rule { return }
+      for number in followers[place].queries.flatMap(\.conditions) { conditions.remove(number) }
+      followers.remove(at: place)
+    }
+    guard let rule else { return }
+    var follower = Follower(device: device, rule: rule)
+    for kind in rule.kinds {
+      switch kind {
+      case .database: break
+      case .zone(let zone): follower.zones.append(zone)
+      case .query(let query):
+        follower.queries.append(
+          Query(
+            recordType: query.recordType, zone: query.zone, events: query.events,
+            conditions: query.conditions.map { conditions.add($0) }))
+      }
+    }
+    followers.insert(follower, at: place ?? followers.count)
+  }
+
+  /// The devices that nothing of this wakes, of those that have rules. `events`: what happened to
+  /// each record, by its place.
+  func sleepers(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
+    var index = WakeIndex(records, events)
+    index.look(for: followers.flatMap(\.queries), conditions)
+    return Set(followers.filter { !WakeTable.wakes($0, index) }.map(\.device))
+  }
+
+  /// Those that the deletion of some records of the zone, nobody knows which, does not wake.
+  func sleepers(throughDeletionsIn zone: Name) -> Set<DeviceID> {
+    let sleeping = followers.filter { follower in
+      !follower.zones.contains(zone)
+        && !follower.queries.contains {
+          $0.events.contains(.delete) && ($0.zone ?? zone) == zone
+        }
+    }
+    return Set(sleeping.map(\.device))
+  }
+
+  /// Whether some of the records, as a read from the store shows them, wake the device: whether a
+  /// live one was made or changed is not known then, so either counts.
+  func wakes(_ device: DeviceID, standing records: [Record]) -> Bool {
+    guard let follower = followers.first(where: { $0.device == device }) else { return true }
+    var index = WakeIndex(
+      records, records.map { $0.isDeleted ? .delete : [.create, .update] })
+    index.look(for: follower.queries, conditions)
+    return WakeTable.wakes(follower, index)
+  }
+
+  private static func wakes(_ follower: Follower, _ index: WakeIndex) -> Bool {
+    follower.zones.contains { index.hasZone($0) } || follower.queries.contains { index.matches($0) }
+  }
+}
+
+extension AccountChange {
+  /// The devices that it does not wake, of those that have rules.
+  func sleepers(_ rules: WakeTable?) -> Set<DeviceID> {
+    guard let rules else { return [] }
+    guard let told else { return rules.sleepers(throughDeletionsIn: zone) }
+    return rules.sleepers(through: told.records, told.events)
+  }
+}
+
+/// Conditions that some rules have, each once, by number.
+struct WakeConditions: Sendable {
+  private var numbers: [JSONMember: Int] = [:]
+  /// By number: the condition, and how many queries have it; 0 where the number is free.
+  private var entries: [(condition: JSONMember, uses: Int)] = []
+  private var free: [Int] = []
+  /// How many conditions ask for a member of that name.
+  private var keys: [JSONKey: Int] = [:]
+
+  /// All numbers are below it.
+  var limit: Int { entries.count }
+
+  mutating func add(_ condition: JSONMember) -> Int {
+    if let number = numbers[condition] {
+      entries[number].uses += 1
+      return number
+    }
+    let number = free.popLast() ?? entries.count
+    if number == entries.count {
+      entries.append((condition, 1))
+    } else {
+      entries[number] = (condition, 1)
+    }
+    numbers[condition] = number
+    keys[JSONKey(condition.name.utf8), default: 0] += 1
+    return number
+  }
+
+  mutating func remove(_ number: Int) {
+    entries[number].uses -= 1
+    if entries[number].uses > 0 { return }
+    let condition = entries[number].condition
+    numbers[condition] = nil
+    let key = JSONKey(condition.name.utf8)
+    let others = (keys[key] ?? 1) - 1
+    keys[key] = others > 0 ? others : nil
+    // What it held is given back at once, not with the next condition.
+    entries[number].condition = JSONMember("", .null)
+    free.append(number)
+  }
+
+  /// Whether some condition may ask for a member of that name.
+  func asks(for key: JSONKey) -> Bool { keys[key] != nil }
+
+  func number(of member: JSONMember) -> Int? { numbers[member] }
+}

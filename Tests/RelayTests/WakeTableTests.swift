@@ -1,0 +1,237 @@
+import Changes
+import Link
+import Testing
+
+@testable import Relay
+
+/// What a subscription matches, by a table, and against a plain reading of the protocol.
+struct WakeTableTests {
+  private typealias Case = (rule: [Subscription.Kind], records: [WakeRecord], wakes: Bool)
+
+  private func query(
+    _ type: String, zone: String? = nil, _ conditions: [JSONMember] = [],
+    _ events: ChangeEvents = .all
+  ) -> Subscription.Kind {
+    .query(
+      Subscription.Query(
+        recordType: Name(trusted: type), zone: zone.map { Name(trusted: $0) },
+        conditions: conditions, events: events))
+  }
+
+  @Test func theTable() {
+    let note = WakeRecord("Note", #"{"done":false,"n":1,"deep":{"done":true}}"#)
+    let gone = WakeRecord("Note", nil)
+    let zone = { (name: String) in Subscription.Kind.zone(Name(trusted: name)) }
+    let table: [Case] = [
+      ([zone("z")], [note], true), ([zone("y")], [note], false), ([zone("z")], [gone], true),
+      ([zone("y"), zone("z")], [note], true),
+      ([query("Note")], [note], true), ([query("note")], [note], false),
+      ([query("Note", zone: "z")], [note], true), ([query("Note", zone: "y")], [note], false),
+      ([query("Note", [], .create)], [note], true), ([query("Note", [], .update)], [note], false),
+      ([query("Note", [], .update)], [note.with(.update)], true),
+      ([query("Note", [], .delete)], [note], false), ([query("Note", [], .delete)], [gone], true),
+      ([query("Note", [], [.create, .update])], [gone], false),
+      ([query("Note", [JSONMember("done", false)])], [note], true),
+      ([query("Note", [JSONMember("done", true)])], [note], false),
+      ([query("Note", [JSONMember("done", false), JSONMember("n", 1)])], [note], true),
+      ([query("Note", [JSONMember("done", false), JSONMember("n", 2)])], [note], false),
+      ([query("Note", [JSONMember("absent", .null)])], [note], false),
+      ([query("Note", [JSONMember("deep", ["done": true])])], [note], true),
+      // A delete matches without.
+      ([query("Note", [JSONMember("done", true)])], [gone], true),
+      ([query("Note", [JSONMember("done", true)], [.create, .update])], [gone], false),
+      // The conditions are met by one record, not by several together.
+      (
+        [query("Note", [JSONMember("a", 1), JSONMember("b", 1)])],
+        [WakeRecord("Note", #"{"a":1}"#), WakeRecord("Note", #"{"b":1}"#)], false
+      ),
+      (
+        [query("Note", [JSONMember("a", 1)])],
+        [WakeRecord("Other", #"{"a":1}"#), WakeRecord("Note", #"{"a":2}"#)], false
+      ),
+    ]
+    for (index, entry) in table.enumerated() {
+      #expect(wakes(entry.rule, entry.records) == entry.wakes, "entry \(index)")
+    }
+  }
+
+  @Test(arguments: [
+    ("1", "1.0", true), ("1", "\"1\"", false), ("\"é\"", "\"\\u00e9\"", true),
+    ("\"e\u{301}\"", "\"é\"", false), ("null", "null", true), ("null", "false", false),
+    ("[1,2]", "[ 1, 2 ]", true), ("[1,2]", "[2,1]", false),
+    ("{\"a\":1,\"b\":2}", "{\"b\":2,\"a\":1}", true),
+    ("true", "true", true), ("\"\"", "\"\"", true), ("1e2", "100", true),
+  ])
+  func valuesAreComparedAsValues(asked: String, standing: String, isEqual: Bool) throws {
+    let rule = query("t", [JSONMember("field", try JSONValue(parsing: asked))])
+    #expect(wakes([rule], [WakeRecord("t", "{\"field\":\(standing)}")]) == isEqual)
+    #expect(wakes([rule], [WakeRecord("t", "{\"\\u0066ield\":\(standing)}")]) == isEqual)
+    #expect(!wakes([rule], [WakeRecord("t", "{\"fields\":\(standing)}")]))
+  }
+
+  @Test func oddFieldsMatchNothingTheyDoNotSay() {
+    let name = "a name that is longer than fifteen bytes"
+    let rule = query("t", [JSONMember(name, 1)])
+    #expect(wakes([rule], [WakeRecord("t", "{\"\(name)\":1}")]))
+    #expect(!wakes([rule], [WakeRecord("t", "{\"\(name)!\":1,\"b\":1}")]))
+    let twice = query("t", [JSONMember("a", ["b": 1])])
+    #expect(!wakes([twice], [WakeRecord("t", #"{"a":{"b":1,"b":1}}"#)]))
+    // What follows such a value is read.
+    #expect(wakes([twice], [WakeRecord("t", #"{"a":{"b":1,"b":1},"a":{"b":1}}"#)]))
+    let long = String(repeating: "x", count: Limits.comparedValueBytes - 2)
+    for (text, isCompared) in [(long, true), (long + "x", false)] {
+      let rule = query("t", [JSONMember("a", .string(text))])
+      #expect(wakes([rule], [WakeRecord("t", "{\"a\":\"\(text)\"}")]) == isCompared)
+    }
+  }
+
+  @Test func aDeletionOfTooManyWakesWhoMayWantIt() {
+    let zone = Name(trusted: "z")
+    for (kind, isWoken) in [
+      (Subscription.Kind.zone(zone), true), (.zone(Name(trusted: "y")), false),
+      (query("t"), true), (query("t", zone: "y"), false), (query("t", zone: "z"), true),
+      (query("t", [], [.create, .update]), false),
+    ] {
+      var table = WakeTable()
+      table.setRule(rule([kind]), of: device(1))
+      #expect(table.sleepers(throughDeletionsIn: zone) == (isWoken ? [] : [device(1)]))
+    }
+  }
+
+  @Test func aReadRecordMayHaveBeenMadeOrChanged() {
+    let note = WakeRecord("Note", #"{"done":true}"#).record
+    let gone = WakeRecord("Note", nil).record
+    for (events, records, isWoken) in [
+      (ChangeEvents.create, [note], true), (.update, [note], true), (.delete, [note], false),
+      (.delete, [gone], true), ([.create, .update], [gone], false), (.all, [], false),
+    ] {
+      var table = WakeTable()
+      table.setRule(rule([query("Note", [JSONMember("done", true)], events)]), of: device(1))
+      #expect(table.wakes(device(1), standing: records) == isWoken)
+      // Whoever has no rule is woken by everything.
+      #expect(table.wakes(device(2), standing: []))
+    }
+  }
+
+  @Test(arguments: 0..<20)
+  func theTableSaysWhatAPlainReadingSays(block: Int) throws {
+    for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
+      var random = SeededRandom(seed: seed)
+      var table = WakeTable()
+      var rules: [WakeRule?] = Array(repeating: nil, count: 6)
+      for _ in 0..<12 {
+        let place = Int.random(in: 0..<rules.count, using: &random)
+        let kinds = (0..<Int.random(in: 0...3, using: &random)).map { _ in randomKind(&random) }
+        rules[place] = rule(kinds)
+        table.setRule(rules[place], of: device(place))
+        #expect(table.isEmpty == rules.allSatisfy { $0 == nil })
+        let records = (0..<Int.random(in: 0...130, using: &random)).map { _ in
+          WakeRecord.random(&random)
+        }
+        let sleepers = table.sleepers(through: records.map(\.record), records.map(\.event))
+        let expected = try rules.indices.filter { place in
+          guard let rule = rules[place] else { return false }
+          return try !rule.kinds.contains { kind in
+            try records.contains { try PlainReading.matches(kind, $0.record, $0.event) }
+          }
+        }
+        #expect(sleepers == Set(expected.map(device)), "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func aConditionStandsOnceAndItsNumberIsUsedAgain() {
+    var conditions = WakeConditions()
+    let (one, two) = (JSONMember("a", 1), JSONMember("a", 2))
+    expect([one, two, one].map { conditions.add($0) }, is: [0, 1, 0])
+    #expect(
+      conditions.number(of: JSONMember("a", .number(JSONNumber("1.0") ?? JSONNumber(0)))) == 0)
+    conditions.remove(0)
+    #expect(conditions.number(of: one) == 0)
+    conditions.remove(0)
+    #expect(conditions.number(of: one) == nil)
+    #expect(conditions.asks(for: JSONKey("a".utf8)))
+    expect(conditions.add(JSONMember("b", .null)), is: 0)
+    conditions.remove(1)
+    #expect(!conditions.asks(for: JSONKey("a".utf8)))
+    #expect(conditions.limit == 2)
+  }
+
+  private func randomKind(_ random: inout SeededRandom) -> Subscription.Kind {
+    let zones = ["z", "y", "x"]
+    if Int.random(in: 0..<5, using: &random) == 0 {
+      return .zone(Name(trusted: zones.randomElement(using: &random) ?? "z"))
+    }
+    let conditions = (0..<Int.random(in: 0...2, using: &random)).map { _ in
+      JSONMember(
+        ["a", "b"].randomElement(using: &random) ?? "a",
+        JSONValue(integerLiteral: Int64.random(in: 0...2, using: &random)))
+    }
+    return query(
+      ["t", "u"].randomElement(using: &random) ?? "t",
+      zone: Bool.random(using: &random) ? zones.randomElement(using: &random) : nil, conditions,
+      ChangeEvents(rawValue: UInt8.random(in: 1...7, using: &random)))
+  }
+
+  private func rule(_ kinds: [Subscription.Kind]) -> WakeRule? {
+    WakeRule(
+      kinds.enumerated().map { Subscription(id: Name(trusted: "s\($0)"), kind: $1) })
+  }
+
+  private func device(_ number: Int) -> DeviceID { DeviceID(rawValue: UInt64(number)) }
+
+  private func wakes(_ kinds: [Subscription.Kind], _ records: [WakeRecord]) -> Bool {
+    var table = WakeTable()
+    table.setRule(rule(kinds), of: device(1))
+    return table.sleepers(through: records.map(\.record), records.map(\.event)).isEmpty
+  }
+}
+
+/// What docs/protocol.md says of one record, read out as plainly as can be.
+private enum PlainReading {
+  static func matches(
+    _ kind: Subscription.Kind, _ record: Record, _ event: ChangeEvents
+  ) throws -> Bool {
+    switch kind {
+    case .database: return true
+    case .zone(let zone): return record.zone == zone
+    case .query(let query):
+      guard record.type == query.recordType, query.zone.map({ $0 == record.zone }) ?? true,
+        query.events.contains(event)
+      else { return false }
+      guard let fields = record.fields else { return true }
+      let value = try JSONValue(parsing: fields)
+      return query.conditions.allSatisfy { value[$0.name] == $0.value }
+    }
+  }
+}
+
+/// A record and what happened to it.
+private struct WakeRecord {
+  var record: Record
+  var event: ChangeEvents
+
+  init(_ type: String, _ fields: String?, zone: String = "z") {
+    record = Record(
+      zone: Name(trusted: zone), name: Name(trusted: "r"), type: Name(trusted: type),
+      fields: fields.map { Array($0.utf8) }, modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
+    event = fields == nil ? .delete : .create
+  }
+
+  func with(_ event: ChangeEvents) -> WakeRecord {
+    var other = self
+    other.event = event
+    return other
+  }
+
+  static func random(_ random: inout SeededRandom) -> WakeRecord {
+    let type = ["t", "u", "v"].randomElement(using: &random) ?? "t"
+    let zone = ["z", "y"].randomElement(using: &random) ?? "z"
+    if Int.random(in: 0..<6, using: &random) == 0 { return WakeRecord(type, nil, zone: zone) }
+    let members = ["a", "b", "c"].filter { _ in Bool.random(using: &random) }.map {
+      "\"\($0)\":\(Int.random(in: 0...2, using: &random))"
+    }
+    return WakeRecord(type, "{\(members.joined(separator: ","))}", zone: zone)
+      .with(Bool.random(using: &random) ? .create : .update)
+  }
+}
