@@ -14,6 +14,8 @@ enum OwnerCall: Hashable, Sendable {
   case issuePairing(AccountID)
   case devices(AccountID)
   case changes(AccountID, FetchQuery)
+  /// A piece of a file, whole.
+  case chunk(AccountID, ChunkHash)
 }
 
 /// Whoever comes by the control door. Whether he may is not asked here: the door is a socket in the
@@ -46,6 +48,9 @@ struct Owner: Sendable {
       return .read(
         .changes(account, since: query.since, zone: query.zone, limit: query.limit),
         .owner(.changes))
+    case .chunk(let account, let hash):
+      return .read(
+        .chunk(account, hash), .owner(.chunk(ChunkFetch(hash, headers: HTTPHeaders()))))
     }
   }
 
@@ -75,6 +80,8 @@ enum OwnerContinuation: Hashable, Sendable {
   case account
   case devices(AccountID)
   case changes
+  /// The files are asked next, for the bytes.
+  case chunk(ChunkFetch)
 }
 
 extension OwnerContinuation {

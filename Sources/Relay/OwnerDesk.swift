@@ -18,11 +18,13 @@ package struct OwnerDesk: Sendable {
   /// `wall` is the time in milliseconds since the Unix epoch. Throws where the store failed, and
   /// nothing was done.
   package func answer(
-    _ method: String, _ target: RequestTarget, body: [UInt8], on store: some ZoneStore, wall: Int64
+    _ method: String, _ target: RequestTarget, body: [UInt8], on store: some ZoneStore,
+    _ files: some ChunkStore, wall: Int64
   ) throws(StorageError) -> Response {
     let answer: Answer
     switch Router.route(method: method, target: target, door: .control) {
-    case .call(.owner(let call)): answer = try perform(call, body: body, on: store, wall: wall)
+    case .call(.owner(let call)):
+      answer = try perform(call, body: body, on: store, files, wall: wall)
     case .refused(let refusal, let methods): answer = Answer(refusal, methods: methods)
     case .call, .options:
       answer = Answer(Refusal(.notFound, "No relay runs on this store; start it first."))
@@ -31,7 +33,8 @@ package struct OwnerDesk: Sendable {
   }
 
   private func perform(
-    _ call: OwnerCall, body: [UInt8], on store: some ZoneStore, wall: Int64
+    _ call: OwnerCall, body: [UInt8], on store: some ZoneStore, _ files: some ChunkStore,
+    wall: Int64
   ) throws(StorageError) -> Answer {
     let context = CallContext(
       configuration: RelayConfiguration(), secrets: secrets, wall: wall,
@@ -42,7 +45,13 @@ package struct OwnerDesk: Sendable {
       case .commit(let request, let continuation):
         let results = try store.commit([request], wall: wall)
         precondition(results.count == 1, "a store left a request unanswered")
-        return try continuation.answer(to: results[0])
+        let answer = try continuation.answer(to: results[0])
+        if case .removeAccount(let account) = call {
+          _ = try files.perform(.removeAll(of: account))
+        }
+        return answer
+      case .read(let request, .owner(.chunk)):
+        return try self.answer(to: try store.read(request), from: files)
       case .read(let request, .owner(let continuation)):
         return try continuation.answer(to: try store.read(request)) { device, _ in device }
       case .read: throw CallContinuation.mismatch
@@ -53,6 +62,26 @@ package struct OwnerDesk: Sendable {
       throw error
     } catch {
       preconditionFailure("neither the store nor the owner's desk says this")
+    }
+  }
+
+  /// The bytes of a piece, in memory: it has no more than `Limits.chunkBytes`.
+  private func answer(to result: ReadResult, from files: some ChunkStore) throws -> Answer {
+    switch result {
+    case .refused(let refusal): throw refusal
+    case .chunk(let chunk):
+      var answer = Answer(status: 200)
+      while answer.body.count < chunk.bytes {
+        let request = ChunkRequest.read(
+          chunk.file, offset: answer.body.count, count: Limits.chunkPieceBytes)
+        switch try files.perform(request) {
+        case .bytes(let bytes) where !bytes.isEmpty: answer.body += bytes
+        case .refused(let refusal): throw refusal
+        case .bytes, .done, .files: throw CallContinuation.mismatch
+        }
+      }
+      return answer
+    default: throw CallContinuation.mismatch
     }
   }
 }

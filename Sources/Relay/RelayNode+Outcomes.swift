@@ -141,6 +141,9 @@ extension RelayNode {
     if case .joined(_, _, let address) = continuation, case .success = result {
       takeBackGuess(address)
     }
+    if case .owner(.removed(let account)) = continuation, case .success = result {
+      removeFiles(of: account)
+    }
     guard let slot = connections.slot(of: id) else { return }
     if case .renamed(let device) = continuation, case .success = result,
       let session = connections[slot].session
@@ -177,7 +180,8 @@ extension RelayNode {
         guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
         let body = presence.shown(device, of: session.account, wall: moment.wall).encodedBody()
         answer(slot, Answer(status: 200, json: body))
-      case (.chunk(let fetch), .chunk(let chunk)): try beginDownload(slot, fetch, chunk)
+      case (.chunk(let fetch), .chunk(let chunk)), (.owner(.chunk(let fetch)), .chunk(let chunk)):
+        try beginDownload(slot, fetch, chunk)
       case (.owner(let continuation), let result):
         let (presence, wall) = (presence, moment.wall)
         let answer = try continuation.answer(to: result) { device, account in

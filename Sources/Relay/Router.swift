@@ -121,6 +121,9 @@ enum Router {
     Entry("GET", "v1/admin/accounts/*/changes", [.control]) { (target) throws(Refusal) in
       .owner(.changes(try account(target.path[3]), try fetchQuery(target)))
     },
+    Entry("GET", "v1/admin/accounts/*/chunks/*", [.control]) { (target) throws(Refusal) in
+      .owner(.chunk(try account(target.path[3]), try chunk(target.path[5])))
+    },
   ]
 
   static func route(method: String, target: RequestTarget, door: Opening.Door) -> Routing {

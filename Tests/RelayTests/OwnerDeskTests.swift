@@ -1,4 +1,5 @@
 import Changes
+import Digest
 import Link
 import Storage
 import Testing
@@ -7,6 +8,7 @@ import Testing
 
 struct OwnerDeskTests {
   private let store = MemoryZoneStore()
+  private let files = MemoryChunkStore()
 
   private func ask(
     _ method: String, _ path: String..., body: String = "", wall: Int64 = 1_000
@@ -15,7 +17,7 @@ struct OwnerDeskTests {
       secrets: SecretSource { Array(repeating: 0x5A, count: $0) }
     ).answer(
       method, RequestTarget(path: ["v1", "admin"] + path), body: Array(body.utf8), on: store,
-      wall: wall)
+      files, wall: wall)
     let json = response.body.isEmpty ? JSONValue.null : try JSONValue(parsing: response.body)
     return (response.status, json)
   }
@@ -43,7 +45,52 @@ struct OwnerDeskTests {
 
   @Test func whatIsNotTheOwnersIsNotThere() throws {
     let response = try OwnerDesk(secrets: SecretSource { Array(repeating: 1, count: $0) }).answer(
-      "GET", RequestTarget(path: ["v1", "time"]), body: [], on: store, wall: 1_000)
+      "GET", RequestTarget(path: ["v1", "time"]), body: [], on: store, files,
+      wall: 1_000)
     #expect(response.status == 404)
   }
+
+  @Test func aPieceIsReadFromTheFilesAndGoesWithTheAccount() throws {
+    let made = try ask("POST", "accounts", body: #"{"label":"home"}"#)
+    let account = try #require(made.json["accountID"]?.string.flatMap(AccountID.init(text:)))
+    let bytes = (0..<Limits.chunkPieceBytes + 7).map { UInt8(truncatingIfNeeded: $0 / 3) }
+    let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
+    let file = ChunkFile(account: account, number: 1)
+    for piece in [bytes.prefix(Limits.chunkPieceBytes), bytes.dropFirst(Limits.chunkPieceBytes)] {
+      #expect(try files.perform(.append(file, Array(piece))) == .done)
+    }
+    #expect(try files.perform(.finish(file, expecting: hash)) == .done)
+    #expect(
+      try store.commit([.addChunk(account, hash, file, bytes: bytes.count)], wall: 1_000)
+        == [.chunkAdded(isNew: true)])
+    let desk = OwnerDesk(secrets: SecretSource { Array(repeating: 1, count: $0) })
+    func piece(_ hash: ChunkHash) throws -> OwnerDesk.Response {
+      let path = ["v1", "admin", "accounts", account.text, "chunks", hash.text]
+      return try desk.answer(
+        "GET", RequestTarget(path: path), body: [], on: store, files, wall: 1_000)
+    }
+    #expect(try piece(hash).body == bytes)
+    #expect(try piece(try #require(ChunkHash(bytes: SHA256.hash([])))).status == 404)
+    #expect(try ask("DELETE", "accounts", account.text).status == 204)
+    #expect(files.files.isEmpty)
+    #expect(try piece(hash).status == 404)
+  }
+
+  @Test func whatTheStoreFailsWithIsThrown() {
+    #expect(throws: StorageError.self) {
+      _ = try OwnerDesk(secrets: SecretSource { Array(repeating: 1, count: $0) }).answer(
+        "GET", RequestTarget(path: ["v1", "admin", "accounts"]), body: [], on: BrokenStore(),
+        files, wall: 1_000)
+    }
+  }
+}
+
+private final class BrokenStore: ZoneStore {
+  private static let fault = StorageError.diskFull(path: "store")
+
+  func commit(
+    _ requests: [CommitRequest], wall: Int64
+  ) throws(StorageError) -> [CommitResult] { throw BrokenStore.fault }
+
+  func read(_ request: ReadRequest) throws(StorageError) -> ReadResult { throw BrokenStore.fault }
 }

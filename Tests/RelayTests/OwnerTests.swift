@@ -25,7 +25,8 @@ struct OwnerTests {
         query: query.map { .init(name: $0.0, value: $0.1) }), door: door)
   }
 
-  @Test func eachCallHasItsPath() {
+  @Test func eachCallHasItsPath() throws {
+    let hash = try #require(ChunkHash(text: String(repeating: "ab", count: 32)))
     let most = Limits.listedAccounts
     let calls: [(Router.Routing, OwnerCall)] = [
       (route("POST"), .makeAccount), (route("GET"), .accounts(after: nil, limit: most)),
@@ -34,6 +35,7 @@ struct OwnerTests {
       (route("POST", id, "pairings"), .issuePairing(account)),
       (route("GET", id, "devices"), .devices(account)),
       (route("GET", id, "changes"), .changes(account, FetchQuery())),
+      (route("GET", id, "chunks", hash.text), .chunk(account, hash)),
     ]
     for (routing, call) in calls { #expect(routing == .call(.owner(call))) }
   }

@@ -68,6 +68,8 @@ int linux_open_instruction_counter(void) {
   return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+int linux_sync_filesystem(int descriptor) { return syncfs(descriptor); }
+
 size_t linux_unix_path_capacity(void) {
   return sizeof((struct sockaddr_un *)0)->sun_path - 1;
 }

@@ -7,7 +7,7 @@ import Storage
 enum AccountCommand {
   static let command = Command(
     name: "account",
-    summary: "Makes, shows, bounds and removes accounts, as the owner of a relay.",
+    summary: "Makes, shows, bounds, exports and removes accounts, as the owner of a relay.",
     discussion: """
       Each asks the relay that runs on the store, through a socket that only its owner can reach; \
       where none runs, the store itself is opened for as long as it takes.
@@ -16,7 +16,7 @@ enum AccountCommand {
       """,
     subcommands: [
       AccountCreateCommand.command, AccountListCommand.command, AccountPlanCommand.command,
-      AccountPairCommand.command, AccountRemoveCommand.command,
+      AccountPairCommand.command, AccountExportCommand.command, AccountRemoveCommand.command,
     ])
 
   static let json = CommandOption.flag("json", "Print one JSON object.")

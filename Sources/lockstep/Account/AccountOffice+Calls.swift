@@ -45,6 +45,14 @@ extension AccountOffice {
     }
   }
 
+  /// The bytes of a piece of a file; nil where the account has no such piece.
+  func chunk(_ hash: ChunkHash, of account: AccountID) throws(CommandFailure) -> [UInt8]? {
+    let response = try response(
+      to: HTTPCallRequest("GET", path: Self.path(account, "chunks", hash.text)))
+    if response.status == RefusalCode.notFound.status { return nil }
+    return try RelayCall.body(response.body, status: response.status)
+  }
+
   /// All accounts, a page at a time, in the order of their ids.
   func eachAccount(
     _ visit: (AccountSummary) throws(CommandFailure) -> Void

@@ -5,6 +5,7 @@ import Link
 import Loop
 import Relay
 import Storage
+import StorageFiles
 import StorageSQLite
 
 /// Where a relay's owner does his work: at the relay that holds the store, by its control door, or,
@@ -17,7 +18,7 @@ struct AccountOffice {
 
   private enum Place {
     case relay(socket: String)
-    case store(SQLiteZoneStore)
+    case store(SQLiteZoneStore, FileChunkStore)
   }
 
   struct Response {
@@ -34,8 +35,8 @@ struct AccountOffice {
         "there is no store of a relay in \(folder); name the relay's folder with --store DIR")
     }
     for _ in 0..<attempts {
-      if let store = try Self.open(folder) {
-        place = .store(store)
+      if let (store, files) = try Self.open(folder) {
+        place = .store(store, files)
         return
       }
       let socket = RelayService.controlSocket(inStore: folder)
@@ -50,6 +51,12 @@ struct AccountOffice {
         + "(lock in that folder holds its number), and start the relay again")
   }
 
+  /// At a store that is open already.
+  init(folder: String, store: SQLiteZoneStore, files: FileChunkStore) {
+    self.folder = folder
+    place = .store(store, files)
+  }
+
   /// A relay runs on the store; otherwise it is served by nobody.
   var hasRelay: Bool {
     switch place {
@@ -62,15 +69,18 @@ struct AccountOffice {
   func response(to request: HTTPCallRequest) throws(CommandFailure) -> Response {
     switch place {
     case .relay(let socket): try askRelay(request, socket)
-    case .store(let store): try Self.ask(request, of: store)
+    case .store(let store, let files): try Self.ask(request, of: store, files)
     }
   }
 
   /// nil where another process holds the store.
-  private static func open(_ folder: String) throws(CommandFailure) -> SQLiteZoneStore? {
+  private static func open(
+    _ folder: String
+  ) throws(CommandFailure) -> (SQLiteZoneStore, FileChunkStore)? {
     do throws(StorageError) {
-      return try SQLiteZoneStore(
+      let store = try SQLiteZoneStore(
         directory: folder, rules: rules, opening: Entropy.secrets.word())
+      return (store, try FileChunkStore(directory: RelayService.chunks(inStore: folder)))
     } catch {
       if case .inUse = error { return nil }
       throw CommandFailure("\(error)")
@@ -85,12 +95,12 @@ struct AccountOffice {
   }
 
   private static func ask(
-    _ request: HTTPCallRequest, of store: SQLiteZoneStore
+    _ request: HTTPCallRequest, of store: SQLiteZoneStore, _ files: FileChunkStore
   ) throws(CommandFailure) -> Response {
     do throws(StorageError) {
       let response = try OwnerDesk(secrets: Entropy.secrets).answer(
         request.method, RequestTarget(path: request.path, query: request.query),
-        body: request.body ?? [], on: store, wall: SystemClock.moment().wall)
+        body: request.body ?? [], on: store, files, wall: SystemClock.moment().wall)
       return Response(status: response.status, body: response.body)
     } catch {
       throw CommandFailure("\(error)")

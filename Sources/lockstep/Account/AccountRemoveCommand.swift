@@ -11,7 +11,7 @@ enum AccountRemoveCommand {
     summary: "Removes an account for good: its devices, records and files.",
     discussion: """
       Its devices are turned away at once. What they hold stays on them, and is theirs alone. \
-      There is no way back.
+      There is no way back; lockstep account export writes all of an account to a folder first.
       """,
     options: [RelayCommand.store.entry, yes.entry, AccountCommand.json.entry],
     operands: AccountCommand.account

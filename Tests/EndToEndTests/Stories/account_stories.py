@@ -2,12 +2,17 @@
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import pty
 import re
+import shutil
+import signal
 import stat
 import subprocess
+import threading
+import uuid
 
 from socket_stories import Socket
 from story import (
@@ -278,6 +283,189 @@ def story_nothing_is_removed_without_a_yes():
             out, errors, code = answer(owner, "yes\n")
             assert code == 0 and "is removed" in out and "for good" in errors, (out, errors)
             assert owner.list() == []
+
+
+def upload(person, bytes):
+    """A piece of a file; its name."""
+    name = hashlib.sha256(bytes).hexdigest()
+    answer = person.call("PUT", f"/v1/chunks/{name}", raw=bytes,
+                         headers=["Content-Type: application/octet-stream"])
+    assert answer.status == 201, answer
+    return name
+
+
+def exported(path):
+    """What an export holds, checked: nothing in it is for others, and each piece is what it says."""
+    for folder_, _, files in os.walk(path):
+        assert stat.S_IMODE(os.stat(folder_).st_mode) == 0o700, folder_
+        for name in files:
+            assert stat.S_IMODE(os.stat(os.path.join(folder_, name)).st_mode) == 0o600, name
+    assert sorted(os.listdir(path)) == ["account.json", "chunks", "devices.jsonl", "records.jsonl"]
+
+    def lines(name):
+        with open(os.path.join(path, name), newline="\n") as file:
+            return [json.loads(line) for line in file]
+
+    account, = lines("account.json")
+    records, devices = lines("records.jsonl"), lines("devices.jsonl")
+    pieces = {}
+    for name in os.listdir(os.path.join(path, "chunks")):
+        with open(os.path.join(path, "chunks", name), "rb") as file:
+            pieces[name] = file.read()
+        assert hashlib.sha256(pieces[name]).hexdigest() == name
+    assert account["records"] == len(records) and account["chunks"] == len(pieces)
+    assert account["chunkBytes"] == sum(len(each) for each in pieces.values())
+    assert len({(each["zone"], each["name"]) for each in records}) == len(records)
+    assert {hash for each in records for hash in each.get("chunks", [])} <= set(pieces)
+    return account, records, devices, pieces
+
+
+def story_an_export_is_all_of_an_account():
+    """Records as the relay tells them, devices, and pieces of files; with a relay and without."""
+    with Relay(is_open=False) as relay, folder() as directory:
+        owner = Owner(relay.store)
+        person = join(relay, owner.json("create", "mum")["code"])
+        other = join(relay, owner.json("create", "dad")["code"])
+        expect(other.save(record("secret")), 200)
+        second = person.pair("laptop")
+        large, small = os.urandom(3 << 20), b"small"
+        names = [upload(person, large), upload(person, small)]
+        expect(person.save(record("a", "\u2028 电脑\n", chunks=names),
+                           record("b", chunks=names[:1]), record("gone")), 200)
+        expect(second.save({"name": "gone", "deleted": True, "modifiedAt": 1}), 200)
+        # White space within fields is as it came, and a record is one line all the same.
+        raw = b'{"id":"%s","records":[{"name":"c","type":"T","modifiedAt":1,"fields":{\n"x"\r\n:1}}]}'
+        expect(person.call("POST", "/v1/zones/Other%2Fzone/records",
+                           raw=raw % str(uuid.uuid4()).encode()), 200)
+        token = expect(person.changes(), 200).json["token"]
+        paths = [os.path.join(directory, name) for name in ("running", "stopped")]
+        os.mkdir(paths[0])
+        told = owner.json("export", "mum", paths[0])
+        assert told == {"accountID": person.account, "token": token, "records": 3, "chunks": 2,
+                        "chunkBytes": len(large) + len(small)}, told
+        relay.stop()
+        told = owner.run("export", person.account, paths[1] + "/")
+        assert "3 records and 2 pieces of files (3.0 MiB)" in told, told
+        relay.start()
+        running, stopped = [exported(path) for path in paths]
+        for account, records, devices, pieces in (running, stopped):
+            assert account["label"] == "mum" and account["token"] == token
+            assert account["accountID"] == person.account and account["plan"] == {"zones": None}
+            assert pieces == {names[0]: large, names[1]: small}
+            assert [each["deviceName"] for each in devices] == ["curl", "laptop"]
+            assert not any("token" in each for each in devices)
+        assert running[1] == stopped[1] == expect(person.changes(), 200).json["changes"]
+        assert os.listdir(directory) and not any("partial" in each for each in os.listdir(directory))
+
+
+def story_an_export_is_of_one_moment_while_devices_save():
+    """Two records are always saved together; in no export do they differ."""
+    with Relay("--loops", "1") as relay, folder() as directory:
+        owner = Owner(relay.store)
+        person = Person.new(relay)
+        for page in range(0, 4_000, 400):
+            expect(person.save(*[record(f"r{page + each}") for each in range(400)]), 200)
+        ends = threading.Event()
+
+        def save():
+            count = 0
+            while not ends.is_set():
+                count += 1
+                names = ["r1", f"r{count % 4_000}", "r3999"]
+                expect(person.save(
+                    *[record(name, str(count)) for name in dict.fromkeys(names)], atomic=True), 200)
+                if count % 7 == 0:
+                    expect(person.save({"name": "r2", "deleted": True, "modifiedAt": 1}), 200)
+                    expect(person.save(record("r2", "back")), 200)
+
+        saving = threading.Thread(target=save)
+        saving.start()
+        try:
+            for number in range(5):
+                path = os.path.join(directory, str(number))
+                told = owner.json("export", person.account, path)
+                _, records, _, _ = exported(path)
+                texts = {each["name"]: each["fields"]["text"] for each in records}
+                assert texts["r1"] == texts["r3999"], (texts["r1"], texts["r3999"])
+                assert len(records) in (3_999, 4_000)
+                newest = max(each["tag"] for each in records)
+                assert newest <= int(told["token"].split(".")[1]), told
+        finally:
+            ends.set()
+            saving.join()
+
+
+def story_half_an_export_is_never_taken_for_a_whole_one():
+    """It is interrupted, killed, or meets what is in its way: its name is not there."""
+    with Relay(is_open=False) as relay, folder() as directory:
+        owner = Owner(relay.store)
+        person = join(relay, owner.json("create", "mum")["code"])
+        for each in range(40):
+            upload(person, b"%d" % each + os.urandom(1 << 20))
+        hashes = []
+        for each in range(40):
+            hashes.append(upload(person, b"x%d" % each * 400_000))
+        expect(person.save(record("a", chunks=hashes)), 200)
+        path = os.path.join(directory, "out")
+        for how, left in [(signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGKILL, ["out.partial"])]:
+            process = subprocess.Popen(
+                [LOCKSTEP, "account", "export", "mum", path, "--store", relay.store],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            pieces = os.path.join(path + ".partial", "chunks")
+            wait_until(lambda: process.poll() is not None or os.path.isdir(pieces)
+                       and os.listdir(pieces), "the first piece")
+            process.send_signal(how)
+            _, errors = process.communicate(timeout=20)
+            # It may have been through already.
+            if process.returncode != 0:
+                assert how == signal.SIGKILL or "interrupted" in errors, errors
+                assert os.listdir(directory) == left, os.listdir(directory)
+            else:
+                assert os.listdir(directory) == ["out"]
+                shutil.rmtree(path)
+        if os.path.exists(path + ".partial"):
+            owner.refused("export", "mum", path, says=["out.partial", "remove it"])
+            shutil.rmtree(path + ".partial")
+        owner.refused("export", "nobody", path, says="there is no account")
+        assert os.listdir(directory) == []
+        owner.run("export", "mum", path)
+        exported(path)
+        owner.refused("export", "mum", path, says="not empty")
+        owner.refused("export", "mum", os.path.join(directory, "no", "where"), says="No such file")
+        owner.refused("export", "mum", code=2, says="DIR is missing")
+        owner.refused("export", code=2, says="ACCOUNT is missing")
+
+
+def story_the_files_of_a_removed_account_are_gone():
+    """Nothing of them is left in the store's folder, with a relay and without."""
+    def files(store):
+        return [name for _, _, names in os.walk(os.path.join(store, "chunks")) for name in names]
+
+    with Relay(is_open=False) as relay:
+        owner = Owner(relay.store)
+        people = [join(relay, owner.json("create", name)["code"]) for name in ("mum", "dad", "kid")]
+        for person in people:
+            upload(person, os.urandom(1_000))
+        assert len(files(relay.store)) == 3
+        assert owner.account("mum")["chunkBytes"] == 1_000
+        owner.run("remove", "mum", "--yes")
+        wait_until(lambda: len(files(relay.store)) == 2, "the files to go")
+        relay.stop()
+        owner.run("remove", "dad", "--yes")
+        assert len(files(relay.store)) == 1
+        assert owner.account("kid")["chunkBytes"] == 1_000
+
+
+def story_a_quota_bounds_the_files_of_an_account():
+    """413 beyond --quota; another account has room of its own."""
+    with Relay("--quota", "1M") as relay:
+        person, other = Person.new(relay), Person.new(relay)
+        upload(person, os.urandom(1 << 20))
+        more = os.urandom(10)
+        answer = person.call("PUT", f"/v1/chunks/{hashlib.sha256(more).hexdigest()}", raw=more,
+                             headers=["Content-Type: application/octet-stream"])
+        expect(answer, 413, "quotaExceeded")
+        upload(other, more)
 
 
 def story_what_the_relay_was_started_with_is_in_its_limits():

@@ -29,5 +29,8 @@ void linux_name_thread(const char *_Nonnull name);
 /// the number so far.
 int linux_open_instruction_counter(void);
 
+/// syncfs: all that was written to the file system of this descriptor is durable.
+int linux_sync_filesystem(int descriptor);
+
 /// Bytes of path that a Unix socket's address has room for, the final zero left out.
 size_t linux_unix_path_capacity(void);

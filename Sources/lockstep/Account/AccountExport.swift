@@ -1,0 +1,180 @@
+import Changes
+import Digest
+import Link
+import Loop
+import Storage
+
+/// Writes all of an account to a folder while its devices go on saving.
+///
+/// The records are those of one moment: a snapshot is read first, then what changed meanwhile, and
+/// what that replaced is left out. The pieces of files come after them; where one is gone, the
+/// record that named it has changed since, and the changes are read on.
+///
+/// What it holds in memory is a page, a piece, and the names of the records that changed while it
+/// ran.
+struct AccountExport {
+  let account: AccountSummary
+  let office: AccountOffice
+  let folder: ExportFolder
+  let progress: Progress
+  /// Whether somebody wants it to end.
+  let isInterrupted: () throws(CommandFailure) -> Bool
+
+  /// Where the records stand that were read so far.
+  private struct Place {
+    var token: ChangeToken?
+    var records = 0
+    /// The newest tags of those that changed after the snapshot began.
+    var newer: [RecordKey: ChangeTag] = [:]
+    /// Pieces that were fetched so far.
+    var chunks = 0
+    var chunkBytes: Int64 = 0
+  }
+
+  struct Outcome: Hashable {
+    var account: AccountID
+    var token: ChangeToken
+    var records = 0
+    var chunks = 0
+    var chunkBytes: Int64 = 0
+  }
+
+  func run() throws(CommandFailure) -> Outcome {
+    defer { progress.clear() }
+    let spool = try folder.create(Self.spool)
+    var place = Place()
+    for _ in 0..<Self.attempts {
+      let token = try read(into: spool, &place)
+      guard let outcome = try sift(&place, token) else { continue }
+      try folder.remove(Self.spool)
+      try writeDevices()
+      try folder.create("account.json").write(json(of: outcome).serialized() + Self.lineFeed)
+      try folder.finish()
+      return outcome
+    }
+    throw CommandFailure(
+      "pieces of files that records name are missing, again and again; the relay's store may be "
+        + "damaged")
+  }
+
+  private static let spool = "records.partial"
+  private static let lineFeed = [UInt8(ascii: "\n")]
+  /// How often the account may have moved on from under the pieces that were to be fetched.
+  private static let attempts = 20
+
+  /// Reads the account up to its newest change; the token of that.
+  private func read(
+    into spool: ExportFile, _ place: inout Place
+  ) throws(CommandFailure) -> ChangeToken {
+    while true {
+      try goOn()
+      let isSnapshot = place.token == nil || place.token?.pinned != nil
+      let page = try office.changes(of: account.id, since: place.token)
+      var lines: [UInt8] = []
+      for record in page.changes {
+        if !isSnapshot { place.newer[record.key] = record.tag }
+        if !record.isDeleted { lines += Self.line(record.encodedBody()) }
+      }
+      try spool.write(lines)
+      place.token = page.token
+      place.records += page.changes.count
+      progress.show("\(place.records) records")
+      if !isSnapshot && !page.more { return page.token }
+    }
+  }
+
+  /// Keeps the newest version of each record, and fetches its pieces; nil where one of them is not
+  /// there any more.
+  private func sift(
+    _ place: inout Place, _ token: ChangeToken
+  ) throws(CommandFailure) -> Outcome? {
+    var outcome = Outcome(account: account.id, token: token)
+    let output = try folder.create("records.jsonl")
+    let input = try folder.open(Self.spool)
+    var lines = LineReader(bytesMax: Limits.relayMessageBytes)
+    while true {
+      let block = try input.read(1 << 20)
+      if block.isEmpty { break }
+      lines.receive(block)
+      var kept: [UInt8] = []
+      while case .text(let line)? = lines.next() {
+        let record = try decoded(line)
+        if let newest = place.newer[record.key], newest != record.tag { continue }
+        for chunk in record.chunks where !folder.has(chunk) {
+          guard let bytes = try fetch(chunk) else { return nil }
+          try folder.add(chunk, bytes)
+          place.chunks += 1
+          place.chunkBytes += Int64(bytes.count)
+          progress.show("\(outcome.records) of \(place.records) records, \(place.chunks) pieces")
+        }
+        kept += line + Self.lineFeed
+        outcome.records += 1
+      }
+      try output.write(kept)
+    }
+    outcome.chunks = place.chunks
+    outcome.chunkBytes = place.chunkBytes
+    return outcome
+  }
+
+  /// nil where the account has no such piece any more.
+  private func fetch(_ chunk: ChunkHash) throws(CommandFailure) -> [UInt8]? {
+    try goOn()
+    guard let bytes = try office.chunk(chunk, of: account.id) else { return nil }
+    guard SHA256.hash(bytes) == chunk.bytes else {
+      throw CommandFailure(
+        "the piece \(chunk.text) has other bytes than its name says; the relay's store is damaged")
+    }
+    return bytes
+  }
+
+  private func goOn() throws(CommandFailure) {
+    if try isInterrupted() {
+      throw CommandFailure("the export was interrupted; nothing is left of it")
+    }
+  }
+
+  private func writeDevices() throws(CommandFailure) {
+    let devices = try office.devices(of: account.id)
+    try folder.create("devices.jsonl").write(devices.flatMap { $0.encodedBody() + Self.lineFeed })
+  }
+
+  private func json(of outcome: Outcome) -> JSONValue {
+    outcome.json
+      .setting("label", to: .string(account.label)).setting("plan", to: account.plan.json)
+      .setting("madeAt", to: JSONValue(integerLiteral: account.madeAt))
+      .setting("exportedAt", to: JSONValue(integerLiteral: SystemClock.moment().wall))
+  }
+
+  /// What is white space to JSON may be a line feed in the fields of a record.
+  private static func line(_ body: [UInt8]) -> [UInt8] {
+    body.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
+      + lineFeed
+  }
+
+  private func decoded(_ line: [UInt8]) throws(CommandFailure) -> Record {
+    do throws(Refusal) {
+      return try Record.decoded(body: line)
+    } catch {
+      throw CommandFailure("what was written of the export reads otherwise: \(error.detail)")
+    }
+  }
+}
+
+extension AccountExport.Outcome {
+  var json: JSONValue {
+    [
+      "accountID": .string(account.text), "token": .string(token.text),
+      "records": JSONValue(integerLiteral: Int64(records)),
+      "chunks": JSONValue(integerLiteral: Int64(chunks)),
+      "chunkBytes": JSONValue(integerLiteral: chunkBytes),
+    ]
+  }
+
+  var text: String {
+    let lines = "\(records) \(records == 1 ? "record" : "records")"
+    if chunks == 0 { return lines }
+    let pieces = "\(chunks) \(chunks == 1 ? "piece" : "pieces")"
+    return "\(lines) and \(pieces) of files (\(ByteCount.text(chunkBytes)))"
+  }
+}

@@ -1,0 +1,170 @@
+import CLinux
+import Changes
+import Glibc
+
+/// The folder that an export writes: under another name at first, and under its own once all of it
+/// is there and durable, so that half an export is never taken for a whole one. Readable by its
+/// owner alone.
+struct ExportFolder {
+  /// Where it will stand.
+  let path: String
+  private var partial: String { path + ".partial" }
+
+  /// Throws where `path` is something else than an empty folder or nothing.
+  init(path: String) throws(CommandFailure) {
+    self.path = try Self.checked(path)
+    for folder in [partial, partial + "/" + Self.chunks] where mkdir(folder, 0o700) != 0 {
+      let reason = errno
+      guard reason != EEXIST else {
+        throw CommandFailure(
+          "\(folder) is there already, left by an export that did not end; remove it, then try "
+            + "again")
+      }
+      throw Self.failure(folder, "be made", reason)
+    }
+  }
+
+  /// A new file in it; an older one of the name is gone.
+  func create(_ name: String) throws(CommandFailure) -> ExportFile {
+    let path = partial + "/" + name
+    guard unlink(path) == 0 || errno == ENOENT else {
+      throw Self.failure(path, "be replaced", errno)
+    }
+    let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Self.failure(path, "be made", errno) }
+    return ExportFile(path: path, descriptor: descriptor)
+  }
+
+  /// To read what was written.
+  func open(_ name: String) throws(CommandFailure) -> ExportFile {
+    let path = partial + "/" + name
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Self.failure(path, "be read", errno) }
+    return ExportFile(path: path, descriptor: descriptor)
+  }
+
+  func remove(_ name: String) throws(CommandFailure) { try Self.remove(partial + "/" + name) }
+
+  func has(_ chunk: ChunkHash) -> Bool { access(partial + "/" + Self.name(of: chunk), F_OK) == 0 }
+
+  func add(_ chunk: ChunkHash, _ bytes: [UInt8]) throws(CommandFailure) {
+    try create(Self.name(of: chunk)).write(bytes)
+  }
+
+  /// All is written: it gets its name.
+  func finish() throws(CommandFailure) {
+    let descriptor = Glibc.open(partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Self.failure(partial, "be opened", errno) }
+    defer { close(descriptor) }
+    // One call for what may be many thousand files.
+    guard linux_sync_filesystem(descriptor) == 0 else {
+      throw Self.failure(partial, "be made durable", errno)
+    }
+    guard rename(partial, path) == 0 else { throw Self.failure(partial, "become \(path)", errno) }
+    guard linux_sync_filesystem(descriptor) == 0 else {
+      throw Self.failure(path, "be made durable", errno)
+    }
+  }
+
+  /// Nothing is left of it.
+  func discard() throws(CommandFailure) {
+    for folder in [partial + "/" + Self.chunks, partial] {
+      for name in try Self.names(in: folder) ?? [] { try Self.remove(folder + "/" + name) }
+      guard rmdir(folder) == 0 || errno == ENOENT else {
+        throw Self.failure(folder, "be removed", errno)
+      }
+    }
+  }
+
+  private static let chunks = "chunks"
+
+  private static func name(of chunk: ChunkHash) -> String { chunks + "/" + chunk.text }
+
+  private static func checked(_ path: String) throws(CommandFailure) -> String {
+    guard let names = try names(in: path) else {
+      // It is not there yet. A slash at its end would end up within the other name.
+      let trimmed = String(path.reversed().drop { $0 == "/" }.reversed())
+      guard !trimmed.isEmpty else { throw CommandFailure("an export needs a folder's name") }
+      return trimmed
+    }
+    guard names.isEmpty else {
+      throw CommandFailure("\(path) is not empty; name a folder that is empty or not there yet")
+    }
+    guard let real = realpath(path, nil) else { throw failure(path, "be found", errno) }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  /// nil where there is no such folder.
+  private static func names(in folder: String) throws(CommandFailure) -> [String]? {
+    guard let stream = opendir(folder) else {
+      if errno == ENOENT { return nil }
+      throw failure(folder, "be read", errno)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  private static func remove(_ path: String) throws(CommandFailure) {
+    guard unlink(path) == 0 || errno == ENOENT || errno == EISDIR else {
+      throw failure(path, "be removed", errno)
+    }
+  }
+
+  fileprivate static func failure(
+    _ path: String, _ what: String, _ reason: Int32
+  ) -> CommandFailure {
+    CommandFailure("\(path) cannot \(what): \(String(cString: strerror(reason)))")
+  }
+}
+
+/// One open file of an export; closed when nobody holds it any more.
+final class ExportFile {
+  private let path: String
+  private let descriptor: Int32
+
+  fileprivate init(path: String, descriptor: Int32) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// Adds to its end.
+  func write(_ bytes: [UInt8]) throws(CommandFailure) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno != EINTR {
+        throw ExportFolder.failure(path, "be written", errno)
+      }
+    }
+  }
+
+  /// At most `count` bytes; none at the end.
+  func read(_ count: Int) throws(CommandFailure) -> [UInt8] {
+    while true {
+      var reason: Int32 = 0
+      var isRead = false
+      let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        let result = Glibc.read(descriptor, buffer.baseAddress, count)
+        reason = errno
+        isRead = result >= 0
+        filled = max(0, result)
+      }
+      if isRead { return bytes }
+      if reason != EINTR { throw ExportFolder.failure(path, "be read", reason) }
+    }
+  }
+}
