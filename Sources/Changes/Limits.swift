@@ -216,6 +216,13 @@ public enum Limits {
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
   public static let waitingArrivals = 256
   public static let waitingArrivalBytes = 8 << 20
+  /// Pages, and bytes of fields in them, that a device asks for before it has applied the ones
+  /// before: what they share is one transaction of its store.
+  public static let pagesAhead = 4
+  public static let pagesAheadBytes = 1 << 20
+  /// Pages of 4 KiB in the log of a device's store from which it is moved into the database: a
+  /// first sync writes the same pages again and again, and is to move each but seldom.
+  public static let replicaLogPages = 8_000
 
   // The loop.
   /// Read at once from a connection: large enough that most bodies come in one piece.

@@ -5,9 +5,20 @@ import Changes
 struct ArrivalQueue {
   private(set) var list: [Arrival] = []
   private var bytes = 0
+  /// Pages at the list's beginning that were asked for, one after the other.
+  private var fetched = 0
 
   var isEmpty: Bool { list.isEmpty }
   var last: Arrival? { list.last }
+
+  /// Nothing stands here but pages that were asked for.
+  var isFetched: Bool { fetched == list.count }
+
+  /// The next page may be asked for before these are applied: small ones, which are dear to write
+  /// one by one, go together.
+  var hasRoomAhead: Bool {
+    isFetched && list.count < Limits.pagesAhead && bytes < Limits.pagesAheadBytes
+  }
 
   /// False where there was no room for it. What was fetched precedes what was pushed meanwhile.
   mutating func add(_ page: ChangePage, isFetched: Bool) -> Bool {
@@ -16,7 +27,12 @@ struct ArrivalQueue {
       return false
     }
     bytes += size
-    if isFetched { list.insert(.page(page), at: 0) } else { list.append(.page(page)) }
+    if isFetched {
+      list.insert(.page(page), at: fetched)
+      fetched += 1
+    } else {
+      list.append(.page(page))
+    }
     return true
   }
 

@@ -5,32 +5,9 @@ import Link
 /// what to do, until there is nothing. Knows no bytes, no clock and no store.
 ///
 /// Its rules: a frozen batch goes before everything else; what must be fetched is fetched before
-/// anything new is sent; one batch, one fetch and one application at a time. A page is asked for
-/// while the one before it is applied, and no earlier: there are never more than two.
+/// anything new is sent; one batch, one fetch and one application at a time. While pages are applied
+/// the next are asked for, a few of them and no more.
 struct SyncEngine {
-  enum Action: Hashable, Sendable {
-    /// A job of nothing but the offer.
-    case takeBatch(BatchBounds)
-    /// With an offer, the next batch is frozen with the same transaction.
-    case apply([Arrival], BatchBounds?)
-    case refuseBatch(BatchID, Refusal)
-    /// With a tag: the relay came back from a backup, and has what was read up to that tag.
-    case forgetCursor(restoredThrough: ChangeTag?)
-    /// Some of what the relay has lost goes into the outbox.
-    case bringBack
-    case save(SaveRequest)
-    case fetch(since: ChangeToken?)
-    /// A long-poll.
-    case wait(since: ChangeToken)
-    /// A stream of events.
-    case listen(since: ChangeToken)
-    case measureClock
-    /// Try again later, by `resume`.
-    case pause(Refusal)
-    /// Nothing more until a person acts.
-    case fail(Refusal)
-  }
-
   /// How far the device has read, as the worker last told.
   private(set) var position = ChangePosition.nothing
   private(set) var outbox = OutboxSummary()
@@ -53,8 +30,10 @@ struct SyncEngine {
   private var isFetching = false
   /// Where the fetch that was asked for last began.
   private var fetchedSince: ChangeToken?
-  /// The page that is being applied has more behind it, from here on.
+  /// The page that was fetched last has more behind it, from here on.
   private var ahead: ChangeToken?
+  /// What is being fetched follows a page that could not be applied.
+  private var isFetchStale = false
   private var isWaiting = false
   private var isListening = false
   private var hasCaughtUp = false
@@ -129,6 +108,7 @@ struct SyncEngine {
     transport = nil
     saving = nil
     isFetching = false
+    isFetchStale = false
     ahead = nil
     isWaiting = false
     isListening = false
@@ -177,7 +157,13 @@ struct SyncEngine {
   mutating func page(_ page: ChangePage, _ origin: PageOrigin) {
     switch origin {
     case .push, .stream: break
-    case .fetch: isFetching = false
+    case .fetch:
+      isFetching = false
+      guard !isFetchStale else {
+        isFetchStale = false
+        return fetchNow()
+      }
+      ahead = page.more ? page.token : nil
     case .longPoll: isWaiting = false
     }
     // A relay that pushes goes on by itself.
@@ -190,7 +176,9 @@ struct SyncEngine {
     }
     // Its own saves come back to a device on its stream, mostly when it knows of them already.
     if origin == .stream, isAtRest, position.cursor?.covers(page.token) == true { return }
-    if !arrivals.add(page, isFetched: origin == .fetch) { fetchNow() }
+    guard !arrivals.add(page, isFetched: origin == .fetch) else { return }
+    ahead = nil
+    fetchNow()
   }
 
   mutating func hint(_ token: ChangeToken) {
@@ -234,7 +222,10 @@ struct SyncEngine {
 
   mutating func fetchRefused(_ refusal: Refusal, _ origin: PageOrigin) {
     let since = origin == .fetch ? fetchedSince : position.token
-    if origin == .fetch { isFetching = false }
+    if origin == .fetch {
+      isFetching = false
+      isFetchStale = false
+    }
     if origin == .longPoll { isWaiting = false }
     if origin == .stream { isListening = false }
     ahead = nil
@@ -268,7 +259,6 @@ struct SyncEngine {
     if offered { isOffering = false }
     if let applied {
       applications -= 1
-      ahead = nil
       settle(applied)
     }
     guard offered, transport != nil else { return }
@@ -283,7 +273,11 @@ struct SyncEngine {
 
   private mutating func settle(_ applied: Applied) {
     position = applied.position
-    if applied.foundGap { fetchNow() }
+    if applied.foundGap {
+      ahead = nil
+      isFetchStale = isFetching
+      fetchNow()
+    }
     if let refusal = applied.retryLater { pause(refusal) }
     if applied.clockAhead {
       refusedStamp(Refusal(.clockAhead, "A record's time is in the relay's future."))
@@ -320,7 +314,9 @@ struct SyncEngine {
     if hasSendable, let bounds = takeOffer() { return .takeBatch(bounds) }
     if mustFetch, !isFetching, outbox.frozen == nil {
       if isAtRest { return fetch(since: position.token) }
-      if let ahead, arrivals.isEmpty, saving == nil, !isOffering { return fetch(since: ahead) }
+      if let ahead, arrivals.hasRoomAhead, saving == nil, !isOffering {
+        return fetch(since: ahead)
+      }
     }
     if transport == .longPoll, !isWaiting, !isFetching, !mustFetch, !isApplying,
       arrivals.isEmpty, let cursor = position.cursor
@@ -348,9 +344,8 @@ struct SyncEngine {
 
   private mutating func nextApplication() -> Action? {
     // What was pushed waits for what is being fetched, which comes before it.
-    guard !arrivals.isEmpty, !isApplying, !isFetching else { return nil }
+    guard !arrivals.isEmpty, !isApplying, !isFetching || arrivals.isFetched else { return nil }
     let list = arrivals.takeAll()
-    if case .page(let page)? = list.first, list.count == 1, page.more { ahead = page.token }
     // What is frozen may be answered by this very job, so only a new batch is offered.
     let offer = canOfferNew ? takeOffer() : nil
     applications += 1
@@ -378,13 +373,4 @@ struct SyncEngine {
   }
 
   private mutating func fail(_ refusal: Refusal) { pending.append(.fail(refusal)) }
-}
-
-extension SyncEngine.Action {
-  fileprivate var isForStore: Bool {
-    switch self {
-    case .takeBatch, .apply, .refuseBatch, .forgetCursor, .bringBack, .fail: true
-    case .save, .fetch, .wait, .listen, .measureClock, .pause: false
-    }
-  }
 }

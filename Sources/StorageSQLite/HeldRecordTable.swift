@@ -24,11 +24,9 @@ final class HeldRecordTable {
     let columns = HeldRecordTable.columns
     select = try connection.prepare(
       "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
+    // An index by name as well would be written all over by each page of a first sync.
     selectOfType = try connection.prepare(
-      """
-      SELECT \(columns) FROM records
-      WHERE zone = ? AND type = ? AND fields IS NOT NULL ORDER BY name
-      """)
+      "SELECT \(columns) FROM records WHERE zone = ? AND type = ? AND fields IS NOT NULL")
     selectAll = try connection.prepare("SELECT \(columns) FROM records ORDER BY zone, name")
     // In the table's own order, which is the fastest; there are few, and they are sorted here.
     selectUnnamed = try connection.prepare(
@@ -60,9 +58,10 @@ final class HeldRecordTable {
   }
 
   func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
-    try selectOfType.bind(zone).bind(type).all { (row) throws(StorageError) in
+    let found = try selectOfType.bind(zone).bind(type).all { (row) throws(StorageError) in
       try row.heldRecord()
     }
+    return found.sorted { $0.name < $1.name }
   }
 
   func all() throws(StorageError) -> [Record] {

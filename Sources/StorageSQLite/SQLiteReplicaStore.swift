@@ -98,7 +98,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     if changes.isEmpty { return }
     // A device writes so little that it may move its log in between, once in a long while; before
     // the write, so that what throws has written nothing.
-    if connection.waitingPages >= Limits.logPages { try connection.checkpoint(waits: false) }
+    if connection.waitingPages >= Limits.replicaLogPages { try connection.checkpoint(waits: false) }
     try connection.write { () throws(StorageError) in
       for change in changes { try perform(change) }
     }

@@ -102,7 +102,7 @@ extension Schema {
     DROP TABLE records;
     ALTER TABLE records_2 RENAME TO records;
     CREATE UNIQUE INDEX records_by_name ON records (zone, name);
-    CREATE INDEX records_by_type ON records (zone, type, name);
+    CREATE INDEX records_by_type ON records (zone, type);
     CREATE INDEX records_lost ON records (zone, name) WHERE mark = -1;
 
     ALTER TABLE versions ADD COLUMN chunks BLOB;

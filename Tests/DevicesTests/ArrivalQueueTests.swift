@@ -30,6 +30,24 @@ struct ArrivalQueueTests {
     #expect(queue.isEmpty)
   }
 
+  @Test func onlyAFewSmallPagesAreAskedForAhead() {
+    var queue = ArrivalQueue()
+    #expect(queue.hasRoomAhead)
+    for token in 1..<Int64(Limits.pagesAhead) { _ = queue.add(page(token), isFetched: true) }
+    #expect(queue.hasRoomAhead)
+    _ = queue.add(page(9), isFetched: true)
+    #expect(!queue.hasRoomAhead)
+    #expect(queue.isFetched)
+    let pages = queue.takeAll()
+    #expect(pages == [1, 2, 3, 9].map { .page(page($0)) })
+    _ = queue.add(page(1, bytes: Limits.pagesAheadBytes), isFetched: true)
+    #expect(!queue.hasRoomAhead)
+    _ = queue.takeAll()
+    _ = queue.add(page(1), isFetched: false)
+    #expect(!queue.hasRoomAhead)
+    #expect(!queue.isFetched)
+  }
+
   @Test func aPageThatDoesNotFitIsTurnedDown() {
     var queue = ArrivalQueue()
     let full = Limits.waitingArrivalBytes

@@ -92,22 +92,56 @@ struct SyncEngineTests {
     #expect(engine.next() == nil)
     engine.page(page(nil, two, more: true), .fetch)
     #expect(engine.next() == .apply([.page(page(nil, two, more: true))], nil))
-    // The next page is on its way while this one is applied; the one after that is not.
+    // The next pages are on their way while this one is applied.
     #expect(engine.next() == .fetch(since: two))
     engine.page(page(two, one, more: true), .fetch)
+    #expect(engine.next() == .fetch(since: one))
     #expect(engine.next() == nil)
     engine.finished(
       offered: false, applied: Applied(position: .snapshot(two)), batch: nil, outbox: waiting)
+    // What is here is applied before the next one is.
     #expect(engine.next() == .apply([.page(page(two, one, more: true))], nil))
+    engine.page(page(one, three), .fetch)
+    #expect(engine.next() == nil)
     // Nothing is saved in the middle of a snapshot.
-    #expect(engine.next() == .fetch(since: one))
     engine.finished(
       offered: false, applied: Applied(position: .snapshot(one)), batch: nil, outbox: waiting)
-    #expect(engine.next() == nil)
-    engine.page(page(one, three), .fetch)
     #expect(engine.next() == .apply([.page(page(one, three))], nil))
     engine.finished(offered: false, applied: applied(three), batch: nil, outbox: waiting)
     #expect(engine.next() == .takeBatch(BatchBounds()))
+  }
+
+  @Test func pagesThatWaitGoTogetherAndAreFew() {
+    func token(_ number: Int) -> ChangeToken {
+      ChangeToken(generation: 1, sequence: Int64(number))
+    }
+    func link(_ number: Int) -> ChangePage {
+      page(number == 0 ? nil : token(number), token(number + 1), more: true)
+    }
+    var engine = SyncEngine()
+    engine.loaded(.nothing, OutboxSummary())
+    engine.online(.poll, newest: nil)
+    #expect(engine.next() == .fetch(since: nil))
+    engine.page(link(0), .fetch)
+    #expect(engine.next() == .apply([.page(link(0))], nil))
+    let last = Limits.pagesAhead
+    for number in 1...last {
+      #expect(engine.next() == .fetch(since: token(number)))
+      engine.page(link(number), .fetch)
+    }
+    #expect(engine.next() == nil)
+    engine.finished(
+      offered: false, applied: Applied(position: .snapshot(token(1))), batch: nil,
+      outbox: OutboxSummary())
+    #expect(engine.next() == .apply((1...last).map { .page(link($0)) }, nil))
+    #expect(engine.next() == .fetch(since: token(last + 1)))
+    // What lies between is fetched from where the device stands.
+    var gap = Applied(position: .snapshot(token(1)))
+    gap.foundGap = true
+    engine.finished(offered: false, applied: gap, batch: nil, outbox: OutboxSummary())
+    #expect(engine.next() == nil)
+    engine.page(link(last + 1), .fetch)
+    #expect(engine.next() == .fetch(since: token(1)))
   }
 
   @Test func aFrozenBatchGoesBeforeAnythingIsFetched() {

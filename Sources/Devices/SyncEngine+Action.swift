@@ -1,0 +1,36 @@
+import Changes
+
+extension SyncEngine {
+  /// What is to be done.
+  enum Action: Hashable, Sendable {
+    /// A job of nothing but the offer.
+    case takeBatch(BatchBounds)
+    /// With an offer, the next batch is frozen with the same transaction.
+    case apply([Arrival], BatchBounds?)
+    case refuseBatch(BatchID, Refusal)
+    /// With a tag: the relay came back from a backup, and has what was read up to that tag.
+    case forgetCursor(restoredThrough: ChangeTag?)
+    /// Some of what the relay has lost goes into the outbox.
+    case bringBack
+    case save(SaveRequest)
+    case fetch(since: ChangeToken?)
+    /// A long-poll.
+    case wait(since: ChangeToken)
+    /// A stream of events.
+    case listen(since: ChangeToken)
+    case measureClock
+    /// Try again later, by `resume`.
+    case pause(Refusal)
+    /// Nothing more until a person acts.
+    case fail(Refusal)
+  }
+}
+
+extension SyncEngine.Action {
+  var isForStore: Bool {
+    switch self {
+    case .takeBatch, .apply, .refuseBatch, .forgetCursor, .bringBack, .fail: true
+    case .save, .fetch, .wait, .listen, .measureClock, .pause: false
+    }
+  }
+}
