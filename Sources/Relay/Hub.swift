@@ -67,6 +67,17 @@ struct Hub: Sendable {
     pollCount -= watchers[place].polls.removeFirst(slot) ? 1 : 0
   }
 
+  mutating func watchByStream(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    watchers[place].streams.append(slot)
+    streamCount += 1
+  }
+
+  mutating func endStream(_ slot: Slot, _ account: AccountID) {
+    guard let place = places[account] else { return }
+    streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
+  }
+
   /// What wakes the device from here on; nil: everything.
   mutating func setRule(_ rule: WakeRule?, of device: DeviceID, _ account: AccountID) {
     guard let place = places[account], rule != nil || watchers[place].rules != nil else { return }

@@ -24,7 +24,7 @@ final class AccountExportTests {
 
   init() throws {
     home = try TemporaryFolder()
-    store = try SQLiteZoneStore(directory: home.path + "/store")
+    store = try SQLiteZoneStore(directory: home.path + "/store", opening: 1)
     files = try FileChunkStore(directory: home.path + "/store/chunks")
     office = AccountOffice(folder: home.path + "/store", store: store, files: files)
     account = try office.make(label: "mum").account
