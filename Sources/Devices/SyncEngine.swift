@@ -5,8 +5,8 @@ import Link
 /// what to do, until there is nothing. Knows no bytes, no clock and no store.
 ///
 /// Its rules: a frozen batch goes before everything else; what must be fetched is fetched before
-/// anything new is sent; one batch, one fetch and one application at a time. While pages are applied
-/// the next are asked for, a few of them and no more.
+/// anything new is sent; one batch, one fetch and one application at a time. While pages are
+/// applied the next are asked for, a few of them and no more.
 struct SyncEngine {
   /// How far the device has read, as the worker last told.
   private(set) var position = ChangePosition.nothing

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Relay
 
-/// What a subscription matches, by a table, and against a plain reading of the protocol.
+/// What a subscription matches (`WakeTable`, and `WakeIndex`, which looks into the records): by a
+/// table, and against a plain reading of the protocol.
 struct WakeTableTests {
   private typealias Case = (rule: [Subscription.Kind], records: [WakeRecord], wakes: Bool)
 

@@ -142,7 +142,7 @@ final class AccountExportTests {
       // The records are read; the next would be the piece.
       guard call == 3 else { return }
       try save(["a"], nil)
-      wall += 100 * Limits.chunkLeaseMilliseconds
+      wall += 2 * Limits.chunkLeaseMilliseconds
       _ = try store.commit([.collectChunks(atMost: 10)], wall: wall)
     }
     #expect(outcome.chunks == 0)
