@@ -1,0 +1,46 @@
+import Changes
+import Testing
+
+@testable import Relay
+
+/// Many records looked into at once; what matches is in WakeTableTests.
+struct WakeIndexTests {
+  @Test(arguments: [1, 63, 64, 65, 128, 400]) func theLastOfManyRecordsIsSeen(_ count: Int) {
+    var conditions = WakeConditions()
+    let number = conditions.add(JSONMember("n", JSONValue(integerLiteral: Int64(count - 1))))
+    let records = (0..<count).map { record("t", #"{"n":\#($0)}"#) }
+    var index = WakeIndex(records, records.map { _ in .update })
+    let sought = query([number])
+    index.look(for: [sought], conditions)
+    #expect(index.matches(sought))
+    #expect(index.matches(query([])))
+  }
+
+  @Test func twoConditionsAreMetByOneRecordTogether() {
+    var conditions = WakeConditions()
+    let one = conditions.add(JSONMember("a", 1))
+    let other = conditions.add(JSONMember("b", 2))
+    let records = [record("t", #"{"a":1}"#), record("t", #"{"b":2}"#)]
+    var index = WakeIndex(records, [.create, .create])
+    index.look(for: [query([one, other])], conditions)
+    #expect(!index.matches(query([one, other])))
+    #expect(index.matches(query([one])) && index.matches(query([other])))
+  }
+
+  @Test func zonesOfAllRecordsAreKnown() {
+    let index = WakeIndex([record("t", "{}")], [.create])
+    #expect(index.hasZone(Name(trusted: "z")) && !index.hasZone(Name(trusted: "y")))
+  }
+
+  private func query(_ conditions: [Int]) -> WakeTable.Query {
+    WakeTable.Query(
+      recordType: Name(trusted: "t"), zone: nil, events: [.create, .update, .delete],
+      conditions: conditions)
+  }
+
+  private func record(_ type: String, _ fields: String) -> Record {
+    Record(
+      zone: Name(trusted: "z"), name: Name(trusted: "r"), type: Name(trusted: type),
+      fields: Array(fields.utf8), modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
+  }
+}
