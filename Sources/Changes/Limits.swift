@@ -43,6 +43,8 @@ public enum Limits {
   public static let chunkWaitingBytes = 512 << 10
   /// Uploads under way on one node: each holds a file open.
   public static let uploads = 256
+  /// Of these, those of one account: a few devices with many files leave room for everybody else's.
+  public static let uploadsPerAccount = 64
   /// How often pieces that nobody needs are looked for, and how many go with one commit.
   public static let collectMilliseconds: Int64 = 60_000
   public static let collectedChunks = 256

@@ -24,6 +24,8 @@ public struct RelayConfiguration: Sendable, Hashable {
   /// Pieces of files that are being uploaded to this node; further ones are refused as
   /// `overloaded`.
   public var uploads = Limits.uploads
+  /// Of these, those of one account.
+  public var uploadsPerAccount = Limits.uploadsPerAccount
 
   public init() {}
 
@@ -38,7 +40,7 @@ public struct RelayConfiguration: Sendable, Hashable {
     let ceilings = [
       ("connections", connections), ("storeRequests", storeRequests),
       ("bodyBudgetBytes", bodyBudgetBytes), ("sendQueueBytes", sendQueueBytes),
-      ("uploads", uploads),
+      ("uploads", uploads), ("uploadsPerAccount", uploadsPerAccount),
     ]
     for (name, value) in ceilings where value < 1 {
       faults.append("\(name) must be at least 1, not \(value)")

@@ -36,7 +36,12 @@ extension RelayNode {
   }
 
   private mutating func passOn(_ id: ConnectionID, by session: Session) {
-    if uploads[id]?.file == nil {
+    if let upload = uploads[id], upload.file == nil {
+      let others = uploads.values.count { $0.file?.account == session.account }
+      guard others < configuration.uploadsPerAccount else {
+        if let slot = connections.slot(of: id) { refuseUpload(slot, StoreRefusals.tooManyUploads) }
+        return
+      }
       uploads[id]?.file = ChunkFile(account: session.account, number: secrets.word())
     }
     guard let file = uploads[id]?.file, let hash = uploads[id]?.hash,

@@ -180,6 +180,31 @@ struct UploadTests {
     #expect(try relay.hasNoStrayFiles())
   }
 
+  @Test func oneAccountLeavesRoomForOthers() throws {
+    let relay = TestRelay.keepingPieces { $0.uploadsPerAccount = 2 }
+    let (device, other) = (try relay.newAccount(), try relay.newAccount())
+    let piece = try Piece("abc")
+    let clients = (0..<3).map { _ in HTTPClient(relay) }
+    for client in clients {
+      client.expectAnswer(to: "PUT")
+      relay.send(client.id, Array(piece.upload(device.token).dropLast()))
+      relay.settle()
+    }
+    relay.send(clients[2].id, [UInt8(ascii: "c")])
+    let refused = try #require(try clients[2].next())
+    #expect(refused.status == 503)
+    #expect(refused.code == "overloaded")
+    #expect(!clients[2].isClosed)
+    #expect(try relay.put(piece, by: other) == 201)
+    for (client, status) in zip(clients, [201, 200]) {
+      relay.send(client.id, [UInt8(ascii: "c")])
+      relay.settle()
+      #expect(try client.next()?.status == status)
+    }
+    #expect(try relay.put(piece, by: device) == 200)
+    #expect(try relay.hasNoStrayFiles())
+  }
+
   // MARK: back-pressure
 
   @Test func onlyAFewPartsOfAnUploadLieInMemory() throws {
