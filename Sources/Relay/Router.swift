@@ -59,6 +59,10 @@ enum Router {
           after: try target["after"].map(name),
           limit: try limit(target, atMost: Limits.listedZones, of: "zones")))
     },
+    Entry("DELETE", "v1/zones/*") { (target) throws(Refusal) in
+      .signed(
+        .deleteZone(try name(target.path[2]), through: try token("through", of: target)))
+    },
     Entry("GET", "v1/subscriptions") { _ in .signed(.listSubscriptions) },
     Entry("GET", "v1/subscriptions/*") { (target) throws(Refusal) in
       .signed(.subscription(try name(target.path[2])))

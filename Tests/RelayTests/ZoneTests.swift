@@ -47,4 +47,52 @@ struct ZoneTests {
     }
     #expect(try HTTPClient(relay).call("GET", "/v1/zones").status == 401)
   }
+
+  private func delete(_ device: TestDevice, _ target: String) throws -> HTTPClient.Response {
+    try HTTPClient(relay, node: 1).call("DELETE", "/v1/zones/\(target)", token: device.token)
+  }
+
+  @Test func aDeletedZoneIsToldAsAnySave() throws {
+    let device = try relay.newAccount()
+    try save(device, "a", zone: "z", 1)
+    try save(device, "b", zone: "z", 2)
+    try save(device, "c", zone: "y", 3)
+    let start = try token(device)
+    let socket = try SocketClient(relay, as: device, since: start)
+    #expect(try delete(device, "z").status == 204)
+    relay.settle()
+    guard case .changes(nil, let page)? = try socket.next() else {
+      Issue.record("no push came")
+      return
+    }
+    #expect(page.since == start)
+    #expect(page.changes.map(\.name.text) == ["a", "b"])
+    #expect(page.changes.allSatisfy { $0.isDeleted && $0.device == device.credentials.device })
+    #expect(try zones(device) == ["zones": [["zone": "y"]], "more": false])
+    #expect(try delete(device, "z").status == 204)
+    #expect(try socket.all().isEmpty)
+    #expect(try token(device) == page.token)
+  }
+
+  @Test func whatATokenDoesNotCoverStays() throws {
+    let device = try relay.newAccount()
+    try save(device, "a", zone: "z", 1)
+    let whole = try token(device)
+    let ofZone = try token(device, "?zone=z")
+    let ofAnother = try token(device, "?zone=y")
+    try save(device, "b", zone: "z", 2)
+    for (through, code) in [
+      (ofAnother.text, "filterChanged"), ("x", "badChangeToken"),
+      (try token(relay.newAccount()).text, "badChangeToken"),
+    ] {
+      #expect(try delete(device, "z?through=\(through)").code == code)
+    }
+    #expect(try delete(device, "z?through=\(ofZone.text)").status == 204)
+    let client = HTTPClient(relay)
+    #expect(try client.call("GET", "/v1/zones/z/records/a", token: device.token).status == 404)
+    #expect(try client.call("GET", "/v1/zones/z/records/b", token: device.token).status == 200)
+    #expect(try delete(device, "z?through=\(whole.text)").status == 204)
+    #expect(try client.call("GET", "/v1/zones/z/records/b", token: device.token).status == 200)
+    #expect(try HTTPClient(relay).call("DELETE", "/v1/zones/z").status == 401)
+  }
 }

@@ -8,51 +8,16 @@ on. What belongs to another account is answered as what never existed, byte for 
 import asyncio
 import copy
 import hashlib
-import http.client
 import json
 import os
 import urllib.parse
 
 import websockets
 
-from story import ROOT, Answer, Person, Relay, expect, main, now, record
+from story import ROOT, Line, Person, Relay, expect, main, new_id, now, record
 
 UUID = "7b0c2d4e-8f1a-4c3b-9d5e-6f7a8b9c0d1e"
 DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
-
-
-class Line:
-    """A connection that is kept, by Python's own client; much faster than a curl a request."""
-
-    def __init__(self, relay, person=None, source="127.0.0.1"):
-        self.person = person
-        self.connection = http.client.HTTPConnection(
-            "127.0.0.1", relay.port, timeout=30, source_address=(source, 0))
-
-    def ask(self, method, path, body=None, raw=None, headers=(), token=None):
-        if body is not None:
-            raw = json.dumps(body).encode()
-        fields = dict(headers)
-        if raw is not None:
-            fields.setdefault("Content-Type", "application/json")
-        token = token or (self.person and self.person.token)
-        if token and "Authorization" not in fields:
-            fields["Authorization"] = f"Bearer {token}"
-        self.connection.request(method, path, raw, fields)
-        answer = self.connection.getresponse()
-        fields = {name.lower(): value for name, value in answer.getheaders()}
-        return Answer(answer.status, fields, answer.read())
-
-    def save(self, *records, zone="Notes", **members):
-        batch = {"id": new_id(), "records": list(records), **members}
-        return self.ask("POST", f"/v1/zones/{zone}/records", batch)
-
-
-ids = iter(range(1, 1 << 40))
-
-
-def new_id():
-    return f"00000000-0000-4000-8000-{next(ids):012x}"
 
 
 def scene(relay):
@@ -226,6 +191,7 @@ NAMED = [
     ("POST", "/v1/zones/{name}/records", {"id": "", "records": []}),
     ("GET", "/v1/zones/{name}/records/a", None), ("GET", "/v1/zones/Notes/records/{name}", None),
     ("GET", "/v1/changes?zone={name}", None), ("GET", "/v1/zones?after={name}", None),
+    ("DELETE", "/v1/zones/{name}", None),
     ("GET", "/v1/subscriptions/{name}", None), ("DELETE", "/v1/subscriptions/{name}", None),
     ("PUT", "/v1/subscriptions/{name}", {"kind": "database"}),
 ]
@@ -287,6 +253,10 @@ def story_wrong_queries():
         for value in BAD_TOKENS:
             value = urllib.parse.quote(value, safe="%.")
             expect(line.ask("GET", f"/v1/events?since={value}"), 400, "badChangeToken")
+            expect(line.ask("DELETE", f"/v1/zones/Notes?through={value}"), 400, "badChangeToken")
+        expect(line.ask("DELETE", f"/v1/zones/Notes?through={token}&through={token}"), 400)
+        expect(line.ask("DELETE", f"/v1/zones/Elsewhere?through={token}&since=x&limit=0"), 204)
+        assert line.ask("GET", "/v1/changes").json["token"] == token
         for since in ("nonsense", "5.", token + "0" * 90, token[:-1] + "9" * 20):
             expect(line.ask("GET", f"/v1/events?since={token}", headers={"Last-Event-ID": since}),
                    400, "badChangeToken")
@@ -304,7 +274,7 @@ def documented():
               "{sha256}": "0" * 64}
     for path, calls in document["paths"].items():
         calls = {method.upper(): call.get("security") != [] for method, call in calls.items()
-                 if method != "parameters" and not call.get("x-next")}
+                 if method != "parameters"}
         for brace, value in filled.items():
             path = path.replace(brace, value)
         if calls:
@@ -454,8 +424,13 @@ def story_what_is_anothers_is_as_what_never_was():
                         line.ask("GET", f"/v1/changes?since={never}")), 400, "badChangeToken")
             expect(same(line.ask("GET", f"/v1/events?since={foreign}"),
                         line.ask("GET", f"/v1/events?since={never}")), 400, "badChangeToken")
+            expect(same(line.ask("DELETE", f"/v1/zones/Secrets?through={foreign}"),
+                        line.ask("DELETE", f"/v1/zones/Nowhere?through={never}")), 400)
             expect(same(line.ask("GET", "/v1/events", headers={"Last-Event-ID": foreign}),
                         line.ask("GET", "/v1/events", headers={"Last-Event-ID": never})), 400)
+        expect(same(line.ask("DELETE", "/v1/zones/Secrets"),
+                    line.ask("DELETE", "/v1/zones/Nowhere")), 204)
+        expect(theirs.ask("GET", "/v1/zones/Secrets/records/mine"), 200)
         # Zones, and what wakes a device: its own alone, not even its neighbour's.
         assert line.ask("GET", "/v1/zones").json == {
             "zones": [{"zone": "Notes"}], "more": False}
@@ -779,4 +754,5 @@ def story_wrong_messages_on_a_socket():
         asyncio.run(play(relay))
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

@@ -435,4 +435,5 @@ def story_an_answer_waits_until_the_piece_is_on_the_disk():
                 assert at is not None, (step, lines[begin:end])
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

@@ -479,4 +479,5 @@ def story_the_live_view_on_a_terminal():
             terminal.shows(r"^again")
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

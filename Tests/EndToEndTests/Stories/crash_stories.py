@@ -44,4 +44,5 @@ def story_an_answer_waits_for_its_fsync():
             assert any(re.search(r"f(data)?sync.*= 0", line) for line in between), between
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

@@ -8,7 +8,7 @@ bad_input_stories and gone_stories, and scripts/openapi-check asks each by the h
 | `POST /v1/accounts` | an_account_two_devices…, a_closed_relay_takes_no_strangers… |
 | `POST /v1/devices`, `POST /v1/pairings` | the same, guessing_pairing_codes_is_slowed_down |
 | `GET`, `PATCH`, `DELETE /v1/devices…` | devices_are_listed_renamed_and_revoked |
-| `GET`, `DELETE /v1/zones…` | wake: zones_are_listed_and_deleted |
+| `GET`, `DELETE /v1/zones…` | zone_stories |
 | `POST /v1/zones/{zone}/records` | a_save_on_an_old_version…, an_atomic_batch…, a_retry_changes_nothing… |
 | `GET /v1/zones/{zone}/records/{name}` | one_record_with_its_etag |
 | `GET /v1/changes` | a_long_poll_answers…, a_snapshot_comes_in_pages…, a_token_of_one_zone… |
@@ -324,4 +324,5 @@ def story_a_clean_stop():
         assert answers, "the parked poll was left hanging"
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

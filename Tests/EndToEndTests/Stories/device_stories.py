@@ -752,4 +752,5 @@ def story_the_ladder_down_to_a_poll_every_30_seconds():
             kept.stop()
 
 
-main(globals(), at_once=8)
+if __name__ == "__main__":
+    main(globals(), at_once=8)

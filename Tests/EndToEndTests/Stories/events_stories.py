@@ -535,4 +535,5 @@ def story_devices_keep_step_by_events_alone():
         assert json.loads(done.stdout)["good"] is True, done.stdout
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

@@ -6,6 +6,7 @@ what must hold. Nothing here sleeps to synchronise: it waits for a condition, wi
 
 import concurrent.futures
 import contextlib
+import http.client
 import json
 import os
 import queue
@@ -180,12 +181,39 @@ class Person:
         return curl(self.relay, method, path, body, token=self.token, **options)
 
     def save(self, *records, zone="Notes", id=None, **members):
-        batch = {"id": id or str(uuid.uuid4()), "records": list(records), **members}
+        batch = {"id": id or new_id(), "records": list(records), **members}
         return self.call("POST", f"/v1/zones/{zone}/records", batch)
 
     def changes(self, **query):
         text = "&".join(f"{name}={value}" for name, value in query.items())
         return self.call("GET", "/v1/changes" + (f"?{text}" if text else ""))
+
+
+class Line:
+    """A connection that is kept, by Python's own client; much faster than a curl a request."""
+
+    def __init__(self, relay, person=None, source="127.0.0.1"):
+        self.person = person
+        self.connection = http.client.HTTPConnection(
+            "127.0.0.1", relay.port, timeout=30, source_address=(source, 0))
+
+    def ask(self, method, path, body=None, raw=None, headers=(), token=None):
+        if body is not None:
+            raw = json.dumps(body).encode()
+        fields = dict(headers)
+        if raw is not None:
+            fields.setdefault("Content-Type", "application/json")
+        token = token or (self.person and self.person.token)
+        if token and "Authorization" not in fields:
+            fields["Authorization"] = f"Bearer {token}"
+        self.connection.request(method, path, raw, fields)
+        answer = self.connection.getresponse()
+        fields = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, fields, answer.read())
+
+    def save(self, *records, zone="Notes", **members):
+        batch = {"id": new_id(), "records": list(records), **members}
+        return self.ask("POST", f"/v1/zones/{zone}/records", batch)
 
 
 class SmallDisk:
@@ -207,6 +235,11 @@ class SmallDisk:
         if self.mounted:
             subprocess.run(["umount", "--lazy", self.path], check=True)
         os.rmdir(self.path)
+
+
+def new_id():
+    """What names a batch."""
+    return str(uuid.uuid4())
 
 
 def now():

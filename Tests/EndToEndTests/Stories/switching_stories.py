@@ -303,4 +303,5 @@ def story_a_client_that_changes_its_way_at_any_moment_misses_nothing():
         assert all(wanderer.pages.values()), wanderer.pages
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

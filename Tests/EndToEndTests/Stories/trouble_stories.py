@@ -356,4 +356,5 @@ def story_hostile_bytes_hurt_nobody_else():
         assert relay.stop() == 0
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())

@@ -287,20 +287,6 @@ def story_a_stream_is_woken_by_what_the_device_subscribed_to():
         assert names(waiting.hear("changes")) == ["c"]
 
 
-def story_zones_are_listed():
-    """Page by page, in the order of their names' bytes."""
-    with Relay() as relay:
-        person = Person.new(relay)
-        for zone in ("b", "a%2Fc", "d"):
-            person.save(record("one"), record("two"), zone=zone)
-        listed = expect(person.call("GET", "/v1/zones"), 200).json
-        assert listed == {
-            "zones": [{"zone": "a/c"}, {"zone": "b"}, {"zone": "d"}], "more": False}, listed
-        page = person.call("GET", "/v1/zones?limit=1&after=a%2Fc").json
-        assert page == {"zones": [{"zone": "b"}], "more": True}, page
-        expect(person.call("GET", "/v1/zones?limit=0"), 400, "badRequest")
-
-
 def story_a_revoked_device_is_cut_off_on_every_kind_of_connection():
     """Sockets before and after their hello, a long-poll with requests behind it, a stream, a body
     that has come by half, an upload, and a connection that asks nothing."""

@@ -1,0 +1,454 @@
+"""What docs/protocol.md says under "History": deletions and batch ids that are forgotten, and a relay
+whose store is an older copy. By curl, Python's `websockets` and the real device agent."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+
+from socket_stories import Socket, play
+from story import (
+    Home, Line, Person, Relay, expect, folder, main, new_id, now, record, wait_until)
+from wake_stories import Stream, names
+
+# Greater than any tag that a relay gives before it was restored.
+RAISED = 1 << 32
+
+
+def gone(name, **members):
+    return {"name": name, "deleted": True, "modifiedAt": now(), **members}
+
+
+def tags(answer):
+    return [each["tag"] for each in expect(answer, 200).json["results"]]
+
+
+# MARK: what is forgotten
+
+def forget(person, since, **query):
+    """Waits until a token is told to be too old. What is forgotten goes with the commits of others."""
+    def is_expired():
+        expect(person.save(record("filler"), zone="Other"), 200)
+        return person.changes(since=since, **query).status == 410
+
+    wait_until(is_expired, "the deletion to be forgotten", seconds=60)
+    return expect(person.changes(since=since, **query), 410, "tokenExpired")
+
+
+def story_a_deletion_is_forgotten_after_its_time():
+    """A token from before it is told so on every way in; one from behind it is good for ever."""
+    async def scene(relay):
+        person = Person.new(relay)
+        [tag] = tags(person.save(record("a"), zone="Notes"))
+        before = person.changes().json["token"]
+        of_zone = person.changes(zone="Notes").json["token"]
+        of_other = person.changes(zone="Other").json["token"]
+        after = expect(person.save(gone("a", baseTag=tag)), 200).json["token"]
+        problem = forget(person, before).json
+        assert set(problem) == {"type", "title", "status", "code", "detail"}, problem
+        expect(person.changes(since=before, wait=50), 410, "tokenExpired")
+        expect(person.changes(since=of_zone, zone="Notes"), 410, "tokenExpired")
+        # It does not know of which zone what it forgot was.
+        expect(person.changes(since=of_other, zone="Other"), 410, "tokenExpired")
+        expect(person.call("GET", f"/v1/events?since={before}"), 410, "tokenExpired")
+        expect(person.call("GET", "/v1/events", headers=[f"Last-Event-ID: {before}"]), 410)
+        assert names(expect(person.changes(since=after), 200).json) == ["filler"]
+        snapshot = expect(person.changes(), 200).json
+        assert names(snapshot) == ["filler"], snapshot
+        # Of a record whose tombstone is not kept any more it knows nothing at all.
+        stale = person.save(record("a", baseTag=tag)).json["results"][0]["conflict"]
+        assert stale["deleted"] is True and stale["tag"] == stale["modifiedAt"] == 0, stale
+        assert stale["fields"] is None and stale["name"] == "a" and stale["zone"] == "Notes", stale
+        # On a socket: an error without an id, then hints, until a fetch gives a cursor.
+        socket = await Socket.open(person, since=before)
+        error = await socket.hear("error")
+        assert error["code"] == "tokenExpired" and set(error) == {"op", "code", "detail"}, error
+        hinted = person.save(record("b")).json["token"]
+        assert (await socket.hear("changed"))["token"] == hinted
+        await socket.say({"op": "fetch", "id": "f", "since": before})
+        error = await socket.hear("error")
+        assert error["code"] == "tokenExpired" and error["id"] == "f", error
+        await socket.say({"op": "fetch", "id": "g"})
+        page = await socket.hear("changes")
+        assert sorted(names(page)) == ["b", "filler"], page
+        person.save(record("c"))
+        assert (await socket.hear("changes"))["since"] == page["token"]
+        # A zone's deletion, up to a token that is too old, is refused too.
+        expect(person.call("DELETE", f"/v1/zones/Notes?through={before}"), 410, "tokenExpired")
+
+    play(scene, "--retention", "1s")
+
+
+def story_a_snapshot_under_way_outlives_what_was_deleted_before_it_began():
+    """In its middle only the deletions since its beginning count."""
+    with Relay("--retention", "1s") as relay:
+        person = Person.new(relay)
+        expect(person.save(*[record(f"r{n}") for n in range(30)]), 200)
+        deleted = tags(person.save(gone("r3")))[0]
+        page = lasting = person.changes(limit=10).json
+        expect(person.save(record("r21", "newer"), record("r22", "newer")), 200)
+
+        def is_forgotten():
+            expect(person.save(record("filler"), zone="Other"), 200)
+            conflict = person.save(record("r3", baseTag=1)).json["results"][0]["conflict"]
+            assert conflict["tag"] in (deleted, 0), conflict
+            return conflict["tag"] == 0
+
+        wait_until(is_forgotten, "the tombstone to go", seconds=60)
+        found = names(page)
+        while page["more"]:
+            page = expect(person.changes(since=page["token"], limit=10), 200).json
+            found += names(page)
+        assert found == [f"r{n}" for n in range(30) if n not in (3, 21, 22)], found
+        rest = names(expect(person.changes(since=page["token"]), 200).json)
+        assert rest == ["r21", "r22", "filler"], rest
+        # Its reader would not learn of this one any more.
+        expect(person.save(gone("r25")), 200)
+        forget(person, lasting["token"])
+
+
+def story_a_batch_is_recognised_until_its_time_is_over():
+    """Its id is free again after the retention; until then other content is refused."""
+    with Relay("--retention", "2s") as relay:
+        person = Person.new(relay)
+        line = Line(relay, person)
+        id = new_id()
+        [first] = tags(person.save(record("a", baseTag=0), id=id))
+        expect(person.save(record("b"), id=id), 422, "batchMismatch")
+
+        def is_free():
+            expect(line.save(record("filler")), 200)
+            return person.save(record("b"), id=id).status == 200
+
+        wait_until(is_free, "the id to be forgotten", seconds=60)
+        [second] = [each["tag"] for each in person.changes().json["changes"] if each["name"] == "b"]
+        assert second > first
+        assert {each["name"] for each in person.changes().json["changes"]} == {"a", "b", "filler"}
+
+
+def story_a_stream_ends_where_its_cursor_is_forgotten():
+    """It slept by its subscription while deletions were forgotten: the next change that wakes it is
+    an `error`; a socket hears the same and goes on; a long-poll is answered with it."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        expect(person.call("PUT", "/v1/subscriptions/s", {"kind": "zone", "zone": "Loud"}), 201)
+        start = other.save(record("a"), zone="Quiet").json["token"]
+        stream = Stream(person, start)
+        socket = await Socket.open(person, since=start)
+        expect(other.save(gone("a"), zone="Quiet"), 200)
+        forget(other, start)
+        woken = other.save(record("b"), zone="Loud").json["token"]
+        problem = stream.hear("error")
+        assert (problem["code"], problem["status"]) == ("tokenExpired", 410), problem
+        assert stream.hear(None) is None
+        error = await socket.hear("error")
+        assert error["code"] == "tokenExpired" and "id" not in error, error
+        expect(other.save(record("c"), zone="Loud"), 200)
+        hint = await socket.hear("changed")
+        assert hint["token"] >= woken, hint
+        await socket.say({"op": "fetch", "id": "f"})
+        page = await socket.hear("changes")
+        assert sorted(names(page)) == ["b", "c", "filler"], page
+
+    play(scene, "--retention", "1s")
+
+
+# MARK: an older copy
+
+def databases(store):
+    return [name for name in os.listdir(store) if "sqlite" in name]
+
+
+def copy_database(store, path):
+    """What a person copies who backs up the database, and neither the files nor the rest."""
+    os.mkdir(path)
+    for name in databases(store):
+        shutil.copyfile(os.path.join(store, name), os.path.join(path, name))
+
+
+def put_back(relay, path):
+    """In a stopped relay's store."""
+    for name in databases(relay.store):
+        os.remove(os.path.join(relay.store, name))
+    for name in os.listdir(path):
+        shutil.copyfile(os.path.join(path, name), os.path.join(relay.store, name))
+
+
+def upload(person, data):
+    hash = hashlib.sha256(data).hexdigest()
+    expect(person.call("PUT", f"/v1/chunks/{hash}", raw=data), 201)
+    return hash
+
+
+def missing(person, *hashes):
+    return expect(person.call("POST", "/v1/chunks/missing", {"hashes": list(hashes)}), 200).json[
+        "missing"]
+
+
+def is_restored(person, since, through):
+    """The token is ahead of what the copy has, and the problem says how far that goes."""
+    problem = expect(person.changes(since=since), 410, "storeRestored").json
+    assert set(problem) == {"type", "title", "status", "code", "detail", "restoredThrough"}, problem
+    assert problem["restoredThrough"] == through, problem
+    expect(person.changes(since=since, wait=50), 410, "storeRestored")
+    expect(person.call("GET", f"/v1/events?since={since}"), 410, "storeRestored")
+    expect(person.call("DELETE", f"/v1/zones/Notes?through={since}"), 410, "storeRestored")
+
+
+async def is_restored_on_a_socket(person, since, through):
+    socket = await Socket.open(person, since=since)
+    error = await socket.hear("error")
+    assert error["code"] == "storeRestored" and error["restoredThrough"] == through, error
+    assert "id" not in error, error
+    await socket.say({"op": "fetch", "id": "f", "since": since})
+    error = await socket.hear("error")
+    assert error["code"] == "storeRestored" and error["restoredThrough"] == through, error
+    assert error["id"] == "f", error
+    await socket.say({"op": "fetch", "id": "g"})
+    return await socket.hear("changes")
+
+
+def story_an_older_database_is_noticed():
+    """A copy made while the relay was stopped is put back: what it has is good, what came after it is
+    told by 410 with how far the relay goes, and no tag is given twice."""
+    async def scene(relay):
+        with folder() as directory:
+            backup = os.path.join(directory, "backup")
+            person = Person.new(relay)
+            other = person.pair()
+            assert tags(person.save(record("a"), record("b"))) == [1, 2]
+            kept, lost = upload(person, b"kept" * 1_000), upload(person, b"gone" * 1_000)
+            covered = person.changes().json["token"]
+            half = person.changes(limit=1).json["token"]
+            of_zone = person.changes(zone="Notes").json["token"]
+            relay.stop()
+            copy_database(relay.store, backup)
+            relay.start()
+            assert tags(person.save(record("c"), record("a", "newer"))) == [3, 4]
+            expect(person.save(gone("b")), 200)
+            ahead = person.changes().json["token"]
+            zone_ahead = person.changes(zone="Notes").json["token"]
+            half_ahead = person.changes(limit=1).json["token"]
+            late = person.pair()
+            later = upload(person, b"late" * 1_000)
+            os.remove(os.path.join(relay.store, "chunks", *chunk_path(relay, lost)))
+            relay.stop()
+            put_back(relay, backup)
+            relay.start()
+            assert "older copy" in relay.text(), relay.text()
+            # What the copy has all of goes on.
+            page = expect(person.changes(since=covered), 200).json
+            assert page["changes"] == [] and page["since"] == covered, page
+            assert names(expect(person.changes(since=half), 200).json) == ["b"]
+            assert expect(person.changes(since=of_zone, zone="Notes"), 200).json["changes"] == []
+            # What it lacks is said.
+            for since in (ahead, half_ahead):
+                is_restored(person, since, 2)
+            expect(person.changes(since=zone_ahead, zone="Notes"), 410, "storeRestored")
+            page = await is_restored_on_a_socket(other, ahead, 2)
+            assert [(each["name"], each["tag"]) for each in page["changes"]] == [("a", 1), ("b", 2)]
+            expect(late.changes(), 401, "badToken")
+            # Tags go on above all that were ever given.
+            saved = expect(person.save(record("c", baseTag=0)), 200).json
+            assert saved["results"][0]["tag"] > RAISED, saved
+            is_restored(person, ahead, 2)
+            assert names(expect(person.changes(since=covered), 200).json) == ["c"]
+            conflict = person.save(record("a", baseTag=4)).json["results"][0]["conflict"]
+            assert (conflict["tag"], conflict["fields"]) == (1, {"text": "hello"}), conflict
+            # Of the pieces it asks for all once more, those as well that it finds.
+            assert missing(person, kept, lost, later) == [kept, lost, later]
+            assert expect(person.call("GET", f"/v1/chunks/{kept}"), 200).body == b"kept" * 1_000
+            expect(person.call("GET", f"/v1/chunks/{lost}"), 404, "notFound")
+            for data in (b"kept", b"gone"):
+                upload(person, data * 1_000)
+            assert missing(person, kept, lost, later) == [later]
+            expect(person.save(record("d", chunks=[kept, lost])), 200)
+            # The next start is one as any.
+            newest = person.changes(since=covered).json["token"]
+            relay.stop()
+            relay.start()
+            assert "older copy" not in relay.text()
+            assert expect(person.changes(since=newest), 200).json["changes"] == []
+            # Put back once more: the history between is lost as a whole.
+            relay.stop()
+            put_back(relay, backup)
+            relay.start()
+            expect(person.changes(since=newest), 400, "badChangeToken")
+            is_restored(person, ahead, 2)
+            assert expect(person.changes(since=covered), 200).json["changes"] == []
+            again = tags(person.save(record("e")))[0]
+            assert again > RAISED and again != saved["results"][0]["tag"], again
+
+    play(scene)
+
+
+def chunk_path(relay, hash):
+    """Where the piece's file stands, below the folder of all: its name is the relay's matter, its
+    bytes tell which it is."""
+    root = os.path.join(relay.store, "chunks")
+    for at, _, found in os.walk(root):
+        for name in found:
+            with open(os.path.join(at, name), "rb") as file:
+                if hashlib.sha256(file.read()).hexdigest() == hash:
+                    return os.path.relpath(os.path.join(at, name), root).split(os.sep)
+    raise AssertionError(f"no file has the bytes of {hash}")
+
+
+def story_a_copy_of_a_running_relays_database_is_noticed_too():
+    """Copied while it ran, put back after a kill: as one that was made at rest."""
+    with Relay() as relay, folder() as directory:
+        person = Person.new(relay)
+        assert tags(person.save(record("a"))) == [1]
+        covered = person.changes().json["token"]
+        copy_database(relay.store, os.path.join(directory, "backup"))
+        assert tags(person.save(record("b"))) == [2]
+        ahead = person.changes().json["token"]
+        relay.stop()
+        put_back(relay, os.path.join(directory, "backup"))
+        relay.start()
+        assert expect(person.changes(since=covered), 200).json["changes"] == []
+        is_restored(person, ahead, 1)
+        assert tags(person.save(record("c")))[0] > RAISED
+        is_restored(person, ahead, 1)
+
+
+def story_a_whole_folder_that_was_put_back_is_told_by_its_owner():
+    """A machine's snapshot: the relay cannot see it, and gives tags twice. With --restored, once, all
+    is as with a database that it knows to be older."""
+    for is_told in (False, True):
+        with Relay() as relay, folder() as directory:
+            backup = os.path.join(directory, "backup")
+            person = Person.new(relay)
+            piece = upload(person, b"piece" * 1_000)
+            assert tags(person.save(record("a", chunks=[piece]))) == [1]
+            covered = person.changes().json["token"]
+            relay.stop()
+            shutil.copytree(relay.store, backup)
+            relay.start()
+            assert tags(person.save(record("b"))) == [2]
+            ahead = person.changes().json["token"]
+            relay.stop()
+            shutil.rmtree(relay.store)
+            shutil.copytree(backup, relay.store)
+            if is_told:
+                relay.options.append("--restored")
+            relay.start()
+            assert ("older copy" in relay.text()) == is_told, relay.text()
+            assert expect(person.changes(since=covered), 200).json["changes"] == []
+            assert missing(person, piece) == ([piece] if is_told else [])
+            if not is_told:
+                # It sees as much: the token is ahead of it. How far it went together nobody knows.
+                is_restored(person, ahead, 0)
+                assert tags(person.save(record("c"))) == [2]
+                assert person.changes(since=ahead).status == 200, "nobody could have told"
+                continue
+            is_restored(person, ahead, 1)
+            [tag] = tags(person.save(record("c")))
+            assert tag > RAISED, tag
+            is_restored(person, ahead, 1)
+            newest = person.changes().json["token"]
+            relay.options.remove("--restored")
+            relay.stop()
+            relay.start()
+            assert expect(person.changes(since=newest), 200).json["changes"] == []
+            is_restored(person, ahead, 1)
+
+
+# MARK: what a device does
+
+@contextlib.contextmanager
+def devices():
+    """A relay with a phone and a laptop, and a folder for copies."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        laptop = phone.pair(relay, directory)
+        for home in (phone, laptop):
+            home.run("sync")
+        yield relay, phone, laptop, os.path.join(directory, "backup")
+
+
+def live(person):
+    page = expect(person.changes(), 200).json
+    assert page["more"] is False
+    return {(each["zone"], each["name"]): each for each in page["changes"]}
+
+
+def story_a_device_brings_back_what_the_relay_lost():
+    """Records, versions and deletions that were saved after the copy was made come back from the
+    device that had read them, whoever had saved them; an edit that nobody had seen is there too."""
+    for is_told in (False, True):
+        with devices() as (relay, phone, laptop, backup):
+            writer = phone.person(relay).pair("writer")
+            expect(writer.save(record("kept"), record("changed", "old"), record("deleted")), 200)
+            for home in (phone, laptop):
+                home.run("sync")
+            relay.stop()
+            shutil.copytree(relay.store, backup) if is_told else copy_database(relay.store, backup)
+            relay.start()
+            expect(writer.save(record("changed", "new"), record("made"), gone("deleted")), 200)
+            laptop.run("timer", "start", "--minutes", "30")
+            phone.run("sync")
+            relay.stop()
+            # Nobody has seen this yet.
+            phone.run("timer", "pause")
+            assert phone.status()["waiting"] == 1
+            if is_told:
+                shutil.rmtree(relay.store)
+                shutil.copytree(backup, relay.store)
+                relay.options.append("--restored")
+            else:
+                put_back(relay, backup)
+            relay.start()
+            before = live(writer)
+            assert ("Notes", "made") not in before and ("Notes", "deleted") in before, before
+            phone.run("sync")
+            after = live(writer)
+            assert after["Notes", "changed"]["fields"] == {"text": "new"}, after
+            assert after["Notes", "made"]["fields"] == {"text": "hello"}, after
+            assert ("Notes", "deleted") not in after, after
+            assert after["Notes", "kept"]["tag"] == before["Notes", "kept"]["tag"], after
+            for name in ("changed", "made"):
+                assert after["Notes", name]["tag"] > RAISED, after
+            assert phone.timer("status")["isPaused"], phone.timer("status")
+            laptop.run("sync")
+            phone.run("sync")
+            # The second device had nothing left to bring but its own press, for the app to weigh.
+            assert {key: each for key, each in live(writer).items() if key[0] == "Notes"} == {
+                key: each for key, each in after.items() if key[0] == "Notes"}
+            screens = [home.timer("status") for home in (phone, laptop)]
+            assert screens[0]["stateType"] == screens[1]["stateType"] == "focus", screens
+            assert screens[0]["isPaused"] == screens[1]["isPaused"], screens
+            for home in (phone, laptop):
+                status = home.status()
+                assert status["state"] == "inSync" and status["waiting"] == 0, status
+                assert status["parked"] == 0, status
+
+
+def story_a_device_that_is_kept_notices_by_itself():
+    """`agent run` stands through the restart: it brings back what was lost without anybody's help."""
+    with devices() as (relay, phone, laptop, backup):
+        writer = phone.person(relay).pair("writer")
+        expect(writer.save(record("a")), 200)
+        relay.stop()
+        copy_database(relay.store, backup)
+        relay.start()
+        with phone.kept() as kept:
+            wait_until(lambda: phone.status()["state"] == "inSync", "the device to be in sync")
+            expect(writer.save(record("lost")), 200)
+            token = writer.changes().json["token"]
+            laptop.run("timer", "start")
+            wait_until(lambda: phone.timer("status")["stateType"] == "focus", "the change to show")
+            relay.stop()
+            put_back(relay, backup)
+            relay.start()
+            wait_until(lambda: ("Notes", "lost") in live(writer), "what was lost", seconds=60)
+            wait_until(lambda: phone.status()["state"] == "inSync", "the device to be in sync", 60)
+            is_restored(writer, token, 1)
+            assert kept.stop() == 0
+        laptop.run("sync")
+        assert laptop.timer("status")["stateType"] == "focus"
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,245 @@
+"""What docs/protocol.md says under "Zones", by curl and Python's `websockets`."""
+
+import hashlib
+
+from socket_stories import Socket, play
+from story import Line, Person, Relay, curl, expect, main, now, record, run
+from wake_stories import Stream, Waiting, names, subscribe
+
+
+def zones(person, query=""):
+    listed = expect(person.call("GET", "/v1/zones" + query), 200).json
+    assert set(listed) == {"zones", "more"}, listed
+    assert all(set(each) == {"zone"} for each in listed["zones"]), listed
+    return [each["zone"] for each in listed["zones"]], listed["more"]
+
+
+def delete(person, zone, through=None):
+    path = f"/v1/zones/{zone}" + (f"?through={through}" if through else "")
+    return person.call("DELETE", path)
+
+
+def is_deleted(person, zone, through=None):
+    answer = expect(delete(person, zone, through), 204)
+    assert answer.body == b"" and "content-type" not in answer.headers, answer
+
+
+def story_zones_are_listed():
+    """Those with a record that lives, in the order of their names' bytes, page by page."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        assert zones(person) == ([], False)
+        for zone in ("b", "a%2Fc", "d", "%C3%A9", "B"):
+            expect(person.save(record("one"), record("two"), zone=zone), 200)
+        assert zones(person) == (["B", "a/c", "b", "d", "é"], False)
+        assert zones(person, "?limit=2") == (["B", "a/c"], True)
+        assert zones(person, "?limit=2&after=a%2Fc") == (["b", "d"], True)
+        assert zones(person, "?limit=2&after=d") == (["é"], False)
+        assert zones(person, "?limit=3&after=a%2Fc") == (["b", "d", "é"], False)
+        # The name after which to go on need not be there any more.
+        assert zones(person, "?after=a") == (["a/c", "b", "d", "é"], False)
+        expect(person.save({"name": "one", "deleted": True, "modifiedAt": now()}, zone="b"), 200)
+        assert "b" in zones(person)[0]
+        expect(person.save({"name": "two", "deleted": True, "modifiedAt": now()}, zone="b"), 200)
+        assert "b" not in zones(person)[0]
+        expect(person.save(record("three"), zone="b"), 200)
+        assert "b" in zones(person)[0]
+        expect(curl(relay, "GET", "/v1/zones"), 401, "badToken")
+
+
+def story_a_thousand_zones_are_an_answer():
+    """At most a thousand at once; a greater limit counts as that."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        line = Line(relay, person)
+        for number in range(1_001):
+            expect(line.save(record("r"), zone=f"z{number:04}"), 200)
+        for query, count in [("", 1_000), ("?limit=999", 999), ("?limit=1000", 1_000),
+                             ("?limit=1001", 1_000)]:
+            found, more = zones(person, query)
+            assert found == [f"z{number:04}" for number in range(count)] and more is True
+        assert zones(person, "?after=z0999") == (["z1000"], False)
+        assert zones(person, "?after=z0000")[1] is False
+
+
+def story_a_deleted_zone_is_told_to_all_who_watch():
+    """Its records become tombstones, one after the other: a socket, a stream and a long-poll get them
+    as of any save; who comes later reads them."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        expect(person.save(record("a"), record("b"), record("c"), zone="Old"), 200)
+        expect(person.save({"name": "b", "deleted": True, "modifiedAt": now()}, zone="Old"), 200)
+        expect(person.save(record("kept"), zone="New"), 200)
+        start = person.changes().json["token"]
+        of_zone = person.changes(zone="Old").json["token"]
+        socket, stream = await Socket.open(other, since=start), Stream(other, start)
+        own = await Socket.open(person, since=start)
+        poll = Waiting(other, f"/v1/changes?since={start}&wait=60")
+        is_deleted(person, "Old")
+        pages = [await socket.hear("changes"), stream.hear("changes"), poll.answer()[1],
+                 await own.hear("changes"), person.changes(since=start).json]
+        for page in pages:
+            assert page["since"] == start and page["more"] is False, page
+            assert [(each["name"], each["tag"]) for each in page["changes"]] == [
+                ("a", 6), ("c", 7)], page
+            for each in page["changes"]:
+                assert each["deleted"] is True and each["fields"] is None, each
+                assert each["zone"] == "Old" and each["type"] == "Note", each
+                assert each["device"] == person.device, each
+                assert abs(each["modifiedAt"] - now()) < 60_000, each
+        token = pages[0]["token"]
+        assert all(page["token"] == token for page in pages), pages
+        assert names(person.changes(since=of_zone, zone="Old").json) == ["a", "c"]
+        assert names(person.changes().json) == ["kept"]
+        assert zones(person) == (["New"], False)
+        expect(person.call("GET", "/v1/zones/Old/records/a"), 404, "notFound")
+        # Where there is nothing it succeeds too, and nothing is told.
+        for zone in ("Old", "Never", "a%2Fb"):
+            is_deleted(person, zone)
+        assert person.changes().json["token"] == token
+        # A deleted record may be made again, and a stale one is a conflict.
+        [stale, again] = person.save(
+            record("a", baseTag=1), record("c", baseTag=0), zone="Old").json["results"]
+        assert stale["conflict"]["deleted"] is True and stale["conflict"]["tag"] == 6, stale
+        assert again["tag"] == 8, again
+        assert names(await socket.hear("changes")) == ["c"]
+        assert zones(person) == (["New", "Old"], False)
+
+    play(scene)
+
+
+def story_what_a_token_does_not_cover_stays():
+    """`through`, of the account or of the zone: what was saved after it lives on."""
+    with Relay() as relay:
+        person, stranger = Person.new(relay), Person.new(relay)
+        expect(person.save(record("a"), record("b"), record("c"), zone="Z"), 200)
+        expect(stranger.save(record("a"), zone="Z"), 200)
+        account = person.changes().json["token"]
+        zone = person.changes(zone="Z").json["token"]
+        other = person.changes(zone="Y").json["token"]
+        foreign = stranger.changes().json["token"]
+        for through, status, code in [
+            (other, 410, "filterChanged"), (foreign, 400, "badChangeToken"),
+            ("nonsense", 400, "badChangeToken"), ("%00", 400, "badChangeToken"),
+        ]:
+            expect(delete(person, "Z", through), status, code)
+        expect(person.call("DELETE", f"/v1/zones/Z?through={account}&through={account}"), 400)
+        assert len(person.changes(zone="Z").json["changes"]) == 3
+        expect(person.save(record("b", "newer"), record("d"), zone="Z"), 200)
+        is_deleted(person, "Z", account)
+        assert names(person.changes(zone="Z").json) == ["b", "d"]
+        is_deleted(person, "Z", zone)
+        assert names(person.changes(zone="Z").json) == ["b", "d"]
+        is_deleted(person, "Z", person.changes(zone="Z").json["token"])
+        assert names(person.changes(zone="Z").json) == [] == zones(person)[0]
+        assert names(stranger.changes().json) == ["a"]
+
+
+def story_a_large_zone_goes_by_a_hint():
+    """400 tombstones are pushed; of more there is a hint, and a fetch brings them all."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        line = Line(relay, person)
+        for count in (399, 400, 401, 900):
+            for first in range(0, count, 300):
+                expect(line.save(*[record(f"r{n}") for n in range(first, min(first + 300, count))],
+                                 zone="Large"), 200)
+            start = line.ask("GET", "/v1/changes").json["token"]
+            expect(line.ask("GET", "/v1/changes?limit=1"), 200)
+            while (page := line.ask("GET", f"/v1/changes?since={start}").json)["changes"]:
+                start = page["token"]
+            socket, stream = await Socket.open(other, since=start), Stream(other, start)
+            is_deleted(person, "Large")
+            if count <= 400:
+                # As of any save: with the records where they fit into 64 KiB.
+                message = await socket.hear()
+                assert message["op"] in ("changes", "changed"), message
+                if message["op"] == "changes":
+                    assert len(message["changes"]) == count, message
+                    assert len(stream.hear("changes")["changes"]) == count
+                else:
+                    assert stream.hear("changed") == {"token": message["token"]}
+            else:
+                hint = await socket.hear("changed")
+                assert stream.hear("changed") == {"token": hint["token"]}
+                await socket.say({"op": "fetch", "id": "f", "since": start})
+                page = await socket.hear("changes")
+                assert len(page["changes"]) == count and page["token"] == hint["token"]
+                assert all(each["deleted"] for each in page["changes"])
+            assert zones(person) == ([], False)
+
+    play(scene)
+
+
+def story_a_deleted_zone_wakes_those_who_asked_for_deletions():
+    """By the zone, by the type with deletions; not by another zone or type, nor by those who asked
+    for what is made. Also where there are too many to be told one by one."""
+    async def scene(relay):
+        person = Person.new(relay)
+        wishes = [
+            (True, {"kind": "zone", "zone": "Z"}), (True, {"kind": "database"}),
+            (True, {"kind": "query", "recordType": "Note", "events": ["delete"]}),
+            (True, {"kind": "query", "recordType": "Note", "where": {"text": "no"}}),
+            (False, {"kind": "query", "recordType": "Note", "events": ["create", "update"]}),
+            (False, {"kind": "query", "recordType": "Note", "zone": "Y"}),
+            (False, {"kind": "zone", "zone": "Y"}),
+        ]
+        people = []
+        for number, (_, wish) in enumerate(wishes):
+            people.append(person.pair(f"d{number}"))
+            subscribe(people[-1], "s", **wish)
+        for count in (3, 450):
+            for first in range(0, count, 400):
+                expect(person.save(*[record(f"r{n}") for n in range(first, min(first + 400, count))],
+                                   zone="Z"), 200)
+            start = person.save(record("last"), zone="Elsewhere").json["token"]
+            sockets = [await Socket.open(each, since=start) for each in people]
+            is_deleted(person, "Z")
+            for socket, (is_woken, wish) in zip(sockets, wishes):
+                # Whatever it was told stands before this answer.
+                await socket.say({"op": "time", "id": "t", "t0": 1})
+                message = await socket.hear()
+                assert (message["op"] != "time") == is_woken, (wish, message)
+                if is_woken:
+                    assert (await socket.hear())["op"] == "time"
+
+    play(scene)
+
+
+def story_the_pieces_of_a_deleted_zone_are_let_go():
+    """They stay for a day, as after any deletion, and the plan has no say in it."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        data = b"a piece" * 1_000
+        hash = hashlib.sha256(data).hexdigest()
+        expect(person.call("PUT", f"/v1/chunks/{hash}", raw=data), 201)
+        expect(person.save(record("a", chunks=[hash]), zone="Z"), 200)
+        run("account", "plan", person.account, "--zones", "Other", "--store", relay.store)
+        expect(person.save(record("b"), zone="Z"), 402, "planRequired")
+        is_deleted(person, "Z")
+        assert zones(person) == ([], False)
+        assert expect(person.call("GET", f"/v1/chunks/{hash}"), 200).body == data
+        run("account", "plan", person.account, "--none", "--store", relay.store)
+        expect(delete(person, "Z"), 402, "planRequired")
+
+
+def story_who_may_delete_a_zone():
+    """A device of the account, by a good name; everybody else learns nothing."""
+    with Relay() as relay:
+        person, stranger = Person.new(relay), Person.new(relay)
+        expect(person.save(record("a"), zone="Mine"), 200)
+        expect(curl(relay, "DELETE", "/v1/zones/Mine"), 401, "badToken")
+        is_deleted(stranger, "Mine")
+        assert names(person.changes().json) == ["a"]
+        for name in ("%00", "n" * 256, "%C2%80"):
+            expect(delete(person, name), 400, "badName")
+        is_deleted(person, "n" * 255)
+        allow = curl(relay, "OPTIONS", "/v1/zones/Mine").headers["allow"]
+        assert sorted(allow.split(", ")) == ["DELETE", "OPTIONS"], allow
+        expect(person.call("GET", "/v1/zones/Mine"), 405, "methodNotAllowed")
+
+
+if __name__ == "__main__":
+    main(globals())
