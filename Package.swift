@@ -70,9 +70,11 @@ let package = Package(
     tests("RelayTests", ["Relay", "Link", "Changes", "Storage", "Digest"]),
     tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
     tests(
-      "StorageSQLiteTests", ["StorageSQLite", "Storage", "StorageContract", "Changes", "CSQLite"]),
+      "StorageSQLiteTests",
+      ["StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "Changes", "CSQLite"]),
     tests(
-      "StorageFilesTests", ["StorageFiles", "Storage", "StorageContract", "Changes", "Digest"]),
+      "StorageFilesTests",
+      ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Changes", "Digest"]),
     tests(
       "ToolsTests",
       ["Tools", "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulator", "Storage"]),
@@ -80,8 +82,10 @@ let package = Package(
       "lockstepTests",
       [
         "lockstep", "Apps", "Changes", "Devices", "Link", "Loop", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite",
+        "StorageFiles", "StorageSQLite", "TemporaryFolders",
       ]),
+    .target(
+      name: "TemporaryFolders", path: "Tests/TemporaryFolders", swiftSettings: strict),
     .target(
       name: "StorageContract", dependencies: ["Storage", "Changes", "Digest"],
       path: "Tests/StorageContract", swiftSettings: strict),

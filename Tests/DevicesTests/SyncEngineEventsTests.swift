@@ -5,43 +5,7 @@ import Testing
 @testable import Devices
 
 /// The machine beside a stream of events.
-struct SyncEngineEventsTests {
-  private let one = ChangeToken(generation: 1, sequence: 1)
-  private let two = ChangeToken(generation: 1, sequence: 2)
-  private let three = ChangeToken(generation: 1, sequence: 3)
-  private let batch = SaveRequest(
-    id: BatchID(high: 1, low: 1), zone: TestApp.zone, atomic: false,
-    mutations: [
-      Mutation(
-        name: Name(trusted: "a"), type: TestApp.note, fields: [123, 125], modifiedAt: 1, baseTag: 0)
-    ])
-  private var waiting: OutboxSummary {
-    var summary = OutboxSummary()
-    summary.waiting = [.init(zone: TestApp.zone, count: 1)]
-    summary.unsent = 1
-    return summary
-  }
-  private var frozen: OutboxSummary {
-    var summary = OutboxSummary()
-    summary.frozen = batch.id
-    summary.unsent = 1
-    return summary
-  }
-
-  private func page(_ since: ChangeToken?, _ token: ChangeToken, more: Bool = false, count: Int = 1)
-    -> ChangePage
-  {
-    let record = Record(
-      zone: TestApp.zone, name: Name(trusted: "b"), type: TestApp.note, fields: [123, 125],
-      modifiedAt: 1, device: DeviceID(rawValue: 9), tag: 2)
-    return ChangePage(
-      since: since, token: token, more: more, changes: Array(repeating: record, count: count))
-  }
-
-  private func applied(_ token: ChangeToken, isAtEnd: Bool = true) -> Applied {
-    Applied(position: .cursor(token), isAtEnd: isAtEnd)
-  }
-
+struct SyncEngineEventsTests: EngineScene {
   /// By a stream of events, in sync at `one`.
   private func listening() -> SyncEngine {
     var engine = SyncEngine()

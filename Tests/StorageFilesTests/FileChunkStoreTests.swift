@@ -3,6 +3,7 @@ import Digest
 import Foundation
 import Storage
 import StorageContract
+import TemporaryFolders
 import Testing
 
 @testable import StorageFiles
@@ -17,19 +18,19 @@ struct FileChunkStoreTests {
     try #require(ChunkHash(bytes: SHA256.hash(bytes)))
   }
 
-  private func open(_ directory: TemporaryDirectory) throws -> FileChunkStore {
+  private func open(_ directory: TemporaryFolder) throws -> FileChunkStore {
     try FileChunkStore(directory: directory.path("chunks"))
   }
 
   @Test(arguments: ChunkStory.all) func holds(_ story: ChunkStory) throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     // The old store is still there, as its files are after a crash.
     let scene = ChunkScene(try open(directory)) { _ in try open(directory) }
     try story.tell(scene)
   }
 
   @Test func aFileIsWholeWhereItStandsAndForItsOwnerAlone() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
     #expect(try directory.contents() == ["chunks", "chunks/incoming", incoming])
@@ -45,7 +46,7 @@ struct FileChunkStoreTests {
   }
 
   @Test func whatIsNotTakenLeavesNoFile() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
     _ = try store.perform(.finish(file, expecting: hash([])))
@@ -57,7 +58,7 @@ struct FileChunkStoreTests {
   }
 
   @Test func anAccountsFolderGoesWithTheAccount() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
     #expect(try store.perform(.finish(file, expecting: hash(bytes))) == .done)
@@ -66,7 +67,7 @@ struct FileChunkStoreTests {
   }
 
   @Test func whatACrashLeftUnfinishedIsGoneAtOpening() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     do {
       let store = try open(directory)
       #expect(try store.perform(.append(file, bytes)) == .done)
@@ -78,7 +79,7 @@ struct FileChunkStoreTests {
   }
 
   @Test func whatTheStoreDidNotMakeIsNotListed() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     _ = try open(directory)
     for path in ["000000000000000a/notes.txt", "lost+found/x", "000000000000000B/0000000000000001"]
     {
@@ -91,7 +92,7 @@ struct FileChunkStoreTests {
   }
 
   @Test func aLinkIsNotFollowed() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try open(directory)
     let outside = directory.path("outside")
     try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
@@ -108,7 +109,7 @@ struct FileChunkStoreTests {
   }
 
   @Test func aFolderThatIsNoneIsToldByItsPath() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try Data().write(to: URL(fileURLWithPath: directory.path("chunks")))
     let fault = StorageError.failed(
       path: directory.path("chunks"), operation: "open the folder", detail: "Not a directory")
@@ -122,7 +123,7 @@ struct FileChunkStoreTests {
 
   /// What a file's end on the disk is; a file that a fault of the disk has made shorter.
   @Test func aFileThatIsShorterThanItWasIsReadAsFarAsItGoes() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
     #expect(try store.perform(.finish(file, expecting: hash(bytes))) == .done)
@@ -134,7 +135,7 @@ struct FileChunkStoreTests {
   /// The folder of unfinished files is put out of the way, which is as near to a failing disk as a
   /// test comes without one.
   @Test func whatCannotBeFinishedIsGoneAndTheStoreGoesOn() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
     try FileManager.default.removeItem(atPath: directory.path(incoming))

@@ -1,12 +1,13 @@
 import Foundation
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageFiles
 
 struct FolderTests {
   @Test func whatIsInItIsMadeMovedAndRemoved() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let folder = try Folder(at: directory.path("f"))
     #expect(try folder.names() == [])
     #expect(try folder.folder("a") === nil)
@@ -30,7 +31,7 @@ struct FolderTests {
 
   /// Whoever replaces the path of an open folder changes nothing in it.
   @Test func itStaysTheFolderThatWasOpened() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let folder = try Folder(at: directory.path("f"))
     let aside = directory.path("aside")
     try FileManager.default.moveItem(atPath: directory.path("f"), toPath: aside)

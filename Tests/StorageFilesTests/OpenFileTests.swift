@@ -1,12 +1,13 @@
 import Foundation
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageFiles
 
 struct OpenFileTests {
   @Test func bytesAreAddedAndReadAnywhere() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let folder = try Folder(at: directory.path)
     let file = try folder.makeFile("x")
     for bytes in [[1, 2, 3], [], [4]] as [[UInt8]] { try file.append(bytes) }
@@ -24,7 +25,7 @@ struct OpenFileTests {
   }
 
   @Test func whatIsNoFileIsTold() throws {
-    let folder = try Folder(at: try TemporaryDirectory().path)
+    let folder = try Folder(at: try TemporaryFolder().path)
     #expect(throws: StorageError.self) { try folder.file(".")?.read(at: 0, count: 1) }
     #expect(throws: StorageError.self) { try OpenFile(path: "gone", descriptor: -1) }
   }

@@ -1,5 +1,6 @@
 import Changes
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -10,7 +11,7 @@ struct AccountQueriesTests {
   private let signIn = ReadRequest.authenticate(tokenHash: [UInt8](repeating: 1, count: 32))
 
   @Test func aPlanOrSubscriptionThatIsNoneIsDamage() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     try store.connection.execute("UPDATE accounts SET plan = 'all of it'")

@@ -1,5 +1,6 @@
 import Changes
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -7,7 +8,7 @@ import Testing
 struct ChunkQueriesTests {
   /// Only a damaged file has a list of pieces that ends within a hash.
   @Test func aListThatIsCutOffIsDamage() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     let account = AccountID(rawValue: 1)
     _ = try store.commit(

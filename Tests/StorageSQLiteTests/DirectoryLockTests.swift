@@ -1,12 +1,13 @@
 import Foundation
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
 
 struct DirectoryLockTests {
   @Test func oneHolderAtATime() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let first = try DirectoryLock(directory: directory.path)
     #expect(throws: StorageError.inUse(path: directory.path, by: "process \(getpid())")) {
       try DirectoryLock(directory: directory.path)
@@ -19,13 +20,13 @@ struct DirectoryLockTests {
   }
 
   @Test func aLockIsGivenBackWhenItsHolderIsGone() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     do { withExtendedLifetime(try DirectoryLock(directory: directory.path)) {} }
     withExtendedLifetime(try DirectoryLock(directory: directory.path)) {}
   }
 
   @Test func directoriesAreMadeAllTheWay() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let lock = try DirectoryLock(directory: directory.path("a/b/c/"))
     #expect(try directory.rights("a/b/c") == 0o700)
     withExtendedLifetime(lock) {}
@@ -33,7 +34,7 @@ struct DirectoryLockTests {
 
   /// What a process that was killed left in the file says nothing of the next holder.
   @Test func anOldNumberIsOverwrittenWhole() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try directory.write(Array("123456789012345\n".utf8), to: "lock")
     let lock = try DirectoryLock(directory: directory.path)
     #expect(try directory.bytes("lock") == Array("\(getpid())\n".utf8))

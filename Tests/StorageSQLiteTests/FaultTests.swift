@@ -2,6 +2,7 @@ import CSQLite
 import Changes
 import Foundation
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -13,7 +14,7 @@ struct FaultTests {
   // MARK: Crashes
 
   @Test func whatWasCommittedSurvivesACrash() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     for number in 0..<20 {
@@ -27,7 +28,7 @@ struct FaultTests {
 
   /// A log that ends anywhere, as a power failure leaves it, holds whole commits only.
   @Test func aTornLogHoldsWholeCommits() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     try store.connection.checkpoint(waits: true)
@@ -60,7 +61,7 @@ struct FaultTests {
   // MARK: No space
 
   @Test func aFullDiskUndoesTheCommitAndTheStoreGoesOn() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     _ = try store.commit([TestRequests.save("kept", in: account)], wall: 0)
@@ -84,7 +85,7 @@ struct FaultTests {
   // MARK: Files that are no store
 
   @Test func aFileOfRubbishIsRefusedAndLeftAlone() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let rubbish = [UInt8](repeating: 0x55, count: 8_192)
     try directory.write(rubbish, to: "zones.sqlite")
     expectCorrupt(directory)
@@ -92,7 +93,7 @@ struct FaultTests {
   }
 
   @Test func aDatabaseOfAnotherProgramIsRefusedAndLeftAlone() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try sql("CREATE TABLE theirs (x)", in: directory)
     let before = try directory.bytes("zones.sqlite")
     expectCorrupt(directory)
@@ -103,14 +104,14 @@ struct FaultTests {
   }
 
   @Test func aDevicesStoreIsNotTakenForARelays() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try SQLiteReplicaStore(home: directory.path).close()
     try directory.write(try directory.bytes("replica.sqlite"), to: "zones.sqlite")
     expectCorrupt(directory)
   }
 
   @Test func aStoreOfANewerProgramIsRefused() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try SQLiteZoneStore(directory: directory.path).close()
     try sql("PRAGMA user_version = 99", in: directory)
     let tooNew = StorageError.tooNew(
@@ -121,7 +122,7 @@ struct FaultTests {
   }
 
   @Test func aDamagedPageIsTold() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     for number in 0..<400 {
@@ -146,7 +147,7 @@ struct FaultTests {
 
   /// A superuser may write everywhere, so this thread gives its rights to files away for a while.
   @Test func aDirectoryThatMayNotBeWrittenIsTold() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try SQLiteZoneStore(directory: directory.path("store")).close()
     chmod(directory.path("store/zones.sqlite"), 0o444)
     chmod(directory.path("store/lock"), 0o666)
@@ -167,7 +168,7 @@ struct FaultTests {
   }
 
   @Test func aDirectoryThatIsAFileIsTold() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try directory.write([1], to: "file")
     for path in ["file", "file/below"] {
       let error = #expect(throws: StorageError.self) {
@@ -183,7 +184,7 @@ struct FaultTests {
   // MARK: Words
 
   private func expectCorrupt(
-    _ directory: TemporaryDirectory, sourceLocation: SourceLocation = #_sourceLocation
+    _ directory: TemporaryFolder, sourceLocation: SourceLocation = #_sourceLocation
   ) {
     let error = #expect(throws: StorageError.self, sourceLocation: sourceLocation) {
       try SQLiteZoneStore(directory: directory.path)
@@ -195,7 +196,7 @@ struct FaultTests {
   }
 
   /// Runs SQL as another program would.
-  private func sql(_ text: String, in directory: TemporaryDirectory) throws {
+  private func sql(_ text: String, in directory: TemporaryFolder) throws {
     var handle: OpaquePointer?
     try #require(sqlite3_open(directory.path("zones.sqlite"), &handle) == SQLITE_OK)
     try #require(sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK)

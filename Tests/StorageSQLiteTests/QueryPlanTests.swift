@@ -1,5 +1,6 @@
 import Changes
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -7,7 +8,7 @@ import Testing
 /// No statement walks a table to find its rows: what a request costs must not grow with the store.
 struct QueryPlanTests {
   @Test func theRelaysStatementsFindTheirRowsByAnIndex() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
     let queries = try ZoneQueries(connection)
@@ -36,7 +37,7 @@ struct QueryPlanTests {
   }
 
   @Test func aDevicesStatementsFindTheirRowsByAnIndex() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     expectNoScans(
       store.connection,

@@ -1,4 +1,5 @@
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -8,7 +9,7 @@ struct SQLiteConnectionTests {
     applicationID: 5, steps: ["CREATE TABLE t (a INTEGER, b TEXT, c BLOB) STRICT;"])
 
   @Test func aWriterSyncsEveryCommitAndMovesTheLogItself() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try connect(directory)
     #expect(try connection.answer(to: "PRAGMA journal_mode") == "wal")
     #expect(try connection.number("PRAGMA synchronous") == 2)
@@ -16,7 +17,7 @@ struct SQLiteConnectionTests {
   }
 
   @Test func whatThrowsInATransactionIsUndone() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try connect(directory)
     #expect(throws: StorageError.readOnly(path: "x")) {
       try connection.write { () throws(StorageError) in
@@ -32,7 +33,7 @@ struct SQLiteConnectionTests {
   }
 
   @Test func aClosedConnectionFailsAndDoesNoHarm() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try connect(directory)
     let statement = try connection.prepare("SELECT a FROM t")
     connection.close()
@@ -45,7 +46,7 @@ struct SQLiteConnectionTests {
     }
   }
 
-  private func connect(_ directory: TemporaryDirectory) throws -> SQLiteConnection {
+  private func connect(_ directory: TemporaryFolder) throws -> SQLiteConnection {
     try SQLiteConnection(path: directory.path("t.sqlite"), role: .writer, schema: schema)
   }
 }

@@ -1,13 +1,14 @@
 import Changes
 import Storage
 import StorageContract
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
 
 struct SQLiteReplicaStoreTests {
   @Test(arguments: ReplicaStory.all) func holds(_ story: ReplicaStory) throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let scene = ReplicaScene(try SQLiteReplicaStore(home: directory.path)) { store in
       (store as? SQLiteReplicaStore)?.close()
       return try SQLiteReplicaStore(home: directory.path)
@@ -18,7 +19,7 @@ struct SQLiteReplicaStoreTests {
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func walksInStepWithTheReference(
     seed: UInt64
   ) throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     func open() throws -> SQLiteReplicaStore {
       let store = try SQLiteReplicaStore(home: directory.path)
       // The walk is about what is answered; to sync each of its steps would only take time.
@@ -33,7 +34,7 @@ struct SQLiteReplicaStoreTests {
   }
 
   @Test func whatWasWrittenSurvivesACrashAsAWhole() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     for number in 0..<10 as Range<Int64> {
       let token = ChangeToken(generation: 1, sequence: number)
@@ -46,7 +47,7 @@ struct SQLiteReplicaStoreTests {
   }
 
   @Test func aFullDiskUndoesTheWriteAndTheStoreGoesOn() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     try store.write([.setValue(key: "k", "before")])
     let pages = try store.connection.number("PRAGMA page_count")
@@ -62,7 +63,7 @@ struct SQLiteReplicaStoreTests {
   }
 
   @Test func aRelaysStoreIsNotTakenForADevices() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     try SQLiteZoneStore(directory: directory.path).close()
     try directory.write(try directory.bytes("zones.sqlite"), to: "replica.sqlite")
     let error = #expect(throws: StorageError.self) {
@@ -75,7 +76,7 @@ struct SQLiteReplicaStoreTests {
   }
 
   @Test func theRecordTableTellsOfDamage() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("replica.sqlite"), role: .writer, schema: .replica)
     let table = try HeldRecordTable(connection)
@@ -91,7 +92,7 @@ struct SQLiteReplicaStoreTests {
   }
 
   @Test func theOutboxTableTellsOfDamage() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("replica.sqlite"), role: .writer, schema: .replica)
     let table = try OutboxTable(connection)

@@ -1,5 +1,6 @@
 import Changes
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -9,7 +10,7 @@ struct SQLiteStatementTests {
     applicationID: 5, steps: ["CREATE TABLE t (a INTEGER, b TEXT, c BLOB) STRICT;"])
 
   @Test func valuesComeBackAsTheyWereBound() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try connect(directory)
     let put = try connection.prepare("INSERT INTO t VALUES (?, ?, ?)")
     let list = try connection.prepare("SELECT a, b, c FROM t ORDER BY rowid")
@@ -29,7 +30,7 @@ struct SQLiteStatementTests {
   }
 
   @Test func aStatementThatFailedIsUsedAgain() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try connect(directory)
     let put = try connection.prepare("INSERT INTO t (a) VALUES (?)")
     #expect(throws: StorageError.self) { try put.bind("no number").run() }
@@ -40,7 +41,7 @@ struct SQLiteStatementTests {
   }
 
   @Test func aRecordComesBackAsItWasBound() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("t.sqlite"), role: .writer, schema: .replica)
     let put = try connection.prepare(
@@ -54,7 +55,7 @@ struct SQLiteStatementTests {
   }
 
   @Test func aNameThatIsNoneIsDamage() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let connection = try connect(directory)
     let select = try connection.prepare("SELECT ?")
     for text in ["", "a\u{7}"] {
@@ -74,7 +75,7 @@ struct SQLiteStatementTests {
       fields: fields, modifiedAt: -1, device: DeviceID(rawValue: .max), tag: tag)
   }
 
-  private func connect(_ directory: TemporaryDirectory) throws -> SQLiteConnection {
+  private func connect(_ directory: TemporaryFolder) throws -> SQLiteConnection {
     try SQLiteConnection(path: directory.path("t.sqlite"), role: .writer, schema: schema)
   }
 }

@@ -2,13 +2,14 @@ import Changes
 import Foundation
 import Storage
 import StorageContract
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
 
 struct SQLiteZoneStoreTests {
   @Test(arguments: ZoneStory.all) func holds(_ story: ZoneStory) throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     func open() throws -> SQLiteZoneStore {
       try SQLiteZoneStore(directory: directory.path, rules: story.rules)
     }
@@ -28,7 +29,7 @@ struct SQLiteZoneStoreTests {
 
   /// The same stories, with everything read on the connection of another thread.
   @Test(arguments: ZoneStory.all) func holdsForItsReader(_ story: ZoneStory) throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let scene = ZoneScene(try StoreAndReader(directory.path, story.rules)) { store in
       (store as? StoreAndReader)?.close()
       return try StoreAndReader(directory.path, story.rules)
@@ -46,7 +47,7 @@ struct SQLiteZoneStoreTests {
   @Test(arguments: 1...6 as ClosedRange<UInt64>) func walksInStepWithTheReference(
     seed: UInt64
   ) throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     func open() throws -> StoreAndReader {
       let store = try StoreAndReader(directory.path, ZoneWalk.rules)
       // The walk is about what is answered; to sync each of its steps would only take time.
@@ -68,7 +69,7 @@ struct SQLiteZoneStoreTests {
   @Test(arguments: 21...24 as ClosedRange<UInt64>) func hidesNothingFromItsReaders(
     seed: UInt64
   ) throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     func open() throws -> SQLiteZoneStore {
       let store = try SQLiteZoneStore(directory: directory.path, rules: ZoneWalk.rules)
       try store.connection.execute("PRAGMA synchronous = OFF")
@@ -108,7 +109,7 @@ struct SQLiteZoneStoreTests {
   }
 
   @Test func isForItsOwnerAlone() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path("a/b"))
     _ = try store.commit([create()], wall: 0)
     #expect(try directory.rights("a") == 0o700)
@@ -119,7 +120,7 @@ struct SQLiteZoneStoreTests {
   }
 
   @Test func aSecondStoreOnTheSameDirectoryIsRefusedUntilTheFirstIsClosed() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let first = try SQLiteZoneStore(directory: directory.path)
     let inUse = StorageError.inUse(path: directory.path, by: "process \(getpid())")
     #expect(throws: inUse) { try SQLiteZoneStore(directory: directory.path) }
@@ -130,7 +131,7 @@ struct SQLiteZoneStoreTests {
   }
 
   @Test func closingLeavesOneDatabaseFileTheLockAndTheOpening() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([create()], wall: 0)
     store.close()
@@ -142,7 +143,7 @@ struct SQLiteZoneStoreTests {
   }
 
   @Test func aReaderSeesEachCommitAndCannotWrite() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     let reader = try store.makeReader()
     #expect(try reader.read(.accountCount) == .count(0))
@@ -154,7 +155,7 @@ struct SQLiteZoneStoreTests {
   }
 
   @Test func theLogIsMovedInPausesAndBoundedWithout() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     try store.connection.execute("PRAGMA synchronous = OFF")
     _ = try store.commit([create()], wall: 0)

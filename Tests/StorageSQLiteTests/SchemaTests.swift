@@ -1,5 +1,6 @@
 import Changes
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -9,7 +10,7 @@ struct SchemaTests {
   private let second = "ALTER TABLE t ADD COLUMN b INTEGER NOT NULL DEFAULT 8;"
 
   @Test func anOlderStoreIsLedToTheNewestVersion() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let old = Schema(applicationID: 5, steps: [first])
     try connect(directory, old).close()
     let new = Schema(applicationID: 5, steps: [first, second])
@@ -24,7 +25,7 @@ struct SchemaTests {
   }
 
   @Test func aStepThatFailsLeavesTheStoreAsItWas() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let old = Schema(applicationID: 5, steps: [first])
     try connect(directory, old).close()
     let broken = Schema(
@@ -37,7 +38,7 @@ struct SchemaTests {
 
   /// What the first version wrote. It stays as it is, whatever later versions do.
   @Test func aRelaysStoreOfVersion1IsUnderstood() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let version1 = Schema(applicationID: 0x4C53_7A6F, steps: Array(Schema.zones.steps.prefix(1)))
     let connection = try SQLiteConnection(
       path: directory.path("zones.sqlite"), role: .writer, schema: version1)
@@ -72,7 +73,7 @@ struct SchemaTests {
   }
 
   @Test func aDevicesStoreOfVersion1IsUnderstood() throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let version1 = Schema(
       applicationID: 0x4C53_7265, steps: Array(Schema.replica.steps.prefix(1)))
     let connection = try SQLiteConnection(
@@ -111,7 +112,7 @@ struct SchemaTests {
   }
 
   private func connect(
-    _ directory: TemporaryDirectory, _ schema: Schema
+    _ directory: TemporaryFolder, _ schema: Schema
   ) throws -> SQLiteConnection {
     try SQLiteConnection(path: directory.path("t.sqlite"), role: .writer, schema: schema)
   }

@@ -1,26 +1,27 @@
 import Foundation
 import Storage
+import TemporaryFolders
 
 @testable import StorageSQLite
 
 /// A copy of a store's database, as a backup makes it: without the files beside it.
 struct StoreCopy {
-  private let place: TemporaryDirectory
+  private let place: TemporaryFolder
 
   /// Of a store that is open, by the database's own means.
   init(_ store: SQLiteZoneStore) throws {
-    place = try TemporaryDirectory()
+    place = try TemporaryFolder()
     try store.connection.execute("VACUUM INTO '\(place.path("zones.sqlite"))'")
   }
 
   /// Of a store that is closed.
-  init(_ directory: TemporaryDirectory) throws {
-    place = try TemporaryDirectory()
+  init(_ directory: TemporaryFolder) throws {
+    place = try TemporaryFolder()
     try place.write(directory.bytes("zones.sqlite"), to: "zones.sqlite")
   }
 
   /// In place of the database that is there, with all that belonged to that one.
-  func putBack(in directory: TemporaryDirectory) throws {
+  func putBack(in directory: TemporaryFolder) throws {
     for name in ["zones.sqlite-wal", "zones.sqlite-shm"]
     where FileManager.default.fileExists(atPath: directory.path(name)) {
       try FileManager.default.removeItem(atPath: directory.path(name))

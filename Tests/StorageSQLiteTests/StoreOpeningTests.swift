@@ -1,6 +1,7 @@
 import Changes
 import Foundation
 import Storage
+import TemporaryFolders
 import Testing
 
 @testable import StorageSQLite
@@ -8,9 +9,9 @@ import Testing
 /// A store knows that an older copy of it was put back, and only then.
 struct StoreOpeningTests {
   private let account = AccountID(rawValue: 1)
-  private let directory: TemporaryDirectory
+  private let directory: TemporaryFolder
 
-  init() throws { directory = try TemporaryDirectory() }
+  init() throws { directory = try TemporaryFolder() }
 
   private func open(declareRestored: Bool = false) throws -> SQLiteZoneStore {
     try SQLiteZoneStore(directory: directory.path, declareRestored: declareRestored)
@@ -91,7 +92,7 @@ struct StoreOpeningTests {
 
   @Test func aCopyInAnotherDirectoryIsOlderUnlessTheFileBesideItCameAlong() throws {
     try settle()
-    let bare = try TemporaryDirectory()
+    let bare = try TemporaryFolder()
     try StoreCopy(directory).putBack(in: bare)
     #expect(try SQLiteZoneStore(directory: bare.path).wasRestored)
     // With the log and all, but not that file.
@@ -153,7 +154,7 @@ struct StoreOpeningTests {
       ("\(newest)\(former)\n", 0xF1, true),
     ]
     for (file, database, isRestored) in cases {
-      let directory = try TemporaryDirectory()
+      let directory = try TemporaryFolder()
       let store = try SQLiteZoneStore(directory: directory.path)
       _ = try store.commit([TestRequests.create(account)], wall: 0)
       store.close()

@@ -11,6 +11,7 @@ enum PairingRule {
     "Sources/Link/HTTP/HTTPBody.swift": "part of both parsers, and tested through them",
     "Sources/Link/HTTP/HTTPFields.swift": "part of both parsers, and tested through them",
     "Sources/Link/HTTP/HTTPLines.swift": "part of both parsers, and tested through them",
+    "Sources/Link/HTTP/HTTPMessageReader.swift": "part of both parsers, and tested through them",
     "Sources/Link/HTTP/HTTPRequestLine.swift": "part of the parser, and tested through it",
     "Sources/Link/WebSocket/WebSocketHeader.swift": "part of the reader, and tested through it",
   ]

@@ -2,6 +2,7 @@ import Changes
 import Devices
 import Link
 import Loop
+import TemporaryFolders
 import Testing
 
 @testable import lockstep

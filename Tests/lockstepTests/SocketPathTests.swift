@@ -1,5 +1,6 @@
 import Link
 import Loop
+import TemporaryFolders
 import Testing
 
 @testable import lockstep

@@ -7,19 +7,7 @@ import Changes
 /// stays: who asks no further lets `bufferedBytes` grow and pauses the connection.
 /// A thrown refusal ends the connection after its answer: nothing more comes out.
 package struct HTTPRequestParser: Sendable {
-  private enum Stage {
-    /// → fields, over
-    case requestLine
-    /// → body, over
-    case fields(HTTPRequestLine, HTTPFields)
-    /// → requestLine, over
-    case body(HTTPBody, keepsAlive: Bool)
-    /// The connection carries no further request.
-    case over
-  }
-
-  private var stage = Stage.requestLine
-  private var lines = HTTPLines()
+  private var reader = HTTPMessageReader<HTTPRequestLine>()
   private var skippedEmptyLine = false
 
   /// The most bytes that the body of the request whose head came last may have. Each head sets it
@@ -29,94 +17,61 @@ package struct HTTPRequestParser: Sendable {
   package init() {}
 
   /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
-  package var bufferedBytes: Int {
-    guard case .fields(_, let fields) = stage else { return lines.count }
-    return lines.count + fields.bufferedBytes
-  }
+  package var bufferedBytes: Int { reader.bufferedBytes }
 
   /// Whether nothing of a request has come: the connection may be closed without a loss.
-  package var isIdle: Bool {
-    guard case .requestLine = stage else { return false }
-    return lines.count == 0
-  }
+  package var isIdle: Bool { reader.isAtFirstLine && reader.lines.count == 0 }
 
-  package mutating func receive(_ bytes: RawSpan) {
-    if case .over = stage { return }
-    lines.append(bytes)
-  }
+  package mutating func receive(_ bytes: RawSpan) { reader.receive(bytes) }
 
   /// What came next; nil while it is not all there.
   package mutating func next() throws(Refusal) -> HTTPRequestEvent? {
     do {
       return try advance()
     } catch {
-      end()
+      reader.end()
       throw error
     }
   }
 
   /// The bytes behind the request whose head came last: after an upgrade they belong to the other
   /// protocol. The parser is over.
-  package mutating func takeRest() -> [UInt8] {
-    let rest = lines.takeAll()
-    end()
-    return rest
-  }
+  package mutating func takeRest() -> [UInt8] { reader.takeRest() }
 
   /// The peer ends its stream. Throws where it leaves a request half said.
   package mutating func endOfStream() throws(Refusal) {
-    let isWhole: Bool
-    switch stage {
-    case .requestLine: isWhole = lines.count == 0
-    case .over: isWhole = true
-    case .fields, .body: isWhole = false
-    }
-    end()
+    let isWhole = isIdle || reader.isOver
+    reader.end()
     guard isWhole else {
       throw Refusal(.badRequest, "The connection ended in the middle of a request.")
     }
   }
 
   private mutating func advance() throws(Refusal) -> HTTPRequestEvent? {
-    while true {
-      switch stage {
-      case .over: return nil
-      case .requestLine:
-        guard try takeRequestLine() else { return nil }
-      case .fields(let line, var fields):
-        // The stage gives its fields away while a line is added, so that they are not copied.
-        stage = .over
-        let isWhole = try takeField(into: &fields)
-        guard isWhole == true else {
-          stage = .fields(line, fields)
-          if isWhole == nil { return nil }
-          continue
-        }
-        let head = try HTTPRequestHead(line, fields)
-        stage = .body(HTTPBody(head.framing), keepsAlive: head.keepsAlive)
-        bodyLimit = Limits.smallBodyBytes
-        return .head(head)
-      case .body(var body, let keepsAlive):
-        let piece = try body.next(from: &lines, limit: bodyLimit)
-        stage = .body(body, keepsAlive: keepsAlive)
-        switch piece {
-        case nil: return nil
-        case .bytes(let bytes): return .body(bytes)
-        case .end:
-          if keepsAlive { stage = .requestLine } else { end() }
-          skippedEmptyLine = false
-          return .end
-        }
-      }
+    while reader.isAtFirstLine {
+      guard try takeRequestLine() else { return nil }
+    }
+    switch try reader.next(bodyLimit: bodyLimit) {
+    case nil: return nil
+    case .fields(let line, let fields):
+      let head = try HTTPRequestHead(line, fields)
+      reader.begin(head.framing, keepsAlive: head.keepsAlive)
+      bodyLimit = Limits.smallBodyBytes
+      return .head(head)
+    case .body(let bytes): return .body(bytes)
+    case .end(let isLast):
+      if isLast { reader.end() }
+      skippedEmptyLine = false
+      return .end
     }
   }
 
   private mutating func takeRequestLine() throws(Refusal) -> Bool {
-    let count = try lines.lineCount(limit: Limits.requestLineBytes, code: .uriTooLong)
+    let count = try reader.lines.lineCount(limit: Limits.requestLineBytes, code: .uriTooLong)
     guard let count else {
       // Another protocol, such as TLS, is told so at once: it may never send a line feed.
-      if lines.count > 0, !ByteSet.token.contains(lines.line(1)[0]),
-        lines.line(1)[0] != UInt8(ascii: "\r")
+      if reader.lines.count > 0, !ByteSet.token.contains(reader.lines.line(1)[0]),
+        reader.lines.line(1)[0] != UInt8(ascii: "\r")
       {
         throw Refusal(.badRequest, "This is no HTTP request; this port speaks plain HTTP.")
       }
@@ -129,24 +84,10 @@ package struct HTTPRequestParser: Sendable {
       }
       skippedEmptyLine = true
     } else {
-      stage = .fields(try HTTPRequestLine(parsing: lines.line(count)), HTTPFields())
+      reader.begin(try HTTPRequestLine(parsing: reader.lines.line(count)))
     }
-    lines.dropLine(count)
+    reader.lines.dropLine(count)
     return true
-  }
-
-  /// Whether that was the empty line after the last field; nil while no whole line is there.
-  private mutating func takeField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
-    let limit = fields.lineLimit
-    guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
-    if count > 0 { try fields.add(lines.line(count)) }
-    lines.dropLine(count)
-    return count == 0
-  }
-
-  private mutating func end() {
-    stage = .over
-    lines.removeAll()
   }
 }
 

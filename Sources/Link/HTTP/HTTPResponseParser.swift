@@ -6,19 +6,7 @@ import Changes
 /// HEAD has no body. Interim answers (1xx) are passed over, but for 101. Faults of the answer are
 /// thrown as `internalError`, which advises to try again: they are the peer's, not ours.
 package struct HTTPResponseParser: Sendable {
-  private enum Stage {
-    /// → fields, over
-    case statusLine
-    /// → statusLine after an interim answer, body, over
-    case fields(HTTPStatusLine, HTTPFields)
-    /// → statusLine, over
-    case body(HTTPBody, keepsAlive: Bool)
-    /// The connection carries no further answer.
-    case over
-  }
-
-  private var stage = Stage.statusLine
-  private var lines = HTTPLines()
+  private var reader = HTTPMessageReader<HTTPStatusLine>()
   /// For each request without an answer, whether it was HEAD.
   private var awaited: [Bool] = []
 
@@ -28,18 +16,12 @@ package struct HTTPResponseParser: Sendable {
   package init() {}
 
   /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
-  package var bufferedBytes: Int {
-    guard case .fields(_, let fields) = stage else { return lines.count }
-    return lines.count + fields.bufferedBytes
-  }
+  package var bufferedBytes: Int { reader.bufferedBytes }
 
   /// A request with this method was sent. To be told once for each, in order.
   package mutating func expectAnswer(to method: String) { awaited.append(method == "HEAD") }
 
-  package mutating func receive(_ bytes: RawSpan) {
-    if case .over = stage { return }
-    lines.append(bytes)
-  }
+  package mutating func receive(_ bytes: RawSpan) { reader.receive(bytes) }
 
   /// What came next; nil while it is not all there.
   package mutating func next() throws(Refusal) -> HTTPResponseEvent? {
@@ -54,26 +36,16 @@ package struct HTTPResponseParser: Sendable {
   /// The bytes behind the head that came last, which belong to the other protocol after a 101.
   /// The parser is over.
   package mutating func takeRest() -> [UInt8] {
-    let rest = lines.takeAll()
-    end()
-    return rest
+    defer { end() }
+    return reader.takeRest()
   }
 
   /// The peer ends its stream: the end of a body that has no other. Call `next` afterwards.
   /// Throws where an answer is left half said, or did not come.
   package mutating func endOfStream() throws(Refusal) {
-    var isWhole: Bool
-    switch stage {
-    case .statusLine: isWhole = lines.count == 0 && awaited.isEmpty
-    case .over: isWhole = true
-    case .fields: isWhole = false
-    case .body(var body, _):
-      isWhole = body.endOfStream()
-      if isWhole {
-        stage = .body(body, keepsAlive: false)
-        return
-      }
-    }
+    if reader.endOfStream() { return }
+    let isIdle = reader.isAtFirstLine && reader.lines.count == 0 && awaited.isEmpty
+    let isWhole = isIdle || reader.isOver
     end()
     guard isWhole else {
       throw Refusal(.internalError, "The connection ended before the relay's answer did.")
@@ -82,67 +54,38 @@ package struct HTTPResponseParser: Sendable {
 
   private mutating func advance() throws(Refusal) -> HTTPResponseEvent? {
     while true {
-      switch stage {
-      case .over: return nil
-      case .statusLine:
+      if reader.isAtFirstLine {
         guard try takeStatusLine() else { return nil }
-      case .fields(let line, var fields):
-        // The stage gives its fields away while a line is added, so that they are not copied.
-        stage = .over
-        let isWhole = try takeField(into: &fields)
-        guard isWhole == true else {
-          stage = .fields(line, fields)
-          if isWhole == nil { return nil }
-          continue
-        }
-        if line.isInterim {
-          stage = .statusLine
-          continue
-        }
+      }
+      switch try reader.next(bodyLimit: bodyLimit) {
+      case nil: return nil
+      case .fields(let line, _) where line.isInterim: continue
+      case .fields(let line, let fields):
         let head = try HTTPResponseHead(line, fields, answersHead: awaited.removeFirst())
-        stage = .body(HTTPBody(head.framing), keepsAlive: head.keepsAlive)
+        reader.begin(head.framing, keepsAlive: head.keepsAlive)
         return .head(head)
-      case .body(var body, let keepsAlive):
-        let piece = try body.next(from: &lines, limit: bodyLimit)
-        stage = .body(body, keepsAlive: keepsAlive)
-        switch piece {
-        case nil: return nil
-        case .bytes(let bytes): return .body(bytes)
-        case .end:
-          // What follows a 101 waits for `takeRest`.
-          stage = keepsAlive ? .statusLine : .over
-          return .end
-        }
+      case .body(let bytes): return .body(bytes)
+      case .end: return .end
       }
     }
   }
 
   private mutating func takeStatusLine() throws(Refusal) -> Bool {
-    guard lines.count > 0 else { return false }
+    guard reader.lines.count > 0 else { return false }
     guard !awaited.isEmpty else {
       throw Refusal(.badRequest, "It comes without a request.")
     }
     let limit = Limits.requestLineBytes
-    guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else {
+    guard let count = try reader.lines.lineCount(limit: limit, code: .headersTooLarge) else {
       return false
     }
-    stage = .fields(try HTTPStatusLine(parsing: lines.line(count)), HTTPFields())
-    lines.dropLine(count)
+    reader.begin(try HTTPStatusLine(parsing: reader.lines.line(count)))
+    reader.lines.dropLine(count)
     return true
   }
 
-  /// Whether that was the empty line after the last field; nil while no whole line is there.
-  private mutating func takeField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
-    let limit = fields.lineLimit
-    guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
-    if count > 0 { try fields.add(lines.line(count)) }
-    lines.dropLine(count)
-    return count == 0
-  }
-
   private mutating func end() {
-    stage = .over
-    lines.removeAll()
+    reader.end()
     awaited = []
   }
 

@@ -3,6 +3,7 @@ import Foundation
 import Storage
 import StorageFiles
 import StorageSQLite
+import TemporaryFolders
 import Testing
 
 @testable import lockstep

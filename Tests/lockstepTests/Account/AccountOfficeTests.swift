@@ -1,6 +1,7 @@
 import Changes
 import Storage
 import StorageSQLite
+import TemporaryFolders
 import Testing
 
 @testable import lockstep

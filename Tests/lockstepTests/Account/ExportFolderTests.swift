@@ -1,5 +1,6 @@
 import Changes
 import Foundation
+import TemporaryFolders
 import Testing
 
 @testable import lockstep

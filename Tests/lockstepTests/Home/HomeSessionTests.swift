@@ -2,6 +2,7 @@ import Changes
 import Devices
 import Storage
 import StorageSQLite
+import TemporaryFolders
 import Testing
 
 @testable import lockstep

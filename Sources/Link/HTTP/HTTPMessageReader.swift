@@ -1,0 +1,112 @@
+import Changes
+
+/// What requests and answers have in common: fields and a body behind a first line (RFC 9112
+/// section 2.1). Whoever owns it reads the first line from `lines`, and says with `begin` how it
+/// goes on.
+struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
+  private enum Stage {
+    /// → fields, over
+    case firstLine
+    /// → firstLine, over
+    case fields(FirstLine, HTTPFields)
+    /// → firstLine, over
+    case body(HTTPBody, keepsAlive: Bool)
+    /// The connection carries no further message.
+    case over
+  }
+
+  enum Part {
+    /// The fields are whole. `begin` says what body follows; without it another first line does.
+    case fields(FirstLine, HTTPFields)
+    case body([UInt8])
+    /// `isLast`: no message follows on the connection.
+    case end(isLast: Bool)
+  }
+
+  private var stage = Stage.firstLine
+  var lines = HTTPLines()
+
+  /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
+  var bufferedBytes: Int {
+    guard case .fields(_, let fields) = stage else { return lines.count }
+    return lines.count + fields.bufferedBytes
+  }
+
+  /// The next thing to come is a first line.
+  var isAtFirstLine: Bool { if case .firstLine = stage { true } else { false } }
+
+  var isOver: Bool { if case .over = stage { true } else { false } }
+
+  mutating func receive(_ bytes: RawSpan) {
+    if case .over = stage { return }
+    lines.append(bytes)
+  }
+
+  /// The first line was read; its fields follow.
+  mutating func begin(_ line: FirstLine) { stage = .fields(line, HTTPFields()) }
+
+  /// The head was understood; its body follows.
+  mutating func begin(_ framing: HTTPFraming, keepsAlive: Bool) {
+    stage = .body(HTTPBody(framing), keepsAlive: keepsAlive)
+  }
+
+  /// What came next; nil while it is not all there, and at a first line.
+  mutating func next(bodyLimit: Int) throws(Refusal) -> Part? {
+    while true {
+      switch stage {
+      case .over, .firstLine: return nil
+      case .fields(let line, var fields):
+        // The stage gives its fields away while a line is added, so that they are not copied.
+        stage = .over
+        let isWhole = try takeField(into: &fields)
+        guard isWhole == true else {
+          stage = .fields(line, fields)
+          if isWhole == nil { return nil }
+          continue
+        }
+        stage = .firstLine
+        return .fields(line, fields)
+      case .body(var body, let keepsAlive):
+        let piece = try body.next(from: &lines, limit: bodyLimit)
+        stage = .body(body, keepsAlive: keepsAlive)
+        switch piece {
+        case nil: return nil
+        case .bytes(let bytes): return .body(bytes)
+        case .end:
+          // What follows the last message waits for `takeRest`.
+          stage = keepsAlive ? .firstLine : .over
+          return .end(isLast: !keepsAlive)
+        }
+      }
+    }
+  }
+
+  /// Whether that was the empty line after the last field; nil while no whole line is there.
+  private mutating func takeField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
+    let limit = fields.lineLimit
+    guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
+    if count > 0 { try fields.add(lines.line(count)) }
+    lines.dropLine(count)
+    return count == 0
+  }
+
+  /// The peer ends its stream. True where that is the end of a body that has no other, and `next`
+  /// tells it.
+  mutating func endOfStream() -> Bool {
+    guard case .body(var body, _) = stage, body.endOfStream() else { return false }
+    stage = .body(body, keepsAlive: false)
+    return true
+  }
+
+  /// The bytes behind the last message, or behind the head that came last. The reader is over.
+  mutating func takeRest() -> [UInt8] {
+    let rest = lines.takeAll()
+    end()
+    return rest
+  }
+
+  mutating func end() {
+    stage = .over
+    lines.removeAll()
+  }
+}
