@@ -25,6 +25,11 @@ public protocol App: Sendable {
 }
 
 extension App {
+  /// Most apps do nothing by themselves.
+  public var timedTypes: [Name] { [] }
+
+  public func dueEdit(for record: Record) -> DueEdit? { nil }
+
   /// Most records name no files.
   public func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] { [] }
 

@@ -6,6 +6,25 @@ struct AppCatalogTests {
   @Test func everyTypeHasItsRule() {
     #expect(AppCatalog.resolver(forType: "TimerState") is TimerResolver)
     #expect(AppCatalog.resolver(forType: "Settings") is SettingsResolver)
+    #expect(AppCatalog.resolver(forType: "VaultFile") is VaultFileResolver)
+    #expect(AppCatalog.resolver(forType: "ClipboardItem") is ClipboardItemResolver)
+    #expect(AppCatalog.resolver(forType: "Memo") is MemoResolver)
+    #expect(AppCatalog.resolver(forType: "Habit") is HabitResolver)
+    #expect(AppCatalog.resolver(forType: "CheckIn") is CheckInResolver)
+  }
+
+  @Test func aTypeBelongsToItsApp() {
+    let types = [
+      (VaultApp() as any App, VaultApp.fileType), (ClipboardApp(), ClipboardApp.itemType),
+      (MemosApp(), MemosApp.memoType), (HabitsApp(), HabitsApp.habitType),
+      (HabitsApp(), HabitsApp.checkInType), (TimerApp(), TimerApp.stateType),
+    ]
+    for (app, type) in types {
+      #expect(app.resolver(for: type) != nil)
+      let others = AppCatalog.all.filter { $0.name != app.name }
+      #expect(others.count == AppCatalog.all.count - 1)
+      #expect(others.allSatisfy { $0.resolver(for: type) == nil })
+    }
   }
 
   @Test func unknownTypesHaveNone() {

@@ -7,6 +7,11 @@ struct VectorTests {
   @Test(arguments: [
     ("TimerState", PackageResources.TimerState_jsonl),
     ("Settings", PackageResources.Settings_jsonl),
+    ("VaultFile", PackageResources.VaultFile_jsonl),
+    ("ClipboardItem", PackageResources.ClipboardItem_jsonl),
+    ("Memo", PackageResources.Memo_jsonl),
+    ("Habit", PackageResources.Habit_jsonl),
+    ("CheckIn", PackageResources.CheckIn_jsonl),
   ])
   func answersAreTheExpectedOnes(type: String, file: [UInt8]) throws {
     let lines = file.split(separator: UInt8(ascii: "\n"))

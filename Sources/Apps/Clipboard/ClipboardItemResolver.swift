@@ -1,0 +1,15 @@
+import Changes
+
+/// An item is the newer of its versions. At one instant a delete wins: what a person wanted gone
+/// may be a password.
+package struct ClipboardItemResolver: Resolver {
+  package init() {}
+
+  package func resolve(_ conflict: Conflict) -> Resolution {
+    let isTie = conflict.local.modifiedAt == conflict.server.modifiedAt
+    if isTie, conflict.local.isDeleted || conflict.server.isDeleted {
+      return .merged(fields: nil, copies: [])
+    }
+    return .merged(fields: conflict.sides.newer.fields, copies: [])
+  }
+}

@@ -1,0 +1,58 @@
+import Changes
+
+/// Random fields of the records of vault, clipboard, memos and habits, some of them poor or odd.
+enum RandomFields {
+  /// Whoever has the same bytes says the same of them.
+  static func vaultFile(_ random: inout SeededRandom) -> JSONValue {
+    let number = Int64.random(in: 0..<3, using: &random)
+    let hash = String(repeating: "\(number)", count: 64)
+    let fields: JSONValue = [
+      "file": pick(["vault.db"], &random), "size": .number(JSONNumber(number)),
+      "sha256": .string(hash), "chunks": [.string(hash)],
+    ]
+    return number == 2 ? fields.setting("sha256", to: nil) : fields
+  }
+
+  static func clipboardItem(_ random: inout SeededRandom) -> JSONValue {
+    ["content": pick(["", "a", "é", "e\u{301}", .null, 5], &random)]
+  }
+
+  static func memo(_ random: inout SeededRandom) -> JSONValue {
+    let content = pick(["", "one", "two\nlines", "two\r\nlines", "é", .null], &random)
+    var fields: JSONValue = ["title": "old", "content": content, "date": 5]
+    if Bool.random(using: &random) {
+      fields = fields.setting("date", to: pick([4, 6, "never", .null], &random))
+    }
+    if Int.random(in: 0..<6, using: &random) == 0 { fields = fields.setting("content", to: nil) }
+    if Bool.random(using: &random) { fields = fields.setting("colour", to: pick([1, 2], &random)) }
+    return fields
+  }
+
+  static func habit(_ random: inout SeededRandom) -> JSONValue {
+    ["title": pick(["Run", "水"], &random), "kind": "count", "target": pick([1, 2], &random)]
+  }
+
+  static func checkIn(_ random: inout SeededRandom) -> JSONValue {
+    var fields: JSONValue = ["habit": "h", "day": "2026-03-01"]
+    if Bool.random(using: &random) {
+      fields = fields.setting("done", to: pick([true, false], &random))
+    }
+    for name in ["counts", "undone"] where Int.random(in: 0..<4, using: &random) > 0 {
+      fields = fields.setting(name, to: counts(&random))
+    }
+    return fields
+  }
+
+  private static func counts(_ random: inout SeededRandom) -> JSONValue {
+    if Int.random(in: 0..<10, using: &random) == 0 { return .string("many") }
+    var counts: JSONValue = [:]
+    for device in ["Mac", "é", "e\u{301}"] where Bool.random(using: &random) {
+      counts = counts.setting(device, to: pick([0, 1, 2, .null, "x"], &random))
+    }
+    return counts
+  }
+
+  private static func pick(_ values: [JSONValue], _ random: inout SeededRandom) -> JSONValue {
+    values[Int.random(in: values.indices, using: &random)]
+  }
+}
