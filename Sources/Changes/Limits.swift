@@ -215,6 +215,16 @@ public enum Limits {
   public static let syncMilliseconds: Int64 = 20_000
   /// Parked and undecided records that a status names; beyond it they are counted.
   public static let statusRecords = 100
+  /// Pieces of files that an agent is writing into its home at once: each lies in memory.
+  public static let pieceAdds = 4
+  /// Orders to read pieces that an agent has not answered.
+  public static let pieceReads = 64
+  /// How long a piece that nothing names stays in a home: as long as on the relay.
+  public static let pieceKeepMilliseconds: Int64 = 24 * 3_600_000
+  /// When an agent looks for such pieces first, and from then on: not within a command that is soon
+  /// over.
+  public static let pieceCareFirstMilliseconds: Int64 = 60_000
+  public static let pieceCareMilliseconds: Int64 = 3_600_000
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
   public static let waitingArrivals = 256
   public static let waitingArrivalBytes = 8 << 20

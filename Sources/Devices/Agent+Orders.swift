@@ -12,6 +12,7 @@ extension Agent {
       case read(OrderID)
       case dueEdits
       case sync
+      case piece(PieceErrand)
     }
 
     var id: JobID
@@ -32,6 +33,9 @@ extension Agent {
     case .readRecords(let id, let zone, let type):
       submit(.readRecords(id, zone: zone, type: type), .read(id), at: moment)
     case .readAll(let id): submit(.readAll(id), .read(id), at: moment)
+    case .addPiece(let id, let bytes): addPiece(id, bytes, at: moment)
+    case .readPiece(let id, let hash, let offset, let count):
+      readPiece(id, hash, offset: offset, count: count, at: moment)
     case .readStatus(let id): report(.statusRead(id, status(at: moment)))
     case .syncNow(let id): syncNow(id, at: moment)
     case .goOffline:
@@ -49,7 +53,7 @@ extension Agent {
 
   mutating func report(_ report: AgentReport) { actions.append(.report(report)) }
 
-  /// All jobs share a lane, and so are done in order.
+  /// All jobs of the replica share a lane, and so are done in order.
   mutating func submit(
     _ task: ReplicaTask, _ kind: PendingJob.Kind, offer bounds: BatchBounds? = nil,
     at moment: Moment
@@ -61,7 +65,7 @@ extension Agent {
     actions.append(
       .run(
         id, .commits,
-        ReplicaJob(task: task, offer: offer, clock: clock.reading(at: moment))))
+        .replica(ReplicaJob(task: task, offer: offer, clock: clock.reading(at: moment)))))
   }
 
   mutating func finished(_ id: JobID, _ outcome: ReplicaOutcome, at moment: Moment) {
@@ -82,6 +86,9 @@ extension Agent {
       engine.finished(
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
       tell(result)
+      if case .pieces(let found) = result, case .piece(let errand) = job.kind {
+        pieceJobDone(errand, found, at: moment)
+      }
       if !outcome.changed.isEmpty { report(.changed(outcome.changed)) }
       if case .loaded = result { report(.ready(status(at: moment))) }
     }
@@ -93,7 +100,7 @@ extension Agent {
       if case .success = edited { edits += 1 }
       report(.edited(order, edited))
     case .read(let order, let records): report(.read(order, .success(records)))
-    case .loaded, .applied, .done: break
+    case .loaded, .applied, .pieces, .done: break
     }
   }
 
@@ -119,6 +126,7 @@ extension Agent {
     credentials = HomeCredentials(
       relay: relay, account: identity.credentials.account, device: identity.credentials.device,
       token: identity.credentials.token)
+    startPieces(at: moment)
     connect(at: moment)
   }
 
@@ -128,12 +136,13 @@ extension Agent {
     switch job.kind {
     case .order(let id): report(.edited(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
+    case .piece(let errand): pieceJobFailed(errand, error, at: moment)
     case .load, .dueEdits, .sync: break
     }
     let isSync =
       switch job.kind {
       case .load, .sync: true
-      case .order, .read, .dueEdits: job.hasOffer
+      case .order, .read, .dueEdits, .piece: job.hasOffer
       }
     guard isSync else { return }
     report(.storeFailed(error))
@@ -192,11 +201,12 @@ extension Agent {
     uplink = nil
     probe = nil
     engine.offline()
+    stopPieces()
     for kind in AgentDeadlines.Kind.allCases { deadlines.clear(kind) }
   }
 
   mutating func finishStopping() {
-    guard isStopping, !hasStopped, jobs.isEmpty else { return }
+    guard isStopping, !hasStopped, jobs.isEmpty, pieces.jobs.isEmpty else { return }
     hasStopped = true
     report(.stopped)
   }

@@ -4,19 +4,19 @@ import Link
 /// What runs on each device: edits at once and locally, and sync with the relay behind it.
 ///
 /// A plain value: it joins the parts that decide (`SyncEngine`, `Ladder`, `Backoff`, `RelayClock`)
-/// with the uplink and with the jobs of the replica. Its store is reached by jobs alone, which the
-/// driver's worker does in order with `Replica.perform`; so what an agent has reported is durable,
-/// and a new agent over the same store goes on where this one stood.
+/// with the uplink and with jobs on the home's stores. It reaches these by jobs alone, which the
+/// driver's workers do in order with `AgentWork`; so what an agent has reported is durable, and a
+/// new agent over the same stores goes on where this one stood.
 public struct Agent: Node {
-  public typealias Job = ReplicaJob
-  public typealias Outcome = ReplicaOutcome
+  public typealias Job = AgentJob
+  public typealias Outcome = AgentOutcome
   public typealias Order = AgentOrder
   public typealias Report = AgentReport
   public typealias News = Never
 
   let configuration: AgentConfiguration
   var random: SeededRandom
-  var actions = ActionQueue<NodeAction<ReplicaJob, AgentReport, Never>>()
+  var actions = ActionQueue<NodeAction<AgentJob, AgentReport, Never>>()
   var engine = SyncEngine()
   var clock = RelayClock()
   var ladder: Ladder
@@ -49,6 +49,7 @@ public struct Agent: Node {
   var edits = 0
   var conflicts = 0
   var samplesWanted = 0
+  var pieces = PieceDesk()
   var reported = SyncStatus()
 
   struct Outage: Hashable, Sendable {
@@ -88,7 +89,7 @@ public struct Agent: Node {
   }
 
   public mutating func handle(
-    _ event: NodeEvent<ReplicaOutcome, AgentOrder, Never>, at moment: Moment
+    _ event: NodeEvent<AgentOutcome, AgentOrder, Never>, at moment: Moment
   ) {
     clock.observe(moment)
     switch event {
@@ -102,7 +103,8 @@ public struct Agent: Node {
       } else if probe?.owns(id) == true {
         probe?.closed(id, cause, at: moment.instant, &probeOutput)
       }
-    case .finished(let job, let outcome): finished(job, outcome, at: moment)
+    case .finished(let job, .replica(let outcome)): finished(job, outcome, at: moment)
+    case .finished(let job, .file(let outcome)): fileDone(job, outcome, at: moment)
     case .ordered(let order): ordered(order, at: moment)
     case .deadlineReached: expired(at: moment)
     case .stopping: stop()
@@ -110,7 +112,7 @@ public struct Agent: Node {
     settle(at: moment)
   }
 
-  public mutating func nextAction() -> NodeAction<ReplicaJob, AgentReport, Never>? {
+  public mutating func nextAction() -> NodeAction<AgentJob, AgentReport, Never>? {
     actions.popFirst()
   }
 
@@ -147,6 +149,7 @@ public struct Agent: Node {
           .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
           offer: engine.takeOffer(), at: moment)
       case .plan: engine.unblockZones()
+      case .pieceCare: carePieces(at: moment)
       case .sync: expireSyncOrders(at: moment)
       }
     }
@@ -164,6 +167,7 @@ public struct Agent: Node {
     if engine.transport != nil, !engine.isClockTrusted {
       uplink?.measureTime(at: moment.instant, &output)
     }
+    advancePieces(at: moment)
     flush()
     planDueEdit(at: moment)
     completeSyncOrders(at: moment)

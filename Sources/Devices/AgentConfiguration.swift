@@ -11,6 +11,11 @@ public struct AgentConfiguration: Sendable {
   public var longPollMilliseconds = Limits.agentLongPollMilliseconds
   /// How long `syncNow` may take before it is reported as not done, in milliseconds.
   public var syncMilliseconds = Limits.syncMilliseconds
+  /// How long a piece of a file that nothing names stays in the home, in milliseconds: a day is
+  /// more than any app takes from cutting a file to saving its record.
+  public var pieceKeepMilliseconds = Limits.pieceKeepMilliseconds
+  /// How often such pieces are looked for, in milliseconds.
+  public var pieceCareMilliseconds = Limits.pieceCareMilliseconds
   /// Connections and jobs are numbered from here, so that many agents can share one driver: give
   /// each a range of its own (`index << 32`).
   public var firstNumber: UInt64 = 0

@@ -18,6 +18,8 @@ struct AgentDeadlines {
     case due
     /// Zones that the plan did not include are tried again.
     case plan
+    /// Pieces of files that nothing names are looked for.
+    case pieceCare
     /// The first of the manual syncs should be done by then.
     case sync
   }

@@ -12,6 +12,13 @@ public enum AgentReport: Sendable {
   case changed([Record])
   case read(OrderID, Result<[Record], StorageError>)
   case statusRead(OrderID, SyncStatus)
+  /// The piece is durable, under this hash; or it was not kept.
+  case pieceAdded(OrderID, Result<ChunkHash, PieceFailure>)
+  /// The next portion of what was asked for, in order. After a failure nothing more comes:
+  /// `damaged` says that what came before was not the piece.
+  case pieceRead(OrderID, Result<PiecePortion, PieceFailure>)
+  /// Told now and then while a piece is on its way, and when it has arrived.
+  case pieceProgress(PieceProgress)
   /// The status has changed (its counters alone do not count).
   case status(SyncStatus)
   case synced(OrderID, SyncStatus)

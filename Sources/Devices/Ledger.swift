@@ -126,6 +126,10 @@ struct Ledger {
     changes.append(.removeEntry(number: entry.number))
   }
 
+  mutating func putPiece(_ piece: HeldPiece) { changes.append(.putPiece(piece)) }
+
+  mutating func removePiece(_ hash: ChunkHash) { changes.append(.removePiece(hash)) }
+
   mutating func setCursor(_ cursor: ChangeToken?) { changes.append(.setCursor(cursor)) }
 
   mutating func setValue(_ key: String, _ value: String?) {

@@ -18,7 +18,8 @@ public struct Replica<Store: ReplicaStore> {
 }
 
 /// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
-/// `+Editing`, `+Incoming`, `+Outgoing`, `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`.
+/// `+Chunks`, `+Editing`, `+Incoming`, `+Outgoing`, `+Pieces`, `+Restore`, `+Settling`,
+/// `+Snapshot`, `+Stamps`.
 struct ReplicaState {
   let apps: [any App]
   var ledger: Ledger
@@ -120,6 +121,7 @@ struct ReplicaState {
       try bringBack()
       endRestore()
       return .applied(Applied(position: position))
+    case .pieces(let task): return .pieces(try perform(task, job.clock))
     }
   }
 

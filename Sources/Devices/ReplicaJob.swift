@@ -41,6 +41,7 @@ enum ReplicaTask: Sendable {
   case forgetCursor(restoredThrough: ChangeTag?)
   /// Some of what the relay has lost goes into the outbox.
   case bringBack
+  case pieces(PieceTask)
 }
 
 /// A new batch, where nothing is in flight.
@@ -68,6 +69,7 @@ enum ReplicaResult: Sendable {
   case edited(OrderID, Result<Record, EditFailure>)
   case read(OrderID, [Record])
   case applied(Applied)
+  case pieces(PieceResult)
   case done
 }
 

@@ -4,7 +4,7 @@ import Changes
 /// the others must do. Every write is atomic, so what a crash leaves behind is the state as it is;
 /// `copy` keeps one aside.
 package final class MemoryReplicaStore: ReplicaStore {
-  private struct State {
+  struct State {
     var identity: HomeIdentity?
     var records: [RecordKey: Record] = [:]
     /// The keys of `records`, sorted: a dictionary's own order differs from process to process.
@@ -15,9 +15,13 @@ package final class MemoryReplicaStore: ReplicaStore {
     /// By number.
     var outbox: [OutboxEntry] = []
     var notes: [String: String] = [:]
+    /// By hash.
+    var pieces: [HeldPiece] = []
+    /// How many held records name a piece.
+    var uses: [ChunkHash: Int] = [:]
   }
 
-  private var state: State
+  private(set) var state: State
 
   /// The mark of a record that the relay has lost.
   private static let lost: Int64 = -1
@@ -106,6 +110,10 @@ package final class MemoryReplicaStore: ReplicaStore {
         guard position < state.outbox.count, state.outbox[position].number == number else { break }
         state.outbox.remove(at: position)
       case .setValue(let key, let value): state.notes[key] = value
+      case .putPiece(let piece):
+        state.remove(piece.hash)
+        state.pieces.insert(piece, at: state.position(of: piece.hash))
+      case .removePiece(let hash): state.remove(hash)
       }
     }
   }
@@ -113,6 +121,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   private func put(_ record: Record, _ snapshot: Int64?) {
     let key = record.key
     state.marks[key] = max(state.marks[key] ?? 0, snapshot ?? 0)
+    state.replace(state.records[key]?.chunks ?? [], by: record.chunks)
     if state.records.updateValue(record, forKey: key) == nil {
       state.order.insert(key, at: position(of: key))
     }
@@ -124,7 +133,8 @@ package final class MemoryReplicaStore: ReplicaStore {
 
   private func remove(_ key: RecordKey) {
     state.marks[key] = nil
-    guard state.records.removeValue(forKey: key) != nil else { return }
+    guard let gone = state.records.removeValue(forKey: key) else { return }
+    state.replace(gone.chunks, by: [])
     state.order.remove(at: position(of: key))
   }
 
@@ -138,7 +148,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   }
 
   /// The first of `count` places that does not come before what is looked for.
-  private static func lowerBound(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
+  static func lowerBound(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
     var low = 0
     var high = count
     while low < high {

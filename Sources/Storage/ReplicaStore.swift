@@ -24,6 +24,14 @@ public protocol ReplicaStore: AnyObject {
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool
   /// The greatest tag of all records that are held; 0 where there are none.
   func greatestTag() throws(StorageError) -> ChangeTag
+  /// Those of the pieces of files that lie in the home, in the order asked.
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece]
+  /// The pieces that lie in the home, by hash, after the one named.
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece]
+  /// Those of the pieces that a held record names, in the order asked.
+  func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash]
+  /// Those of the files that hold a piece, in the order asked.
+  func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64]
   func write(_ changes: [ReplicaChange]) throws(StorageError)
 }
 
@@ -60,6 +68,28 @@ public enum ReplicaChange: Hashable, Sendable {
   case putEntry(OutboxEntry)
   case removeEntry(number: Int64)
   case setValue(key: String, String?)
+  /// Inserts, or replaces the piece of the same hash. No two pieces share a file.
+  case putPiece(HeldPiece)
+  case removePiece(ChunkHash)
+}
+
+/// A piece of a file that lies in the home: its bytes are the `ChunkStore`'s to keep.
+public struct HeldPiece: Hashable, Sendable {
+  public var hash: ChunkHash
+  /// The number of its file, which with the home's account is a `ChunkFile`.
+  public var file: UInt64
+  /// Its length.
+  public var bytes: Int
+  /// Since when, by this machine's wall clock in milliseconds, nothing was found to name it; nil
+  /// while something does.
+  public var idleSince: Int64?
+
+  public init(hash: ChunkHash, file: UInt64, bytes: Int, idleSince: Int64? = nil) {
+    self.hash = hash
+    self.file = file
+    self.bytes = bytes
+    self.idleSince = idleSince
+  }
 }
 
 /// A record that a snapshot did not name, without its fields and pieces, which may be large.

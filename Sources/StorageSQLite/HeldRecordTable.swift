@@ -19,8 +19,12 @@ final class HeldRecordTable {
   private let insert: SQLiteStatement
   private let mark: SQLiteStatement
   private let delete: SQLiteStatement
+  private let selectPieces: SQLiteStatement
+  private let pieces: PieceTable
 
-  init(_ connection: SQLiteConnection) throws(StorageError) {
+  /// `pieces`: where what the records name is counted.
+  init(_ connection: SQLiteConnection, _ pieces: PieceTable) throws(StorageError) {
+    self.pieces = pieces
     let columns = HeldRecordTable.columns
     select = try connection.prepare(
       "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
@@ -49,6 +53,11 @@ final class HeldRecordTable {
       """)
     mark = try connection.prepare("UPDATE records SET mark = ? WHERE zone = ? AND name = ?")
     delete = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
+    selectPieces = try connection.prepare(
+      """
+      SELECT chunks FROM records INDEXED BY records_with_pieces
+      WHERE zone = ? AND name = ? AND chunks IS NOT NULL
+      """)
   }
 
   func record(_ key: RecordKey) throws(StorageError) -> Record? {
@@ -100,6 +109,7 @@ final class HeldRecordTable {
   }
 
   func put(_ record: Record, snapshot: Int64?) throws(StorageError) {
+    try pieces.replace(try piecesNamed(by: record.key), by: record.chunks)
     try insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
       .run(last: record.fields)
   }
@@ -109,7 +119,15 @@ final class HeldRecordTable {
   func lose(_ key: RecordKey) throws(StorageError) { try mark(key, HeldRecordTable.lost) }
 
   func remove(_ key: RecordKey) throws(StorageError) {
+    try pieces.replace(try piecesNamed(by: key), by: [])
     try delete.bind(key.zone).bind(key.name).run()
+  }
+
+  /// Most records name none, and then nothing but an index is looked at.
+  private func piecesNamed(by key: RecordKey) throws(StorageError) -> [ChunkHash] {
+    try selectPieces.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
+      try row.chunks(0)
+    } ?? []
   }
 
   private func mark(_ key: RecordKey, _ value: Int64) throws(StorageError) {
@@ -129,7 +147,7 @@ extension SQLiteStatement {
     chunks.isEmpty ? bind(Int64?.none) : bind(chunks.flatMap(\.bytes))
   }
 
-  private func chunks(_ column: Int32) throws(StorageError) -> [ChunkHash] {
+  fileprivate func chunks(_ column: Int32) throws(StorageError) -> [ChunkHash] {
     let bytes = bytes(column)
     var chunks: [ChunkHash] = []
     for start in stride(from: 0, to: bytes.count, by: 32) {

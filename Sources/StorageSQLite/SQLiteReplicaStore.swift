@@ -10,6 +10,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   let connection: SQLiteConnection
   private let outboxTable: OutboxTable
   private let recordTable: HeldRecordTable
+  private let pieceTable: PieceTable
   private let selectIdentity: SQLiteStatement
   private let putIdentity: SQLiteStatement
   private let deleteIdentity: SQLiteStatement
@@ -28,7 +29,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
     connection = try SQLiteConnection(
       path: home + "/replica.sqlite", role: .writer, schema: .replica)
     outboxTable = try OutboxTable(connection)
-    recordTable = try HeldRecordTable(connection)
+    pieceTable = try PieceTable(connection)
+    recordTable = try HeldRecordTable(connection, pieceTable)
     selectIdentity = try connection.prepare(
       "SELECT relay, account, device, token, device_name FROM identity")
     putIdentity = try connection.prepare(
@@ -80,6 +82,22 @@ public final class SQLiteReplicaStore: ReplicaStore {
 
   public func greatestTag() throws(StorageError) -> ChangeTag { try recordTable.greatestTag() }
 
+  public func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+    try pieceTable.pieces(hashes)
+  }
+
+  public func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+    try pieceTable.pieces(after: hash, limit: limit)
+  }
+
+  public func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try pieceTable.named(hashes)
+  }
+
+  public func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try pieceTable.files(numbers)
+  }
+
   public func cursor() throws(StorageError) -> ChangeToken? {
     guard let text = try selectCursor.first({ $0.text(0) }) else { return nil }
     guard let token = ChangeToken(text: text) else {
@@ -122,6 +140,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
     case .removeEntry(let number): try outboxTable.remove(number)
     case .setValue(let key, nil): try deleteNote.bind(key).run()
     case .setValue(let key, let value?): try putNote.bind(key).bind(value).run()
+    case .putPiece(let piece): try pieceTable.put(piece)
+    case .removePiece(let hash): try pieceTable.remove(hash)
     }
   }
 }

@@ -1,7 +1,7 @@
 extension Schema {
   /// A device's tables.
   static let replica = Schema(
-    applicationID: 0x4C53_7265, steps: [replicaVersion1, replicaVersion2])
+    applicationID: 0x4C53_7265, steps: [replicaVersion1, replicaVersion2, replicaVersion3])
 
   ///     identity   relay · account · device · token · device_name          one row, or none
   ///     place      cursor                                                  one row, or none
@@ -106,5 +106,34 @@ extension Schema {
     CREATE INDEX records_lost ON records (zone, name) WHERE mark = -1;
 
     ALTER TABLE versions ADD COLUMN chunks BLOB;
+    """
+
+  ///     pieces       hash · file · bytes · idle_since
+  ///     piece_uses   hash · uses
+  ///
+  /// `pieces` are those of files that lie in the home, `file` the number of the file that holds
+  /// one. `piece_uses` counts the held records that name a piece, wherever that lies; the records
+  /// with pieces have an index of their own, so that the others cost nothing.
+  private static let replicaVersion3 = """
+    CREATE TABLE pieces (
+      hash BLOB PRIMARY KEY,
+      file INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      idle_since INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX pieces_by_file ON pieces (file);
+
+    CREATE TABLE piece_uses (
+      hash BLOB PRIMARY KEY,
+      uses INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX records_with_pieces ON records (zone, name) WHERE chunks IS NOT NULL;
+    INSERT INTO piece_uses
+      WITH RECURSIVE named (record, place, chunks) AS (
+        SELECT rowid, 1, chunks FROM records WHERE chunks IS NOT NULL
+        UNION ALL
+        SELECT record, place + 32, chunks FROM named WHERE place + 32 < length(chunks)
+      )
+      SELECT substr(chunks, place, 32) AS hash, count(DISTINCT record) FROM named GROUP BY hash;
     """
 }

@@ -39,6 +39,8 @@ package struct ReplicaWalk {
     var lost: [[Record]]
     var isLost: [Bool]
     var greatestTag: ChangeTag
+    var pieces: [HeldPiece]
+    var namedPieces: [ChunkHash]
   }
 
   private static let zones = ["A", "B"].map(Name.init(trusted:))
@@ -47,6 +49,10 @@ package struct ReplicaWalk {
   private static let snapshots: ClosedRange<Int64> = 1...3
   private static let places = zones.flatMap { zone in
     names.map { RecordKey(zone: zone, name: $0) }
+  }
+
+  private static let hashes = [1, 2, 3].compactMap {
+    ChunkHash(bytes: .init(repeating: $0, count: 32))
   }
 
   private static func content(_ store: any ReplicaStore) throws -> Content {
@@ -59,11 +65,13 @@ package struct ReplicaWalk {
       notes: try ["a", "b"].map { try store.value($0) },
       unnamed: try snapshots.map { try store.unnamed(bySnapshot: $0) },
       lost: try [1, 9].map { try store.lostRecords(limit: $0, bytes: 20) },
-      isLost: try places.map { try store.isLost($0) }, greatestTag: try store.greatestTag())
+      isLost: try places.map { try store.isLost($0) }, greatestTag: try store.greatestTag(),
+      pieces: try store.pieces(after: hashes[0], limit: 2) + store.pieces(hashes),
+      namedPieces: try store.namedPieces(hashes))
   }
 
   private mutating func change() -> ReplicaChange {
-    switch Int.random(in: 0..<15, using: &random) {
+    switch Int.random(in: 0..<17, using: &random) {
     case 0: .setIdentity(chance(4) ? nil : identity())
     case 1: .setCursor(chance(4) ? nil : ChangeToken(generation: 1, sequence: number(1_000)))
     case 2...4: .putRecord(record(), snapshot: chance(2) ? nil : snapshot())
@@ -72,6 +80,8 @@ package struct ReplicaWalk {
     case 9: .removeEntry(number: number(8))
     case 12, 13: .nameRecord(key(), snapshot: snapshot())
     case 14: .loseRecord(key())
+    case 15: .putPiece(piece())
+    case 16: .removePiece(pick(ReplicaWalk.hashes))
     case let draw:
       .setValue(key: draw == 10 ? "a" : "b", chance(4) ? nil : "\(number(1_000))")
     }
@@ -89,8 +99,13 @@ package struct ReplicaWalk {
     return Record(
       zone: key.zone, name: key.name, type: pick(ReplicaWalk.types), fields: fields(),
       modifiedAt: number(1_000), device: DeviceID(rawValue: random.next()), tag: number(1_000),
-      chunks: chance(2)
-        ? [] : [1, 2].compactMap { ChunkHash(bytes: .init(repeating: $0, count: 32)) })
+      chunks: chance(2) ? [] : [pick(ReplicaWalk.hashes), pick(ReplicaWalk.hashes)])
+  }
+
+  private mutating func piece() -> HeldPiece {
+    HeldPiece(
+      hash: pick(ReplicaWalk.hashes), file: random.next(), bytes: Int(number(9)),
+      idleSince: chance(2) ? nil : number(1_000))
   }
 
   private mutating func snapshot() -> Int64 {

@@ -111,6 +111,33 @@ struct SchemaTests {
     #expect(try store.unnamed(bySnapshot: 1).map(\.key.name.text) == ["gone"])
   }
 
+  @Test func aDevicesStoreOfVersion2CountsWhatItsRecordsName() throws {
+    let directory = try TemporaryFolder()
+    let version2 = Schema(
+      applicationID: 0x4C53_7265, steps: Array(Schema.replica.steps.prefix(2)))
+    let connection = try SQLiteConnection(
+      path: directory.path("replica.sqlite"), role: .writer, schema: version2)
+    let one = String(repeating: "01", count: 32)
+    let two = String(repeating: "02", count: 32)
+    try connection.execute(
+      """
+      INSERT INTO records VALUES
+        ('Z', 'a', 'T', 1, 2, 3, 0, x'\(one)\(two)\(one)', CAST('{}' AS BLOB)),
+        ('Z', 'b', 'T', 1, 2, 4, 0, x'\(two)', CAST('{}' AS BLOB)),
+        ('Z', 'c', 'T', 1, 2, 5, 0, NULL, CAST('{}' AS BLOB));
+      """)
+    connection.close()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    let hashes = [one, two].compactMap { ChunkHash(text: $0) }
+    let zone = Name(trusted: "Z")
+    #expect(try store.namedPieces(hashes) == hashes)
+    try store.write([.removeRecord(RecordKey(zone: zone, name: Name(trusted: "a")))])
+    #expect(try store.namedPieces(hashes) == [hashes[1]])
+    try store.write([.removeRecord(RecordKey(zone: zone, name: Name(trusted: "b")))])
+    #expect(try store.namedPieces(hashes).isEmpty)
+    #expect(try store.pieces(after: nil, limit: 9).isEmpty)
+  }
+
   private func connect(
     _ directory: TemporaryFolder, _ schema: Schema
   ) throws -> SQLiteConnection {

@@ -20,6 +20,8 @@ enum PairingRule {
   /// seen only through what is tested there.
   static let standsIn: [(source: String, tests: String)] = [
     ("Sources/Devices/HTTPUplink.swift", "Tests/DevicesTests/AgentTests.swift"),
+    ("Sources/Devices/PieceDesk.swift", "Tests/DevicesTests/AgentPieceTests.swift"),
+    ("Sources/Devices/PieceTask.swift", "Tests/DevicesTests/AgentPieceTests.swift"),
     ("Sources/Devices/ReplicaState+", "Tests/DevicesTests/AgentFaultTests.swift"),
     ("Sources/Devices/SocketUplink+", "Tests/DevicesTests/AgentTests.swift"),
     ("Sources/Devices/SyncEngine.swift", "Tests/DevicesTests/AgentFaultTests.swift"),

@@ -10,7 +10,7 @@ public import Link
 /// record of its own, so that each must arrive at every other device exactly once.
 public struct BenchNode: Node, ~Copyable {
   public typealias Job = FleetJob
-  public typealias Outcome = ReplicaOutcome
+  public typealias Outcome = AgentOutcome
   public typealias Order = Never
   public typealias Report = BenchReport
   public typealias News = Never
@@ -64,7 +64,7 @@ public struct BenchNode: Node, ~Copyable {
   }
 
   public mutating func handle(
-    _ event: NodeEvent<ReplicaOutcome, Never, Never>, at moment: Moment
+    _ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment
   ) {
     fleet.handle(event, at: moment)
     if case .stopping = event { finish() }
@@ -145,7 +145,8 @@ public struct BenchNode: Node, ~Copyable {
       result.failures.append("device \(agent): \(failure)")
     case .storeFailed(let error):
       result.failures.append("device \(agent): \(error)")
-    case .edited, .read, .statusRead, .synced, .stopped: break
+    case .edited, .read, .statusRead, .synced, .stopped, .pieceAdded, .pieceRead, .pieceProgress:
+      break
     }
   }
 

@@ -54,7 +54,7 @@ struct Fleet: ~Copyable {
   /// Passes an event of the driver to the agent that it is for. Orders and news are the owner's
   /// own business.
   mutating func handle<Order, News>(
-    _ event: NodeEvent<ReplicaOutcome, Order, News>, at moment: Moment
+    _ event: NodeEvent<AgentOutcome, Order, News>, at moment: Moment
   ) {
     switch event {
     case .opened(let id, let opening): pass(.opened(id, opening), to: id, at: moment)
@@ -76,7 +76,7 @@ struct Fleet: ~Copyable {
   }
 
   private mutating func pass(
-    _ event: NodeEvent<ReplicaOutcome, AgentOrder, Never>, to id: ConnectionID, at moment: Moment
+    _ event: NodeEvent<AgentOutcome, AgentOrder, Never>, to id: ConnectionID, at moment: Moment
   ) {
     let index = Self.index(of: id.rawValue & ~(1 << 63))
     seats[index].agent.handle(event, at: moment)
@@ -119,5 +119,5 @@ struct Fleet: ~Copyable {
 /// A job of one agent of a fleet.
 public struct FleetJob: Sendable {
   public var agent: Int
-  public var job: ReplicaJob
+  public var job: AgentJob
 }

@@ -8,7 +8,7 @@ public import Link
 /// same, and that must be what the rules demand of what was pressed.
 public struct PeopleNode: Node, ~Copyable {
   public typealias Job = FleetJob
-  public typealias Outcome = ReplicaOutcome
+  public typealias Outcome = AgentOutcome
   public typealias Order = Never
   public typealias Report = PeopleReport
   public typealias News = Never
@@ -63,7 +63,7 @@ public struct PeopleNode: Node, ~Copyable {
   }
 
   public mutating func handle(
-    _ event: NodeEvent<ReplicaOutcome, Never, Never>, at moment: Moment
+    _ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment
   ) {
     fleet.handle(event, at: moment)
     settle(at: moment)
@@ -159,7 +159,7 @@ public struct PeopleNode: Node, ~Copyable {
       hands[index].status = status
     case .changed(let records):
       for record in records where record.key == TimerApp.stateKey { show(record, on: index) }
-    case .read, .stopped: break
+    case .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress: break
     }
   }
 

@@ -39,7 +39,7 @@ struct FleetHomes {
     _ node: consuming sending N, apps: [any App], on stores: sending [MemoryReplicaStore],
     last: @escaping @Sendable (N.Report) -> Result?
   ) throws(CommandFailure) -> Result?
-  where N.Job == FleetJob, N.Outcome == ReplicaOutcome {
+  where N.Job == FleetJob, N.Outcome == AgentOutcome {
     let outcome = Mutex<Result?>(nil)
     var settings = GroupSettings<N.Report> { _, report in
       if let result = last(report) { outcome.withLock { $0 = result } }
@@ -51,10 +51,13 @@ struct FleetHomes {
       let signals = try Signals()
       let group = try NodeGroup<N>(count: 1, settings)
       var replicas = stores.map { Replica(store: $0, apps: apps) }
+      let files = MemoryChunkStore()
       try group.add(
         node,
         performInline: { assignments, _ in
-          assignments.map { (replicas[$0.job.agent].perform($0.job.job), nil) }
+          assignments.map {
+            (AgentWork.perform($0.job.job, on: &replicas[$0.job.agent], files: files), nil)
+          }
         })
       _ = try group.run(signals)
     } catch {

@@ -1,17 +1,22 @@
 import Changes
 import Glibc
 import Storage
+import StorageFiles
 import StorageSQLite
 
 /// The folder that holds a device's data, and who may use it: one process at a time.
 ///
 ///     HOME/lock              locked by the process that holds the home
 ///     HOME/replica.sqlite    records, cursor, outbox, and who this device is
+///     HOME/chunks            pieces of files
 ///     HOME/agent.sock        where that process takes the orders of the others
 struct HomeFolder: Sendable {
   let path: String
 
   var exists: Bool { access(path + "/replica.sqlite", F_OK) == 0 }
+
+  /// Where the pieces of files lie.
+  var chunks: String { path + "/chunks" }
 
   var socket: String { SocketPath.of("agent.sock", in: path) }
 
@@ -27,6 +32,11 @@ struct HomeFolder: Sendable {
 
   /// What a device that left its account leaves behind: nothing but the empty folder.
   func removeData() throws(CommandFailure) {
+    do throws(StorageError) {
+      try FileChunkStore.remove(directory: chunks)
+    } catch {
+      throw CommandFailure("\(error)")
+    }
     for name in ["replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock"]
     where unlink(path + "/" + name) != 0 && errno != ENOENT {
       throw CommandFailure(

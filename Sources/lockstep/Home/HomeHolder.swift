@@ -4,6 +4,7 @@ import Devices
 import Link
 import Loop
 import Storage
+import StorageFiles
 import StorageSQLite
 
 /// Holds a home for as long as it runs: its store, its agent on a thread of its own, and the socket
@@ -35,7 +36,12 @@ final class HomeHolder {
       let group = try NodeGroup<HomeNode>(count: 1, settings)
       var replica = Replica(store: store, apps: AppCatalog.all)
       try group.work(on: .commits) { assignments, _ in
-        assignments.map { (replica.perform($0.job), nil) }
+        assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
+      }
+      // Pieces of files have a thread of their own, so that no edit waits for them.
+      let files = try FileChunkStore(directory: folder.chunks)
+      try group.work(on: .files) { assignments, _ in
+        assignments.map { (AgentWork.file($0.job, on: files), nil) }
       }
       let node = HomeNode(
         identity: identity, configuration: configuration, random: Entropy.seededRandom(),

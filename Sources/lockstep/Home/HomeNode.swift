@@ -8,8 +8,8 @@ import Tools
 /// The process that holds a home: its agent, and the commands that hand it their orders through
 /// the home's socket.
 struct HomeNode: Node, ~Copyable {
-  typealias Job = ReplicaJob
-  typealias Outcome = ReplicaOutcome
+  typealias Job = AgentJob
+  typealias Outcome = AgentOutcome
   typealias Order = Never
   typealias Report = HomeReport
   typealias News = Never
@@ -56,7 +56,7 @@ struct HomeNode: Node, ~Copyable {
   private var nextTick: Instant?
   private var stateOrder: OrderID?
   private var settingsOrder: OrderID?
-  private var actions = ActionQueue<NodeAction<ReplicaJob, HomeReport, Never>>()
+  private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
 
   init(
     identity: HomeIdentity, configuration: AgentConfiguration, random: SeededRandom,
@@ -76,7 +76,7 @@ struct HomeNode: Node, ~Copyable {
     settle(at: moment)
   }
 
-  mutating func handle(_ event: NodeEvent<ReplicaOutcome, Never, Never>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, let opening) where !id.isOutgoing: welcome(id, opening)
     case .closed(let id, _) where !id.isOutgoing: clients.removeAll { $0.id == id }
@@ -95,7 +95,7 @@ struct HomeNode: Node, ~Copyable {
     settle(at: moment)
   }
 
-  mutating func nextAction() -> NodeAction<ReplicaJob, HomeReport, Never>? { actions.popFirst() }
+  mutating func nextAction() -> NodeAction<AgentJob, HomeReport, Never>? { actions.popFirst() }
 
   var nextDeadline: Instant? {
     (waiting.map { pending[$0]?.deadline } + [nextTick, agent.nextDeadline]).compactMap(\.self)
@@ -233,7 +233,7 @@ struct HomeNode: Node, ~Copyable {
       answer(asked.client, .success(HomeStatus(identity: identity, status: status).json))
     case .storeFailed(let error): actions.append(.report(.failed(error)))
     case .stopped: actions.append(.report(.stopped))
-    case .statusRead: break
+    case .statusRead, .pieceAdded, .pieceRead, .pieceProgress: break
     }
   }
 

@@ -25,6 +25,18 @@ final class FailingStore: ReplicaStore {
   }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+    try store.pieces(hashes)
+  }
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+    try store.pieces(after: hash, limit: limit)
+  }
+  func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try store.namedPieces(hashes)
+  }
+  func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try store.pieceFiles(numbers)
+  }
   func write(_ changes: [ReplicaChange]) throws(StorageError) {
     if let error { throw error }
     try store.write(changes)
@@ -61,6 +73,18 @@ final class CountingStore: ReplicaStore {
   }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+    try store.pieces(hashes)
+  }
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+    try store.pieces(after: hash, limit: limit)
+  }
+  func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try store.namedPieces(hashes)
+  }
+  func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try store.pieceFiles(numbers)
+  }
   func write(_ changes: [ReplicaChange]) throws(StorageError) { try store.write(changes) }
 
   private func counted(_ records: [Record]) -> [Record] {

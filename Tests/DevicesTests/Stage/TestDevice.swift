@@ -11,6 +11,7 @@ final class TestDevice {
   private(set) var agent: Agent
   private var replica: Replica<FailingStore>
   private let failing: FailingStore
+  private(set) var files = MemoryChunkStore()
   private unowned let stage: Stage
   private let configuration: AgentConfiguration
   private var lines: [(id: ConnectionID, line: TestLine)] = []
@@ -26,7 +27,7 @@ final class TestDevice {
   var clockError: Int64
   /// Jobs are taken and never done, as when the process is about to die.
   var isWorkerStuck = false
-  private var stuck: [(id: JobID, job: ReplicaJob)] = []
+  private var stuck: [(id: JobID, job: AgentJob)] = []
   private var bootedAt: Int64
 
   init(
@@ -103,6 +104,7 @@ final class TestDevice {
     bootedAt = stage.now
     failing.error = nil
     replica = Replica(store: failing, apps: [TestApp()])
+    files = files.reopened()
     agent = Agent(configuration, random: SeededRandom(seed: seed), at: moment)
     try drain()
   }
@@ -136,7 +138,17 @@ final class TestDevice {
   func finishStuckJobs() throws {
     let jobs = stuck
     stuck = []
-    for (id, job) in jobs { try handle(.finished(id, replica.perform(job))) }
+    for (id, job) in jobs {
+      try handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)))
+    }
+  }
+
+  /// Of the stuck jobs only those on the files are done; what came of them is not heard.
+  func finishStuckFileJobs() throws {
+    while let index = stuck.firstIndex(where: { if case .file = $0.job { true } else { false } }) {
+      let (id, job) = stuck.remove(at: index)
+      try handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)))
+    }
   }
 
   func forgetReports() { reports = [] }
@@ -148,7 +160,7 @@ final class TestDevice {
     try handle(.deadlineReached)
   }
 
-  func handle(_ event: NodeEvent<ReplicaOutcome, AgentOrder, Never>) throws {
+  func handle(_ event: NodeEvent<AgentOutcome, AgentOrder, Never>) throws {
     guard isAlive else { return }
     agent.handle(event, at: moment)
     try drain()
@@ -169,7 +181,7 @@ final class TestDevice {
           stuck.append((id, job))
           continue
         }
-        agent.handle(.finished(id, replica.perform(job)), at: moment)
+        agent.handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)), at: moment)
       case .report(let report): reports.append(report)
       }
     }

@@ -54,7 +54,9 @@ package final class ReplicaWatch {
         case .removeRecord(let key): keys.append(key)
         case .removeRecords(let gone): keys += gone
         case .putEntry(let entry): keys.append(entry.key)
-        case .nameRecord, .loseRecord, .setIdentity, .setCursor, .removeEntry, .setValue: break
+        case .nameRecord, .loseRecord, .setIdentity, .setCursor, .removeEntry, .setValue,
+          .putPiece, .removePiece:
+          break
         }
       }
       return keys.sorted().reduce(into: []) { if $0.last != $1 { $0.append($1) } }

@@ -21,6 +21,7 @@ package final class DeviceMachine {
   private let apps: [any App]
   private var random: SeededRandom
   private let worker: ReplicaWorker
+  package let files: FileWorker
   private var nextOrder: UInt64 = 1
 
   package init(
@@ -40,6 +41,7 @@ package final class DeviceMachine {
     store = WatchedReplicaStore(watch: watch)
     worker = ReplicaWorker(
       timeline: outside.timeline, random: self.random.branch(), store: store, apps: apps)
+    files = FileWorker(timeline: outside.timeline, random: self.random.branch())
     try store.write([
       .setIdentity(
         HomeIdentity(
@@ -50,7 +52,7 @@ package final class DeviceMachine {
   package var isRunning: Bool { seat?.isAlive ?? false }
 
   /// Nothing is being done for the agent, and it was told all that was done.
-  package var isAtRest: Bool { isRunning && worker.isIdle }
+  package var isAtRest: Bool { isRunning && worker.isIdle && files.isIdle }
 
   package func start() {
     guard !isRunning else { return }
@@ -64,7 +66,11 @@ package final class DeviceMachine {
     self.seat = seat
     worker.begin()
     seat.onJob = { [unowned self, unowned seat] id, _, job in
-      worker.add(id, job) { id, outcome in seat.handle(.finished(id, outcome)) }
+      switch job {
+      case .replica(let job):
+        worker.add(id, job) { id, outcome in seat.handle(.finished(id, .replica(outcome))) }
+      case .file: files.add(id, job) { id, outcome in seat.handle(.finished(id, outcome)) }
+      }
     }
     seat.onReport = { [unowned self] report in take(report) }
     outside.log(from: name, to: "", .note("starts"))
@@ -88,6 +94,7 @@ package final class DeviceMachine {
     outside.log(from: name, to: "", .note("crashes"))
     crashed.kill()
     worker.drop()
+    files.drop()
     outside.network.forget(crashed, isMachineGone: isMachineGone)
     status = nil
   }
@@ -115,7 +122,7 @@ package final class DeviceMachine {
     case .changed(let records):
       outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
       watch.shown(records)
-    case .read: break
+    case .read, .pieceAdded, .pieceRead, .pieceProgress: break
     case .storeFailed(let error):
       outside.log(from: name, to: "person", .note("store failed: \(error)"))
       onStoreFailure()

@@ -60,4 +60,20 @@ package final class WatchedReplicaStore: ReplicaStore {
   package func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try backing.isLost(key) }
 
   package func greatestTag() throws(StorageError) -> ChangeTag { try backing.greatestTag() }
+
+  package func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+    try backing.pieces(hashes)
+  }
+
+  package func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+    try backing.pieces(after: hash, limit: limit)
+  }
+
+  package func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try backing.namedPieces(hashes)
+  }
+
+  package func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try backing.pieceFiles(numbers)
+  }
 }

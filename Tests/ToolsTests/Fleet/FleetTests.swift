@@ -40,8 +40,8 @@ struct FleetTests {
       case .open(let id, _): opened.append(id)
       case .run(let id, _, let job):
         #expect(Int(id.rawValue >> 32) == job.agent)
-        let outcome = replicas[job.agent].perform(job.job)
-        fleet.handle(NodeEvent<ReplicaOutcome, Never, Never>.finished(id, outcome), at: start)
+        let outcome = AgentWork.commit(job.job, on: &replicas[job.agent])
+        fleet.handle(NodeEvent<AgentOutcome, Never, Never>.finished(id, outcome), at: start)
         fleet.settle(into: &queue)
       default: break
       }
@@ -70,7 +70,7 @@ struct FleetTests {
     let opened = settle(&fleet, &replicas)
     _ = fleet.takeReports()
     let refused = CloseCause.connectFailed("refused")
-    fleet.handle(NodeEvent<ReplicaOutcome, Never, Never>.closed(opened[1], refused), at: start)
+    fleet.handle(NodeEvent<AgentOutcome, Never, Never>.closed(opened[1], refused), at: start)
     _ = settle(&fleet, &replicas)
     let reports = fleet.takeReports()
     #expect(!reports.isEmpty && reports.allSatisfy { $0.agent == 1 })
@@ -100,7 +100,7 @@ struct FleetTests {
     var replicas = try (1...2).map { try replica(number: $0) }
     _ = settle(&fleet, &replicas)
     _ = fleet.takeReports()
-    fleet.handle(NodeEvent<ReplicaOutcome, Never, Never>.stopping, at: start)
+    fleet.handle(NodeEvent<AgentOutcome, Never, Never>.stopping, at: start)
     _ = settle(&fleet, &replicas)
     let stopped = fleet.takeReports().filter {
       if case .stopped = $0.report { true } else { false }
@@ -116,7 +116,7 @@ struct FleetTests {
     #expect(opened.count == 2)
     // Nobody answers: the agents give up, one deadline after the other.
     let late = Moment(instant: first.advanced(milliseconds: 1), wall: 1_000)
-    fleet.handle(NodeEvent<ReplicaOutcome, Never, Never>.deadlineReached, at: late)
+    fleet.handle(NodeEvent<AgentOutcome, Never, Never>.deadlineReached, at: late)
     _ = settle(&fleet, &replicas)
     let second = fleet.nextDeadline ?? start.instant
     #expect(second > first)

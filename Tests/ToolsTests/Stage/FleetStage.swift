@@ -9,10 +9,11 @@ import Tools
 /// A relay and one node of many agents, in virtual time: what `lockstep bench` and `lockstep agent
 /// simulate` are for real.
 final class FleetStage<N: Node & ~Copyable>
-where N.Job == FleetJob, N.Outcome == ReplicaOutcome, N.Order == Never, N.News == Never {
+where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == Never {
   let relay: StageRelay
   private(set) var reports: [N.Report] = []
   private var replicas: [Replica<MemoryReplicaStore>] = []
+  private let files = MemoryChunkStore()
   private var seat: Seat<N>?
 
   var outside: Outside { relay.outside }
@@ -45,7 +46,8 @@ where N.Job == FleetJob, N.Outcome == ReplicaOutcome, N.Order == Never, N.News =
       name: "fleet", outside: outside, clock: { clock }, node: makeNode(clock.moment(at: 0)))
     seat.onJob = { [unowned self, unowned seat] id, _, job in
       outside.timeline.after(Span.microseconds(100)) { [unowned self] in
-        seat.handle(.finished(id, replicas[job.agent].perform(job.job)))
+        let outcome = AgentWork.perform(job.job, on: &replicas[job.agent], files: files)
+        seat.handle(.finished(id, outcome))
       }
     }
     seat.onReport = { [unowned self] in reports.append($0) }

@@ -1,3 +1,6 @@
+import Changes
+import Storage
+import StorageFiles
 import TemporaryFolders
 import Testing
 
@@ -35,12 +38,15 @@ struct HomeFolderTests {
 
   @Test func removedDataLeavesWhatIsNotItsOwn() throws {
     let folder = try TemporaryFolder()
+    let files = try FileChunkStore(directory: HomeFolder(path: folder.path).chunks)
+    let file = ChunkFile(account: AccountID(rawValue: 1), number: 2)
+    _ = try files.perform(.append(file, []))
     for name in ["replica.sqlite", "replica.sqlite-wal", "agent.sock", "notes.txt"] {
       try folder.write("x", to: name)
     }
     try HomeFolder(path: folder.path).removeData()
     #expect(!folder.has("replica.sqlite") && !folder.has("replica.sqlite-wal"))
-    #expect(!folder.has("agent.sock"))
+    #expect(!folder.has("agent.sock") && !folder.has("chunks"))
     #expect(folder.has("notes.txt"))
     #expect(throws: Never.self) { try HomeFolder(path: folder.path).removeData() }
   }

@@ -19,7 +19,8 @@ struct HomeStage: ~Copyable {
 
   private var node: HomeNode
   private var replica: Replica<MemoryReplicaStore>
-  private var jobs: [(JobID, ReplicaJob)] = []
+  private let files = MemoryChunkStore()
+  private var jobs: [(JobID, AgentJob)] = []
   private var sent: [ConnectionID: [UInt8]] = [:]
   private var now: Int64 = 0
 
@@ -121,11 +122,11 @@ struct HomeStage: ~Copyable {
       while let action = node.nextAction() { perform(action) }
       guard isReading, !jobs.isEmpty else { return }
       let (id, job) = jobs.removeFirst()
-      node.handle(.finished(id, replica.perform(job)), at: moment)
+      node.handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)), at: moment)
     }
   }
 
-  private mutating func perform(_ action: NodeAction<ReplicaJob, HomeReport, Never>) {
+  private mutating func perform(_ action: NodeAction<AgentJob, HomeReport, Never>) {
     switch action {
     case .run(let id, _, let job): jobs.append((id, job))
     case .send(let id, let bytes): sent[id, default: []] += bytes

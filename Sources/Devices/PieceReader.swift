@@ -1,0 +1,174 @@
+import Changes
+import Digest
+import Storage
+
+/// What is to be read of pieces of files, for those who asked: from the home, or from the relay
+/// first. A pure machine: it is told what happened, and `next` gives what to do, until there is
+/// nothing. Knows no files and no sockets.
+///
+/// One portion is read at a time, in the order in which the orders came; who waits for the relay is
+/// passed by.
+struct PieceReader {
+  enum Action: Hashable {
+    /// Answered by `found`.
+    case find(OrderID, ChunkHash)
+    /// Answered by `read`.
+    case read(OrderID, HeldPiece, offset: Int, count: Int)
+    /// Answered by `downloaded`.
+    case download(ChunkHash)
+    /// Its file is not what was put there.
+    case drop(HeldPiece)
+    case report(OrderID, Result<PiecePortion, PieceFailure>)
+  }
+
+  private struct Order {
+    let id: OrderID
+    let hash: ChunkHash
+    /// Of the next portion.
+    var offset: Int
+    /// Where the order ends, if the piece does not before.
+    let end: Int
+    var stage = Stage.waiting
+    /// Of all bytes so far, where the whole piece is read.
+    var digest: SHA256?
+    var isBegun = false
+  }
+
+  private enum Stage {
+    /// → finding, or given up
+    case waiting
+    /// → reading, downloading
+    case finding
+    /// → waiting, or given up
+    case downloading
+    /// A portion is under way, or may be. → given up, downloading, and then all is told
+    case reading(HeldPiece)
+  }
+
+  private var orders: [Order] = []
+  private var pending: [Action] = []
+  /// A job for one of them is under way.
+  private var isBusy = false
+
+  var isEmpty: Bool { orders.isEmpty && pending.isEmpty }
+
+  /// Pieces that somebody waits for.
+  func awaits(_ hash: ChunkHash) -> Bool { orders.contains { $0.hash == hash } }
+
+  // MARK: what happens
+
+  mutating func order(_ id: OrderID, _ hash: ChunkHash, offset: Int, count: Int) {
+    guard orders.count < Limits.pieceReads else {
+      return pending.append(.report(id, .failure(.busy)))
+    }
+    let first = max(0, offset)
+    let (end, overflow) = first.addingReportingOverflow(max(0, count))
+    orders.append(Order(id: id, hash: hash, offset: first, end: overflow ? .max : end))
+  }
+
+  /// Where the piece lies in the home; nil where it does not.
+  mutating func found(_ id: OrderID, _ result: Result<HeldPiece?, PieceFailure>) {
+    isBusy = false
+    guard let index = orders.firstIndex(where: { $0.id == id }) else { return }
+    switch result {
+    case .success(let piece?):
+      if orders[index].offset == 0, orders[index].end >= piece.bytes {
+        orders[index].digest = SHA256()
+      }
+      orders[index].stage = .reading(piece)
+    case .success(nil): download(index)
+    case .failure(let failure): giveUp(index, failure)
+    }
+  }
+
+  mutating func read(_ id: OrderID, _ result: Result<ChunkResult, StorageError>) {
+    isBusy = false
+    guard let index = orders.firstIndex(where: { $0.id == id }),
+      case .reading(let piece) = orders[index].stage
+    else { return }
+    switch result {
+    case .success(.bytes(let bytes)): take(bytes, of: piece, index)
+    case .success: lose(piece, index)
+    case .failure(let error): giveUp(index, .storage(error))
+    }
+  }
+
+  /// The piece lies in the home now; or it cannot be had.
+  mutating func downloaded(_ hash: ChunkHash, _ result: Result<Void, PieceFailure>) {
+    for index in orders.indices.reversed() where orders[index].hash == hash {
+      guard case .downloading = orders[index].stage else { continue }
+      switch result {
+      case .success: orders[index].stage = .waiting
+      case .failure(let failure): giveUp(index, failure)
+      }
+    }
+  }
+
+  mutating func stop() {
+    for order in orders { pending.append(.report(order.id, .failure(.stopping))) }
+    orders = []
+  }
+
+  // MARK: what to do
+
+  mutating func next() -> Action? {
+    if !pending.isEmpty { return pending.removeFirst() }
+    guard !isBusy else { return nil }
+    for index in orders.indices {
+      let order = orders[index]
+      switch order.stage {
+      case .finding, .downloading: continue
+      case .waiting:
+        isBusy = true
+        orders[index].stage = .finding
+        return .find(order.id, order.hash)
+      case .reading(let piece):
+        isBusy = true
+        return .read(
+          order.id, piece, offset: order.offset, count: wanted(of: piece, order))
+      }
+    }
+    return nil
+  }
+
+  private func wanted(of piece: HeldPiece, _ order: Order) -> Int {
+    max(0, min(min(piece.bytes, order.end) - order.offset, Limits.chunkPieceBytes))
+  }
+
+  private mutating func take(_ bytes: [UInt8], of piece: HeldPiece, _ index: Int) {
+    let order = orders[index]
+    guard bytes.count == wanted(of: piece, order) else { return lose(piece, index) }
+    order.digest?.update(bytes)
+    let end = order.offset + bytes.count
+    let isLast = end >= min(piece.bytes, order.end)
+    if isLast, let digest = order.digest, digest.finish() != piece.hash.bytes {
+      return lose(piece, index)
+    }
+    orders[index].offset = end
+    orders[index].isBegun = true
+    pending.append(
+      .report(
+        order.id, .success(PiecePortion(offset: order.offset, bytes: bytes, isLast: isLast))))
+    if isLast { orders.remove(at: index) }
+  }
+
+  /// The file in the home is of no use. Where nothing of it was told, the relay's takes its place.
+  private mutating func lose(_ piece: HeldPiece, _ index: Int) {
+    pending.append(.drop(piece))
+    if orders[index].isBegun { giveUp(index, .damaged) } else { download(index) }
+  }
+
+  private mutating func download(_ index: Int) {
+    let hash = orders[index].hash
+    let isAsked = orders.contains { order in
+      if case .downloading = order.stage { order.hash == hash } else { false }
+    }
+    orders[index].stage = .downloading
+    orders[index].digest = nil
+    if !isAsked { pending.append(.download(hash)) }
+  }
+
+  private mutating func giveUp(_ index: Int, _ failure: PieceFailure) {
+    pending.append(.report(orders.remove(at: index).id, .failure(failure)))
+  }
+}

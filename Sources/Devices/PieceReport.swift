@@ -1,0 +1,60 @@
+import Changes
+import Storage
+
+/// Some bytes of a piece of a file, of those that were asked for.
+public struct PiecePortion: Hashable, Sendable {
+  /// Where they stand in the piece.
+  public var offset: Int
+  /// At most `Limits.chunkPieceBytes`; none where the piece has no such bytes.
+  public var bytes: [UInt8]
+  /// Nothing more comes of this order.
+  public var isLast: Bool
+
+  public init(offset: Int, bytes: [UInt8], isLast: Bool) {
+    self.offset = offset
+    self.bytes = bytes
+    self.isLast = isLast
+  }
+}
+
+/// How far a piece is on its way between the device and the relay.
+public struct PieceProgress: Hashable, Sendable {
+  public enum Direction: Hashable, Sendable {
+    case up
+    case down
+  }
+
+  public var hash: ChunkHash
+  public var direction: Direction
+  public var bytesDone: Int
+  /// Of the whole piece.
+  public var bytesInAll: Int
+
+  public init(hash: ChunkHash, direction: Direction, bytesDone: Int, bytesInAll: Int) {
+    self.hash = hash
+    self.direction = direction
+    self.bytesDone = bytesDone
+    self.bytesInAll = bytesInAll
+  }
+}
+
+/// Why a piece was not stored, or cannot be read.
+public enum PieceFailure: Error, Hashable, Sendable {
+  /// It has more than `Limits.chunkBytes`: cut the file smaller.
+  case tooLarge(bytes: Int)
+  /// As many orders of this kind are under way as an agent takes; wait for their reports.
+  case busy
+  /// The home has not joined an account.
+  case notJoined
+  /// Neither the device nor the relay has it.
+  case nowhere
+  /// What lies on this disk is not what was put there. The next order reads it from the relay.
+  case damaged
+  /// The relay said so.
+  case refused(Refusal)
+  /// The relay cannot be reached, or the way to it is too bad.
+  case unreachable(reason: String)
+  case storage(StorageError)
+  /// The agent is stopping.
+  case stopping
+}

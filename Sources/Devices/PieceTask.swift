@@ -1,0 +1,35 @@
+import Changes
+import Storage
+
+/// What the worker is asked about pieces of files: which of them lie in the home, and which may be
+/// named to the relay.
+enum PieceTask: Hashable, Sendable {
+  /// The file stands, and is the piece's from here on.
+  case add(HeldPiece)
+  case find(ChunkHash)
+  /// The file is not there, or not what it was.
+  case drop(HeldPiece)
+  /// One portion of the search for pieces that nothing has named for `keepMilliseconds`.
+  case collect(after: ChunkHash?, keepMilliseconds: Int64)
+  /// Which of these files hold no piece, as after a crash?
+  case sweep([UInt64])
+}
+
+enum PieceResult: Hashable, Sendable {
+  case done
+  /// The file that held the piece before.
+  case added(replaced: UInt64?)
+  case found(HeldPiece?)
+  /// Files that hold no piece any more, and where to go on, if there is more.
+  case collected([UInt64], next: ChunkHash?)
+  case unknown([UInt64])
+}
+
+/// What a job about pieces was given for.
+enum PieceErrand: Hashable, Sendable {
+  case add(OrderID)
+  case find(OrderID)
+  case drop
+  case collect
+  case sweep(last: ChunkFile)
+}

@@ -1,0 +1,92 @@
+import Changes
+import Storage
+
+/// The pieces of files that lie in a home, and how many held records name each piece.
+final class PieceTable {
+  private static let columns = "hash, file, bytes, idle_since"
+
+  private let select: SQLiteStatement
+  private let selectAfter: SQLiteStatement
+  private let selectUse: SQLiteStatement
+  private let selectFile: SQLiteStatement
+  private let insert: SQLiteStatement
+  private let delete: SQLiteStatement
+  private let change: SQLiteStatement
+  private let forget: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    let columns = PieceTable.columns
+    select = try connection.prepare("SELECT \(columns) FROM pieces WHERE hash = ?")
+    selectAfter = try connection.prepare(
+      "SELECT \(columns) FROM pieces WHERE hash > ? ORDER BY hash LIMIT ?")
+    selectUse = try connection.prepare("SELECT 1 FROM piece_uses WHERE hash = ?")
+    selectFile = try connection.prepare("SELECT 1 FROM pieces WHERE file = ?")
+    insert = try connection.prepare("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?)")
+    delete = try connection.prepare("DELETE FROM pieces WHERE hash = ?")
+    change = try connection.prepare(
+      """
+      INSERT INTO piece_uses VALUES (?1, ?2)
+      ON CONFLICT (hash) DO UPDATE SET uses = uses + ?2
+      """)
+    forget = try connection.prepare("DELETE FROM piece_uses WHERE hash = ? AND uses <= 0")
+  }
+
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+    var found: [HeldPiece] = []
+    for hash in hashes {
+      found += try select.bind(hash).all { (row) throws(StorageError) in try row.piece() }
+    }
+    return found
+  }
+
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+    // A shorter run of bytes comes before all longer ones that begin with it.
+    try selectAfter.bind(hash?.bytes ?? [0]).bind(Int64(limit)).all { (row) throws(StorageError) in
+      try row.piece()
+    }
+  }
+
+  func named(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    var named: [ChunkHash] = []
+    for hash in hashes where try selectUse.bind(hash).first({ _ in true }) == true {
+      named.append(hash)
+    }
+    return named
+  }
+
+  func files(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    var known: [UInt64] = []
+    for number in numbers where try selectFile.bind(number).first({ _ in true }) == true {
+      known.append(number)
+    }
+    return known
+  }
+
+  func put(_ piece: HeldPiece) throws(StorageError) {
+    try insert.bind(piece.hash).bind(piece.file).bind(Int64(piece.bytes)).bind(piece.idleSince)
+      .run()
+  }
+
+  func remove(_ hash: ChunkHash) throws(StorageError) { try delete.bind(hash).run() }
+
+  /// A record that named `old` names `new`.
+  func replace(_ old: [ChunkHash], by new: [ChunkHash]) throws(StorageError) {
+    var sum = ChunkUses()
+    sum.replace(old, by: new)
+    for use in sum.changes {
+      try change.bind(use.hash).bind(Int64(use.change)).run()
+      if use.change < 0 { try forget.bind(use.hash).run() }
+    }
+  }
+}
+
+extension SQLiteStatement {
+  fileprivate func piece() throws(StorageError) -> HeldPiece {
+    guard let hash = ChunkHash(bytes: bytes(0)) else {
+      throw damage("the name of a piece of a file is cut off")
+    }
+    return HeldPiece(
+      hash: hash, file: bits(1), bytes: Int(clamping: integer(2)),
+      idleSince: isNull(3) ? nil : integer(3))
+  }
+}

@@ -1,0 +1,45 @@
+import Changes
+import Devices
+import Link
+import Storage
+
+/// The files of a device's pieces, and the thread that works on them. A crash leaves what is whole.
+package final class FileWorker {
+  private typealias Tell = (JobID, AgentOutcome) -> Void
+
+  private let worker: VirtualWorker<(JobID, AgentJob, Tell)>
+  private let disk: Disk
+
+  private final class Disk {
+    var files = MemoryChunkStore()
+  }
+
+  init(timeline: Timeline, random: SeededRandom) {
+    let disk = Disk()
+    self.disk = disk
+    worker = VirtualWorker(
+      timeline: timeline, random: random,
+      pace: .init(
+        effect: Span.microseconds(50)...Span.milliseconds(5),
+        outcome: Span.microseconds(10)...Span.milliseconds(1),
+        portions: WorkPortions(cost: 1, lightCost: 1))
+    ) { works in
+      let outcomes = works.map { AgentWork.file($0.1, on: disk.files) }
+      return {
+        for (work, outcome) in zip(works, outcomes) { work.2(work.0, outcome) }
+      }
+    }
+  }
+
+  var isIdle: Bool { worker.isIdle }
+
+  func add(_ id: JobID, _ job: AgentJob, tell: @escaping (JobID, AgentOutcome) -> Void) {
+    worker.add((id, job, tell))
+  }
+
+  /// The process is gone.
+  func drop() {
+    worker.drop()
+    disk.files = disk.files.reopened()
+  }
+}
