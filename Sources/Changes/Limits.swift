@@ -241,6 +241,10 @@ public enum Limits {
   public static let receiveBytes = 128 << 10
   /// Frames in one write: joined, they cost one system call.
   public static let framesAWrite = 64
+  /// Bytes of one connection that the kernel holds beyond those under way. Left to itself it takes
+  /// megabytes, and takes no more until a third of them has left: a slow peer that reads all the
+  /// while would then look as one that takes nothing.
+  public static let kernelUnsentBytes = 128 << 10
   /// Written to one connection before the others have their turn.
   public static let writeBytes = 1 << 20
   /// Connections that one listener lets in before the others have their turn.

@@ -1,3 +1,4 @@
+import Changes
 import Glibc
 public import Link
 
@@ -81,6 +82,8 @@ public final class Listener: Sendable {
     try Syscall.setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     // What is accepted inherits this: answers leave at once, without waiting to be joined.
     try Syscall.setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    try Syscall.setOption(
+      descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(Limits.kernelUnsentBytes))
     if address.family == AF_INET6 {
       try Syscall.setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0)
     }

@@ -61,7 +61,8 @@ extension RelayNode {
     case .refused(let refusal, let methods):
       exchange = HTTPExchange(head: head, call: nil)
       exchange.verdict = Answer(refusal, methods: methods)
-    case .call(let call):
+    case .call(let routed):
+      let call = RelayNode.checked(routed, head)
       exchange = HTTPExchange(head: head, call: call)
       exchange.verdict = refusal(of: call, head).map { Answer($0) }
       connections[slot].http.parser.bodyLimit = call.bodyLimit
@@ -74,16 +75,36 @@ extension RelayNode {
     continueBody(slot)
   }
 
+  /// The call, or where its head names a body that it does not take, the refusal of that: a device
+  /// must be known before what it asks is judged.
+  private static func checked(_ call: Call, _ head: HTTPRequestHead) -> Call {
+    guard let refusal = refusal(ofBodyOf: call, head) else { return call }
+    switch call {
+    case .signed, .upload: return .signed(.refused(refusal))
+    case .guest, .owner, .health, .socket: return call
+    }
+  }
+
+  /// What is wrong with the body, as far as the head tells of it.
+  private static func refusal(ofBodyOf call: Call, _ head: HTTPRequestHead) -> Refusal? {
+    if call.readsBody, let type = head.headers["Content-Type"], !isJSON(type) {
+      return Refusal(
+        .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
+    }
+    if case .upload = call, head.framing == .none {
+      return Refusal(
+        .lengthRequired, "Send the piece's bytes as a body, with `Content-Length` or chunked.")
+    }
+    return nil
+  }
+
   /// What is known to be wrong before the body comes.
   private func refusal(of call: Call, _ head: HTTPRequestHead) -> Refusal? {
     if stage != .running {
       if case .health = call { return nil }
       return RelayNode.isStopping
     }
-    if call.readsBody, let type = head.headers["Content-Type"], !RelayNode.isJSON(type) {
-      return Refusal(
-        .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
-    }
+    if let refusal = RelayNode.refusal(ofBodyOf: call, head) { return refusal }
     if case .length(let count) = head.framing, count > call.bodyLimit {
       return Refusal(
         .bodyTooLarge, "The body may have at most \(call.bodyLimit) bytes; send less at once.")

@@ -9,7 +9,8 @@ import Testing
       "curl_stories", "socket_stories", "command_stories", "trouble_stories", "crash_stories",
       "bad_input_stories", "gone_stories", "account_stories", "device_stories", "wire_stories",
       "chunk_stories", "wake_stories", "events_stories", "switching_stories", "zone_stories",
-      "history_stories", "data_stories",
+      "history_stories", "data_stories", "call_stories", "refusal_stories", "limit_stories",
+      "subscription_stories", "piece_stories", "away_stories", "patience_stories",
     ])
   func storyHolds(_ file: String) throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()

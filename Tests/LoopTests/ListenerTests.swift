@@ -1,3 +1,4 @@
+import Changes
 import Glibc
 import Link
 import Testing
@@ -54,6 +55,32 @@ struct ListenerTests {
     }
     #expect(accepted != nil)
     #expect(noDelay == 1)
+    withExtendedLifetime(client) {}
+  }
+
+  @Test func theKernelHoldsLittleForWhoReadsNothing() throws {
+    let listener = try Listener.open(.host("127.0.0.1", port: 0), door: .front)[0]
+    let client = try PlainSocket(to: listener.address)
+    var peer = SocketAddress()
+    var taken = 0
+    waitUntil {
+      guard let descriptor = try? Syscall.accept(listener.rawValue, &peer) else { return false }
+      let bytes = [UInt8](repeating: 7, count: 1 << 20)
+      while taken < 64 << 20 {
+        let count = bytes.withUnsafeBytes {
+          send(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
+        }
+        if count < 0 { break }
+        taken += count
+      }
+      #expect(
+        Syscall.option(descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT)
+          == Int32(Limits.kernelUnsentBytes))
+      return true
+    }
+    #expect(taken > 0)
+    // What the peer's own buffer took comes on top.
+    #expect(taken < 8 << 20)
     withExtendedLifetime(client) {}
   }
 

@@ -99,6 +99,11 @@ struct CallTests {
       headers: [("Content-Type", "application/x-www-form-urlencoded")])
     #expect(form.status == 415)
     #expect(form.code == "unsupportedMediaType")
+    for token in [nil, "nobody"] {
+      let stranger = try client.call(
+        "POST", "/v1/zones/z/records", token: token, "a=b", headers: [("Content-Type", "a/b")])
+      #expect(stranger.status == 401)
+    }
     let broken = try client.call("POST", "/v1/zones/z/records", token: device.token, "{")
     #expect(broken.status == 400)
     #expect(broken.code == "badJSON")

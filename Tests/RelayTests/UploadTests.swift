@@ -37,10 +37,22 @@ struct UploadTests {
     #expect(try relay.put(piece, by: device) == 201)
     #expect(try relay.get(piece, by: device).body == [])
     #expect(try relay.get(piece, by: device, [("Range", "bytes=0-")]).status == 416)
-    // Without a length there is no body either.
     let client = HTTPClient(relay)
-    #expect(try client.call("PUT", piece.path, token: device.token).status == 200)
-    #expect(try client.call("PUT", try Piece("x").path, token: device.token).status == 422)
+    let none = try client.call("PUT", piece.path, token: device.token, "")
+    #expect(none.status == 200)
+  }
+
+  @Test func aPieceHasALength() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let path = try Piece("x").path
+    let client = HTTPClient(relay)
+    let answer = try client.call("PUT", path, token: device.token)
+    #expect(answer.status == 411)
+    #expect(answer.code == "lengthRequired")
+    #expect(try client.call("PUT", path, token: "nobody").status == 401)
+    #expect(try client.call("PUT", path).status == 401)
+    #expect(try relay.hasNoStrayFiles())
   }
 
   /// `size`: how many bytes come at once.

@@ -19,7 +19,7 @@ package enum WebSocketHandshake {
   package static func answer(to head: HTTPRequestHead) throws(Refusal) -> HTTPHeaders {
     let headers = head.headers
     guard head.method == "GET" else {
-      throw Refusal(.methodNotAllowed, "A WebSocket is opened with GET.")
+      throw Refusal(.upgradeRequired, "A WebSocket is opened with GET.")
     }
     // HTTP/1.0 knows no upgrade (RFC 9110 section 7.8).
     guard head.minorVersion > 0, headers.listContains("websocket", in: "Upgrade"),

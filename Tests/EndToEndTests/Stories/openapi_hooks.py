@@ -19,8 +19,11 @@ import schemathesis
 RELAY = os.environ["OPENAPI_RELAY"]
 TOKEN = os.environ["OPENAPI_TOKEN"]
 DEVICE = os.environ["OPENAPI_DEVICE"]
+BARE = [("GET", "/v1/devices"), ("GET", "/v1/subscriptions"), ("POST", "/v1/pairings"),
+        ("GET", "/v1/time"), ("GET", "/v1/limits"), ("GET", "/livez"), ("GET", "/healthz"),
+        ("GET", "/readyz")]
 UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-count = itertools.count(1)
+count, joins, turns = itertools.count(1), itertools.count(1), itertools.count(1)
 answers = collections.defaultdict(collections.Counter)
 
 
@@ -35,7 +38,7 @@ def ask(method, path, body=None):
         RELAY + path, method=method, data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=10) as answer:
-        return json.loads(answer.read())
+        return json.loads(answer.read() or b"null")
 
 
 def fit(value):
@@ -67,6 +70,16 @@ def after_call(context, case, response):
     # Under another method it is not this call that was asked.
     if case.method.upper() == case.operation.method.upper():
         answers[case.operation.label][response.status_code] += 1
+    if next(turns) % 40 == 0:
+        look_around(case.operation.schema)
+
+
+def look_around(schema):
+    """The calls that take nothing, of which schemathesis makes but a few, while the account fills."""
+    for method, path in BARE:
+        call = schema[path][method]
+        answer = call.Case().call(base_url=RELAY, headers={"Authorization": f"Bearer {TOKEN}"})
+        call.validate_response(answer)
 
 
 def reading(case, number, is_good):
@@ -84,21 +97,48 @@ def reading(case, number, is_good):
             query.pop("zone", None)
 
 
+def save(number, name, zone):
+    ask("POST", f"/v1/zones/{zone}/records", {
+        "id": f"10000000-0000-4000-8000-{number:012x}",
+        "records": [{"name": name, "type": "T", "fields": {}, "modifiedAt": 1}]})
+
+
+def deleting(case, number, is_good):
+    """A zone that is there, for every second, and a token of the account's own."""
+    query = case.query or {}
+    if isinstance(query.get("through"), str) and 0 < len(query["through"]) <= 96:
+        query["through"] = ask("GET", "/v1/changes")["token"]
+    if is_good and number % 2:
+        case.path_parameters["zone"] = f"Doomed{number % 8}"
+        save(number, f"r{number}", case.path_parameters["zone"])
+
+
 def saving(case, number, is_good):
-    """An id of its own for each batch; a name once in each."""
+    """An id of its own for each batch; a name once in each. Some have a conflict, and some name a
+    piece that is there."""
     body = case.body
     if not isinstance(body, dict):
         return
     if isinstance(body.get("id"), str) and UUID.fullmatch(body["id"]):
         body["id"] = f"00000000-0000-4000-8000-{number:012x}"
     if is_good and isinstance(body.get("records"), list):
-        body["records"] = list({each["name"]: each for each in body["records"]}.values())
+        records = body["records"] = list({each["name"]: each for each in body["records"]}.values())
+        if records and number % 4 == 1:
+            case.path_parameters["zone"] = "Seeds"
+            body["records"] = [each for each in records[1:] if each["name"] != "seed"] + [
+                {**records[0], "name": "seed", "baseTag": 0}]
+        elif records and number % 4 == 2 and pieces and not records[0].get("deleted"):
+            records[0]["chunks"] = pieces[-3:]
 
 
 def joining(case, number, is_good):
-    """A code that lets it in, but for a few: wrong ones make the relay deaf to all."""
-    if isinstance(case.body, dict) and isinstance(case.body.get("code"), str) and number % 32:
+    """A code that lets it in, but for two: wrong ones make the relay deaf to all. An account that is
+    full loses a device first."""
+    if isinstance(case.body, dict) and isinstance(case.body.get("code"), str) and next(joins) > 2:
         case.body["code"] = ask("POST", "/v1/pairings")["code"]
+        devices = [each["deviceID"] for each in ask("GET", "/v1/devices")["devices"]]
+        for device in [each for each in devices if each != DEVICE][:len(devices) - 90]:
+            ask("DELETE", f"/v1/devices/{device}")
 
 
 def renaming(case, number, is_good):
@@ -121,6 +161,14 @@ def reading_one(case, number, is_good):
         case.path_parameters = {"zone": "Seeds", "name": "seed"}
 
 
+def subscribing(case, number, is_good):
+    """One of a few, so that there is something to read, to replace and to remove."""
+    if is_good and number % 3:
+        id = case.path_parameters["subscriptionID"] = f"s{number % 40}"
+        if case.method == "DELETE" and number % 4:
+            ask("PUT", f"/v1/subscriptions/{id}", {"kind": "database"})
+
+
 pieces = []
 
 
@@ -138,7 +186,9 @@ def downloading(case, number, is_good):
 
 
 CHANGES = {
-    "getChanges": reading, "saveRecords": saving, "joinAccount": joining, "renameDevice": renaming,
+    "getChanges": reading, "saveRecords": saving, "deleteZone": deleting,
+    "joinAccount": joining, "renameDevice": renaming,
     "revokeDevice": revoking, "getRecord": reading_one, "putChunk": uploading,
-    "getChunk": downloading, "keepChunk": downloading,
+    "getSubscription": subscribing, "putSubscription": subscribing,
+    "deleteSubscription": subscribing, "getChunk": downloading, "keepChunk": downloading,
 }

@@ -83,7 +83,8 @@ struct WebSocketHandshakeTests {
     #expect(try refusal(good + "\r\nSec-WebSocket-Key: \(key)") == .badRequest)
     #expect(try refusal(good.replacing("Sec-WebSocket-Key", with: "X")) == .badRequest)
     #expect(try refusal(good + "\r\nContent-Length: 1") == .badRequest)
-    #expect(try refusal(good, method: "POST") == .methodNotAllowed)
+    #expect(try refusal(good, method: "POST") == .upgradeRequired)
+    #expect(try refusal(good, method: "HEAD") == .upgradeRequired)
   }
 
   // MARK: the client's end

@@ -1,0 +1,163 @@
+"""Limits of `GET /v1/limits` and of docs/protocol.md, at, one under and one over: those that
+bad_input_stories leaves open. Which of them stand where: names, labels, batches, records, bodies, depth,
+numbers, pages, waits, pushes, devices, codes, subscriptions, pieces and hashes in bad_input_stories;
+zones in zone_stories; the times of requests and idle connections in patience_stories. A lease of a day
+and codes of ten minutes are not waited for."""
+
+import hashlib
+import json
+
+from bad_input_stories import DEVICE
+from refusal_stories import by_hand
+from socket_stories import Socket, play
+from story import Line, Person, Relay, expect, main, new_id, now, record, wait_until
+
+
+def story_a_request_line_and_headers_at_their_limits():
+    """8 KiB of request line, 16 KiB and a hundred fields of header."""
+    with Relay() as relay:
+        for length, status in [(8_191, 200), (8_192, 200), (8_193, 414)]:
+            line = "GET /v1/time? HTTP/1.1"
+            line = line.replace("?", "?" + "x" * (length - len(line)))
+            assert by_hand(relay, line, "Host: x").status == status, length
+        for count, status in [(99, 200), (100, 200), (101, 431)]:
+            fields = [f"X-{n}: y" for n in range(count - 1)]
+            assert by_hand(relay, "GET /v1/time HTTP/1.1", "Host: x", *fields).status == status, count
+        found = []
+        for length in range(16 * 1024 - 40, 16 * 1024 + 8):
+            # How its lines' ends count is the relay's matter; the limit is one, and about there.
+            field = "X: " + "y" * (length - len("Host: x") - 3)
+            found.append(by_hand(relay, "GET /v1/time HTTP/1.1", "Host: x", field).status)
+        assert found == sorted(found) and set(found) == {200, 431}, found
+
+
+def story_a_message_at_its_limits():
+    """2 MiB on a socket, in one frame or in many; one byte more closes it with 1009. A request's id
+    has 128 bytes."""
+    async def scene(relay):
+        person = Person.new(relay)
+        for length in ((2 << 20) - 1, 2 << 20, (2 << 20) + 1):
+            for is_cut in (False, True):
+                device = await Socket.open(person)
+                message = {"op": "save", "id": new_id(), "zone": "Z", "records": [
+                    record("a", "x" * 1_000_000), record("b", "x" * 1_000_000)]}
+                text = json.dumps(message).ljust(length)
+                parts = [text[:1_000], text[1_000:1_500_000], text[1_500_000:]]
+                await device.connection.send(parts if is_cut else text)
+                if length <= 2 << 20:
+                    saved = await device.hear("saved")
+                    assert saved["id"] == message["id"] and len(saved["results"]) == 2, saved
+                    device.connection.transport.abort()
+                else:
+                    assert await device.closed() == 1009
+        device = await Socket.open(person)
+        for id in ("x" * 127, "x" * 128, "é" * 64):
+            await device.say({"op": "time", "id": id, "t0": 1})
+            assert (await device.hear("time"))["id"] == id
+        await device.say({"op": "time", "id": "é" * 64 + "x", "t0": 1})
+        assert await device.closed() == 4400
+
+    play(scene)
+
+
+def story_more_requests_than_a_socket_reads_at_once():
+    """63, 64, 65 and 500 saves in one breath: all are answered, in their order, and none twice."""
+    async def scene(relay):
+        person = Person.new(relay)
+        for count in (63, 64, 65, 500):
+            device = await Socket.open(person, since=person.changes().json["token"])
+            ids = [await device.save(record(f"r{number}")) for number in range(count)]
+            answered = [(await device.hear("saved"))["id"] for _ in ids]
+            assert answered == ids
+            device.connection.transport.abort()
+
+    play(scene)
+
+
+def story_a_question_about_hashes_at_its_limits():
+    """512 KiB of body, however it is spelt."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        most = 512 << 10
+        for length in (most - 1, most, most + 1):
+            raw = json.dumps({"hashes": [f"{n:064x}" for n in range(4_096)]}).encode().ljust(length)
+            answer = Line(relay, person).ask("POST", "/v1/chunks/missing", raw=raw)
+            expect(answer, *(200,) if length <= most else (413, "bodyTooLarge"))
+
+
+def story_a_quota_to_the_byte():
+    """What fills it is taken, one byte more is not; an own piece once more takes no room; room that a
+    refused one had claimed is given back."""
+    with Relay("--quota", "100K") as relay:
+        person = Person.new(relay)
+        line = Line(relay, person)
+
+        def put(count, letter):
+            data = letter * count
+            return line.ask("PUT", "/v1/chunks/" + hashlib.sha256(data).hexdigest(), raw=data)
+
+        quota = 100 << 10
+        assert line.ask("GET", "/v1/limits").json["chunkBytesPerAccount"] == quota
+        expect(put(quota + 1, b"a"), 413, "quotaExceeded")
+        expect(put(quota - 10, b"b"), 201)
+        expect(put(11, b"c"), 413, "quotaExceeded")
+        expect(put(9, b"d"), 201)
+        expect(put(2, b"e"), 413, "quotaExceeded")
+        expect(put(1, b"f"), 201)
+        expect(put(1, b"g"), 413, "quotaExceeded")
+        expect(put(quota - 10, b"b"), 200)
+        expect(put(0, b""), 201)
+        expect(Line(relay, Person.new(relay)).ask(
+            "PUT", "/v1/chunks/" + hashlib.sha256(b"a" * quota).hexdigest(), raw=b"a" * quota), 201)
+
+
+def story_wrong_codes_at_their_limit():
+    """Five a minute from one address; the sixth is 429, a good code with it; another address has its
+    own five."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        line = Line(relay)
+        for _ in range(5):
+            expect(line.ask("POST", "/v1/devices", {"code": "AAAA-BBBB-CCCC", **DEVICE}), 403,
+                   "badPairingCode")
+        code = person.call("POST", "/v1/pairings").json["code"]
+        told = expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 429, "tooManyRequests")
+        assert 1 <= int(told.headers["retry-after"]) <= 60, told
+        # What is no guess is looked at as ever.
+        expect(line.ask("POST", "/v1/devices", {"code": code}), 400, "badRequest")
+        expect(Line(relay, source="127.0.0.2").ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
+
+
+def story_stamps_at_their_limit():
+    """Five seconds ahead of the relay, give or take how long a request may be under way."""
+    with Relay() as relay:
+        line = Line(relay, Person.new(relay))
+        for ahead, is_taken in [(0, True), (4_000, True), (60_000, False)]:
+            stamp = line.ask("GET", "/v1/time").json["time"] + ahead
+            result = line.save({**record("a"), "modifiedAt": stamp}).json["results"][0]
+            assert ("tag" in result) == is_taken, (ahead, result)
+        # The very millisecond: what was refused at a relay's time is taken once it has come so far.
+        stamp = now() + 6_000
+        refused = line.save({**record("b"), "modifiedAt": stamp}).json["results"][0]["error"]
+        assert refused["time"] + 5_000 < stamp, (refused, stamp)
+        taken = wait_until(
+            lambda: (lambda told: told if "tag" in told else None)(
+                line.save({**record("b"), "modifiedAt": stamp}).json["results"][0]), "its time to come")
+        assert taken and line.ask("GET", "/v1/time").json["time"] + 5_000 >= stamp
+
+
+def story_a_token_at_its_limits():
+    """96 bytes of it are read, and no more; nothing of that makes a token good."""
+    with Relay() as relay:
+        line = Line(relay, Person.new(relay))
+        token = line.ask("GET", "/v1/changes").json["token"]
+        for length in (95, 96, 97, 4_000):
+            for made in ("0" * length, token + "." + "z" * (length - len(token) - 1)):
+                expect(line.ask("GET", f"/v1/changes?since={made}"), 400, "badChangeToken")
+                expect(line.ask("GET", f"/v1/events?since={made}"), 400, "badChangeToken")
+                expect(line.ask("GET", "/v1/events", headers={"Last-Event-ID": made}), 400,
+                       "badChangeToken")
+
+
+if __name__ == "__main__":
+    main(globals())

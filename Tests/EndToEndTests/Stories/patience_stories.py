@@ -1,0 +1,153 @@
+"""How long the relay waits for a client: the times of docs/protocol.md and of `GET /v1/limits`. They
+wait more than they work, so all are told at once; bounds are to one side only where the machine may be
+busy."""
+
+import contextlib
+import json
+import socket
+import time
+
+from chunk_stories import PIECE, path, piece, put, unfinished
+from refusal_stories import heard, told
+from story import Line, Person, Relay, curl, expect, main, new_id, record, wait_until
+
+REQUEST, IDLE, STALLED = 30, 75, 30
+
+
+@contextlib.contextmanager
+def said(relay, text, seconds=100, receive=None):
+    """A connection on which this was said."""
+    with socket.socket() as line:
+        if receive:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        line.settimeout(seconds)
+        line.connect(("127.0.0.1", relay.port))
+        line.sendall(text.encode() if isinstance(text, str) else text)
+        yield line
+
+
+def signed(person, first, *fields):
+    lines = [first, "Host: relay", f"Authorization: Bearer {person.token}", *fields]
+    return "\r\n".join([*lines, "", ""])
+
+
+def is_given_up(line, begun):
+    """408 after half a minute, and the end of the connection."""
+    told(heard(line), "requestTimeout")
+    assert time.monotonic() - begun > REQUEST - 1
+    assert line.recv(100) == b"", "the connection goes on"
+
+
+def story_half_a_head_is_given_up():
+    """A head that does not end: 408."""
+    with Relay() as relay:
+        begun = time.monotonic()
+        with said(relay, "GET /v1/time HTTP/1.1\r\nHost: r") as line:
+            is_given_up(line, begun)
+        expect(curl(relay, "GET", "/v1/time"), 200)
+
+
+def story_half_a_body_is_given_up():
+    """A save's body that does not end, however much of it comes: 408, and nothing is saved."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        body = json.dumps({"id": new_id(), "records": [record("a")]})
+        head = signed(person, "POST /v1/zones/Z/records HTTP/1.1", "Content-Type: application/json",
+                      f"Content-Length: {len(body)}")
+        begun = time.monotonic()
+        with said(relay, head) as line:
+            line.settimeout(4)
+            for letter in body[:-1]:
+                line.sendall(letter.encode())
+                try:
+                    line.recv(1, socket.MSG_PEEK)
+                    break
+                except TimeoutError:
+                    pass
+            line.settimeout(60)
+            is_given_up(line, begun)
+        assert person.changes().json["changes"] == []
+
+
+def story_an_upload_may_be_slow_but_not_silent():
+    """Each 128 KiB within half a minute, over a minute in all: it is taken. One that stops: 408, and
+    nothing of it is left."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        data, where = piece(6 * (128 << 10))
+        silent, there = piece(PIECE, 1)
+        head = signed(person, f"PUT {where} HTTP/1.1", f"Content-Length: {len(data)}")
+        stopped = signed(person, f"PUT {there} HTTP/1.1", f"Content-Length: {len(silent)}")
+        with said(relay, head) as line, said(relay, stopped.encode() + silent[:300_000]) as other:
+            begun = time.monotonic()
+            for start in range(0, len(data), 128 << 10):
+                line.sendall(data[start:start + (128 << 10)])
+                if start + (128 << 10) < len(data):
+                    line.settimeout(13)
+                    try:
+                        raise AssertionError(line.recv(200))
+                    except TimeoutError:
+                        line.settimeout(60)
+            answer = heard(line)
+            assert answer.status == 201 and time.monotonic() - begun > 60, answer
+            told(heard(other), "requestTimeout")
+        wait_until(lambda: not unfinished(relay), "the unfinished file to go")
+        assert person.call("HEAD", there).status == 404
+        assert person.call("GET", where).body == data
+
+
+def story_a_connection_that_asks_nothing_is_closed():
+    """75 seconds after it was opened, or after its last answer; a long-poll of 60 and one that asks for
+    ten minutes are answered before, both after a minute."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        token = person.changes().json["token"]
+        ask = signed(person, "GET /v1/time HTTP/1.1")
+        with said(relay, b"") as fresh, said(relay, ask) as used, said(
+                relay, signed(person, f"GET /v1/changes?since={token}&wait=600 HTTP/1.1")) as poll:
+            begun = time.monotonic()
+            assert heard(used).status == 200
+            page = heard(poll)
+            assert page.status == 200 and page.json["changes"] == [], page
+            assert page.json["token"] == page.json["since"] == token
+            assert 58 < time.monotonic() - begun < 70, time.monotonic() - begun
+            for line in (fresh, used):
+                assert line.recv(100) == b""
+                assert time.monotonic() - begun > IDLE - 2, time.monotonic() - begun
+            # The poll's line may still be used.
+            poll.sendall(ask.encode())
+            assert heard(poll).status == 200
+
+
+def story_a_client_that_takes_nothing_is_left():
+    """A download that is not read is cut off; one that is read slowly gets to its end."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        data, where = piece(PIECE)
+        expect(put(person, data), 201)
+        ask = signed(person, f"GET {where} HTTP/1.1")
+        with said(relay, ask, receive=4096) as deaf, said(relay, ask, receive=4096) as slow:
+            found, begun = b"", time.monotonic()
+            slow.settimeout(20)
+            while time.monotonic() - begun < STALLED + 10:
+                found += slow.recv(20_000)
+                time.sleep(0.2)
+            while len(found.partition(b"\r\n\r\n")[2]) < PIECE:
+                more = slow.recv(1 << 20)
+                assert more, "the slow one was cut off"
+                found += more
+            assert found.endswith(data)
+            got = b""
+            try:
+                while more := deaf.recv(1 << 20):
+                    got += more
+                    if len(got) > PIECE:
+                        break
+            except ConnectionResetError:
+                pass
+            assert len(got) < PIECE, "it was not cut off"
+        expect(Line(relay, person).ask("GET", path(data)), 200)
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=8)

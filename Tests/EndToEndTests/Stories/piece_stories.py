@@ -1,0 +1,192 @@
+"""What docs/protocol.md says under "Pieces of files", beyond what chunk_stories tells. Not waited for: a
+lease of a day (Tests/RelayTests, Tests/StorageContract)."""
+
+import hashlib
+import os
+import random
+import socket
+import threading
+import time
+
+from chunk_stories import PIECE, files, missing, path, piece, put, sending, whole
+from refusal_stories import heard
+from story import Line, Person, Relay, expect, main, record, wait_until
+
+
+def asked(person, data, *fields, method="PUT"):
+    """A connection on which an upload was announced, and nothing of it sent."""
+    line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=20)
+    head = [f"{method} {path(data)} HTTP/1.1", "Host: relay", f"Authorization: Bearer {person.token}"]
+    line.sendall("\r\n".join([*head, *fields, "", ""]).encode())
+    return line
+
+
+def story_leave_to_send_is_given_to_who_may():
+    """`Expect: 100-continue`: what is known before the body is said in its place."""
+    with Relay("--quota", "1M") as relay:
+        person = Person.new(relay)
+        data, _ = piece(1_000)
+        expect_leave = "Expect: 100-continue"
+        with asked(person, data, f"Content-Length: {len(data)}", expect_leave) as line:
+            assert line.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+            line.sendall(data)
+            assert heard(line).status == 201
+        for fields, status, code in [
+            ([f"Content-Length: {PIECE + 1}"], 413, "bodyTooLarge"), ([], 411, "lengthRequired"),
+        ]:
+            with asked(person, data, *fields, expect_leave) as line:
+                answer = heard(line)
+                assert (answer.status, answer.json["code"]) == (status, code), answer
+        with asked(Person(relay, {"accountID": "", "deviceID": "", "token": "x"}), data,
+                   "Content-Length: 9", expect_leave) as line:
+            assert heard(line).status == 401
+        run_out = random.Random(1).randbytes(1 << 20)
+        expect(put(person, run_out), 413, "quotaExceeded")
+
+
+def story_a_body_is_a_piece_whatever_it_is_called():
+    """Any media type, or none; JSON is bytes like any."""
+    with Relay() as relay:
+        line = Line(relay, Person.new(relay))
+        for number, media in enumerate(["application/json", "text/plain", "image/png", "x", ""]):
+            data = b'{"number":%d}' % number
+            answer = line.ask("PUT", path(data), raw=data, headers={"Content-Type": media})
+            expect(answer, 201)
+            got = expect(line.ask("GET", path(data)), 200)
+            assert got.body == data and got.headers["content-type"] == "application/octet-stream"
+            assert got.headers["content-length"] == str(len(data))
+
+
+def story_ranges_to_the_letter():
+    """One range of bytes is served, any other header is passed over; HEAD knows none; 304 goes first."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        line = Line(relay, person)
+        data, where = piece(1_000)
+        expect(put(person, data), 201)
+        hash = where.rsplit("/", 1)[1]
+        for wanted, part in [
+            ("bytes=0-999", "0-999"), ("bytes=0-1000", "0-999"), ("bytes=999-", "999-999"),
+            ("bytes=999-999", "999-999"), ("bytes=-1", "999-999"), ("bytes=-1000", "0-999"),
+            ("bytes=-1001", "0-999"), ("bytes=5-5", "5-5"), ("Bytes=0-0", "0-0"),
+        ]:
+            answer = expect(line.ask("GET", where, headers={"Range": wanted}), 206)
+            first, last = map(int, part.split("-"))
+            assert answer.headers["content-range"] == f"bytes {part}/1000", (wanted, answer.headers)
+            assert answer.body == data[first:last + 1], wanted
+            assert answer.headers["etag"] == f'"{hash}"'
+        for wanted in ("bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=99999999999999999999-"):
+            answer = expect(line.ask("GET", where, headers={"Range": wanted}), 416, "rangeNotSatisfiable")
+            assert answer.headers["content-range"] == "bytes */1000", answer.headers
+        for wanted in ("bytes=0-1,5-6", "bytes=5-4", "bytes=", "bytes=a-b", "bytes=-", "lines=0-1",
+                       "0-1", "bytes=0-1-2", "bytes=+1-2", "bytes=1 -2"):
+            answer = expect(line.ask("GET", where, headers={"Range": wanted}), 200)
+            assert answer.body == data and "content-range" not in answer.headers, wanted
+        head = expect(line.ask("HEAD", where, headers={"Range": "bytes=0-1"}), 200)
+        assert head.headers["content-length"] == "1000" and "content-range" not in head.headers
+        for method in ("GET", "HEAD"):
+            for tags in (f'"{hash}"', f'"x", "{hash}"', "*", f'W/"{hash}"'):
+                answer = line.ask(method, where, headers={"If-None-Match": tags, "Range": "bytes=0-1"})
+                assert answer.status == 304 and answer.body == b"", (method, tags, answer)
+                assert answer.headers["etag"] == f'"{hash}"', answer
+        for tag, status in [(f'"{hash}"', 206), (f'W/"{hash}"', 200), ('"x"', 200),
+                            ("Sat, 21 Nov 2026 20:00:00 GMT", 200)]:
+            answer = line.ask("GET", where, headers={"If-Range": tag, "Range": "bytes=0-1"})
+            assert answer.status == status, (tag, answer.status)
+
+
+def story_what_is_missing_is_told_in_the_order_asked():
+    """Each once, however it is spelt; none asked for, none missing."""
+    with Relay() as relay:
+        line = Line(relay, Person.new(relay))
+        there = hashlib.sha256(b"there").hexdigest()
+        expect(line.ask("PUT", f"/v1/chunks/{there}", raw=b"there"), 201)
+        a, b, c = ("%064x" % n for n in (0xccc, 0xaaa, 0xbbb))
+        for hashes, told in [
+            ([], []), ([there], []), ([c, a, b], [c, a, b]), ([b, there, a, there], [b, a]),
+            ([a, b, a, a.upper(), b], [a, b]), ([there.upper(), c.upper()], [c]),
+        ]:
+            answer = expect(line.ask("POST", "/v1/chunks/missing", {"hashes": hashes}), 200).json
+            assert answer == {"missing": told}, (hashes, answer)
+
+
+def story_nobody_sees_anything_of_a_piece_before_it_is_whole():
+    """While an upload is under way, to its last byte: it is missing, to all of the account."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        other = person.pair()
+        data, where = piece(500_000)
+        hash = where.rsplit("/", 1)[1]
+        line = sending(person, data, len(data) - 1)
+        wait_until(lambda: files(relay), "the upload to begin")
+        for by in (person, other):
+            expect(by.call("GET", where), 404, "notFound")
+            assert by.call("HEAD", where).status == 404
+            assert missing(by, data) == [0]
+            told = expect(by.save(record("a", chunks=[hash])), 200).json["results"][0]
+            assert told["error"]["code"] == "chunksMissing", told
+        line.sendall(data[-1:])
+        assert heard(line).status == 201
+        assert missing(other, data) == [] and other.call("GET", where).body == data
+        expect(other.save(record("a", chunks=[hash])), 200)
+
+
+def story_a_piece_that_goes_while_it_is_sent_ends_the_connection():
+    """Its file is cut short under a slow reader: what comes is its beginning, and then the end; who
+    asks for it later is not left waiting, and other pieces are well."""
+    with Relay("--loops", "1") as relay:
+        person = Person.new(relay)
+        data, where = piece(PIECE)
+        small, there = piece(1_000, 1)
+        expect(put(person, data), 201)
+        [name] = whole(relay)
+        expect(put(person, small), 201)
+        line = socket.socket()
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.settimeout(20)
+        line.connect(("127.0.0.1", relay.port))
+        head = f"GET {where} HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer {person.token}\r\n\r\n"
+        line.sendall(head.encode())
+        found = line.recv(1_000)
+        os.truncate(os.path.join(relay.store, "chunks", name), 10_000)
+        try:
+            while more := line.recv(1 << 20):
+                found += more
+        except ConnectionResetError:
+            pass
+        head, _, body = found.partition(b"\r\n\r\n")
+        assert b"200 OK" in head and f"Content-Length: {PIECE}".lower().encode() in head.lower(), head
+        assert len(body) < PIECE and data.startswith(body), len(body)
+        expect(person.call("GET", there), 200)
+        expect(person.save(record("a")), 200)
+        assert relay.process.poll() is None
+
+
+def story_uploads_do_not_delay_saves():
+    """A dozen uploads of four MiB under way: each save is answered in the time of a breath, and all
+    pieces arrive."""
+    with Relay() as relay:
+        person, saver = Person.new(relay), Person.new(relay)
+        datas = [piece(PIECE, seed)[0] for seed in range(12)]
+        statuses = []
+
+        def upload(data):
+            line = Line(relay, person)
+            statuses.append(line.ask("PUT", path(data), raw=data).status)
+
+        threads = [threading.Thread(target=upload, args=(data,)) for data in datas]
+        for thread in threads:
+            thread.start()
+        line, slowest = Line(relay, saver), 0
+        while any(thread.is_alive() for thread in threads):
+            begun = time.monotonic()
+            expect(line.save(record("a")), 200)
+            slowest = max(slowest, time.monotonic() - begun)
+        assert statuses == [201] * len(datas), statuses
+        # Generous: what is excluded is a save that waits for the uploads.
+        assert slowest < 5, slowest
+        assert missing(person, *datas) == []
+
+
+if __name__ == "__main__":
+    main(globals())

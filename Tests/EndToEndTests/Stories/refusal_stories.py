@@ -1,0 +1,267 @@
+"""The table of refusal codes in docs/protocol.md, held against a running relay: each code that can be
+provoked from outside comes with its status, its title and the form that "Problems" tells of.
+
+Not here: `registrationClosed` (curl), `tokenExpired` and `storeRestored` (history), `storeUnavailable`
+(trouble, chunk: a full disk), `requestTimeout` (patience), `quotaExceeded` (chunk). Close codes: 4400,
+1003, 1009 (socket: bad_messages…), 4408 (who_does_not_say_hello…), 4501, 4502 (wake), 1012 (socket:
+a_restart_says_so). Not to be had from outside: `helloRequired` as a status (a socket is closed with
+4408 instead), `internalError`, and what closes a socket with 1011, 1013, 1001 or 4429.
+"""
+
+import hashlib
+import json
+import os
+import re
+import socket
+
+from story import ROOT, Answer, Line, Person, Relay, curl, expect, main, new_id, now, record, wait_until
+from wake_stories import Waiting
+
+DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
+ELSEWHERE = {
+    "registrationClosed", "tokenExpired", "storeRestored", "storeUnavailable", "requestTimeout",
+    "quotaExceeded", "planRequired", "overloaded", "stopping"}
+NOT_FROM_OUTSIDE = {"helloRequired", "internalError", "badMessage"}
+HASH = hashlib.sha256(b"x").hexdigest()
+
+
+def table():
+    """The rows: of each code its status and what it means."""
+    with open(os.path.join(ROOT, "docs", "protocol.md")) as file:
+        text = file.read()
+    text = text.partition("<!-- refusal codes -->")[2].partition("<!-- end of refusal codes -->")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d*) \| (.+?) \| (\w+) \|$", text, re.M)
+    return {code: (int(status), title) for code, status, _, title, _ in rows}
+
+
+ROWS = table()
+
+
+def is_told(code, problem, status=None):
+    """A problem as the table has it."""
+    assert problem["code"] == code, problem
+    row, title = ROWS[code]
+    assert problem["status"] == row and problem["title"] == title, (problem, ROWS[code])
+    assert status in (None, row), (status, problem)
+    assert problem["type"] == "urn:lockstep:problem:" + code, problem
+    assert re.search(r"[.;!?].*|.{15}", problem["detail"]), problem
+    extra = set(problem) - {"type", "title", "status", "code", "detail"}
+    assert extra <= {"retryAfter", "time", "restoredThrough"}, problem
+
+
+def told(answer, code):
+    assert answer.headers["content-type"] == "application/problem+json", answer
+    is_told(code, answer.json, answer.status)
+    assert ("retry-after" in answer.headers) == (answer.status in (429, 503)), answer
+    assert ("www-authenticate" in answer.headers) == (answer.status == 401), answer
+    assert ("allow" in answer.headers) == (answer.status == 405), answer
+    assert answer.headers["access-control-allow-origin"] == "*", answer
+    return code
+
+
+def by_hand(relay, *lines, body=b""):
+    """What is answered to a head that no client would send."""
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as line:
+        line.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+        return heard(line)
+
+
+def heard(line):
+    """The next answer on a connection."""
+    file = line.makefile("rb")
+    first = file.readline()
+    assert first.startswith(b"HTTP/1.1 "), first
+    fields = {}
+    while (field := file.readline()) != b"\r\n":
+        name, _, value = field.decode().partition(":")
+        fields[name.lower()] = value.strip()
+    return Answer(int(first.split()[1]), fields, file.read(int(fields["content-length"])))
+
+
+def requests(relay, person, stranger):
+    """Of each code the answer to a request that is refused so."""
+    line = Line(relay, person)
+    notes = "/v1/zones/Notes/records"
+    head = ["Host: relay", f"Authorization: Bearer {person.token}"]
+    large = b"x" * ((4 << 20) + 1)
+    id = new_id()
+    expect(line.ask("POST", notes, {"id": id, "records": [record("a")]}), 200)
+    expect(line.ask("PUT", f"/v1/chunks/{HASH}", raw=b"x"), 201)
+    of_zone = line.ask("GET", "/v1/changes?zone=Notes").json["token"]
+    yield "badRequest", line.ask("GET", "/v1/changes?limit=0")
+    yield "badRequest", line.ask("POST", notes, {"records": []})
+    yield "badJSON", line.ask("POST", notes, raw=b"{")
+    yield "badChangeToken", line.ask("GET", "/v1/changes?since=" + stranger.changes().json["token"])
+    yield "badName", line.ask("GET", "/v1/changes?zone=%00")
+    yield "badToken", curl(relay, "GET", "/v1/changes")
+    yield "badToken", curl(relay, "GET", "/v1/changes", token="x")
+    yield "badPairingCode", line.ask("POST", "/v1/devices", {"code": "x", **DEVICE})
+    yield "notFound", line.ask("GET", "/v1/zones/Notes/records/none")
+    yield "notFound", line.ask("GET", "/nothing")
+    yield "methodNotAllowed", line.ask("PUT", "/v1/changes")
+    yield "batchMismatch", line.ask("POST", notes, {"id": id, "records": [record("b")]})
+    yield "hashMismatch", line.ask("PUT", "/v1/chunks/" + "0" * 64, raw=b"x")
+    yield "rangeNotSatisfiable", line.ask("GET", f"/v1/chunks/{HASH}", headers={"Range": "bytes=9-"})
+    yield "filterChanged", line.ask("GET", f"/v1/changes?since={of_zone}")
+    yield "bodyTooLarge", Line(relay, person).ask("PUT", f"/v1/chunks/{HASH}", raw=large)
+    yield "bodyTooLarge", Line(relay, person).ask("POST", notes, raw=large[:(2 << 20) + 1])
+    yield "uriTooLong", by_hand(relay, "GET /" + "x" * 9_000 + " HTTP/1.1", *head)
+    yield "headersTooLarge", by_hand(relay, "GET /v1/time HTTP/1.1", *head, *["X: y"] * 101)
+    yield "tooManyRecords", line.ask(
+        "POST", notes, {"id": new_id(), "records": [record(f"r{n}") for n in range(401)]})
+    yield "unsupportedMediaType", line.ask("POST", notes, {}, headers={"Content-Type": "text/css"})
+    yield "upgradeRequired", line.ask("GET", "/v1/socket")
+    yield "expectationFailed", by_hand(relay, "GET /v1/time HTTP/1.1", *head, "Expect: rain")
+    yield "lengthRequired", by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", *head)
+    yield "lengthRequired", by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.0", *head, body=b"x")
+    yield "unsupportedTransferCoding", by_hand(
+        relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", *head, "Transfer-Encoding: gzip, chunked")
+    yield "unsupportedVersion", by_hand(relay, "GET /v1/time HTTP/3.0", *head)
+    for number in range(64):
+        expect(line.ask("PUT", f"/v1/subscriptions/s{number}", {"kind": "database"}), 201)
+    yield "tooManySubscriptions", line.ask("PUT", "/v1/subscriptions/s", {"kind": "database"})
+    for _ in range(99):
+        code = line.ask("POST", "/v1/pairings").json["code"]
+        expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
+    code = line.ask("POST", "/v1/pairings").json["code"]
+    yield "tooManyDevices", line.ask("POST", "/v1/devices", {"code": code, **DEVICE})
+    while True:
+        answer = line.ask("POST", "/v1/devices", {"code": "x", **DEVICE})
+        if answer.status == 429:
+            break
+    yield "tooManyRequests", answer
+    assert 1 <= int(answer.headers["retry-after"]) == answer.json["retryAfter"], answer
+
+
+def faults(person):
+    """Of each code the `error` of a record."""
+    text = "x" * ((1 << 20) - 100)
+    for number in range(4):
+        expect(person.save(record(f"large{number}", text)), 200)
+    results = expect(person.save(
+        {**record("ahead"), "modifiedAt": now() + 60_000}, record("wide", "x" * (1 << 20)),
+        record("pieces", chunks=["0" * 64])), 200).json["results"]
+    yield from zip(("clockAhead", "recordTooLarge", "chunksMissing"), results)
+    results = expect(person.save(
+        *[record(f"large{number}", baseTag=0) for number in range(4)], record("new"), atomic=True),
+        409).json["results"]
+    yield "conflictTooLarge", results[3]
+    yield "batchAborted", results[4]
+
+
+def story_every_code_comes_as_the_table_has_it():
+    """Status, title, type, a sentence; `Retry-After`, `WWW-Authenticate` and `Allow` where they
+    belong, and nowhere else."""
+    seen = set()
+    with Relay() as relay:
+        person, stranger = Person.new(relay), Person.new(relay)
+        for code, answer in requests(relay, person, stranger):
+            seen.add(told(answer, code))
+        for code, result in faults(person):
+            assert set(result) == {"name", "error"}, result
+            is_told(code, result["error"])
+            assert ("time" in result["error"]) == (code == "clockAhead"), result
+            seen.add(code)
+    assert seen | ELSEWHERE | NOT_FROM_OUTSIDE == set(ROWS), set(ROWS) ^ (
+        seen | ELSEWHERE | NOT_FROM_OUTSIDE)
+    assert not seen & (ELSEWHERE | NOT_FROM_OUTSIDE)
+
+
+def story_who_asks_is_looked_at_before_what_is_asked():
+    """Whatever is wrong with a call that can be read: without a good token it is 401."""
+    with Relay() as relay:
+        for token in (None, "nobody"):
+            for method, path, raw, headers in [
+                ("POST", "/v1/zones/%00/records", b"{", {}), ("GET", "/v1/changes?limit=0", None, {}),
+                ("POST", "/v1/zones/Z/records", b"a=b", {"Content-Type": "text/plain"}),
+                ("PUT", "/v1/chunks/x", b"x", {}), ("PUT", "/v1/chunks/" + "0" * 64, b"x", {}),
+                ("PUT", "/v1/subscriptions/s", b"[", {"Content-Type": "text/plain"}),
+                ("PATCH", "/v1/devices/x", b"", {"Content-Type": "text/plain"}),
+                ("DELETE", "/v1/zones/%00?through=x", None, {}),
+                ("GET", "/v1/events?since=x", None, {"Last-Event-ID": "y"}),
+            ]:
+                told(Line(relay).ask(method, path, raw=raw, headers=headers, token=token), "badToken")
+            lines = [f"Authorization: Bearer {token}"] if token else []
+            told(by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: x", *lines), "badToken")
+
+
+def story_too_many_uploads_at_once():
+    """An account's uploads that do not end, one over its share: 503 with `Retry-After`, while others
+    upload and this one saves; when one is gone there is room."""
+    with Relay("--loops", "1") as relay:
+        person, other = Person.new(relay), Person.new(relay)
+        share = int(re.search(r"takes 256 at once for each of its loops, (\d+) of them", open(
+            os.path.join(ROOT, "docs", "protocol.md")).read()).group(1))
+        lines = []
+        for number in range(share):
+            line = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+            line.sendall((f"PUT /v1/chunks/{number:064x} HTTP/1.1\r\nHost: relay\r\nContent-Length: 9\r\n"
+                          f"Authorization: Bearer {person.token}\r\nExpect: 100-continue\r\n\r\n").encode())
+            assert line.recv(100).startswith(b"HTTP/1.1 100 "), number
+            line.sendall(b"x")
+            lines.append(line)
+
+        def upload(by):
+            return Line(relay, by).ask("PUT", f"/v1/chunks/{HASH}", raw=b"x")
+
+        refused = wait_until(
+            lambda: (lambda answer: answer if answer.status == 503 else None)(upload(person)),
+            "the account's share to be used up")
+        told(refused, "overloaded")
+        expect(upload(other), 201)
+        expect(person.save(record("a")), 200)
+        # What is known before the body is said before it.
+        answer = by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: relay", "Content-Length: 1",
+                         "Authorization: Bearer nobody", "Expect: 100-continue")
+        told(answer, "badToken")
+        lines.pop().close()
+        wait_until(lambda: upload(person).status in (200, 201), "room again")
+        for line in lines:
+            line.close()
+
+
+def story_a_relay_that_stops_tells_who_comes_late():
+    """While it answers what was begun: 503 `stopping` with `Retry-After`, not ready, but alive; who
+    waits in a long-poll gets an empty page."""
+    with Relay("--loops", "1") as relay:
+        person = Person.new(relay)
+        token = person.changes().json["token"]
+        poll = Waiting(person, f"/v1/changes?since={token}&wait=60")
+        wait_until(lambda: person.call("GET", "/v1/devices").json["devices"][0]["connected"],
+                   "the poll to be parked")
+        heads = {path: f"GET {path} HTTP/1.1\r\nHost: relay\r\nAuthorization: Bearer {person.token}"
+                       "\r\n\r\n".encode()
+                 for path in ("/v1/devices", "/v1/events", "/v1/time", "/livez", "/readyz")}
+        begun = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+        body = json.dumps({"id": new_id(), "records": [record("a")]}).encode()
+        begun.sendall((f"POST /v1/zones/Notes/records HTTP/1.1\r\nHost: relay\r\nContent-Length: "
+                       f"{len(body)}\r\nAuthorization: Bearer {person.token}\r\n"
+                       "Content-Type: application/json\r\nExpect: 100-continue\r\n\r\n").encode())
+        assert begun.recv(100).startswith(b"HTTP/1.1 100 ")
+        lines = {}
+        for path, head in heads.items():
+            lines[path] = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+            lines[path].sendall(head[:20])
+        # All that came before this has been read.
+        expect(curl(relay, "GET", "/v1/time"), 200)
+        relay.process.terminate()
+        status, page = poll.answer()
+        assert (status, page["changes"], page["token"]) == (200, [], token), page
+        for path, line in lines.items():
+            line.sendall(heads[path][20:])
+            answer = heard(line)
+            if path == "/livez":
+                expect(answer, 200)
+            elif path == "/readyz":
+                assert answer.status == 503, answer
+            else:
+                told(answer, "stopping")
+                assert answer.json["retryAfter"] >= 1, answer
+            line.close()
+        begun.sendall(body)
+        assert heard(begun).json["results"] == [{"name": "a", "tag": 1}]
+        assert relay.process.wait(timeout=20) == 0
+
+
+if __name__ == "__main__":
+    main(globals())
