@@ -69,6 +69,25 @@ public struct ChangeToken: Hashable, Sendable {
     generation == other.generation && sequence >= other.sequence
   }
 
+  /// Whether both name the same place. How far the account had come when each was made says nothing
+  /// of where they stand.
+  public func isSamePlace(as other: ChangeToken) -> Bool {
+    generation == other.generation && sequence == other.sequence
+      && zoneDigest == other.zoneDigest && pinned == other.pinned
+  }
+
+  /// This place, for who comes to it from `earlier` by a link that was made for all. What a record
+  /// may have been saved over on the way there is still to be told to him, so how far the account
+  /// had come by then stays with him.
+  public func reached(from earlier: ChangeToken?) -> ChangeToken {
+    guard pinned == nil, let earlier, earlier.pinned == nil, earlier.generation == generation,
+      let horizon = earlier.horizon, horizon > reach
+    else { return self }
+    var reached = self
+    reached.horizon = horizon
+    return reached
+  }
+
   public var text: String {
     var text = String(generation, radix: 16) + "." + String(sequence)
     if let zoneDigest { text += ".z" + String(zoneDigest, radix: 16) }

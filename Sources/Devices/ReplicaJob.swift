@@ -120,6 +120,15 @@ enum ChangePosition: Hashable, Sendable {
     if case .cursor(let token) = self { token } else { nil }
   }
 
+  /// Whether the device has read up to here, and is in no snapshot.
+  func isCursor(at token: ChangeToken) -> Bool { cursor?.isSamePlace(as: token) ?? false }
+
+  /// Whether the page begins where the device stands.
+  func isStart(of page: ChangePage) -> Bool {
+    guard let token, let since = page.since else { return token == nil && page.since == nil }
+    return token.isSamePlace(as: since)
+  }
+
   /// What to name as `since`.
   var token: ChangeToken? {
     switch self {

@@ -13,7 +13,7 @@ extension ReplicaState {
       case .page(let page):
         if isPassed(page.token) { continue }
         try apply(page, &applied)
-        applied.isAtEnd = !page.more && position == .cursor(page.token)
+        applied.isAtEnd = !page.more && position.isCursor(at: page.token)
       case .answer(let id, let answer, let isLink):
         try apply(id, answer, &applied)
         if isLink { follow(answer, &applied) }
@@ -27,9 +27,9 @@ extension ReplicaState {
   }
 
   private mutating func apply(_ page: ChangePage, _ applied: inout Applied) throws(StorageError) {
-    guard page.since == position.token || overlaps(page) else {
+    guard position.isStart(of: page) || overlaps(page) else {
       // A page that ends where the device stands brings nothing new.
-      if position != .cursor(page.token) { applied.foundGap = true }
+      if !position.isCursor(at: page.token) { applied.foundGap = true }
       return
     }
     if try noticeRestore(page) {
@@ -54,7 +54,7 @@ extension ReplicaState {
 
   /// Whether the device has been there and gone on: what ends there brings nothing new.
   private func isPassed(_ token: ChangeToken) -> Bool {
-    position.cursor.map { $0.covers(token) && $0 != token } ?? false
+    position.cursor.map { $0.covers(token) && !$0.isSamePlace(as: token) } ?? false
   }
 
   /// Whether the page begins where the device has been, and ends where it has not: what it brings
@@ -62,22 +62,24 @@ extension ReplicaState {
   /// meanwhile.
   private func overlaps(_ page: ChangePage) -> Bool {
     guard let cursor = position.cursor, let since = page.since else { return false }
-    return cursor.covers(since) && page.token.covers(cursor) && page.token != cursor
+    return cursor.covers(since) && page.token.covers(cursor)
+      && !page.token.isSamePlace(as: cursor)
   }
 
   /// An answer that begins beyond the cursor shows that others have saved in between.
   private mutating func follow(_ answer: SaveAnswer, _ applied: inout Applied) {
     guard let cursor = position.cursor else { return }
-    if cursor == answer.since { return move(to: answer.token) }
+    if cursor.isSamePlace(as: answer.since) { return move(to: answer.token) }
     if !cursor.covers(answer.token) { applied.foundGap = true }
   }
 
   /// While a record is held back (`overtaken`), the store keeps the cursor that does not cover it
   /// yet: a crash then costs a fetch.
   private mutating func move(to token: ChangeToken) {
-    guard position != .cursor(token) else { return }
-    position = .cursor(token)
-    if overtaken.isEmpty { ledger.setCursor(token) }
+    let reached = token.reached(from: position.cursor)
+    guard position != .cursor(reached) else { return }
+    position = .cursor(reached)
+    if overtaken.isEmpty { ledger.setCursor(reached) }
   }
 
   /// What was held back for the sake of what was in flight, once that is answered.

@@ -100,7 +100,7 @@ struct SyncEngine {
     isPaused = false
     dropsPages = outbox.frozen != nil
     if transport != .webSocket { isChained = false }
-    hasCaughtUp = isChained && !dropsPages && newest != nil && newest == position.cursor
+    hasCaughtUp = isChained && !dropsPages && newest.map { position.isCursor(at: $0) } ?? false
     mustFetch = !isChained || dropsPages || position.cursor == nil
   }
 
@@ -169,7 +169,7 @@ struct SyncEngine {
     // A relay that pushes goes on by itself.
     if page.more, !origin.isUnasked { fetchNow() }
     if origin.isUnasked, dropsPages { return fetchNow() }
-    if page.changes.isEmpty, position == .cursor(page.token), isAtRest {
+    if page.changes.isEmpty, position.isCursor(at: page.token), isAtRest {
       // Nothing new: the device stands where the relay does.
       if !mustFetch, !isFetching { hasCaughtUp = true }
       return
@@ -182,8 +182,8 @@ struct SyncEngine {
   }
 
   mutating func hint(_ token: ChangeToken) {
-    if case .page(let page) = arrivals.last, page.token == token { return }
-    if position != .cursor(token) { fetchNow() }
+    if case .page(let page) = arrivals.last, page.token.isSamePlace(as: token) { return }
+    if !position.isCursor(at: token) { fetchNow() }
   }
 
   mutating func saved(_ id: BatchID, _ answer: SaveAnswer) {

@@ -5,7 +5,8 @@ import Changes
 ///
 /// Knows tokens only: who asks the store and who writes frames is not its matter. News of a commit
 /// and pages read from the store come in any order; whatever the order, the `since` of each link
-/// that goes out is the `token` of the one before.
+/// that goes out is the `token` of the one before: the same text, for clients compare texts. So
+/// where only the cursor says how far the account had come, the store is read for the next link.
 struct CursorChain: Sendable {
   enum State: Hashable, Sendable {
     /// The device has not been welcomed, and is told nothing. → unset, catchingUp, live
@@ -221,7 +222,8 @@ struct CursorChain: Sendable {
     fetches -= 1
     // The end of a snapshot may lie before what was pushed while the fetch was on its way.
     let isPassed =
-      !more && cursor.map { $0.pinned == nil && $0.covers(token) } ?? false
+      !more
+      && cursor.map { $0.pinned == nil && $0.covers(token) && !$0.isSamePlace(as: token) } ?? false
     let reached = isPassed ? cursor ?? token : token
     cursor = reached
     guard fetches == 0 else { return .nothing }

@@ -77,6 +77,33 @@ import Testing
     #expect(ChangeToken(generation: 1, sequence: 2, pinned: 3, horizon: 4).reach == 4)
   }
 
+  @Test func howFarTheAccountHadComeSaysNothingOfThePlace() {
+    let token = ChangeToken(generation: 1, sequence: 2)
+    var ahead = token
+    ahead.horizon = 9
+    #expect(token.isSamePlace(as: ahead) && ahead.isSamePlace(as: token))
+    let others = [
+      ChangeToken(generation: 2, sequence: 2), ChangeToken(generation: 1, sequence: 3),
+      ChangeToken(generation: 1, sequence: 2, zoneDigest: 1),
+      ChangeToken(generation: 1, sequence: 2, pinned: 2),
+    ]
+    for other in others { #expect(!token.isSamePlace(as: other)) }
+  }
+
+  @Test func whoMovesOnKeepsWhatWasPassedOver() {
+    let ahead = ChangeToken(generation: 1, sequence: 2, horizon: 9)
+    func reached(_ token: ChangeToken) -> ChangeToken { token.reached(from: ahead) }
+    #expect(
+      reached(ChangeToken(generation: 1, sequence: 5))
+        == ChangeToken(generation: 1, sequence: 5, horizon: 9))
+    let unchanged = [
+      ChangeToken(generation: 1, sequence: 9), ChangeToken(generation: 1, sequence: 5, horizon: 10),
+      ChangeToken(generation: 2, sequence: 5), ChangeToken(generation: 1, sequence: 5, pinned: 6),
+    ]
+    for token in unchanged { #expect(reached(token) == token) }
+    #expect(unchanged[0].reached(from: nil) == unchanged[0])
+  }
+
   @Test func longTextIsRefusedUnread() {
     #expect(ChangeToken(text: String(repeating: "1", count: 1_000_000)) == nil)
   }

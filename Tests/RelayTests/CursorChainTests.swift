@@ -37,6 +37,18 @@ struct CursorChainTests {
     #expect(chain.cursor == at(6))
   }
 
+  @Test func aFetchToTheSamePlaceLeavesTheTextThatTheDeviceHas() {
+    var chain = live(at: 5)
+    chain.fetchBegan(ofWholeAccount: true)
+    var ahead = at(5)
+    ahead.horizon = 9
+    expect(chain.fetched(to: ahead, more: false), is: .nothing)
+    #expect(chain.cursor == ahead)
+    // The commit's own link begins with another text, so what follows is read.
+    expect(heard(&chain, 5, 6), is: .read)
+    #expect(chain.awaitsPage(since: ahead))
+  }
+
   @Test func aCommitThatIsKnownIsDropped() {
     var chain = live(at: 5)
     expect(heard(&chain, 3, 4), is: .nothing)

@@ -86,7 +86,7 @@ struct LoadWorker {
       saveWhatIsDue(at: now)
     case .upload: upload()
     case .snapshot: fetch()
-    case .catchUp: if cursor == newest { finish() }
+    case .catchUp: if cursor?.isSamePlace(as: newest) == true { finish() }
     }
   }
 

@@ -85,18 +85,9 @@ final class ModelDevice {
     }
   }
 
-  /// Whether the token is where the device stands: how far the account had come by then says
-  /// nothing of the place.
-  private func isHere(_ token: ChangeToken?) -> Bool {
-    var (token, here) = (token, cursor)
-    token?.horizon = nil
-    here?.horizon = nil
-    return token == here
-  }
-
   private func takePush(_ page: ChangePage) {
     check(page)
-    guard isHere(page.since), cursor != nil else {
+    guard page.since == cursor, cursor != nil else {
       // Only what left before our fetch reached the relay may not fit.
       if fetches == 0 {
         breach("a gap: \(page.since?.text ?? "-") does not follow \(cursor?.text ?? "-")")
@@ -130,7 +121,7 @@ final class ModelDevice {
         zone: request.zone, name: name, type: mutation.type ?? name, fields: mutation.fields,
         modifiedAt: mutation.modifiedAt, device: device.credentials.device, tag: tag)
     }
-    if isHere(answer.since) {
+    if answer.since == cursor {
       cursor = answer.token
     } else if cursor != nil, !isHinted, fetches == 0 {
       breach("saved: \(answer.since.text) does not follow \(cursor?.text ?? "-")")
