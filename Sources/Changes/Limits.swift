@@ -19,9 +19,13 @@ public enum Limits {
   /// Ids that a socket client chooses for its own requests, in bytes.
   public static let requestIDBytes = 128
   /// By how much the relay raises an account's sequence when an older copy of its store was put
-  /// back. At least: more than were given since that copy was made. At most, drawn at random: one
-  /// copy may be put back twice, and the tags given after it, twice as well, must not meet.
+  /// back, and its clock cannot tell by how much. At least: more than were given since that copy
+  /// was made. At most, drawn at random: one copy may be put back twice, and the tags given after
+  /// it, twice as well, must not meet.
   public static let restoredTags: ClosedRange<Int64> = 1 << 32...1 << 43
+  /// After a restore an account's tags go on from the time, by so many a millisecond: more than are
+  /// ever given in one, and below the tags' limit until 2109.
+  public static let tagsPerMillisecond: Int64 = 1 << 10
   /// Nesting of JSON: deeper input is refused before it can exhaust a stack.
   public static let jsonDepth = 64
 

@@ -71,8 +71,11 @@ package struct AccountHead: Hashable {
   /// Where the account goes on after an older copy of the store was put back: in a generation of
   /// its own, with tags that nobody was given.
   ///
-  /// `opening` is the random number of the store's opening, `earlier` the generations that the
-  /// account has had before this one.
+  /// The tags are greater than all that were given, also after another copy was put back before:
+  /// they go on from the time of the opening, and no account saves as fast as time goes.
+  ///
+  /// `opening` is the store's `OpeningNumber`, `earlier` the generations that the account has had
+  /// before this one.
   package func restored(
     _ account: AccountID, opening: UInt64, earlier: [UInt32]
   ) -> AccountHead {
@@ -80,10 +83,15 @@ package struct AccountHead: Hashable {
     var mixed = SeededRandom(seed: random.next() ^ account.rawValue)
     var next = UInt32(truncatingIfNeeded: mixed.next() >> 32)
     while next == generation || earlier.contains(next) { next &+= 1 }
+    let byTime = OpeningNumber.wall(of: opening) * Limits.tagsPerMillisecond
+    let jitter = Int64.random(in: 0..<64 * Limits.tagsPerMillisecond, using: &mixed)
+    // A clock that goes wrong, or stands still, leaves chance.
     let raise = Int64.random(in: Limits.restoredTags, using: &mixed)
     let room = max(0, Limits.sequenceLimit - 1 - newest)
+    let isUsable = byTime > newest && byTime < Limits.sequenceLimit / 2
     return AccountHead(
-      generation: next, newest: newest + min(raise, room / 2), forgotten: forgotten)
+      generation: next, newest: isUsable ? byTime + jitter : newest + min(raise, room / 2),
+      forgotten: forgotten)
   }
 }
 

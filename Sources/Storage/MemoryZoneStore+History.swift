@@ -16,8 +16,8 @@ struct Tombstone: Comparable {
 
 /// How much of the past is kept, and what an older copy of it leaves behind.
 extension MemoryZoneStore {
-  /// This state was put back from an older copy; `opening` is a random number that is drawn anew
-  /// each time.
+  /// This state was put back from an older copy; `opening` is an `OpeningNumber`, drawn anew each
+  /// time.
   package func restored(opening: UInt64) {
     for id in state.accounts.keys.sorted() {
       state.accounts[id]?.restored(id, opening: opening)

@@ -29,7 +29,7 @@ package final class SQLiteZoneStore: ZoneStore {
 
   /// Opens the store in `directory`, or makes it there, readable by its owner alone.
   ///
-  /// `opening` is a random number, drawn anew each time. `declareRestored`: the directory as a
+  /// `opening` is an `OpeningNumber`, drawn anew each time. `declareRestored`: the directory as a
   /// whole was put back from an older copy, which nothing in it can show.
   ///
   /// Throws `inUse` while another store, here or in another process, has the directory; `tooNew`,

@@ -5,8 +5,8 @@ import Storage
 /// Notices that an older copy of the database was put back, and gives every account a new
 /// generation then (docs/protocol.md, "Terms").
 ///
-/// A number stands in the database and in a small file beside it. It is drawn at random with each
-/// opening, and where the two disagree an older copy was put back:
+/// A number stands in the database and in a small file beside it. It is drawn anew with each
+/// opening (`OpeningNumber`), and where the two disagree an older copy was put back:
 ///
 ///     file        database
 ///     old old     old        at rest
@@ -32,7 +32,7 @@ final class StoreOpening {
     put = try connection.prepare("INSERT OR REPLACE INTO opening VALUES (1, ?)")
   }
 
-  /// Opens the store under `drawn`, a random number. True where an older copy was put back, or
+  /// Opens the store under `drawn`, its number. True where an older copy was put back, or
   /// `isDeclared`: the accounts are in new generations then.
   func begin(_ drawn: UInt64, isDeclared: Bool) throws(StorageError) -> Bool {
     let found = try select.first { $0.bits(0) } ?? 0

@@ -71,12 +71,17 @@ struct RelayService {
     }
   }
 
+  /// The number to open a store under now.
+  static func openingNumber() -> UInt64 {
+    OpeningNumber.draw(wall: SystemClock.moment().wall, random: Entropy.secrets.word())
+  }
+
   /// A relay before this one may just be ending, or `lockstep account` be at work: a store
   /// in use is asked for again for a second.
   private func openStore() throws(StorageError) -> SQLiteZoneStore {
     func open() throws(StorageError) -> SQLiteZoneStore {
       try SQLiteZoneStore(
-        directory: store, rules: configuration.rules, opening: Entropy.secrets.word(),
+        directory: store, rules: configuration.rules, opening: RelayService.openingNumber(),
         declareRestored: isRestored)
     }
     for _ in 0..<20 {

@@ -61,6 +61,29 @@ struct AccountHeadTests {
     #expect(!taken.contains(third.generation))
   }
 
+  @Test func tagsGrowEvenWhereAnOlderCopyIsPutBackThanTheLastTime() {
+    let account = AccountID(rawValue: 3)
+    let wall: Int64 = 1_795_262_400_000
+    func restored(_ head: AccountHead, after milliseconds: Int64) -> AccountHead {
+      let number = OpeningNumber.draw(wall: wall + milliseconds, random: 5)
+      return head.restored(account, opening: number, earlier: [])
+    }
+    let first = restored(head, after: 0)
+    let second = restored(head, after: 100)
+    let third = restored(first, after: 200)
+    #expect(head.newest < first.newest)
+    #expect(first.newest < second.newest && second.newest < third.newest)
+    #expect(first.generation != second.generation)
+  }
+
+  @Test func aClockThatIsSetBackLeavesChance() {
+    var far = head
+    far.newest = 1_795_262_400_000 * Limits.tagsPerMillisecond + 1_000_000
+    let number = OpeningNumber.draw(wall: 1_795_262_400_000, random: 5)
+    let next = far.restored(AccountID(rawValue: 3), opening: number, earlier: [])
+    #expect(Limits.restoredTags.contains(next.newest - far.newest))
+  }
+
   @Test func tagsStayBelowTheirLimitHoweverOftenAStoreIsRestored() {
     var head = AccountHead(generation: 1, newest: Limits.sequenceLimit - 1_000)
     for opening in 0..<50 as Range<UInt64> {

@@ -79,7 +79,7 @@ struct AccountOffice {
   ) throws(CommandFailure) -> (SQLiteZoneStore, FileChunkStore)? {
     do throws(StorageError) {
       let store = try SQLiteZoneStore(
-        directory: folder, rules: rules, opening: Entropy.secrets.word())
+        directory: folder, rules: rules, opening: RelayService.openingNumber())
       return (store, try FileChunkStore(directory: RelayService.chunks(inStore: folder)))
     } catch {
       if case .inUse = error { return nil }

@@ -1,0 +1,16 @@
+/// The number that a store is opened under: never the same twice, and greater than those before it,
+/// as long as the relay's clock is not set back further than the time between two openings.
+///
+///     42 bits                                   22 bits
+///     milliseconds since the Unix epoch         random
+package enum OpeningNumber {
+  private static let randomBits: UInt64 = 22
+
+  /// `wall`: milliseconds since the Unix epoch. `random`: any bits.
+  package static func draw(wall: Int64, random: UInt64) -> UInt64 {
+    UInt64(bitPattern: wall) << randomBits | random & ((1 << randomBits) - 1)
+  }
+
+  /// When the number was drawn, in milliseconds since the Unix epoch.
+  package static func wall(of number: UInt64) -> Int64 { Int64(number >> randomBits) }
+}
