@@ -1,7 +1,8 @@
 /// What a device asks for one record: to save it, or to delete it.
 public struct Mutation: Hashable, Sendable {
   public var name: Name
-  /// The record's type; nil in a delete, which keeps the type that the record had.
+  /// The record's type. A delete keeps the type that the record had, and may leave it out: it tells
+  /// the type of a record that the relay has lost, or never had.
   public var type: Name?
   /// The bytes of a JSON object; nil in a delete.
   public var fields: [UInt8]?

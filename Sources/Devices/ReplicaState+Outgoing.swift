@@ -90,7 +90,7 @@ extension ReplicaState {
 
   private mutating func parcel(_ entry: OutboxEntry) throws(StorageError) -> Parcel {
     let mutation = Mutation(
-      name: entry.key.name, type: entry.fields == nil ? nil : entry.type, fields: entry.fields,
+      name: entry.key.name, type: entry.type, fields: entry.fields,
       modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0, chunks: try chunks(of: entry))
     // A name may need an escape for every byte.
     let names = entry.key.name.text.utf8.count + entry.type.text.utf8.count

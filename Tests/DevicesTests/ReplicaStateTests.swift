@@ -56,13 +56,13 @@ struct ReplicaStateTests {
     #expect(throws: EditFailure.self) { try desk.edit(.delete("a")).get() }
   }
 
-  @Test func aDeleteIsSentWithoutType() throws {
+  @Test func aDeleteNamesTheType() throws {
     var desk = try Desk()
     try desk.apply([desk.record("a", "theirs", at: 10, tag: 3)])
     _ = desk.edit(.delete("a"))
     let mutation = try desk.takeOne().mutations[0]
     #expect(mutation.isDelete)
-    #expect(mutation.type == nil)
+    #expect(mutation.type == TestApp.note)
     #expect(mutation.baseTag == 3)
   }
 

@@ -62,7 +62,6 @@ extension MessageReader {
       guard chunks.isEmpty else {
         throw fault("has both `chunks` and `deleted`; send one of the two.")
       }
-      type = nil
     } else {
       guard !isFieldsNull else {
         throw wrong(.fields, "a JSON object; to delete a record send \"deleted\":true")
@@ -99,11 +98,11 @@ extension JSONWriter {
     beginObject()
     member("name")
     string(mutation.name.text)
+    if let type = mutation.type {
+      member("type")
+      string(type.text)
+    }
     if let fields = mutation.fields {
-      if let type = mutation.type {
-        member("type")
-        string(type.text)
-      }
       member("fields")
       raw(fields)
     } else {

@@ -92,12 +92,16 @@ import Testing
     #expect(request.mutations.map { $0.fields?.count } == [1_048_576, 1_048_577, 10])
   }
 
-  @Test func deleteKeepsNoType() throws {
+  @Test func aDeleteMayNameTheType() throws {
     let request = try decode(
       #"{"name":"a","type":"T","fields":null,"deleted":true,"modifiedAt":1},"#
-        + #"{"name":"b","type":"T","fields":{},"deleted":false,"modifiedAt":1}"#)
-    #expect(request.mutations.map(\.isDelete) == [true, false])
-    #expect(request.mutations.map(\.type) == [nil, Name(trusted: "T")])
+        + #"{"name":"b","deleted":true,"modifiedAt":1},"#
+        + #"{"name":"c","type":"T","fields":{},"deleted":false,"modifiedAt":1}"#)
+    #expect(request.mutations.map(\.isDelete) == [true, true, false])
+    let type = Name(trusted: "T")
+    #expect(request.mutations.map(\.type) == [type, nil, type])
+    let again = try DeviceMessage.decode(DeviceMessage.save(request).encoded())
+    #expect(again == .save(request))
   }
 
   private func decode(_ records: String) throws(Refusal) -> SaveRequest {
