@@ -37,10 +37,53 @@ extension ReplicaState {
     if ledger.outbox.untrustedCount > 0 {
       let shift = clock.offset - assumedOffset
       for entry in ledger.outbox.entries where !entry.isStampTrusted && !entry.isSent {
+        guard let entry = try rewind(entry, clock) else { continue }
         try restamp(entry, shift: shift, clock)
       }
     }
     noteOffset(clock)
+  }
+
+  /// Takes back what time made of a record while this device's clock was ahead, as far as its hour
+  /// has not come: others would take it for newer than all that is done until then. It is made
+  /// again in its time. nil where nothing is left of the entry.
+  private mutating func rewind(_ entry: OutboxEntry, _ clock: ClockReading) throws(StorageError)
+    -> OutboxEntry?
+  {
+    guard entry.state == .waiting, entry.timeMade != nil, let base = entry.base else {
+      return entry
+    }
+    var made = base
+    var inTime = base
+    var isEarly = false
+    for _ in 0..<Limits.dueEdits {
+      guard let edit = merging.dueEdit(for: made) else { return entry }
+      isEarly = isEarly || edit.dueAt > clock.relayTime
+      made.fields = edit.fields.serialized()
+      if !isEarly { inTime = made }
+      guard Merging.equal(made.fields, entry.fields) else { continue }
+      return isEarly ? try rewind(entry, to: inTime, from: base) : entry
+    }
+    return entry
+  }
+
+  private mutating func rewind(_ old: OutboxEntry, to inTime: Record, from base: Record)
+    throws(StorageError) -> OutboxEntry?
+  {
+    let tag = try ledger.record(old.key)?.tag ?? base.tag
+    guard inTime != base else {
+      ledger.remove(old)
+      var held = base
+      held.tag = tag
+      try ledger.put(held)
+      return nil
+    }
+    var entry = old
+    entry.fields = inTime.fields
+    entry.timeMade = entry.record(by: device, tag: 0)
+    ledger.put(entry)
+    try ledger.put(try record(of: entry, tag: tag))
+    return entry
   }
 
   private mutating func restamp(_ old: OutboxEntry, shift: Int64, _ clock: ClockReading)

@@ -12,7 +12,7 @@ struct TestApp: App {
   static let choice = Name(trusted: "Choice")
   /// The newer stays, the other is kept as a copy.
   static let draft = Name(trusted: "Draft")
-  /// `{"rings","dueAt","owner"}`: rings once when it is time.
+  /// `{"rings","dueAt","owner","again"?}`: rings once when it is time, and at `again` once more.
   static let egg = Name(trusted: "Egg")
 
   /// `{"pieces": [hash…]}`: names pieces of files.
@@ -36,10 +36,12 @@ struct TestApp: App {
   func dueEdit(for record: Record) -> DueEdit? {
     guard record.type == TestApp.egg, let fields = record.value, let dueAt = fields["dueAt"]?.int64
     else { return nil }
-    let rings = (fields["rings"]?.int64 ?? 0) + 1
+    var rung: JSONValue = ["rings": .number(JSONNumber((fields["rings"]?.int64 ?? 0) + 1))]
+    if let again = fields["again"], let owner = fields["owner"] {
+      rung = rung.setting("dueAt", to: again).setting("owner", to: owner)
+    }
     return DueEdit(
-      dueAt: dueAt, owner: fields["owner"]?.string ?? "", graceMilliseconds: 2_000,
-      fields: ["rings": .number(JSONNumber(rings))])
+      dueAt: dueAt, owner: fields["owner"]?.string ?? "", graceMilliseconds: 2_000, fields: rung)
   }
 
   func restamped(_ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64)
