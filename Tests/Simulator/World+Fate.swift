@@ -1,5 +1,6 @@
 import Changes
 import Devices
+import Storage
 
 // What goes wrong, and how it is mended.
 extension World {
@@ -41,7 +42,7 @@ extension World {
     case .restoreStore(_, let milliseconds):
       guard let backup = backups[number] else { return }
       relay.crash(isMachineGone: false)
-      relay.store.restore(backup, opening: UInt64(timeline.now))
+      relay.store.restore(backup, opening: opening())
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in relay.start() }
     case .changePlan(let device, let zones, let milliseconds):
       setPlan(Plan(zones: zones), ofDevice: device)
@@ -49,6 +50,13 @@ extension World {
         renewPlan(ofDevice: device)
       }
     }
+  }
+
+  /// The relay's program draws it when it starts.
+  private func opening() -> UInt64 {
+    OpeningNumber.draw(
+      wall: relay.clock.moment(at: outside.timeline.now).wall,
+      random: UInt64(outside.timeline.now))
   }
 
   private func setPlan(_ plan: Plan, ofDevice device: Int) {

@@ -8,6 +8,7 @@ package struct Verdict {
   /// Empty where all promises held.
   package var faults: [String]
   package var digest: UInt64
+  package var tally: Tally
   package var steps: Int
   package var actions: Int
   /// Edits of timers, and how many conflicts the devices resolved.
@@ -41,6 +42,7 @@ extension World {
     hashWhatIsLeft()
     return Verdict(
       seed: seed, profile: profile.name, faults: outside.faults, digest: outside.hash.value,
+      tally: outside.tally,
       steps: outside.timeline.steps, actions: outside.actionCounts.reduce(0, +),
       edits: histories.reduce(0) { $0 + $1.count },
       conflicts: devices.reduce(0) { $0 + ($1.status?.traffic.conflicts ?? 0) },

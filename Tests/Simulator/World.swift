@@ -72,6 +72,7 @@ package final class World {
     bounds = BoundsChecker(outside: outside)
     unplugged = devices.map { _ in (0, false) }
     switchedOff = devices.map { _ in false }
+    breakMachines()
     openDoors()
     schedule(&random)
   }
@@ -118,6 +119,12 @@ extension World {
     return profile.notes > 0 ? apps + [NotesApp()] : apps
   }
 
+  private func breakMachines() {
+    relay.missesWakes = breakage == .missesWakes
+    relay.store.hidesTombstones = breakage == .hidesTombstones
+    for device in devices { device.store.forgetsLosses = breakage == .forgetsLosses }
+  }
+
   private func openDoors() {
     outside.network.door = { [unowned self] opener, _ in
       if let device = devices.first(where: { $0.seat === opener }),
@@ -139,7 +146,8 @@ extension World {
     }
     for device in devices {
       let late =
-        random.chance(1, of: 6) ? random.number(in: 0...10_000) : random.number(in: 0...500)
+        random.chance(1, of: 6) || profile.comesLate
+        ? random.number(in: 0...10_000) : random.number(in: 0...500)
       timeline.after(Span.milliseconds(late)) { [unowned self] in start(device) }
       device.onStoreFailure = { [unowned self] in
         // The person makes room and starts the program again.

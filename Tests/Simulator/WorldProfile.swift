@@ -20,6 +20,8 @@ package struct WorldProfile {
   package var notes = 0
   /// Whether each account has a device more, which listens by a subscription.
   package var hasListeners = false
+  /// Whether devices come when much has been done already, or is being done.
+  package var comesLate = false
   /// How long the relay keeps tombstones and batch ids, in milliseconds.
   package var historyMilliseconds = Limits.historyMilliseconds
 
@@ -75,7 +77,32 @@ extension WorldProfile {
   /// A first sync takes several pages while others write.
   package static let large = WorldProfile(
     name: "large", kinds: [.cut, .unplug, .crashDevice, .crashRelay], faults: 1...4,
-    devicesPerAccount: 2...3, notes: 2_300, hasListeners: true)
+    devicesPerAccount: 2...3, actsPerAccount: 100...140, notes: 2_300, hasListeners: true,
+    comesLate: true)
+
+  /// All of it at once, to a relay that is put back from a backup as well.
+  package static let whole = WorldProfile(
+    name: "whole", kinds: FaultPlan.Kind.allCases, faults: 2...12, devicesPerAccount: 2...4,
+    actsPerAccount: 15...40, span: 15_000...60_000, clockOffset: -60_000...60_000, notes: 12,
+    hasListeners: true, historyMilliseconds: 20_000)
+
+  /// The same with a first sync of several pages, and more people.
+  package static let wholeAndLarge = WorldProfile(
+    name: "whole and large", kinds: FaultPlan.Kind.allCases, faults: 4...12,
+    devicesPerAccount: 2...4, actsPerAccount: 30...60, span: 15_000...60_000,
+    clockOffset: -60_000...60_000, notes: 1_200, hasListeners: true, comesLate: true,
+    historyMilliseconds: 20_000)
+
+  /// All that can happen to a relay that is never put back.
+  package static let unrestored = WorldProfile(
+    name: "unrestored", kinds: FaultPlan.Kind.usual + [.changePlan], faults: 2...12,
+    devicesPerAccount: 2...4, actsPerAccount: 15...40, span: 15_000...60_000,
+    clockOffset: -60_000...60_000, notes: 12, hasListeners: true, historyMilliseconds: 20_000)
+
+  package static let all: [WorldProfile] = [
+    quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded, forgetful, restored,
+    plans, large, whole, wholeAndLarge, unrestored,
+  ]
 }
 
 /// A world that is broken on purpose, to prove that the checkers see it.
@@ -86,4 +113,10 @@ package enum Breakage: CaseIterable {
   case losesOutbox
   /// The timer's rule takes what the relay has, whatever it is.
   case takesRemote
+  /// The relay tells nobody of every fifth commit.
+  case missesWakes
+  /// The relay leaves deletions out of what it tells.
+  case hidesTombstones
+  /// A device does not keep in mind what a restored relay lacks.
+  case forgetsLosses
 }

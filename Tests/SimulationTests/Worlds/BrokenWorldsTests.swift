@@ -25,6 +25,23 @@ struct BrokenWorldsTests {
     #expect(try !faults(.losesOutbox, profile).isEmpty)
   }
 
+  @Test func aWakeThatNobodyHearsIsFound() throws {
+    let faults = try faults(.missesWakes, .forgetful)
+    #expect(faults.contains { $0.contains("not in step") }, "\(faults)")
+  }
+
+  @Test func aDeletionThatIsNotToldIsFound() throws {
+    var profile = WorldProfile.forgetful
+    profile.hasListeners = false
+    let faults = try faults(.hidesTombstones, profile)
+    #expect(faults.contains { $0.contains("not in step") }, "\(faults)")
+  }
+
+  @Test func aLossThatADeviceForgetsIsFound() throws {
+    let faults = try faults(.forgetsLosses, .restored)
+    #expect(faults.contains { $0.contains("not in step") }, "\(faults)")
+  }
+
   @Test func aRuleThatTakesRemoteIsFound() throws {
     let faults = try faults(.takesRemote, .partitions)
     #expect(faults.contains { $0.contains("the timer is") || $0.contains("pomodoros") })

@@ -23,4 +23,19 @@ struct HistoriesThatEndTests {
   func aLongFirstSyncIsWholeWhileOthersWrite(seed: UInt64) throws {
     try play(seed, .large)
   }
+
+  @Test(arguments: 0..<20)
+  func allOfItAtOnce(shard: Int) throws {
+    for seed in stride(from: UInt64(shard) + 1, through: 400, by: 20) {
+      if try !play(seed, .whole).faults.isEmpty { return }
+    }
+    if shard < 6 { try play(UInt64(shard) + 1, .wholeAndLarge) }
+  }
+
+  @Test(arguments: 0..<20)
+  func allOfItAtOnceOnARelayThatIsNeverPutBack(shard: Int) throws {
+    for seed in stride(from: UInt64(shard) + 1, through: 300, by: 20) {
+      if try !play(seed, .unrestored).faults.isEmpty { return }
+    }
+  }
 }

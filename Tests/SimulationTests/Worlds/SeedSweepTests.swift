@@ -4,7 +4,7 @@ import Testing
 
 /// Many seeds with everything that can go wrong, every fourth in a crowded world.
 /// `LOCKSTEP_SEED_FIRST` and `LOCKSTEP_SEED_COUNT` choose others; `LOCKSTEP_SEED_PRINT=1` prints
-/// the digest of each, to compare two processes.
+/// the digest of each, to compare two processes. `LOCKSTEP_SEED_PROFILE` names another profile.
 struct SeedSweepTests {
   private static let shards = 40
 
@@ -14,15 +14,21 @@ struct SeedSweepTests {
 
   static let first = number("LOCKSTEP_SEED_FIRST", default: 1)
   static let count = number("LOCKSTEP_SEED_COUNT", default: 2_000)
+  static let profile: WorldProfile? = {
+    let name = ProcessInfo.processInfo.environment["LOCKSTEP_SEED_PROFILE"]
+    return WorldProfile.all.first { $0.name == name }
+  }()
   static let isPrinting = number("LOCKSTEP_SEED_PRINT", default: 0) == 1
 
   @Test(arguments: 0..<shards)
   func allPromisesHold(shard: Int) throws {
     for offset in stride(from: UInt64(shard), to: SeedSweepTests.count, by: SeedSweepTests.shards) {
       let seed = SeedSweepTests.first + offset
-      let verdict = try play(seed, seed % 4 == 0 ? .crowded : .everything)
+      let usual: WorldProfile = seed % 4 == 0 ? .crowded : .everything
+      let verdict = try play(seed, SeedSweepTests.profile ?? usual)
       if SeedSweepTests.isPrinting {
-        print("seed \(verdict.seed) digest \(String(verdict.digest, radix: 16))")
+        print(
+          "seed \(verdict.seed) digest \(String(verdict.digest, radix: 16)) \(verdict.tally)")
       }
       // One story is enough to work on.
       if !verdict.faults.isEmpty { return }
@@ -30,7 +36,7 @@ struct SeedSweepTests {
   }
 
   /// Seeds that once found something.
-  @Test(arguments: [1_469] as [UInt64])
+  @Test(arguments: [1_469, 100_223] as [UInt64])
   func seedsThatOnceFailed(seed: UInt64) throws {
     try play(seed, .everything)
   }

@@ -25,8 +25,14 @@ package final class CausalHistory<Fact: Deed> {
   private var numbers: [Fact: Int] = [:]
   /// Of each act, the deed.
   private var acts: [Int] = []
-  /// Acts whose place another took that was done with knowledge of them.
-  private var replaced = EditSet()
+  /// Of each act, who did it; nil where nobody in this world did.
+  private var doers: [DeviceID?] = []
+  /// Of each act, those that took its place: done with knowledge of it.
+  private var takers: [EditSet] = []
+  /// Acts that were taken back before anybody else heard of them.
+  private var withdrawn = EditSet()
+  /// Acts that the relay has lost with all that was made on top of them.
+  private var forgotten = EditSet()
   /// What each device has seen, by its own record.
   private var seen: [DeviceID: EditSet] = [:]
   private var pastOfTag: [ChangeTag: EditSet] = [:]
@@ -44,21 +50,31 @@ package final class CausalHistory<Fact: Deed> {
 
   package init(outside: Outside) { self.outside = outside }
 
-  package var count: Int { deeds.count }
+  /// How many deeds somebody did.
+  package var count: Int {
+    deeds.indices.filter { deed in acts.indices.contains { acts[$0] == deed && doers[$0] != nil } }
+      .count
+  }
+
+  private func isReplaced(_ act: Int) -> Bool {
+    withdrawn.contains(act) || !takers[act].isSubset(of: withdrawn)
+  }
 
   /// The deeds whose place nobody took, in the order in which they were done.
   package var standing: [Fact] {
     deeds.indices.filter { deed in
-      acts.indices.allSatisfy { acts[$0] != deed || !replaced.contains($0) }
+      acts.indices.allSatisfy { acts[$0] != deed || !isReplaced($0) }
     }.map { deeds[$0] }
   }
 
   /// The deeds whose place was taken by somebody who did them too, but who had not heard that
-  /// another had. They may stand or not: it depends on who hears of what first.
+  /// another had, and those of which the relay has lost who had seen them. They may stand or not:
+  /// it depends on who hears of what first.
   package var doubtful: [Fact] {
     deeds.indices.filter { deed in
       let own = acts.indices.filter { acts[$0] == deed }
-      return own.contains { replaced.contains($0) } && own.contains { !replaced.contains($0) }
+      return own.contains { isReplaced($0) }
+        && own.contains { !isReplaced($0) || (forgotten.contains($0) && !withdrawn.contains($0)) }
     }.map { deeds[$0] }
   }
 
@@ -66,8 +82,58 @@ package final class CausalHistory<Fact: Deed> {
   /// something that may have won over it before.
   package var mayBeGone: Bool {
     guard let pastOfDeletes else { return false }
-    return acts.indices.allSatisfy { replaced.contains($0) || pastOfDeletes.contains($0) }
+    return acts.indices.allSatisfy { isReplaced($0) || pastOfDeletes.contains($0) }
       || acts.indices.contains { pastOfDeletes.contains($0) }
+  }
+
+  /// A version that stood before the world began, by nobody's hand.
+  package func stood(_ record: Record) {
+    let past = Fact.list(in: record.fields ?? []).reduce(into: EditSet()) {
+      $0.insert(act(number(of: $1)))
+    }
+    pastOfTag[record.tag] = past
+  }
+
+  /// The relay was put back, and has lost the versions of some tags. A device that did not hear of
+  /// what was made on top of them may send the same once more. `isBlind`: the devices will not hear
+  /// how far back it went, so whatever stood there may win over what was made on top of it.
+  package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
+    var kept = EditSet()
+    var lost = EditSet()
+    for tag in pastOfTag.keys.sorted() {
+      guard let past = pastOfTag[tag] else { continue }
+      if isLost(tag) { lost.formUnion(past) } else { kept.formUnion(past) }
+    }
+    for act in acts.indices where isBlind || (lost.contains(act) && !kept.contains(act)) {
+      forgotten.insert(act)
+    }
+  }
+
+  /// The relay has lost a version, and this device, which holds it, gives it back with `entry`. Who
+  /// had seen it, and then did something else, is not known to anybody any more: it stands beside
+  /// what was done meanwhile, as if it were done only now.
+  package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
+    var past = seen[device] ?? EditSet()
+    for fact in Fact.list(in: entry.fields ?? []) { past.insert(act(number(of: fact), by: device)) }
+    seen[device] = past
+    if entry.fields == nil { pastOfDeletes = (pastOfDeletes ?? EditSet()).union(past) }
+    let key = VersionKey(
+      device: device, fields: entry.fields, modifiedAt: entry.modifiedAt,
+      baseTag: entry.base?.tag ?? 0)
+    pastOfVersion[key] = (pastOfVersion[key] ?? EditSet()).union(past)
+  }
+
+  /// A device has taken back what stood in its outbox and was never sent.
+  package func deviceWithdrew(
+    _ entry: OutboxEntry, butFor kept: [Fact] = [], on device: DeviceID
+  ) {
+    let known = pastOfTag[entry.base?.tag ?? 0] ?? EditSet()
+    for fact in Fact.list(in: entry.fields ?? []) where !kept.contains(fact) {
+      guard let deed = numbers[fact] else { continue }
+      for act in acts.indices where acts[act] == deed && doers[act] == device {
+        if !known.contains(act) && !isShared(act) { withdrawn.insert(act) }
+      }
+    }
   }
 
   /// A device holds a version that it made itself: `entry` stands in its outbox, where `before`
@@ -75,19 +141,23 @@ package final class CausalHistory<Fact: Deed> {
   package func deviceMade(
     _ entry: OutboxEntry, insteadOf before: OutboxEntry? = nil, on device: DeviceID
   ) {
+    if let before, isRewound(before, to: entry, on: device) {
+      deviceWithdrew(before, butFor: Fact.list(in: entry.fields ?? []), on: device)
+    }
     let known = (seen[device] ?? EditSet()).union(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
     var past = known
     for fact in Fact.list(in: entry.fields ?? []) {
       let deed = number(of: fact)
-      guard !acts.indices.contains(where: { acts[$0] == deed && known.contains($0) }) else {
-        continue
+      let isKnown = acts.indices.contains {
+        acts[$0] == deed && known.contains($0) && !withdrawn.contains($0)
       }
-      past.insert(acts.count)
-      acts.append(deed)
+      if isKnown { continue }
+      let own = act(deed, by: device)
+      past.insert(own)
       let old = corrected(by: fact, entry, before)
-      for act in acts.indices where known.contains(act) {
+      for act in acts.indices where known.contains(act) && !withdrawn.contains(act) {
         let takesPlace = old.map { acts[act] == $0 } ?? fact.replaces(deeds[acts[act]])
-        if takesPlace { replaced.insert(act) }
+        if takesPlace { takers[act].insert(own) }
       }
     }
     seen[device] = past
@@ -96,6 +166,19 @@ package final class CausalHistory<Fact: Deed> {
       device: device, fields: entry.fields, modifiedAt: entry.modifiedAt,
       baseTag: entry.base?.tag ?? 0)
     pastOfVersion[key] = (pastOfVersion[key] ?? EditSet()).union(past)
+  }
+
+  /// Whether a device has gone back to what it had already replaced in the same entry.
+  package func isRewound(
+    _ before: OutboxEntry, to entry: OutboxEntry, on device: DeviceID
+  ) -> Bool {
+    let old = Fact.list(in: before.fields ?? [])
+    return Fact.list(in: entry.fields ?? []).contains { fact in
+      guard !old.contains(fact), let deed = numbers[fact] else { return false }
+      return acts.indices.contains {
+        acts[$0] == deed && doers[$0] == device && isReplaced($0) && !withdrawn.contains($0)
+      }
+    }
   }
 
   /// The deed of `before` that `fact` is with another stamp.
@@ -124,6 +207,17 @@ package final class CausalHistory<Fact: Deed> {
     }
     pastOfTag[record.tag] = past
   }
+
+  /// A new act of a deed.
+  private func act(_ deed: Int, by device: DeviceID? = nil) -> Int {
+    acts.append(deed)
+    doers.append(device)
+    takers.append(EditSet())
+    return acts.count - 1
+  }
+
+  /// The relay has saved a version that was made with knowledge of the act.
+  private func isShared(_ act: Int) -> Bool { pastOfTag.values.contains { $0.contains(act) } }
 
   private func number(of fact: Fact) -> Int {
     if let number = numbers[fact] { return number }

@@ -34,7 +34,7 @@ package struct ConvergenceChecker {
     let settings = ledger.current(account, TimerApp.settingsKey)?.fields ?? []
     let difference =
       histories.timerDifference(timer) ?? histories.settingsDifference(settings)
-      ?? histories.touchedNotes.lazy.compactMap {
+      ?? histories.everyNote.lazy.compactMap {
         histories.noteDifference($0, ledger.current(account, $0)?.fields)
       }.first
     return difference.map { "in \(account.text) \($0)" }

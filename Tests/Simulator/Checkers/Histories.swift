@@ -9,8 +9,13 @@ package final class Histories {
   private let settings: CausalHistory<SettingFact>
   private var notes: [RecordKey: CausalHistory<NoteFact>] = [:]
   private unowned let outside: Outside
-  /// The most that any version of the timer counted: it never goes back.
-  private var completedPomodoros: Int64 = 0
+  /// The most that any version of the timer counted, by the entry that made it: it never goes back.
+  private var completed: [Making: Int64] = [:]
+
+  private struct Making: Hashable {
+    var device: DeviceID
+    var entry: Int64
+  }
 
   package init(outside: Outside) {
     timer = CausalHistory(outside: outside)
@@ -32,9 +37,39 @@ package final class Histories {
       note(entry.key).deviceMade(entry, insteadOf: before, on: device)
     }
     guard entry.key == TimerApp.stateKey else { return }
+    let making = Making(device: device, entry: entry.number)
+    if let before, timer.isRewound(before, to: entry, on: device) { completed[making] = nil }
     timer.deviceMade(entry, insteadOf: before, on: device)
-    completedPomodoros = max(
-      completedPomodoros, TimerFacts(fields: entry.fields ?? [])?.completedPomodoros ?? 0)
+    let count = TimerFacts(fields: entry.fields ?? [])?.completedPomodoros ?? 0
+    completed[making, default: 0].raise(to: count)
+  }
+
+  /// See `CausalHistory.deviceBringsBack`.
+  package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
+    if entry.key == TimerApp.stateKey { timer.deviceBringsBack(entry, on: device) }
+    if entry.key == TimerApp.settingsKey { settings.deviceBringsBack(entry, on: device) }
+    if entry.key.zone == NotesApp.zone { note(entry.key).deviceBringsBack(entry, on: device) }
+  }
+
+  /// See `CausalHistory.deviceWithdrew`.
+  package func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID) {
+    if entry.key == TimerApp.settingsKey { settings.deviceWithdrew(entry, on: device) }
+    if entry.key.zone == NotesApp.zone { note(entry.key).deviceWithdrew(entry, on: device) }
+    guard entry.key == TimerApp.stateKey else { return }
+    timer.deviceWithdrew(entry, on: device)
+    completed[Making(device: device, entry: entry.number)] = nil
+  }
+
+  /// See `CausalHistory.relayLost`.
+  package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
+    timer.relayLost(isBlind: isBlind, isLost)
+    settings.relayLost(isBlind: isBlind, isLost)
+    for key in everyNote { note(key).relayLost(isBlind: isBlind, isLost) }
+  }
+
+  /// A note that stood before the world began.
+  package func stood(_ record: Record) {
+    if record.zone == NotesApp.zone { note(record.key).stood(record) }
   }
 
   package func deviceTook(_ key: RecordKey, tag: ChangeTag, on device: DeviceID) {
@@ -61,8 +96,9 @@ package final class Histories {
         + "by this history:\n\(timer.description)"
     }
     let completed = TimerFacts(fields: fields)?.completedPomodoros ?? 0
-    guard completed == completedPomodoros else {
-      return "\(completed) pomodoros are counted, and not \(completedPomodoros)"
+    let greatest = self.completed.values.max() ?? 0
+    guard completed == greatest else {
+      return "\(completed) pomodoros are counted, and not \(greatest)"
     }
     return nil
   }
@@ -72,8 +108,9 @@ package final class Histories {
   package func settingsDifference(_ fields: [UInt8]) -> String? {
     let shown = SettingFact.list(in: fields)
     let standing = settings.standing
+    let possible = standing + settings.doubtful
     let isRight =
-      shown.allSatisfy { standing.contains($0) }
+      shown.allSatisfy { possible.contains($0) }
       && standing.allSatisfy { fact in shown.contains { $0.name == fact.name } }
     guard isRight else {
       return "the settings are\n  \(lines(shown))\nand these stand:\n  \(lines(standing))"
@@ -81,25 +118,22 @@ package final class Histories {
     return nil
   }
 
-  /// nil when a note is as somebody left it who had seen all that came before, or as it was at
-  /// first where nobody touched it. `fields`: nil where there is no such note.
+  /// nil when a note is as somebody left it, or as it was at first, and nobody who had seen it left
+  /// it otherwise. `fields`: nil where there is no such note.
   package func noteDifference(_ key: RecordKey, _ fields: [UInt8]?) -> String? {
-    guard let history = notes[key] else {
-      return fields == NotesApp.firstText() ? nil : "\(key.name) changed by itself"
-    }
+    guard let history = notes[key] else { return nil }
     guard let fields else {
       return history.mayBeGone
         ? nil : "\(key.name) is gone, and these stand:\n  \(lines(history.standing))"
     }
     let shown = NoteFact.list(in: fields)
-    let isRight =
-      shown.isEmpty ? history.count == 0 : shown.allSatisfy { history.standing.contains($0) }
-    return isRight
+    let possible = history.standing + history.doubtful
+    return !shown.isEmpty && shown.allSatisfy { possible.contains($0) }
       ? nil : "\(key.name) is\n  \(lines(shown))\nby this history:\n\(history.description)"
   }
 
-  /// The notes that anybody touched.
-  package var touchedNotes: [RecordKey] { notes.keys.sorted() }
+  /// The notes that were ever there.
+  package var everyNote: [RecordKey] { notes.keys.sorted() }
 
   private func note(_ key: RecordKey) -> CausalHistory<NoteFact> {
     if let history = notes[key] { return history }
@@ -111,4 +145,8 @@ package final class Histories {
   private func lines<Fact: Deed>(_ facts: [Fact]) -> String {
     facts.map { "\($0)" }.joined(separator: "\n  ")
   }
+}
+
+extension Int64 {
+  fileprivate mutating func raise(to other: Int64) { self = Swift.max(self, other) }
 }

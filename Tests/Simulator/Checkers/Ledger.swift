@@ -4,7 +4,7 @@ import Storage
 /// All that the relay's store ever committed, written down beside it. Each commit is held against
 /// what was committed before: tags only grow, a base is honoured, nothing is lost.
 package final class Ledger {
-  private unowned let outside: Outside
+  unowned let outside: Outside
   private var accounts: [AccountID: Book] = [:]
 
   fileprivate struct Book {
@@ -20,6 +20,8 @@ package final class Ledger {
   private var everSaved: [AccountID: [ChangeTag: Record]] = [:]
   /// The tags that backups did not have when they were put back.
   private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
+  /// How often a copy was put back.
+  package private(set) var restores = 0
 
   package init(outside: Outside) { self.outside = outside }
 
@@ -37,6 +39,9 @@ package final class Ledger {
       .compactMap { records[$0] }
   }
 
+  /// All accounts that ever saved.
+  package var accountsEver: [AccountID] { everSaved.keys.sorted() }
+
   /// Whether a backup was put back that did not have this tag.
   package func isLost(_ account: AccountID, tag: ChangeTag) -> Bool {
     lost[account]?.contains { $0.contains(tag) } ?? false
@@ -45,14 +50,22 @@ package final class Ledger {
   /// What a backup of the store holds, to be put back with it.
   package struct Page {
     fileprivate var accounts: [AccountID: Book]
+    /// How often a copy had been put back when this one was made.
+    package let restores: Int
   }
 
-  package func page() -> Page { Page(accounts: accounts) }
+  package func page() -> Page { Page(accounts: accounts, restores: restores) }
 
   package func restore(_ page: Page) {
+    outside.tally.note(.restore)
+    restores += 1
     for (account, book) in accounts.sorted(by: { $0.key < $1.key }) {
       let kept = page.accounts[account]?.sequence ?? 0
-      if kept < book.sequence { lost[account, default: []].append(kept + 1...book.sequence) }
+      guard kept < book.sequence else { continue }
+      let range = kept + 1...book.sequence
+      lost[account, default: []].append(range)
+      let saves = everSaved[account]?.keys.count { range.contains($0) }
+      outside.tally.note(.saveLost, saves ?? 0)
     }
     accounts = page.accounts
     for account in accounts.keys.sorted() { accounts[account]?.isRestored = true }

@@ -14,6 +14,8 @@ package final class ReplicaWatch {
   private let mayLoseCursor: Bool
   /// Every version of a record that the store ever held: what a screen may show.
   private var held: [RecordKey: Set<[UInt8]>] = [:]
+  /// Entries that give the relay back what it has lost, by number.
+  private var broughtBack: Set<Int64> = []
 
   package init(
     outside: Outside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
@@ -65,6 +67,7 @@ package final class ReplicaWatch {
 
   package func wrote(_ changes: [ReplicaChange], before: View, after: View) {
     checkCursor(before.cursor, after.cursor)
+    for case .loseRecord in changes { outside.tally.note(.recordMissed) }
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])
       let old = before.record(record.key)
@@ -81,8 +84,20 @@ package final class ReplicaWatch {
     for case .putEntry(let entry) in changes {
       checkBase(entry)
       let old = latest.last { $0.number == entry.number }
-      histories.deviceMade(entry, insteadOf: old, on: device)
+      if old == nil && isHeld(entry, in: before) {
+        broughtBack.insert(entry.number)
+        outside.tally.note(.recordBroughtBack)
+        histories.deviceBringsBack(entry, on: device)
+      } else {
+        histories.deviceMade(entry, insteadOf: old, on: device)
+      }
       latest.append(entry)
+    }
+    for case .removeEntry(let number) in changes {
+      guard let entry = latest.last(where: { $0.number == number }),
+        isWithdrawn(entry, by: changes, in: after)
+      else { continue }
+      histories.deviceWithdrew(entry, on: device)
     }
     for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
       histories.deviceTook(record.key, tag: record.tag, on: device)
@@ -95,6 +110,31 @@ package final class ReplicaWatch {
       if record.isDeleted { continue }
       fault("the screen shows a version of \(record.key.name) that the store never held")
     }
+  }
+
+  /// Whether the entry is of what the device held: nobody has edited anything.
+  private func isHeld(_ entry: OutboxEntry, in view: View) -> Bool {
+    guard view.entries(entry.key).isEmpty, let held = view.record(entry.key) else { return false }
+    return held.modifiedAt == entry.modifiedAt && held.fields == entry.fields
+  }
+
+  /// Whether the entry is gone without a trace: it was made and deleted before anybody heard of it,
+  /// or the device stands on its base again, or somebody else saved the same.
+  private func isWithdrawn(
+    _ entry: OutboxEntry, by changes: [ReplicaChange], in view: View
+  ) -> Bool {
+    guard view.entries(entry.key).isEmpty, !entry.isUnderWay else { return false }
+    guard let held = view.record(entry.key) else { return entry.base == nil }
+    // What the relay told may have come after it, in the same transaction.
+    let isBase = changes.contains { change in
+      guard case .putRecord(let record, _) = change, record.key == entry.key else { return false }
+      return record.tag == entry.base?.tag && record.fields == entry.base?.fields
+        && record.fields != entry.fields
+    }
+    let isOthers =
+      broughtBack.contains(entry.number) && held.device != device && held.fields == entry.fields
+      && held.modifiedAt == entry.modifiedAt
+    return isBase || isOthers
   }
 
   private func checkCursor(_ old: ChangeToken?, _ new: ChangeToken?) {
@@ -128,4 +168,10 @@ package final class ReplicaWatch {
   }
 
   private func fault(_ description: String) { outside.fault("\(name): \(description)") }
+}
+
+extension OutboxEntry {
+  fileprivate var isUnderWay: Bool {
+    if case .sent = state { true } else { false }
+  }
 }

@@ -113,6 +113,7 @@ package final class DeviceMachine {
     case .ready(let status), .status(let status), .statusRead(_, let status),
       .synced(_, let status):
       outside.log(from: name, to: "person", .note("status \(status.state)"))
+      tally(status)
       self.status = status
     case .edited(_, .success(let record)):
       outside.log(from: name, to: "person", .note("edited \(record.key.name)"))
@@ -128,6 +129,13 @@ package final class DeviceMachine {
       onStoreFailure()
     case .stopped: status = nil
     }
+  }
+
+  private func tally(_ new: SyncStatus) {
+    if !new.blockedZones.isEmpty, status?.blockedZones != new.blockedZones {
+      outside.tally.note(.zoneBlocked)
+    }
+    if case .failed = new.state, status?.state != new.state { outside.tally.note(.planGone) }
   }
 
   /// What a person does who reads that the store failed; set by the world.

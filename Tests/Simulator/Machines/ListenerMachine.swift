@@ -15,7 +15,6 @@ package final class ListenerMachine {
   /// Where the account was when the relay greeted it; up to there it is told what it missed.
   private var greetedAt: Int64 = 0
   private var cursor: ChangeToken?
-  private var toldMatches = 0
 
   /// What it subscribes to.
   package enum Watched: CaseIterable {
@@ -67,8 +66,10 @@ package final class ListenerMachine {
       if !isBacklog && !page.more && !page.changes.contains(where: matches) {
         fault("was woken by what it did not subscribe to: \(page.changes.map(\.key.name))")
       }
-      toldMatches += page.changes.contains(where: matches) ? 1 : 0
-    case .hinted(let token): if cursor != nil { checkHint(token) }
+      if page.changes.contains(where: matches) { outside.tally.note(.listenerWoken) }
+    case .hinted(let token):
+      outside.tally.note(.listenerHinted)
+      if cursor != nil { checkHint(token) }
     case .fetched(let page): cursor = page.token
     case .gap(let page):
       fault("was told what follows \(page.since?.text ?? "nothing") and stands elsewhere")

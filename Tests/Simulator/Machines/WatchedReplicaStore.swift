@@ -8,6 +8,9 @@ package final class WatchedReplicaStore: ReplicaStore {
   private let watch: ReplicaWatch
   private var failsAtWrite: Int?
 
+  /// A broken store, to prove that the checkers see it.
+  package var forgetsLosses = false
+
   package init(watch: ReplicaWatch) { self.watch = watch }
 
   /// The `count`-th write from now fails.
@@ -26,6 +29,7 @@ package final class WatchedReplicaStore: ReplicaStore {
       failsAtWrite = count > 1 ? count - 1 : nil
       if count <= 1 { throw .diskFull(path: "simulated") }
     }
+    let changes = forgetsLosses ? changes.filter { !$0.isLoss } : changes
     let before = try ReplicaWatch.View(backing, touchedBy: changes)
     try backing.write(changes)
     watch.wrote(changes, before: before, after: try ReplicaWatch.View(backing, touchedBy: changes))
@@ -75,5 +79,11 @@ package final class WatchedReplicaStore: ReplicaStore {
 
   package func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
     try backing.pieceFiles(numbers)
+  }
+}
+
+extension ReplicaChange {
+  fileprivate var isLoss: Bool {
+    if case .loseRecord = self { true } else { false }
   }
 }

@@ -11,6 +11,9 @@ package final class WatchedZoneStore: ZoneStore {
   /// What a store that answers before its commit is durable would still hold after a crash.
   private var durable: MemoryZoneStore?
   private var commits = 0
+  /// What follows a token is told without the deletions: a broken store, to prove that the checkers
+  /// see it.
+  package var hidesTombstones = false
 
   /// `isCareless`: a broken store, to prove that the checkers see it.
   package init(
@@ -27,6 +30,7 @@ package final class WatchedZoneStore: ZoneStore {
   package func prefill(_ save: SaveCommit, wall: Int64) throws(StorageError) {
     for case .saved(let outcome) in try backing.commit([.save(save)], wall: wall) {
       ledger.committed(save, outcome)
+      for record in outcome.changed { histories(save.account)?.stood(record) }
     }
     durable = durable.map { _ in backing.copy() }
   }
@@ -44,7 +48,11 @@ package final class WatchedZoneStore: ZoneStore {
     backing = backup.store.copy()
     backing.restored(opening: opening)
     durable = durable.map { _ in backing.copy() }
+    let isBlind = backup.page.restores < ledger.restores
     ledger.restore(backup.page)
+    for account in ledger.accountsEver {
+      histories(account)?.relayLost(isBlind: isBlind) { ledger.isLost(account, tag: $0) }
+    }
   }
 
   /// The next `calls` commits fail.
@@ -68,6 +76,7 @@ package final class WatchedZoneStore: ZoneStore {
     commits += 1
     if durable != nil, commits % 4 == 0 { durable = backing.copy() }
     for (request, result) in zip(requests, results) {
+      tally(result)
       guard case .save(let save) = request, case .saved(let outcome) = result else { continue }
       ledger.committed(save, outcome)
       for record in outcome.changed {
@@ -79,6 +88,41 @@ package final class WatchedZoneStore: ZoneStore {
   }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
-    try backing.read(request)
+    let result = try backing.read(request)
+    tally(request, result)
+    return hidesTombstones ? WatchedZoneStore.withoutTombstones(result) : result
+  }
+
+  private func tally(_ result: CommitResult) {
+    guard case .saved(let outcome) = result else { return }
+    for case .conflict(_, let record) in outcome.answer.results where record.tag == 0 {
+      ledger.outside.tally.note(.deletionForgotten)
+    }
+  }
+
+  private func tally(_ request: ReadRequest, _ result: ReadResult) {
+    guard case .changes(_, let since, _, _) = request else { return }
+    switch result {
+    case .refused(let refusal) where refusal.code == .tokenExpired:
+      ledger.outside.tally.note(.cursorExpired)
+    case .refused(let refusal) where refusal.code == .storeRestored:
+      ledger.outside.tally.note(.cursorLost)
+    case .refused(let refusal) where refusal.code == .badChangeToken:
+      ledger.outside.tally.note(.cursorUnknown)
+    case .page(let page):
+      guard let since else { return ledger.outside.tally.note(.snapshot) }
+      if since.generation != page.token.generation { ledger.outside.tally.note(.cursorKept) }
+      guard let pinned = since.pinned else { return }
+      ledger.outside.tally.note(.snapshotPage)
+      if page.token.reach > pinned { ledger.outside.tally.note(.snapshotPageUnderWrites) }
+    default: break
+    }
+  }
+
+  /// A broken store, to prove that the checkers see it.
+  private static func withoutTombstones(_ result: ReadResult) -> ReadResult {
+    guard case .page(var page) = result else { return result }
+    page.changes.removeAll { $0.isDeleted }
+    return .page(page)
   }
 }

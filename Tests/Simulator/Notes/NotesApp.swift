@@ -44,17 +44,16 @@ package struct NotesApp: App {
     }
   }
 
-  /// A note that stood before anybody came: text 0, which is no one's deed.
+  /// A note that stood before anybody came: text 0, which nobody writes.
   package static func firstText() -> [UInt8] { Array(#"{"text":0}"#.utf8) }
 }
 
-/// A text that somebody wrote.
+/// A text that somebody wrote, or that stood at first.
 package struct NoteFact: Deed {
   package var text: Int64
 
   package static func list(in fields: [UInt8]) -> [NoteFact] {
-    guard let text = FieldsText.value(fields)?["text"]?.int64, text != 0 else { return [] }
-    return [NoteFact(text: text)]
+    FieldsText.value(fields)?["text"]?.int64.map { [NoteFact(text: $0)] } ?? []
   }
 
   package func replaces(_ other: NoteFact) -> Bool { other != self }

@@ -12,6 +12,8 @@ package final class Outside {
   /// Actions of each seat since it was last asked: see `BoundsChecker`.
   package private(set) var actionCounts: [Int] = []
 
+  package var tally = Tally()
+
   private static let faultsMax = 20
   private var seats = 0
 

@@ -1,0 +1,49 @@
+/// How often what a world is named for happened in it: a fault that strikes nobody proves nothing.
+package struct Tally {
+  package enum Happening: String, CaseIterable, Comparable {
+    /// The relay's store was put back.
+    case restore
+    /// Saves that the copy did not have.
+    case saveLost
+    /// 410 `tokenExpired`, 410 `storeRestored`, 400 `badChangeToken`.
+    case cursorExpired, cursorLost, cursorUnknown
+    /// A device's cursor was of a history before a restore, and could still be followed.
+    case cursorKept
+    /// A device found that the relay lacks a record that it holds, or has an older version.
+    case recordMissed
+    /// It went back through an outbox.
+    case recordBroughtBack
+    /// A conflict with a deletion of which the relay kept nothing.
+    case deletionForgotten
+    /// A snapshot, its further pages, and those of them that were read after somebody had written.
+    case snapshot, snapshotPage, snapshotPageUnderWrites
+    /// A device heard that its plan does not include a zone, or no zone at all.
+    case zoneBlocked, planGone
+    /// A listener was told a change that it watches, or was hinted at one.
+    case listenerWoken, listenerHinted
+
+    package static func < (left: Happening, right: Happening) -> Bool {
+      left.rawValue < right.rawValue
+    }
+  }
+
+  private var counts: [Happening: Int] = [:]
+
+  package init() {}
+
+  package subscript(_ happening: Happening) -> Int { counts[happening] ?? 0 }
+
+  package mutating func note(_ happening: Happening, _ count: Int = 1) {
+    counts[happening, default: 0] += count
+  }
+
+  package mutating func add(_ other: Tally) {
+    for happening in Happening.allCases { note(happening, other[happening]) }
+  }
+}
+
+extension Tally: CustomStringConvertible {
+  package var description: String {
+    Happening.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }.joined(separator: ", ")
+  }
+}
