@@ -110,7 +110,7 @@ def story_a_connection_that_asks_nothing_is_closed():
             page = heard(poll)
             assert page.status == 200 and page.json["changes"] == [], page
             assert page.json["token"] == page.json["since"] == token
-            assert 58 < time.monotonic() - begun < 70, time.monotonic() - begun
+            assert time.monotonic() - begun > 58, time.monotonic() - begun
             for line in (fresh, used):
                 assert line.recv(100) == b""
                 assert time.monotonic() - begun > IDLE - 2, time.monotonic() - begun

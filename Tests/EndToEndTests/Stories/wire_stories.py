@@ -15,6 +15,8 @@ Which story holds which sentence:
 | What was missed comes first | socket: what_was_missed_comes_first |
 | A `since` that cannot be followed: `error`, and on without a cursor | a_cursor_that_cannot_be_followed |
 | A fetch of one zone leaves the cursor alone | a_fetch_of_one_zone_leaves_the_cursor_alone |
+| The subprotocol is echoed if offered | the_subprotocol_is_echoed… |
+| A hint names the newest token, and again each newer one | hints_name_the_newest_alone |
 | A push goes to all but the connection that saved | socket: a_push_reaches…, two_tabs_are_two_connections |
 | Over 64 KiB: `changed`, and a fetch | socket: a_large_change…, bad_input: a_push_of_64_kib… |
 | A slow device misses nothing and costs bounded memory | socket: a_device_that_does_not_read…, a_slow_device_costs_bounded_memory |
@@ -249,6 +251,70 @@ def story_silence_is_noticed():
         assert (await good.hear("time"))["id"] == "t"
 
     play(scene, "--keep-alive", "0.5")
+
+
+def story_the_subprotocol_is_echoed_where_it_is_offered():
+    """Alone, among others, or not at all; another one is not answered to, and the socket works."""
+    async def scene(relay):
+        person = Person.new(relay)
+        url = relay.address.replace("http", "ws") + "/v1/socket"
+        for offered, echoed in [(["lockstep.v1"], "lockstep.v1"), (["x", "lockstep.v1"], "lockstep.v1"),
+                                (None, None), (["lockstep.v2"], None)]:
+            connection = await websockets.connect(url, subprotocols=offered)
+            assert connection.subprotocol == echoed, (offered, connection.subprotocol)
+            socket = Socket(person, connection)
+            await socket.say({"op": "hello", "token": person.token})
+            await socket.hear("welcome")
+
+    play(scene)
+
+
+def story_hints_name_the_newest_alone():
+    """A device without a cursor hears `changed` again for each newer token, never an older one, and
+    the last is the newest; one of a slow line hears fewer."""
+    async def scene(relay):
+        person = Person.new(relay)
+        socket = await Socket.open(person.pair())
+        for number in range(20):
+            token = person.save(record(f"r{number}")).json["token"]
+            assert await socket.hear() == {"op": "changed", "token": token}
+        slow = await Socket.open(person.pair(), max_queue=1, read_limit=1024)
+        slow.connection.transport.pause_reading()
+        given = [person.save(record(f"s{number}")).json["token"] for number in range(50)]
+        slow.connection.transport.resume_reading()
+        heard = []
+        while not heard or heard[-1] != given[-1]:
+            heard.append((await slow.hear("changed"))["token"])
+        assert heard == [token for token in given if token in heard], heard
+
+    play(scene)
+
+
+def story_a_fetch_on_a_socket_is_as_one_by_http():
+    """`limit`, `zone`, a snapshot page by page with saves between: the same pages; more than a thousand
+    counts as a thousand."""
+    async def scene(relay):
+        person = Person.new(relay)
+        for batch in range(3):
+            expect(person.save(*[record(f"r{batch}-{n}") for n in range(400)], zone="AB"[batch % 2]), 200)
+        socket = await Socket.open(person)
+        for query, count in [({"limit": 1}, 1), ({"limit": 1000}, 1000), ({"limit": 5000}, 1000), ({}, 1000),
+                             ({"zone": "B"}, 400), ({"zone": "A", "limit": 10}, 10), ({"zone": "C"}, 0)]:
+            await socket.say({"op": "fetch", "id": "f", **query})
+            page = await socket.hear("changes")
+            assert page.pop("id") == "f" and page.pop("op") == "changes"
+            assert len(page["changes"]) == count, (query, len(page["changes"]))
+            assert expect(person.changes(**query), 200).json == page, query
+        await socket.say({"op": "fetch", "id": "f", "limit": 700})
+        page = await socket.hear("changes")
+        person.save(record("between"))
+        rest = expect(person.changes(since=page["token"]), 200).json
+        await socket.say({"op": "fetch", "id": "g", "since": page["token"]})
+        while (message := await socket.hear()).get("id") != "g":
+            pass
+        assert message["changes"] == rest["changes"] and len(rest["changes"]) == 500, message
+
+    play(scene)
 
 
 class Reader:
