@@ -8,6 +8,7 @@ kept as it came, what a retry gives, what a page holds. By curl and by hand.
 | `device` is set from the token; a tombstone's form | bad_input: what_a_record_cannot_be, wire: messages_have… |
 | A tag rises by one a saved record, and is never reused | tags_rise_by_one_a_record |
 | Tokens are opaque, good for ever, and their order is that of saves | history: …, every_token_ever_given_is_good |
+| A delete may name the type | a_delete_may_name_a_type |
 | `baseTag` 0, n, absent | curl: a_save_on_an_old_version_is_a_conflict |
 | `results` in order; conflicts; a tombstone that is not kept | curl, wire, history |
 | Beyond 2 MiB of conflicts: `conflictTooLarge` | conflicts_have_two_mebibytes |
@@ -29,7 +30,7 @@ import urllib.parse
 
 from socket_stories import Socket, play
 from story import Line, Person, Relay, expect, main, new_id, now, record
-from wake_stories import Waiting, names
+from wake_stories import Waiting, names, subscribe
 
 MEBIBYTE = 1 << 20
 
@@ -239,6 +240,26 @@ def story_a_retry_gives_what_the_first_gave():
         # The same of another device is a batch of its own.
         theirs = results(other.save(*wishes, id=id))
         assert theirs[0]["tag"] > first[0]["tag"] and "tag" in theirs[2], theirs
+
+    play(scene)
+
+
+def story_a_delete_may_name_a_type():
+    """Of a record that is there the tombstone keeps the record's; of one that is not it has the one
+    that was named, and those who asked for that type hear of it."""
+    async def scene(relay):
+        person = Person.new(relay)
+        other = person.pair()
+        subscribe(other, "s", kind="query", recordType="Named", events=["delete"])
+        expect(person.save(record("there")), 200)
+        socket = await Socket.open(other, since=person.changes().json["token"])
+        told = results(person.save(gone("there", type="Named"), gone("never", type="Named")))
+        assert [each["tag"] for each in told] == [2, 3], told
+        page = await socket.hear("changes")
+        assert [(each["name"], each["type"]) for each in page["changes"]] == [
+            ("there", "Note"), ("never", "Named")], page
+        expect(person.save(gone("there", type="")), 400, "badName")
+        expect(person.save(gone("there", type=5)), 400, "badRequest")
 
     play(scene)
 
