@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import re
+import urllib.parse
 import urllib.request
 
 import schemathesis
@@ -51,6 +52,17 @@ def fit(value):
     return [fit(each) for each in value] if isinstance(value, list) else value
 
 
+def fit_path(value):
+    """The same for what stands in a path, where it is percent-encoded by now: schemathesis measures
+    it so, and no letter may be cut in two."""
+    if not isinstance(value, str) or len(value) <= 255:
+        return value
+    name = urllib.parse.unquote(value)
+    while len(urllib.parse.quote(name, safe="")) > 255:
+        name = name[:-1]
+    return urllib.parse.quote(name, safe="")
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     number = next(count)
@@ -58,7 +70,7 @@ def before_call(context, case, kwargs):
     change = CHANGES.get(case.operation.definition.raw.get("operationId"))
     if is_good:
         case.path_parameters = {
-            name: fit(value) for name, value in (case.path_parameters or {}).items()}
+            name: fit_path(value) for name, value in (case.path_parameters or {}).items()}
         if isinstance(case.body, dict):
             case.body = fit(case.body)
     if change:
