@@ -41,6 +41,11 @@ struct SeedSweepTests {
     try play(seed, .everything)
   }
 
+  @Test(arguments: [21, 127, 214, 220, 244, 1_530] as [UInt64])
+  func seedsThatOnceFailedWithAllAtOnce(seed: UInt64) throws {
+    try play(seed, .whole)
+  }
+
   @Test func aSeedIsTheSameWorldInAnyOrder() throws {
     let seeds: [UInt64] = [3, 14, 159, 2_653, 58_979]
     let forwards = try seeds.map { try play($0, .everything).digest }

@@ -134,6 +134,16 @@ package final class CausalHistory<Fact: Deed> {
         if !known.contains(act) && !isShared(act) { withdrawn.insert(act) }
       }
     }
+    withdrawSteps(to: entry, butFor: kept, on: device)
+  }
+
+  /// What led to a withdrawn act in the same entry, and would stand again without it.
+  private func withdrawSteps(to entry: OutboxEntry, butFor kept: [Fact], on device: DeviceID) {
+    let others = kept + Fact.list(in: entry.base?.fields ?? [])
+    for act in acts.indices.reversed() where doers[act] == device && !isShared(act) {
+      let isStep = !takers[act].isSubset(of: EditSet()) && takers[act].isSubset(of: withdrawn)
+      if isStep && !others.contains(deeds[acts[act]]) { withdrawn.insert(act) }
+    }
   }
 
   /// A device holds a version that it made itself: `entry` stands in its outbox, where `before`
