@@ -221,6 +221,23 @@ public enum Limits {
   public static let statusRecords = 100
   /// Pieces of files that an agent is writing into its home at once: each lies in memory.
   public static let pieceAdds = 4
+  /// Pieces that go up at once, on a connection each, and that come down at once.
+  public static let pieceUploads = 2
+  public static let pieceDownloads = 2
+  /// Silence after which a piece's connection is given up while its bytes go: as long as the relay
+  /// waits. And once all of them lie with the system, which tells nothing of a slow way.
+  public static let pieceSilenceMilliseconds: Int64 = 30_000
+  public static let pieceAnswerMilliseconds: Int64 = 120_000
+  /// From one report of a piece's progress to the next.
+  public static let pieceProgressMilliseconds: Int64 = 250
+  /// Tries in a row that bring no byte of a piece, and downloads of one with other bytes than its
+  /// name says, before whoever reads it is told.
+  public static let pieceTries = 5
+  public static let pieceMismatches = 3
+  /// Pieces that a device knows to be at the relay, and for how long it trusts that without asking:
+  /// well below the relay's own patience with a piece that no record names.
+  public static let confirmedPieces = 1 << 16
+  public static let confirmedMilliseconds: Int64 = 3_600_000
   /// Orders to read pieces that an agent has not answered.
   public static let pieceReads = 64
   /// How long a piece that nothing names stays in a home: as long as on the relay.

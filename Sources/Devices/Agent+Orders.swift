@@ -40,7 +40,8 @@ extension Agent {
     case .syncNow(let id): syncNow(id, at: moment)
     case .goOffline:
       isNetworkOn = false
-      disconnect(because: "the network is switched off", at: moment)
+      disconnect(because: Agent.switchedOff, at: moment)
+      stopDownloads(because: .unreachable(reason: Agent.switchedOff))
     case .goOnline:
       guard !isNetworkOn else { return }
       isNetworkOn = true
@@ -89,6 +90,8 @@ extension Agent {
       if case .pieces(let found) = result, case .piece(let errand) = job.kind {
         pieceJobDone(errand, found, at: moment)
       }
+      // What was told just now may be needed again.
+      pieces.transfer.need(outcome.needs)
       if !outcome.changed.isEmpty { report(.changed(outcome.changed)) }
       if case .loaded = result { report(.ready(status(at: moment))) }
     }
@@ -142,7 +145,8 @@ extension Agent {
     let isSync =
       switch job.kind {
       case .load, .sync: true
-      case .order, .read, .dueEdits, .piece: job.hasOffer
+      case .piece(let errand): job.hasOffer || errand.movesChanges
+      case .order, .read, .dueEdits: job.hasOffer
       }
     guard isSync else { return }
     report(.storeFailed(error))
@@ -160,6 +164,7 @@ extension Agent {
     syncOrders.append(SyncOrder(id: id, deadline: deadline))
     deadlines.set(.sync, min(deadline, deadlines[.sync] ?? deadline))
     engine.tryEverything()
+    retryPieces(at: moment)
     guard uplink == nil else { return }
     backoff.reset()
     retry(at: moment)

@@ -44,16 +44,16 @@ extension Agent {
   mutating func startPieces(at moment: Moment) {
     let first = min(Limits.pieceCareFirstMilliseconds, configuration.pieceCareMilliseconds)
     deadlines.set(.pieceCare, moment.instant.advanced(milliseconds: first))
-    takeEarlyPieces(at: moment)
-  }
-
-  mutating func takeEarlyPieces(at moment: Moment) {
+    if let relay = credentials?.relay { makeLines(to: relay) }
     let early = pieces.early
     pieces.early = []
     for order in early { ordered(order, at: moment) }
   }
 
   mutating func stopPieces() {
+    stopUploads()
+    stopDownloads(because: .stopping)
+    for index in pieces.lines.indices { pieces.lines[index].close(&pieces.output) }
     let early = pieces.early
     pieces.early = []
     for order in early {
@@ -98,6 +98,9 @@ extension Agent {
     case .append(let order): appended(order, result)
     case .finish(let order): finishedWriting(order, result, at: moment)
     case .read(let order): pieces.reader.read(order, result)
+    case .upload(let number): uploadRead(number, result, at: moment)
+    case .downloadAppend(let file, let count): downloadWrote(file, count, result)
+    case .downloadFinish(let file): downloadFinished(file, result)
     case .remove: break
     case .list: listed(result, at: moment)
     }
@@ -129,6 +132,9 @@ extension Agent {
       let added = pieces.additions.remove(at: index)
       if let replaced { removeFiles([replaced]) }
       report(.pieceAdded(order, .success(added.piece.hash)))
+    case (.downloaded(let piece), .added(let replaced)):
+      downloadAdded(piece, .success(replaced))
+    case (.settle, _): pieces.transfer.settled()
     case (.find(let order), .found(let piece)): pieces.reader.found(order, .success(piece))
     case (.collect, .collected(let files, let next)):
       removeFiles(files)
@@ -150,13 +156,25 @@ extension Agent {
       guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
       removeFiles([pieces.additions.remove(at: index).piece.file])
       report(.pieceAdded(order, .failure(.storage(error))))
+    case .downloaded(let piece): downloadAdded(piece, .failure(error))
     case .find(let order): pieces.reader.found(order, .failure(.storage(error)))
-    case .drop: break
+    // The worker has forgotten what it waited for, and names it again.
+    case .settle: pieces.transfer.settled()
+    case .drop, .retry: break
     case .collect, .sweep: careLater(isOver: true, at: moment)
     }
   }
 
   mutating func advancePieces(at moment: Moment) {
+    guard !isStopping else { return tellStopped() }
+    advanceUploads(at: moment)
+    repeat {
+      advanceDownloads(at: moment)
+      advanceReader(at: moment)
+    } while pieces.fetches.contains { $0.download.hasNext }
+  }
+
+  private mutating func advanceReader(at moment: Moment) {
     while let action = pieces.reader.next() {
       switch action {
       case .find(let order, let hash):
@@ -164,12 +182,19 @@ extension Agent {
       case .read(let order, let piece, let offset, let count):
         guard let file = file(piece.file) else { continue }
         submitFile(.read(file, offset: offset, count: count), .read(order))
-      case .download(let hash): pieces.reader.downloaded(hash, .failure(.nowhere))
+      case .download(let hash): download(hash)
       case .drop(let piece):
         submit(.pieces(.drop(piece)), .piece(.drop), at: moment)
         removeFiles([piece.file])
       case .report(let order, let result): report(.pieceRead(order, result))
       }
+    }
+  }
+
+  /// What was asked and not done is told.
+  private mutating func tellStopped() {
+    while let action = pieces.reader.next() {
+      if case .report(let order, let result) = action { report(.pieceRead(order, result)) }
     }
   }
 

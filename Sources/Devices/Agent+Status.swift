@@ -14,13 +14,16 @@ extension Agent {
     status.asking = engine.outbox.asking
     status.askingCount = engine.outbox.askingCount
     status.blockedZones = engine.blockedZones
+    status.piecesWaiting = pieces.transfer.waitingCount
+    status.piecesRefused = pieces.transfer.refusal
     status.clockOffset = clock.isKnown ? reading.offset : nil
     status.traffic = traffic
     return status
   }
 
   /// Told when it has changed. The counters always do, the offset by a few milliseconds, and the
-  /// time of the last sync with every sync; those alone are not told.
+  /// time of the last sync with every sync; those alone are not told. Pieces tell their progress
+  /// themselves.
   mutating func reportStatus(at moment: Moment) {
     if engine.isInSync {
       lastSync = clock.reading(at: moment).relayTime
@@ -31,6 +34,7 @@ extension Agent {
     var known = reported
     known.traffic = now.traffic
     known.lastSync = now.lastSync
+    known.piecesWaiting = now.piecesWaiting
     if let old = known.clockOffset, let new = now.clockOffset,
       abs(new - old) < Limits.offsetToldMilliseconds
     {
@@ -55,12 +59,13 @@ extension Agent {
 
   private var traffic: Traffic {
     var sum = output.traffic
-    let probed = probeOutput.traffic
-    sum.connections += probed.connections
-    sum.requests += probed.requests
-    sum.messages += probed.messages
-    sum.bytesSent += probed.bytesSent
-    sum.bytesReceived += probed.bytesReceived
+    for other in [probeOutput.traffic, pieces.output.traffic] {
+      sum.connections += other.connections
+      sum.requests += other.requests
+      sum.messages += other.messages
+      sum.bytesSent += other.bytesSent
+      sum.bytesReceived += other.bytesReceived
+    }
     sum.edits = edits
     sum.conflicts = conflicts
     return sum

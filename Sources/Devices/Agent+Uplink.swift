@@ -123,7 +123,7 @@ extension Agent {
   }
 
   /// Nothing more until a person acts. Nothing is thrown away.
-  private mutating func fail(_ refusal: Refusal, at moment: Moment) {
+  mutating func fail(_ refusal: Refusal, at moment: Moment) {
     disconnect(because: refusal.detail, at: moment)
     failure =
       switch refusal.code {

@@ -49,7 +49,7 @@ public struct Agent: Node {
   var edits = 0
   var conflicts = 0
   var samplesWanted = 0
-  var pieces = PieceDesk()
+  var pieces: PieceDesk
   var reported = SyncStatus()
 
   struct Outage: Hashable, Sendable {
@@ -70,8 +70,9 @@ public struct Agent: Node {
     ladder = Ladder(configuration.transports)
     nextJob = configuration.firstNumber
     output = UplinkOutput(firstNumber: configuration.firstNumber)
-    // Half of the range each, so that their connections never share a name.
+    // A part of the range each, so that their connections never share a name.
     probeOutput = UplinkOutput(firstNumber: configuration.firstNumber + 1 << 31)
+    pieces = PieceDesk(firstNumber: configuration.firstNumber + 1 << 30)
     clock.observe(moment)
     submit(.load, .load, at: moment)
     // The driver is to take this first action even where nothing happens.
@@ -84,6 +85,8 @@ public struct Agent: Node {
       uplink?.received(id, bytes, at: moment.instant, &output)
     } else if probe?.owns(id) == true {
       probe?.received(id, bytes, at: moment.instant, &probeOutput)
+    } else if ownsPieceLine(id) {
+      pieceLineReceived(id, bytes, at: moment)
     }
     settle(at: moment)
   }
@@ -96,12 +99,15 @@ public struct Agent: Node {
     case .opened(let id, _):
       if uplink?.owns(id) == true { uplink?.opened(id, at: moment.instant, &output) }
       if probe?.owns(id) == true { probe?.opened(id, at: moment.instant, &probeOutput) }
-    case .drained: break
+      pieceLineOpened(id, at: moment)
+    case .drained(let id, let unsent): pieceLineDrained(id, unsent: unsent, at: moment)
     case .closed(let id, let cause):
       if uplink?.owns(id) == true {
         uplink?.closed(id, cause, at: moment.instant, &output)
       } else if probe?.owns(id) == true {
         probe?.closed(id, cause, at: moment.instant, &probeOutput)
+      } else {
+        pieceLineClosed(id, cause, at: moment)
       }
     case .finished(let job, .replica(let outcome)): finished(job, outcome, at: moment)
     case .finished(let job, .file(let outcome)): fileDone(job, outcome, at: moment)
@@ -118,8 +124,10 @@ public struct Agent: Node {
 
   public var nextDeadline: Instant? {
     guard !hasStopped else { return nil }
-    return [deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline]
-      .compactMap { $0 }.min()
+    return [
+      deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline, pieceLineDeadline,
+    ]
+    .compactMap { $0 }.min()
   }
 
   /// When a better transport is tried; only beside one that works.
@@ -134,6 +142,7 @@ public struct Agent: Node {
     let now = moment.instant
     uplink?.expired(at: now, &output)
     probe?.expired(at: now, &probeOutput)
+    expirePieceLines(at: moment)
     for deadline in deadlines.takeExpired(at: now) {
       switch deadline {
       case .start: break
@@ -148,7 +157,11 @@ public struct Agent: Node {
         submit(
           .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
           offer: engine.takeOffer(), at: moment)
-      case .plan: engine.unblockZones()
+      case .plan:
+        engine.unblockZones()
+        retryPieces(at: moment)
+      case .pieces: pieces.transfer.resume()
+      case .downloads: resumeDownloads(at: moment)
       case .pieceCare: carePieces(at: moment)
       case .sync: expireSyncOrders(at: moment)
       }
@@ -176,13 +189,17 @@ public struct Agent: Node {
   }
 
   private mutating func flush() {
-    while let action = output.nextAction() ?? probeOutput.nextAction() {
+    while let action = output.nextAction() ?? probeOutput.nextAction()
+      ?? pieces.output.nextAction()
+    {
       switch action {
       case .open(let id):
         guard let relay = credentials?.relay else { continue }
         actions.append(.open(id, relay.peer))
       case .send(let id, let bytes): actions.append(.send(id, bytes))
       case .close(let id, let manner): actions.append(.close(id, manner))
+      case .pauseReading(let id): actions.append(.pauseReading(id))
+      case .resumeReading(let id): actions.append(.resumeReading(id))
       }
     }
   }

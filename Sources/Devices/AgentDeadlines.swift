@@ -18,6 +18,10 @@ struct AgentDeadlines {
     case due
     /// Zones that the plan did not include are tried again.
     case plan
+    /// Ask the relay again about pieces of files.
+    case pieces
+    /// The first of the downloads is tried again.
+    case downloads
     /// Pieces of files that nothing names are looked for.
     case pieceCare
     /// The first of the manual syncs should be done by then.

@@ -64,6 +64,8 @@ public struct HTTPCall: Node {
     case .open(let id): .open(id, peer)
     case .send(let id, let bytes): .send(id, bytes)
     case .close(let id, let manner): .close(id, manner)
+    case .pauseReading(let id): .pauseReading(id)
+    case .resumeReading(let id): .resumeReading(id)
     case nil: reports.popFirst()
     }
   }

@@ -43,6 +43,8 @@ struct Outbox {
     return (id, entries)
   }
 
+  var parkedEntries: [OutboxEntry] { parked.compactMap { entry($0) } }
+
   var summary: OutboxSummary {
     var summary = OutboxSummary()
     summary.unsent = waiting.reduce(frozen.count) { $0 + $1.count }

@@ -16,6 +16,11 @@ struct PieceDesk {
     case append(OrderID)
     case finish(OrderID)
     case read(OrderID)
+    /// For the upload of this number.
+    case upload(UInt64)
+    /// Into the file of this number, so many bytes.
+    case downloadAppend(UInt64, count: Int)
+    case downloadFinish(UInt64)
     case remove
     case list
   }
@@ -33,4 +38,37 @@ struct PieceDesk {
   var reader = PieceReader()
   var jobs: [(id: JobID, errand: FileErrand)] = []
   var care = Care.sweeping(after: nil)
+
+  var transfer = PieceTransfer()
+  /// Where the relay is asked what it lacks.
+  var questions: HTTPExchange?
+  var uploads: [PieceUpload] = []
+  var nextUpload: UInt64 = 0
+  /// In the order in which they were asked for.
+  var fetches: [PieceFetch] = []
+  /// The connections that they share.
+  var lines: [PieceLine] = []
+  /// The device has a way to the relay, as the uploads were last told.
+  var isOnline = false
+  var backoff = Backoff()
+  var output: UplinkOutput
+
+  /// The connections are numbered from here.
+  init(firstNumber: UInt64) { output = UplinkOutput(firstNumber: firstNumber) }
+}
+
+/// A piece that comes down, and what it has of the agent.
+struct PieceFetch {
+  var download: PieceDownload
+  var backoff = Backoff()
+  /// The first byte to ask for, as soon as a connection is free.
+  var ask: Int?
+  /// The connection in use, by its place.
+  var line: Int?
+  /// When to try again.
+  var resumeAt: Instant?
+  /// When its progress was told last.
+  var toldAt: Instant?
+
+  init(download: PieceDownload) { self.download = download }
 }

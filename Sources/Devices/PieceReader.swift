@@ -32,6 +32,8 @@ struct PieceReader {
     /// Of all bytes so far, where the whole piece is read.
     var digest: SHA256?
     var isBegun = false
+    /// A file that was not there: another may hold the piece by now.
+    var lostFile: UInt64?
   }
 
   private enum Stage {
@@ -41,7 +43,7 @@ struct PieceReader {
     case finding
     /// → waiting, or given up
     case downloading
-    /// A portion is under way, or may be. → given up, downloading, and then all is told
+    /// A portion is under way, or may be. → waiting, downloading, given up, or all is told
     case reading(HeldPiece)
   }
 
@@ -72,7 +74,8 @@ struct PieceReader {
     guard let index = orders.firstIndex(where: { $0.id == id }) else { return }
     switch result {
     case .success(let piece?):
-      if orders[index].offset == 0, orders[index].end >= piece.bytes {
+      if orders[index].lostFile == piece.file { return lose(piece, index) }
+      if !orders[index].isBegun, orders[index].offset == 0, orders[index].end >= piece.bytes {
         orders[index].digest = SHA256()
       }
       orders[index].stage = .reading(piece)
@@ -88,7 +91,9 @@ struct PieceReader {
     else { return }
     switch result {
     case .success(.bytes(let bytes)): take(bytes, of: piece, index)
-    case .success: lose(piece, index)
+    case .success:
+      orders[index].lostFile = piece.file
+      orders[index].stage = .waiting
     case .failure(let error): giveUp(index, .storage(error))
     }
   }

@@ -11,6 +11,10 @@ enum PieceTask: Hashable, Sendable {
   case drop(HeldPiece)
   /// One portion of the search for pieces that nothing has named for `keepMilliseconds`.
   case collect(after: ChunkHash?, keepMilliseconds: Int64)
+  /// What has become of pieces that local changes wait for.
+  case settle(PieceTidings)
+  /// What the relay did not take may be tried again.
+  case retry
   /// Which of these files hold no piece, as after a crash?
   case sweep([UInt64])
 }
@@ -29,7 +33,18 @@ enum PieceResult: Hashable, Sendable {
 enum PieceErrand: Hashable, Sendable {
   case add(OrderID)
   case find(OrderID)
+  case downloaded(HeldPiece)
   case drop
+  case settle
+  case retry
   case collect
   case sweep(last: ChunkFile)
+
+  /// Whether local changes go on by it.
+  var movesChanges: Bool {
+    switch self {
+    case .settle, .retry: true
+    case .add, .find, .downloaded, .drop, .collect, .sweep: false
+    }
+  }
 }

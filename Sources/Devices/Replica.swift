@@ -35,6 +35,8 @@ struct ReplicaState {
   var heldBefore: ChangeTag?
   /// Records are marked as lost in the store.
   var hasLost = false
+  /// Local changes that wait for pieces of files.
+  var gate = PieceGate()
   /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
   /// and not more than a batch has.
   var overtaken: [Record] = []
@@ -73,8 +75,9 @@ struct ReplicaState {
       if let offer = job.offer, identity != nil, !result.mustNotSend {
         batch = try takeBatch(offer, job.clock)
       }
+      let needs = try takeNeeds()
       let changed = try commit()
-      return outcome(.success(result), changed: changed, batch: batch)
+      return outcome(.success(result), changed: changed, batch: batch, needs: needs)
     } catch {
       // What the transaction had done in memory is not in the store: all of it is read again.
       isLoaded = false
@@ -160,6 +163,7 @@ struct ReplicaState {
     identity = try ledger.store.identity()
     position = try ledger.store.cursor().map { .cursor($0) } ?? .nothing
     overtaken = []
+    gate = PieceGate()
     assumedOffset = try number(ReplicaState.offsetKey) ?? 0
     lastSync = try number(ReplicaState.lastSyncKey)
     snapshot = try number(ReplicaState.snapshotKey) ?? 0
@@ -187,13 +191,15 @@ struct ReplicaState {
   }
 
   private func outcome(
-    _ result: Result<ReplicaResult, StorageError>, changed: [Record], batch: SaveRequest?
+    _ result: Result<ReplicaResult, StorageError>, changed: [Record], batch: SaveRequest?,
+    needs: [PieceNeed] = []
   ) -> ReplicaOutcome {
     var outbox = ledger.outbox.summary
+    outbox.heldBack = gate.counts(in: ledger.outbox)
     outbox.mayBringBack = mayBringBack
     return ReplicaOutcome(
       result: result, changed: changed, batch: batch, outbox: outbox,
-      due: due.times(on: device.text))
+      due: due.times(on: device.text), needs: needs)
   }
 }
 

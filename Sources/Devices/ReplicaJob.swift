@@ -20,6 +20,8 @@ public struct ReplicaOutcome: Sendable {
   var batch: SaveRequest?
   var outbox: OutboxSummary
   var due: DueTimes
+  /// Pieces of files that local changes wait for, and that were not named before.
+  var needs: [PieceNeed] = []
 }
 
 enum ReplicaTask: Sendable {
@@ -146,6 +148,8 @@ struct OutboxSummary: Hashable, Sendable {
   var frozen: BatchID?
   /// Zones that have waiting entries, and how many, by name.
   var waiting: [ZoneCount] = []
+  /// Those of them that wait for pieces of files to be at the relay.
+  var heldBack: [ZoneCount] = []
   var parked: [SyncStatus.Parked] = []
   var parkedCount = 0
   var asking: [RecordKey] = []

@@ -20,7 +20,7 @@ extension ReplicaState {
       case .saved(_, let tag): try acknowledge(entry, tag)
       case .conflict(_, let server):
         try conflict(entry, server, isRestored: isRestored, &applied)
-      case .refused(_, let refusal): refuse(entry, refusal, &applied)
+      case .refused(_, let refusal): try refuse(entry, refusal, &applied)
       }
     }
     // An answer that leaves some out is no answer for those: they go again.
@@ -31,6 +31,10 @@ extension ReplicaState {
   mutating func refuseBatch(_ id: BatchID, _ refusal: Refusal) throws(StorageError) {
     guard let frozen = ledger.outbox.frozenBatch, frozen.id == id else { return }
     let isOneThing = frozen.entries.count == 1 || frozen.entries.first?.group != nil
+    if refusal.code == .chunksMissing, try namesPieces(frozen.entries) {
+      for entry in frozen.entries { _ = try suspect(entry) }
+      return
+    }
     let isTheirs = refusal.blamesContent
     for entry in frozen.entries {
       if isTheirs && isOneThing {
@@ -43,6 +47,7 @@ extension ReplicaState {
 
   private mutating func acknowledge(_ entry: OutboxEntry, _ tag: ChangeTag) throws(StorageError) {
     ledger.remove(entry)
+    gate.forget(entry.number)
     let saved = try record(of: entry, tag: tag)
     guard var later = ledger.outbox.open(entry.key) else { return try ledger.put(saved) }
     later.base = saved
@@ -70,7 +75,12 @@ extension ReplicaState {
 
   private mutating func refuse(
     _ entry: OutboxEntry, _ refusal: Refusal, _ applied: inout Applied
-  ) {
+  ) throws(StorageError) {
+    if refusal.code == .chunksMissing, try namesPieces([entry]) {
+      // Said twice of all that was asked about, it is to be waited out.
+      if try !suspect(entry) { applied.retryLater = refusal }
+      return
+    }
     switch refusal.code.advice {
     case .stampAnew:
       applied.clockAhead = true
@@ -90,7 +100,7 @@ extension ReplicaState {
   /// seen it, so that edit was made on what this one was made on. Only what time made others may
   /// have made too, and that stays known.
   @discardableResult
-  private mutating func reopen(_ entry: OutboxEntry, trusted: Bool = true) -> OutboxEntry {
+  mutating func reopen(_ entry: OutboxEntry, trusted: Bool = true) -> OutboxEntry {
     var open = entry
     open.state = .waiting
     open.isStampTrusted = trusted

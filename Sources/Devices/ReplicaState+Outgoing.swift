@@ -26,7 +26,7 @@ extension ReplicaState {
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
-    let chosen = try choose(offer.bounds)
+    let chosen = try choose(offer.bounds, clock)
     guard !chosen.isEmpty else { return nil }
     for var entry in chosen.map(\.entry) {
       entry.state = .sent(offer.id)
@@ -35,21 +35,41 @@ extension ReplicaState {
     return ReplicaState.request(offer.id, chosen)
   }
 
-  /// What may be sent. The pieces of files that a change names are taken to be on the relay; where
-  /// they are not, it says so, and the change is parked.
-  private mutating func choose(_ bounds: BatchBounds) throws(StorageError) -> [Parcel] {
-    let first = ledger.outbox.entries.first {
-      $0.state == .waiting && !bounds.blockedZones.contains($0.key.zone)
+  /// What may be sent. Changes that name pieces of files which the relay may lack are left out.
+  private mutating func choose(_ bounds: BatchBounds, _ clock: ClockReading) throws(StorageError)
+    -> [Parcel]
+  {
+    gate.prune(ledger.outbox)
+    for first in ledger.outbox.entries {
+      guard first.state == .waiting, !bounds.blockedZones.contains(first.key.zone),
+        !gate.holdsBack(first)
+      else { continue }
+      let members =
+        first.group.map { group in
+          ledger.outbox.entries.filter { $0.group == group && $0.state == .waiting }
+        } ?? [first]
+      let together = try parcels(members)
+      guard letThrough(together, clock) else { continue }
+      if first.group == nil {
+        let most = max(1, min(bounds.records, Limits.batchRecords))
+        return try gather(from: first, at: most, clock)
+      }
+      let bytes = together.reduce(0) { $0 + $1.bytes }
+      if members.count <= Limits.batchRecords, bytes <= ReplicaState.batchBytes { return together }
+      return try parcels(Array(ungroup(members).prefix(1)))
     }
-    guard let first else { return [] }
-    guard let group = first.group else {
-      return try gather(from: first, at: max(1, min(bounds.records, Limits.batchRecords)))
+    return []
+  }
+
+  /// Whether the relay has all pieces that these name; where it may not, they wait.
+  private mutating func letThrough(_ parcels: [Parcel], _ clock: ClockReading) -> Bool {
+    var lacking: [ChunkHash] = []
+    for parcel in parcels {
+      lacking += gate.lacking(parcel.entry, parcel.mutation.chunks, at: clock.wall)
     }
-    let members = ledger.outbox.entries.filter { $0.group == group && $0.state == .waiting }
-    let together = try parcels(members)
-    let bytes = together.reduce(0) { $0 + $1.bytes }
-    if members.count <= Limits.batchRecords, bytes <= ReplicaState.batchBytes { return together }
-    return try parcels(Array(ungroup(members).prefix(1)))
+    if lacking.isEmpty { return true }
+    gate.block(parcels.map(\.entry), lacking: lacking)
+    return false
   }
 
   /// A group too large for one batch: its members go one after the other, the copies first, which
@@ -64,16 +84,17 @@ extension ReplicaState {
     return alone
   }
 
-  private mutating func gather(from first: OutboxEntry, at most: Int) throws(StorageError)
-    -> [Parcel]
-  {
+  private mutating func gather(
+    from first: OutboxEntry, at most: Int, _ clock: ClockReading
+  ) throws(StorageError) -> [Parcel] {
     var gathered: [Parcel] = []
     var bytes = 0
     for entry in ledger.outbox.entries {
       guard entry.number >= first.number, entry.state == .waiting, entry.group == nil,
-        entry.key.zone == first.key.zone
+        entry.key.zone == first.key.zone, !gate.holdsBack(entry)
       else { continue }
       let parcel = try self.parcel(entry)
+      guard letThrough([parcel], clock) else { continue }
       bytes += parcel.bytes
       if !gathered.isEmpty, bytes > ReplicaState.batchBytes { break }
       gathered.append(parcel)

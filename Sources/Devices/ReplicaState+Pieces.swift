@@ -15,6 +15,12 @@ extension ReplicaState {
       }
       return .done
     case .collect(let hash, let keep): return try collect(after: hash, keep: keep, clock)
+    case .settle(let tidings):
+      try settle(tidings, clock)
+      return .done
+    case .retry:
+      gate.retry()
+      return .done
     case .sweep(let files):
       let known = Set(try ledger.store.pieceFiles(files))
       return .unknown(files.filter { !known.contains($0) })
@@ -30,6 +36,7 @@ extension ReplicaState {
     // Whoever adds it is about to name it.
     added.idleSince = clock.wall
     ledger.putPiece(added)
+    try reopen(naming: piece.hash)
     return .added(replaced: before?.file)
   }
 
@@ -77,5 +84,78 @@ extension ReplicaState {
       if entry.isSent { named += try chunks(of: entry) }
     }
     return named
+  }
+
+  // MARK: what goes to the relay before its record
+
+  /// What the last choice of a batch found lacking.
+  mutating func takeNeeds() throws(StorageError) -> [PieceNeed] {
+    let hashes = gate.takeNamed()
+    if hashes.isEmpty { return [] }
+    let held = try ledger.store.pieces(hashes)
+    var needs: [PieceNeed] = []
+    var next = 0
+    for hash in hashes {
+      let isHeld = next < held.count && held[next].hash == hash
+      needs.append(PieceNeed(hash: hash, source: isHeld ? held[next] : nil))
+      if isHeld { next += 1 }
+    }
+    return needs
+  }
+
+  private mutating func settle(
+    _ tidings: PieceTidings, _ clock: ClockReading
+  ) throws(StorageError) {
+    for piece in tidings.unread {
+      if try ledger.store.pieces([piece.hash]).first?.file == piece.file {
+        ledger.removePiece(piece.hash)
+      }
+    }
+    park(gate.waiting(for: tidings.nowhere), ReplicaState.nowhere)
+    park(gate.waiting(for: tidings.damaged), ReplicaState.damaged)
+    gate.settle(tidings, at: clock.wall)
+  }
+
+  /// With all that was to be saved together with it.
+  private mutating func park(_ numbers: [Int64], _ refusal: Refusal) {
+    for number in numbers {
+      guard var entry = ledger.outbox.entry(number), entry.state == .waiting else { continue }
+      entry.state = .parked(refusal)
+      entry.group = nil
+      ledger.put(entry)
+    }
+  }
+
+  private static let nowhere = Refusal(
+    .chunksMissing,
+    "A piece of a file that this record names is neither on this device nor at the relay; add the "
+      + "file again.")
+  private static let damaged = Refusal(
+    .hashMismatch,
+    "A piece of a file that this record names is damaged on this device's disk; add the file "
+      + "again.")
+
+  /// A change that was parked for want of this piece goes again.
+  private mutating func reopen(naming hash: ChunkHash) throws(StorageError) {
+    for var entry in ledger.outbox.parkedEntries {
+      guard case .parked(let refusal) = entry.state,
+        refusal.code == .chunksMissing || refusal.code == .hashMismatch,
+        try chunks(of: entry).contains(hash)
+      else { continue }
+      entry.state = .waiting
+      ledger.put(entry)
+    }
+  }
+
+  mutating func namesPieces(_ entries: [OutboxEntry]) throws(StorageError) -> Bool {
+    for entry in entries where try !chunks(of: entry).isEmpty { return true }
+    return false
+  }
+
+  /// The relay says that it lacks pieces of a change: it is asked about all of them, and then the
+  /// change goes under a new id. False where it said so before.
+  mutating func suspect(_ entry: OutboxEntry) throws(StorageError) -> Bool {
+    let open = reopen(entry)
+    return gate.suspect(open.number, try chunks(of: open))
   }
 }

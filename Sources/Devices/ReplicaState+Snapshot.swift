@@ -7,6 +7,7 @@ extension ReplicaState {
   /// a crash on the way begins it anew. `restoredThrough`: see `Restore.through`.
   mutating func forgetCursor(restoredThrough: ChangeTag?) throws(StorageError) {
     if let restoredThrough {
+      gate.distrust()
       let found = Restore(through: restoredThrough, held: try greatestTagBeforeRestore())
       setRestore(restore?.joined(with: found) ?? found)
     }

@@ -18,6 +18,10 @@ public struct SyncStatus: Hashable, Sendable {
   public var asking: [RecordKey]
   /// Zones that the account's plan does not include: their changes wait.
   public var blockedZones: [Name]
+  /// Pieces of files that local changes wait for, and that the relay may lack.
+  public var piecesWaiting: Int
+  /// Why the relay takes no more pieces until a person acts; their records wait, others go on.
+  public var piecesRefused: Refusal?
   /// Relay time less this machine's wall clock, milliseconds, as measured or, before that, as the
   /// home remembers it; nil while neither is known.
   public var clockOffset: Int64?
@@ -57,6 +61,7 @@ public struct SyncStatus: Hashable, Sendable {
     askingCount = 0
     asking = []
     blockedZones = []
+    piecesWaiting = 0
     traffic = Traffic()
   }
 }

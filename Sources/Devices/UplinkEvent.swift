@@ -55,6 +55,8 @@ struct UplinkOutput {
     case open(ConnectionID)
     case send(ConnectionID, [UInt8])
     case close(ConnectionID, CloseManner)
+    case pauseReading(ConnectionID)
+    case resumeReading(ConnectionID)
   }
 
   private(set) var actions = ActionQueue<Action>()
@@ -80,6 +82,9 @@ struct UplinkOutput {
   mutating func close(_ id: ConnectionID, _ manner: CloseManner) {
     actions.append(.close(id, manner))
   }
+
+  mutating func pauseReading(_ id: ConnectionID) { actions.append(.pauseReading(id)) }
+  mutating func resumeReading(_ id: ConnectionID) { actions.append(.resumeReading(id)) }
 
   mutating func tell(_ event: UplinkEvent) { events.append(event) }
 

@@ -26,6 +26,9 @@ package final class MemoryChunkStore: ChunkStore {
   /// How many files there are, whole and unfinished.
   package var counts: (whole: Int, unfinished: Int) { (whole.count, unfinished.count) }
 
+  /// The disk changes a byte of a whole file, behind everybody's back.
+  package func damage(_ file: ChunkFile, at offset: Int) { whole[file]?[offset] ^= 1 }
+
   package func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult {
     switch request {
     case .append(let file, let bytes): append(bytes, to: file)

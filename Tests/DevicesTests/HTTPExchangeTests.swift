@@ -22,6 +22,7 @@ struct HTTPExchangeTests {
       case .send(_, let bytes):
         words.append(String(decoding: bytes.prefix { $0 != 13 }, as: UTF8.self))
       case .close: words.append("close")
+      case .pauseReading, .resumeReading: break
       }
     }
     return words

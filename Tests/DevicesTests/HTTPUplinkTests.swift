@@ -25,6 +25,7 @@ struct HTTPUplinkTests {
         case .send(_, let bytes):
           lines.append(String(decoding: bytes.prefix { $0 != 13 }, as: UTF8.self))
         case .close(let id, _): open.removeAll { $0 == id }
+        case .pauseReading, .resumeReading: break
         }
       }
       return lines

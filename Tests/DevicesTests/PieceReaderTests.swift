@@ -116,9 +116,36 @@ struct PieceReaderTests {
       reader.found(one, .success(piece))
       _ = reader.next()
       reader.read(one, .success(answer))
+      if case .refused = answer {
+        // Another file may hold it by now.
+        #expect(reader.next() == .find(one, piece.hash))
+        reader.found(one, .success(piece))
+      }
       #expect(reader.next() == .drop(piece))
       #expect(reader.next() == .download(piece.hash))
     }
+  }
+
+  @Test func aFileThatWasReplacedMeanwhileIsReadOnFrom() throws {
+    let (piece, bytes) = try piece(Limits.chunkPieceBytes + 1)
+    var newer = piece
+    newer.file = 9
+    var reader = PieceReader()
+    reader.order(one, piece.hash, offset: 0, count: .max)
+    _ = reader.next()
+    reader.found(one, .success(piece))
+    _ = reader.next()
+    reader.read(one, .success(.bytes(Array(bytes.dropLast()))))
+    _ = reader.next()
+    _ = reader.next()
+    reader.read(one, .success(.refused(Refusal(.notFound, ""))))
+    #expect(reader.next() == .find(one, piece.hash))
+    reader.found(one, .success(newer))
+    #expect(reader.next() == .read(one, newer, offset: Limits.chunkPieceBytes, count: 1))
+    reader.read(one, .success(.bytes([bytes[bytes.count - 1]])))
+    #expect(
+      reader.next()
+        == .report(one, portion(Limits.chunkPieceBytes, bytes.suffix(1), last: true)))
   }
 
   @Test func aWholePieceWithOtherBytesIsNotToldAsWhole() throws {

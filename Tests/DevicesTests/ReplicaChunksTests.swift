@@ -21,6 +21,7 @@ struct ReplicaChunksTests {
     let made = try desk.edit(.fields("a", TestApp.album, album(one, two, one))).get()
     #expect(made.chunks == [one, two])
     _ = desk.edit(.note("b", "no pieces"))
+    try desk.letPiecesThrough([one, two])
     let batch = try desk.takeOne()
     #expect(batch.mutations.map(\.chunks) == [[one, two], []])
     desk.reopen()
@@ -36,6 +37,7 @@ struct ReplicaChunksTests {
   @Test func aMergedRecordNamesWhatItsFieldsName() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.album, album(try hash(1))))
+    try desk.letPiecesThrough([try hash(1)])
     var server = desk.record("a", TestApp.album, album(try hash(2)), at: 10, tag: 4)
     server.chunks = [try hash(2)]
     try desk.answer(
@@ -53,6 +55,7 @@ struct ReplicaChunksTests {
     desk.learnOfRestore(through: 20)
     desk.page([], from: nil, to: 1 << 32)
     desk.bringBack()
+    try desk.letPiecesThrough(lost.chunks)
     let batch = try desk.takeOne()
     #expect(batch.mutations.map(\.chunks) == [lost.chunks])
   }
@@ -68,6 +71,7 @@ struct ReplicaChunksTests {
     }
     let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
     for name in ["a", "b", "c", "d", "e"] { _ = desk.edit(.fields(name, TestApp.album, fields)) }
+    try desk.letPiecesThrough(many)
     let batch = try desk.takeOne()
     #expect(batch.mutations.count == 3)
     #expect(batch.mutations.allSatisfy { $0.chunks.count == 4_000 })

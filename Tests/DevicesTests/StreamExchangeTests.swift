@@ -29,6 +29,7 @@ struct StreamExchangeTests {
           exchange.opened(&output)
         case .send(_, let bytes): sent.append(String(decoding: bytes, as: UTF8.self))
         case .close: isOpen = false
+        case .pauseReading, .resumeReading: break
         }
       }
     }

@@ -21,6 +21,8 @@ enum PairingRule {
   static let standsIn: [(source: String, tests: String)] = [
     ("Sources/Devices/HTTPUplink.swift", "Tests/DevicesTests/AgentTests.swift"),
     ("Sources/Devices/PieceDesk.swift", "Tests/DevicesTests/AgentPieceTests.swift"),
+    ("Sources/Devices/PieceGate.swift", "Tests/DevicesTests/ReplicaPiecesTests.swift"),
+    ("Sources/Devices/PieceUpload.swift", "Tests/DevicesTests/AgentUploadTests.swift"),
     ("Sources/Devices/PieceTask.swift", "Tests/DevicesTests/AgentPieceTests.swift"),
     ("Sources/Devices/ReplicaState+", "Tests/DevicesTests/AgentFaultTests.swift"),
     ("Sources/Devices/SocketUplink+", "Tests/DevicesTests/AgentTests.swift"),

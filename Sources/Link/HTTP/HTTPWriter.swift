@@ -51,9 +51,10 @@ package enum HTTPWriter {
 
   /// A request. `method` is ours, a token. `headers` names neither Host nor Content-Length.
   /// `host`: with the port where it is not the scheme's own. `body`: nil where the method has none.
+  /// `bodyCount`: of the whole body, where `body` is only the beginning of it.
   package static func request(
     method: String, target: RequestTarget, host: String, headers: HTTPHeaders = HTTPHeaders(),
-    body: [UInt8]? = nil
+    body: [UInt8]? = nil, bodyCount: Int? = nil
   ) -> [UInt8] {
     precondition(
       !method.isEmpty && method.utf8.allSatisfy(ByteSet.token.contains), "not a method")
@@ -63,7 +64,7 @@ package enum HTTPWriter {
     bytes += "\(method) \(target.text) HTTP/1.1\r\n".utf8
     bytes += first.lines
     bytes += headers.lines
-    if let body { bytes += "Content-Length: \(body.count)\r\n".utf8 }
+    if let body { bytes += "Content-Length: \(bodyCount ?? body.count)\r\n".utf8 }
     bytes += "\r\n".utf8
     if let body { bytes += body }
     return bytes

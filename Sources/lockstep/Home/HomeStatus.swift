@@ -40,6 +40,9 @@ struct HomeStatus {
       let zones = status.blockedZones.map { JSONValue.string($0.text) }
       members.append(JSONMember("blockedZones", .array(zones)))
     }
+    if let refusal = status.piecesRefused {
+      members.append(JSONMember("piecesRefused", .string(refusal.detail)))
+    }
     if !first.isEmpty { members.append(JSONMember("parkedRecords", .array(first))) }
     json = .object(members)
   }
@@ -84,6 +87,9 @@ struct HomeStatus {
       }
       if let zones = blockedZones {
         reasons.append("the account's plan does not include \(zones)" + left)
+      }
+      if let detail = json["piecesRefused"]?.string {
+        reasons.append("files cannot go up: \(detail)" + left)
       }
       return "in sync, but " + reasons.joined(separator: "; and ")
     default: return text("state") + left

@@ -7,7 +7,7 @@ import Storage
 struct Desk {
   let store = MemoryReplicaStore()
   let device = DeviceID(rawValue: 1)
-  let now: Int64 = 1_000_000
+  private(set) var now: Int64 = 1_000_000
   var replica: Replica<MemoryReplicaStore>
   /// Of the last job.
   private(set) var outcome: ReplicaOutcome
@@ -71,6 +71,13 @@ struct Desk {
     nextBatch += 1
     perform(.takeBatch, offer: BatchOffer(id: BatchID(high: 1, low: nextBatch), bounds: bounds))
     return outcome.batch
+  }
+
+  mutating func pass(milliseconds: Int64) { now += milliseconds }
+
+  /// The relay has these pieces.
+  mutating func letPiecesThrough(_ hashes: [ChunkHash]) throws {
+    perform(.pieces(.settle(PieceTidings(there: hashes))))
   }
 
   mutating func takeOne(_ bounds: BatchBounds = BatchBounds()) throws -> SaveRequest {

@@ -15,8 +15,8 @@ final class Stage {
   private var events: [(at: Int64, number: Int, run: () throws -> Void)] = []
   private var eventNumber = 0
 
-  init() throws {
-    relay = try TestRelay()
+  init(_ rules: StoreRules = StoreRules()) throws {
+    relay = try TestRelay(rules)
     relay.now = now
     relay.pingAll()
   }

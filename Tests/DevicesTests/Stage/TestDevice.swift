@@ -28,6 +28,13 @@ final class TestDevice {
   /// Jobs are taken and never done, as when the process is about to die.
   var isWorkerStuck = false
   private var stuck: [(id: JobID, job: AgentJob)] = []
+  /// How many bytes each connection takes at once; nil: all there are.
+  var windowBytes: Int?
+  /// How many bytes of the relay's words come at once; nil: all there are.
+  var answerBytes: Int?
+  /// What the connections have not taken, and the most that ever waited so.
+  private var unsent: [ConnectionID: [UInt8]] = [:]
+  private(set) var unsentMax = 0
   private var bootedAt: Int64
 
   init(
@@ -83,6 +90,13 @@ final class TestDevice {
   func result(of id: OrderID) -> Result<Record, EditFailure>? {
     for case .edited(id, let result) in reports { return result }
     return nil
+  }
+
+  /// The disk changes a byte in the middle of a piece.
+  func damage(_ hash: ChunkHash) throws {
+    guard let piece = try store.pieces([hash]).first else { throw TestFault("no such piece") }
+    files.damage(
+      ChunkFile(account: TestRelay.account, number: piece.file), at: piece.bytes / 2)
   }
 
   func fail(_ error: StorageError?) { failing.error = error }
@@ -204,16 +218,36 @@ final class TestDevice {
 
   private func send(_ id: ConnectionID, _ bytes: [UInt8]) {
     guard let line = lines.first(where: { $0.id == id })?.line else { return }
-    stage.later { try line.receive(bytes) }
+    guard windowBytes != nil else { return stage.later { try line.receive(bytes) } }
+    let isFirst = unsent[id] == nil
+    unsent[id, default: []] += bytes
+    unsentMax = max(unsentMax, unsent[id]?.count ?? 0)
+    // Like the loop: what could not leave is told at once.
+    agent.handle(.drained(id, unsent: unsent[id]?.count ?? 0), at: moment)
+    if isFirst { stage.later { [self] in try trickle(id, line) } }
+  }
+
+  /// The connection takes some of what waits.
+  private func trickle(_ id: ConnectionID, _ line: TestLine) throws {
+    guard var rest = unsent[id], lines.contains(where: { $0.id == id }) else {
+      unsent[id] = nil
+      return
+    }
+    let taken = Array(rest.prefix(windowBytes ?? rest.count))
+    rest.removeFirst(taken.count)
+    unsent[id] = rest.isEmpty ? nil : rest
+    try line.receive(taken)
+    try handle(.drained(id, unsent: rest.count))
+    if unsent[id] != nil { stage.later { [self] in try trickle(id, line) } }
   }
 
   /// Puts what the relay has said on its way.
   func takeWords() throws {
     guard isAlive else { return }
     for (id, line) in lines {
-      let bytes = line.outgoing
-      let isCut = line.isCut
-      line.outgoing = []
+      let bytes = Array(line.outgoing.prefix(answerBytes ?? .max))
+      line.outgoing.removeFirst(bytes.count)
+      let isCut = line.isCut && line.outgoing.isEmpty
       if isCut { lines.removeAll { $0.id == id } }
       guard !bytes.isEmpty || isCut else { continue }
       stage.later { [self] in
@@ -227,9 +261,15 @@ final class TestDevice {
     }
   }
 
+  /// Shorter than usual, so that a test need not play a day.
+  static let pieceKeepMilliseconds: Int64 = 20 * 60_000
+  static let pieceCareMilliseconds: Int64 = 2 * 60_000
+
   private static func configuration(_ transports: [Transport]) -> AgentConfiguration {
     var configuration = AgentConfiguration()
     configuration.transports = transports
+    configuration.pieceKeepMilliseconds = pieceKeepMilliseconds
+    configuration.pieceCareMilliseconds = pieceCareMilliseconds
     return configuration
   }
 }

@@ -5,11 +5,11 @@ import Storage
 /// One connection of the test's relay: HTTP at first, perhaps a WebSocket later.
 final class TestLine {
   let device: DeviceID
-  private let relay: TestRelay
+  let relay: TestRelay
   private var requests = HTTPRequestParser()
   private var frames: WebSocketReader?
   private var head: HTTPRequestHead?
-  private var body: [UInt8] = []
+  private(set) var body: [UInt8] = []
   private(set) var cursor: ChangeToken?
   private var parked: ChangeToken?
   private(set) var parkedUntil: Int64?
@@ -23,7 +23,7 @@ final class TestLine {
   init(_ device: DeviceID, _ relay: TestRelay) {
     self.device = device
     self.relay = relay
-    requests.bodyLimit = Limits.batchBytes
+    requests.bodyLimit = Limits.chunkBytes
   }
 
   func cut() { isCut = true }
@@ -36,6 +36,7 @@ final class TestLine {
         switch event {
         case .head(let found):
           head = found
+          requests.bodyLimit = Limits.chunkBytes
           body = []
         case .body(let bytes): body += bytes
         case .end:
@@ -182,6 +183,7 @@ final class TestLine {
       let rest = requests.takeRest()
       frames?.receive(rest.span.bytes)
     case ["v1", "changes"]: try changes(head)
+    case let path where path.count == 3 && path[1] == "chunks": try chunks(head)
     case let path where path.count == 4 && path[3] == "records":
       let request = try SaveRequest.decoded(body: body, zone: Name(trusted: path[2]))
       switch try relay.commit(request, by: device, from: self) {
@@ -216,8 +218,8 @@ final class TestLine {
       200, ChangePage(since: parked, token: parked, more: false, changes: []).encodedBody())
   }
 
-  private func respond(_ status: Int, _ body: [UInt8]) {
-    outgoing += HTTPWriter.response(status: status, body: body)
+  func respond(_ status: Int, headers: HTTPHeaders = [:], _ body: [UInt8]) {
+    outgoing += HTTPWriter.response(status: status, headers: headers, body: body)
   }
 }
 

@@ -14,6 +14,12 @@ final class TestRelay {
   private(set) var heard: [String] = []
   private(set) var saves: [SaveRequest] = []
   private(set) var hellos: [ChangeToken?] = []
+  /// Of the pieces of files: what was asked to be missing, what was sent, and from where on what
+  /// was fetched.
+  var questions: [[ChunkHash]] = []
+  var puts: [ChunkHash] = []
+  var ranges: [String?] = []
+  let files = MemoryChunkStore()
   /// nil: answer as usual.
   var onMessage: ((DeviceMessage) -> TestReaction?)?
   var onRequest: ((HTTPRequestHead) -> TestReaction?)?
@@ -31,8 +37,8 @@ final class TestRelay {
   /// When the sockets are pinged next, true time.
   private(set) var pingAt: Int64 = 0
 
-  init() throws {
-    store = MemoryZoneStore()
+  init(_ rules: StoreRules = StoreRules()) throws {
+    store = MemoryZoneStore(rules: rules)
     _ = try store.commit(
       [
         .createAccount(

@@ -67,6 +67,9 @@ struct HTTPWriterTests {
       text(bytes)
         == "POST /v1/a%2Fb%20c?n=%26%C3%A9 HTTP/1.1\r\nHost: relay:5625\r\nX: y\r\n"
         + "Content-Length: 0\r\n\r\n")
+    let begun = HTTPWriter.request(
+      method: "PUT", target: RequestTarget(path: []), host: "a", body: [], bodyCount: 9)
+    #expect(String(decoding: begun, as: UTF8.self).hasSuffix("Content-Length: 9\r\n\r\n"))
     let get = HTTPWriter.request(method: "GET", target: RequestTarget(path: []), host: "a")
     #expect(text(get) == "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
   }

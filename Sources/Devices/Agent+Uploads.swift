@@ -1,0 +1,159 @@
+import Changes
+import Digest
+import Link
+import Storage
+
+/// Pieces of files on their way to the relay, on connections of their own.
+extension Agent {
+  mutating func advanceUploads(at moment: Moment) {
+    let isOnline = engine.transport != nil
+    if isOnline != pieces.isOnline {
+      pieces.isOnline = isOnline
+      if isOnline { pieces.transfer.online() } else { stopUploads() }
+    }
+    while let action = pieces.transfer.next() {
+      switch action {
+      case .ask(let hashes): askMissing(hashes, at: moment)
+      case .upload(let piece): upload(piece, at: moment)
+      case .settle(let tidings):
+        submit(
+          .pieces(.settle(tidings)), .piece(.settle), offer: engine.takeOffer(), at: moment)
+      case .pause(let retryAfter):
+        let delay = pieces.backoff.next(retryAfterMilliseconds: retryAfter, random: &random)
+        deadlines.set(.pieces, moment.instant.advanced(milliseconds: delay))
+      case .hold:
+        deadlines.set(
+          .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
+      case .fail(let refusal): fail(refusal, at: moment)
+      }
+    }
+    engine.awaitsPieces = pieces.transfer.isBusy
+  }
+
+  /// The connections are for the relay that the home names.
+  mutating func makeLines(to relay: RelayAddress) {
+    stopUploads()
+    stopDownloads(because: .unreachable(reason: "the home was read anew"))
+    for index in pieces.lines.indices { pieces.lines[index].close(&pieces.output) }
+    pieces.isOnline = false
+    pieces.questions = HTTPExchange(to: relay)
+    pieces.uploads = (0..<Limits.pieceUploads).map { _ in PieceUpload(to: relay) }
+    pieces.lines = (0..<Limits.pieceDownloads).map { _ in PieceLine(to: relay) }
+  }
+
+  mutating func stopUploads() {
+    pieces.transfer.offline()
+    pieces.questions?.close(&pieces.output)
+    for index in pieces.uploads.indices { pieces.uploads[index].stop(&pieces.output) }
+    deadlines.clear(.pieces)
+  }
+
+  /// A person asks, or enough time has passed.
+  mutating func retryPieces(at moment: Moment) {
+    let wasRefused = pieces.transfer.refusal != nil
+    pieces.transfer.retry()
+    pieces.backoff.reset()
+    deadlines.clear(.pieces)
+    if wasRefused {
+      submit(.pieces(.retry), .piece(.retry), offer: engine.takeOffer(), at: moment)
+    }
+  }
+
+  // MARK: the question
+
+  private mutating func askMissing(_ hashes: [ChunkHash], at moment: Moment) {
+    guard let token = credentials?.token else { return }
+    pieces.questions?.ask(
+      HTTPExchange.Request(
+        method: "POST", target: RequestTarget(path: ["v1", "chunks", "missing"]), token: token,
+        body: ChunkQuestion(hashes: hashes).encodedBody(),
+        milliseconds: Limits.answerMilliseconds),
+      at: moment.instant, &pieces.output)
+  }
+
+  mutating func answered(_ result: HTTPExchange.Result?) {
+    switch result {
+    case nil: break
+    case .unreachable, .unanswered: pieces.transfer.failed(nil)
+    case .answered(let status, let headers, let body, _):
+      guard status == 200 else {
+        return pieces.transfer.failed(Refusal.told(status: status, headers: headers, body: body))
+      }
+      do {
+        pieces.transfer.told(missing: try MissingChunks.decoded(body: body).missing)
+      } catch {
+        pieces.transfer.failed(nil)
+      }
+    }
+  }
+
+  // MARK: one upload
+
+  private mutating func upload(_ piece: HeldPiece, at moment: Moment) {
+    guard let token = credentials?.token,
+      let index = pieces.uploads.firstIndex(where: { !$0.isBusy })
+    else { return pieces.transfer.uploaded(piece.hash, .broken) }
+    pieces.nextUpload += 1
+    let events = pieces.uploads[index].begin(
+      piece, number: pieces.nextUpload, token: token, at: moment.instant, &pieces.output)
+    uploadMoved(index, events, at: moment)
+  }
+
+  mutating func uploadMoved(_ index: Int, _ events: [PieceLine.Event], at moment: Moment) {
+    for event in events {
+      guard let piece = pieces.uploads[index].piece else { return }
+      switch event {
+      case .wants:
+        guard let file = file(piece.file) else { return }
+        let part = pieces.uploads[index].nextPart
+        submitFile(
+          .read(file, offset: part.lowerBound, count: part.count),
+          .upload(pieces.uploads[index].number))
+      case .head, .body: pieces.uploads[index].take(event)
+      case .end: uploadEnded(index, pieces.uploads[index].result)
+      case .broken: uploadEnded(index, .broken)
+      }
+    }
+    tellUpload(index, at: moment)
+  }
+
+  mutating func uploadRead(
+    _ number: UInt64, _ result: Result<ChunkResult, StorageError>, at moment: Moment
+  ) {
+    guard let index = pieces.uploads.firstIndex(where: { $0.number == number && $0.isBusy })
+    else { return }
+    switch result {
+    case .success(.bytes(let bytes)):
+      if let events = pieces.uploads[index].supply(bytes, at: moment.instant, &pieces.output) {
+        uploadMoved(index, events, at: moment)
+      } else {
+        uploadEnded(index, .damaged)
+      }
+    case .success: uploadEnded(index, .unread)
+    case .failure: uploadEnded(index, .broken)
+    }
+  }
+
+  private mutating func uploadEnded(_ index: Int, _ result: PieceTransfer.Upload) {
+    guard let piece = pieces.uploads[index].piece else { return }
+    pieces.uploads[index].end(&pieces.output)
+    if result == .stored {
+      pieces.backoff.reset()
+      report(
+        .pieceProgress(
+          PieceProgress(
+            hash: piece.hash, direction: .up, bytesDone: piece.bytes, bytesInAll: piece.bytes)))
+    }
+    pieces.transfer.uploaded(piece.hash, result)
+  }
+
+  private mutating func tellUpload(_ index: Int, at moment: Moment) {
+    guard let piece = pieces.uploads[index].piece,
+      let done = pieces.uploads[index].progress(at: moment.instant)
+    else { return }
+    report(
+      .pieceProgress(
+        PieceProgress(
+          hash: piece.hash, direction: .up, bytesDone: done, bytesInAll: piece.bytes)))
+  }
+}

@@ -1,0 +1,216 @@
+import Changes
+import Link
+import Storage
+
+/// A piece on its way from the relay into a file of the home, over as many connections as it takes:
+/// what a broken one left is kept, and the rest asked for. A pure machine: it is told what
+/// happened, and `next` gives what to do, until there is nothing. Knows no files, no sockets and no
+/// clock.
+struct PieceDownload {
+  enum Action: Hashable {
+    /// `GET`, from this byte on.
+    case ask(first: Int)
+    /// Answered by `wrote`.
+    case append([UInt8])
+    /// All bytes are in the file; answered by `finished`.
+    case finish
+    /// The file takes no more for now; and takes more again.
+    case pause
+    case resume
+    /// Ask again after a while, by `tryAgain`.
+    case wait(retryAfterMilliseconds: Int64?)
+    /// What was written is of no use.
+    case discard
+    /// It is over. nil: the file stands, and is the piece.
+    case end(PieceFailure?)
+  }
+
+  private enum Stage {
+    /// → asking
+    case waiting
+    /// → coming, refused, waiting, over
+    case asking
+    /// → written, waiting, over
+    case coming
+    /// Another answer than the bytes. → waiting, over
+    case refused(HTTPResponseHead, body: [UInt8])
+    /// All has come. → over, waiting
+    case whole
+    case over
+  }
+
+  let hash: ChunkHash
+  /// The number of the file.
+  let file: UInt64
+  /// Bytes given to the file so far.
+  private(set) var received = 0
+  /// Of the whole piece, once the relay has told.
+  private(set) var size: Int?
+  private var stage = Stage.waiting
+  /// Bytes that came before, and come again.
+  private var skip = 0
+  private var writing = 0
+  private var isPaused = false
+  /// Tries in a row that brought nothing.
+  private var failures = 0
+  private var receivedBefore = 0
+  private var mismatches = 0
+  private var pending: [Action] = []
+
+  init(_ hash: ChunkHash, file: UInt64) {
+    self.hash = hash
+    self.file = file
+    tryAgain()
+  }
+
+  /// The connection is in use.
+  var isAsking: Bool {
+    switch stage {
+    case .asking, .coming, .refused: true
+    case .waiting, .whole, .over: false
+    }
+  }
+
+  var hasNext: Bool { !pending.isEmpty }
+
+  mutating func next() -> Action? { pending.isEmpty ? nil : pending.removeFirst() }
+
+  // MARK: the relay's answer
+
+  mutating func tryAgain() {
+    guard case .waiting = stage else { return }
+    stage = .asking
+    receivedBefore = received
+    pending.append(.ask(first: received))
+  }
+
+  mutating func head(_ head: HTTPResponseHead) {
+    guard case .asking = stage else { return }
+    switch head.status {
+    case 200: skip = received
+    case 206 where PieceDownload.first(of: head) == received && received > 0: skip = 0
+    default:
+      stage = .refused(head, body: [])
+      return
+    }
+    stage = .coming
+    guard case .length(let count) = head.framing else { return }
+    size = received - skip + count
+  }
+
+  mutating func body(_ bytes: [UInt8]) {
+    switch stage {
+    case .refused(let head, var body):
+      body += bytes.prefix(max(0, Limits.smallBodyBytes - body.count))
+      stage = .refused(head, body: body)
+    case .coming:
+      let fresh = Array(bytes.dropFirst(skip))
+      skip -= bytes.count - fresh.count
+      guard received + fresh.count <= Limits.chunkBytes else {
+        return giveUp(
+          .refused(Refusal(.bodyTooLarge, "What the relay sends is longer than any piece is.")))
+      }
+      if !fresh.isEmpty { write(fresh) }
+    case .waiting, .asking, .whole, .over: break
+    }
+  }
+
+  /// The answer is whole.
+  mutating func end() {
+    switch stage {
+    case .refused(let head, let body):
+      refused(Refusal.told(status: head.status, headers: head.headers, body: body), head.status)
+    case .coming:
+      guard size == nil || received == size else { return broken("the answer was cut off") }
+      stage = .whole
+      if received == 0 { write([]) }
+      finishIfWritten()
+    case .waiting, .asking, .whole, .over: break
+    }
+  }
+
+  /// The connection is of no use any more.
+  mutating func broken(_ reason: String) {
+    guard isAsking else { return }
+    again(reason, nil)
+  }
+
+  // MARK: the file
+
+  mutating func wrote(_ count: Int, _ result: Result<ChunkResult, StorageError>) {
+    if case .over = stage { return }
+    writing -= count
+    if let failure = PieceFailure(result) { return giveUp(failure) }
+    if isPaused, 2 * writing <= Limits.chunkWaitingBytes {
+      isPaused = false
+      if case .coming = stage { pending.append(.resume) }
+    }
+    finishIfWritten()
+  }
+
+  mutating func finished(_ result: Result<ChunkResult, StorageError>) {
+    guard case .whole = stage else { return }
+    guard case .success(.refused(let refusal)) = result, refusal.code == .hashMismatch else {
+      return over(PieceFailure(result))
+    }
+    // The file is gone. Bytes may go wrong on the way, but hardly again and again.
+    received = 0
+    size = nil
+    mismatches += 1
+    guard mismatches < Limits.pieceMismatches else { return over(.refused(refusal)) }
+    stage = .waiting
+    pending.append(.wait(retryAfterMilliseconds: nil))
+  }
+
+  private mutating func write(_ bytes: [UInt8]) {
+    received += bytes.count
+    writing += bytes.count
+    pending.append(.append(bytes))
+    guard writing > Limits.chunkWaitingBytes, !isPaused else { return }
+    isPaused = true
+    pending.append(.pause)
+  }
+
+  private mutating func finishIfWritten() {
+    if case .whole = stage, writing == 0 { pending.append(.finish) }
+  }
+
+  // MARK: what went wrong
+
+  private mutating func refused(_ refusal: Refusal, _ status: Int) {
+    if status == 404 { return giveUp(.nowhere) }
+    // Not the bytes that were asked for: all of it once more.
+    let isOtherRange = status == 206 || status == 416
+    guard refusal.code.advice == .retry || isOtherRange else { return giveUp(.refused(refusal)) }
+    if isOtherRange {
+      if received > 0 { pending.append(.discard) }
+      received = 0
+      size = nil
+    }
+    again(refusal.detail.isEmpty ? refusal.code.title : refusal.detail, refusal)
+  }
+
+  private mutating func again(_ reason: String, _ refusal: Refusal?) {
+    failures = received > receivedBefore ? 1 : failures + 1
+    isPaused = false
+    guard failures < Limits.pieceTries else { return giveUp(.unreachable(reason: reason)) }
+    stage = .waiting
+    pending.append(.wait(retryAfterMilliseconds: refusal?.retryAfterMilliseconds))
+  }
+
+  private mutating func giveUp(_ failure: PieceFailure) {
+    pending.append(.discard)
+    over(failure)
+  }
+
+  private mutating func over(_ failure: PieceFailure?) {
+    stage = .over
+    pending.append(.end(failure))
+  }
+
+  /// The first byte of the part that `Content-Range` names (RFC 9110 section 14.4).
+  private static func first(of head: HTTPResponseHead) -> Int? {
+    guard let field = head.headers["Content-Range"], field.hasPrefix("bytes ") else { return nil }
+    return Int(field.dropFirst(6).prefix { $0 != "-" })
+  }
+}

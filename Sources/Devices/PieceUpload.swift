@@ -1,0 +1,117 @@
+import Changes
+import Digest
+import Link
+import Storage
+
+/// One connection for uploads, and the piece that is going up on it: read a portion at a time, as
+/// the connection takes them, and looked at on the way, since a disk may have changed it.
+struct PieceUpload {
+  private var line: PieceLine
+  private(set) var piece: HeldPiece?
+  /// Of the upload, so that what comes late of one before is told apart.
+  private(set) var number: UInt64 = 0
+  private var readBytes = 0
+  private var digest = SHA256()
+  private var head: HTTPResponseHead?
+  private var answer: [UInt8] = []
+  /// When its progress was told last.
+  private var toldAt: Instant?
+
+  init(to relay: RelayAddress) { line = PieceLine(to: relay) }
+
+  var isBusy: Bool { piece != nil }
+  var id: ConnectionID? { line.id }
+  var deadline: Instant? { line.deadline }
+
+  // MARK: the piece
+
+  mutating func begin(
+    _ piece: HeldPiece, number: UInt64, token: String, at now: Instant,
+    _ output: inout UplinkOutput
+  ) -> [PieceLine.Event] {
+    self.piece = piece
+    self.number = number
+    readBytes = 0
+    digest = SHA256()
+    head = nil
+    answer = []
+    toldAt = now
+    return line.ask(
+      PieceLine.Request(method: "PUT", hash: piece.hash, token: token, bodyBytes: piece.bytes),
+      at: now, &output)
+  }
+
+  /// What to read next of the file.
+  var nextPart: Range<Int> {
+    let end = min(readBytes + Limits.chunkPieceBytes, piece?.bytes ?? 0)
+    return readBytes..<max(readBytes, end)
+  }
+
+  /// Sends what was read; nil where it is not what the piece is.
+  mutating func supply(
+    _ bytes: [UInt8], at now: Instant, _ output: inout UplinkOutput
+  ) -> [PieceLine.Event]? {
+    guard let piece, bytes.count == nextPart.count else { return nil }
+    digest.update(bytes)
+    readBytes += bytes.count
+    if readBytes == piece.bytes, digest.finish() != piece.hash.bytes { return nil }
+    return line.supply(bytes, at: now, &output)
+  }
+
+  mutating func take(_ event: PieceLine.Event) {
+    switch event {
+    case .head(let head): self.head = head
+    case .body(let bytes): answer += bytes.prefix(max(0, Limits.smallBodyBytes - answer.count))
+    case .wants, .end, .broken: break
+    }
+  }
+
+  /// What the whole answer says.
+  var result: PieceTransfer.Upload {
+    guard let head else { return .broken }
+    if head.status == 200 || head.status == 201 { return .stored }
+    return .refused(Refusal.told(status: head.status, headers: head.headers, body: answer))
+  }
+
+  /// Bytes that have left, where it is time to tell.
+  mutating func progress(at now: Instant) -> Int? {
+    guard let last = toldAt,
+      last.advanced(milliseconds: Limits.pieceProgressMilliseconds) <= now
+    else { return nil }
+    toldAt = now
+    return max(0, readBytes - line.unsent)
+  }
+
+  /// The upload is over. A connection in the middle of it is of no use for another.
+  mutating func end(_ output: inout UplinkOutput) {
+    if line.isBusy { line.close(&output) }
+    piece = nil
+  }
+
+  mutating func stop(_ output: inout UplinkOutput) {
+    line.close(&output)
+    piece = nil
+  }
+
+  // MARK: the connection
+
+  mutating func opened(at now: Instant, _ output: inout UplinkOutput) -> [PieceLine.Event] {
+    line.opened(at: now, &output)
+  }
+
+  mutating func drained(_ unsent: Int, at now: Instant) -> [PieceLine.Event] {
+    line.drained(unsent, at: now)
+  }
+
+  mutating func received(
+    _ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput
+  ) -> [PieceLine.Event] {
+    line.received(bytes, at: now, &output)
+  }
+
+  mutating func closed(_ cause: CloseCause) -> [PieceLine.Event] { line.closed(cause) }
+
+  mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> [PieceLine.Event] {
+    line.expired(at: now, &output)
+  }
+}

@@ -1,0 +1,177 @@
+import Changes
+import Storage
+import Testing
+
+@testable import Devices
+
+/// Local changes that name pieces of files wait for these; others do not.
+struct ReplicaPiecesTests {
+  private func hash(_ byte: UInt8) throws -> ChunkHash {
+    try #require(ChunkHash(bytes: [UInt8](repeating: byte, count: 32)))
+  }
+
+  private func needs(_ desk: Desk) -> [ChunkHash] { desk.outcome.needs.map(\.hash) }
+
+  private func names(_ batch: SaveRequest?) -> [String] {
+    batch?.mutations.map(\.name.text) ?? []
+  }
+
+  private func zones(_ desk: Desk) -> [Int] { desk.outbox.heldBack.map(\.count) }
+
+  @Test func aChangeWaitsForItsPiecesAndOthersGo() throws {
+    var desk = try Desk()
+    let one = try hash(1)
+    let two = try hash(2)
+    let held = HeldPiece(hash: two, file: 9, bytes: 5)
+    desk.perform(.pieces(.add(held)))
+    _ = desk.edit(.album("a", [one, two]))
+    _ = desk.edit(.note("b", "no pieces"))
+    let batch = try desk.takeOne()
+    #expect(names(batch) == ["b"])
+    #expect(needs(desk) == [one, two])
+    #expect(desk.outcome.needs.map { $0.source?.file } == [nil, 9])
+    #expect(zones(desk) == [1])
+    try desk.answer(batch, [.saved(name: Name(trusted: "b"), tag: 5)])
+    // Named once.
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [])
+    try desk.letPiecesThrough([two])
+    #expect(desk.take() == nil)
+    try desk.letPiecesThrough([one])
+    #expect(zones(desk) == [])
+    #expect(names(desk.take()) == ["a"])
+  }
+
+  @Test func whatTheVersionBeforeNamedIsTakenToBeThere() throws {
+    var desk = try Desk()
+    var known = desk.record(
+      "a", TestApp.album, ["pieces": [.string(try hash(1).text)]], at: 9, tag: 5)
+    known.chunks = [try hash(1)]
+    try desk.apply([known])
+    _ = desk.edit(.album("a", [try hash(1), try hash(2)]))
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [try hash(2)])
+  }
+
+  @Test func piecesThatTheRelayLacksAfterAllAreAskedAboutOnceMore() throws {
+    var desk = try Desk()
+    let missing = Refusal(.chunksMissing, "gone")
+    var known = desk.record(
+      "a", TestApp.album, ["pieces": [.string(try hash(1).text)]], at: 9, tag: 5)
+    known.chunks = [try hash(1)]
+    try desk.apply([known])
+    _ = desk.edit(.album("a", [try hash(1), try hash(2)]))
+    try desk.letPiecesThrough([try hash(2)])
+    let first = try desk.takeOne()
+    try desk.answer(first, [.refused(name: Name(trusted: "a"), missing)])
+    #expect(desk.outbox.parkedCount == 0)
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [try hash(1), try hash(2)])
+    try desk.letPiecesThrough([try hash(1), try hash(2)])
+    let second = try desk.takeOne()
+    #expect(second.id != first.id)
+    // Said again, although all were there: it waits a while.
+    try desk.answer(second, [.refused(name: Name(trusted: "a"), missing)])
+    guard case .success(.applied(let applied)) = desk.outcome.result else {
+      Issue.record("nothing was applied")
+      return
+    }
+    #expect(applied.retryLater == missing)
+    #expect(desk.outbox.parkedCount == 0)
+  }
+
+  @Test func aChangeWhosePieceIsNowhereIsParkedUntilThePieceComes() throws {
+    var desk = try Desk()
+    for (tidings, code) in [
+      (PieceTidings(nowhere: [try hash(1)]), RefusalCode.chunksMissing),
+      (PieceTidings(damaged: [try hash(1)]), RefusalCode.hashMismatch),
+    ] {
+      _ = desk.edit(.album("a", [try hash(1)]))
+      _ = desk.edit(.album("b", [try hash(2)]))
+      _ = desk.take()
+      desk.perform(.pieces(.settle(tidings)))
+      #expect(desk.outbox.parked.map(\.refusal.code) == [code])
+      #expect(desk.outbox.parked.map(\.key.name.text) == ["a"])
+      desk.perform(.pieces(.add(HeldPiece(hash: try hash(1), file: 3, bytes: 5))))
+      #expect(desk.outbox.parkedCount == 0)
+      _ = desk.take()
+      #expect(needs(desk) == [try hash(1)])
+      desk.reopen()
+    }
+  }
+
+  @Test func aChangeWhosePieceIsHeldWaitsForAPerson() throws {
+    var desk = try Desk()
+    _ = desk.edit(.album("a", [try hash(1)]))
+    _ = desk.take()
+    desk.perform(.pieces(.settle(PieceTidings(held: [try hash(1)]))))
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [])
+    #expect(zones(desk) == [1])
+    desk.perform(.pieces(.retry))
+    #expect(zones(desk) == [])
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [try hash(1)])
+  }
+
+  @Test func aFileThatWasNotThereIsLookedForAgain() throws {
+    var desk = try Desk()
+    let gone = HeldPiece(hash: try hash(1), file: 3, bytes: 5)
+    desk.perform(.pieces(.add(gone)))
+    _ = desk.edit(.album("a", [try hash(1)]))
+    _ = desk.take()
+    desk.perform(.pieces(.settle(PieceTidings(unread: [gone]))))
+    #expect(try desk.store.pieces([try hash(1)]).isEmpty)
+    _ = desk.take()
+    #expect(desk.outcome.needs == [PieceNeed(hash: try hash(1), source: nil)])
+  }
+
+  @Test func aLaterEditIsLookedAtAnew() throws {
+    var desk = try Desk()
+    _ = desk.edit(.album("a", [try hash(1)]))
+    _ = desk.take()
+    _ = desk.edit(.album("a", []))
+    #expect(zones(desk) == [])
+    #expect(names(desk.take()) == ["a"])
+  }
+
+  @Test func thosePiecesAreNamedForWhichThereIsRoom() throws {
+    var desk = try Desk()
+    let many = try (0..<Limits.chunksPerRecord).map { number in
+      try #require(
+        ChunkHash(
+          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 9, count: 30)))
+    }
+    _ = desk.edit(.album("a", many))
+    _ = desk.edit(.album("b", [try hash(1)]))
+    _ = desk.edit(.note("c", "no pieces"))
+    let batch = try desk.takeOne()
+    #expect(names(batch) == ["c"])
+    #expect(needs(desk) == many)
+    #expect(zones(desk) == [2])
+    try desk.answer(batch, [.saved(name: Name(trusted: "c"), tag: 5)])
+    try desk.letPiecesThrough(Array(many.dropLast()))
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [try hash(1)])
+  }
+
+  @Test func theRelaysWordIsNotGoodForEver() throws {
+    var desk = try Desk()
+    try desk.letPiecesThrough([try hash(1)])
+    _ = desk.edit(.album("a", [try hash(1)]))
+    desk.offset = 0
+    desk.pass(milliseconds: Limits.confirmedMilliseconds)
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [try hash(1)])
+  }
+
+  @Test func aRestoredRelayIsAskedAgain() throws {
+    var desk = try Desk()
+    try desk.letPiecesThrough([try hash(1)])
+    desk.learnOfRestore(through: 5)
+    desk.page([], from: nil, to: 1 << 32)
+    _ = desk.edit(.album("a", [try hash(1)]))
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [try hash(1)])
+  }
+}

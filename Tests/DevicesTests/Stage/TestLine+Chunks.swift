@@ -1,0 +1,76 @@
+import Changes
+import Link
+import Storage
+
+/// The calls about pieces of files.
+extension TestLine {
+  func chunks(_ head: HTTPRequestHead) throws {
+    let name = head.target.path[2]
+    if name == "missing" {
+      let hashes = try ChunkQuestion.decoded(body: body).hashes
+      relay.questions.append(hashes)
+      let missing = try relay.missing(hashes)
+      return respond(200, MissingChunks(missing: missing).encodedBody())
+    }
+    guard let hash = ChunkHash(text: name) else { throw TestFault("\(name) is no hash") }
+    switch head.method {
+    case "PUT":
+      let refusal = try relay.keep(hash, body)
+      respond(refusal?.code.status ?? 201, refusal?.encodedProblem() ?? [])
+    case "GET":
+      guard let bytes = try relay.piece(hash) else {
+        return respond(404, Refusal(.notFound, "nothing").encodedProblem())
+      }
+      relay.ranges.append(head.headers["Range"])
+      switch ByteRange(head.headers["Range"], of: bytes.count) {
+      case .whole: respond(200, bytes)
+      case .part(let range):
+        let told = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)"
+        respond(206, headers: ["Content-Range": told], Array(bytes[range]))
+      case .unsatisfiable: respond(416, Refusal(.rangeNotSatisfiable, "").encodedProblem())
+      }
+    default: throw TestFault("\(head.method) of a piece")
+    }
+  }
+}
+
+extension TestRelay {
+  func missing(_ hashes: [ChunkHash]) throws -> [ChunkHash] {
+    let asked = CommitRequest.renewChunks(TestRelay.account, hashes)
+    guard case .renewed(let bytes) = try store.commit([asked], wall: wall)[0] else {
+      throw TestFault("no answer about pieces")
+    }
+    return zip(hashes, bytes).filter { $0.1 == nil }.map(\.0)
+  }
+
+  /// nil where it was kept.
+  func keep(_ hash: ChunkHash, _ bytes: [UInt8]) throws -> Refusal? {
+    puts.append(hash)
+    let file = ChunkFile(account: TestRelay.account, number: UInt64(puts.count))
+    _ = try files.perform(.append(file, bytes))
+    if case .refused(let refusal) = try files.perform(.finish(file, expecting: hash)) {
+      return refusal
+    }
+    let added = try store.commit(
+      [.addChunk(TestRelay.account, hash, file, bytes: bytes.count)], wall: wall)[0]
+    if case .refused(let refusal) = added { return refusal }
+    return nil
+  }
+
+  func piece(_ hash: ChunkHash) throws -> [UInt8]? {
+    guard case .chunk(let chunk) = try store.read(.chunk(TestRelay.account, hash)),
+      case .bytes(let bytes) = try files.perform(
+        .read(chunk.file, offset: 0, count: chunk.bytes))
+    else { return nil }
+    return bytes
+  }
+
+  /// As if nobody had asked about it for a day.
+  func forget(_ hash: ChunkHash) throws {
+    guard case .chunk = try store.read(.chunk(TestRelay.account, hash)) else {
+      throw TestFault("there is no such piece")
+    }
+    _ = try store.commit(
+      [.collectChunks(atMost: 9)], wall: wall + 2 * Limits.chunkLeaseMilliseconds)
+  }
+}
