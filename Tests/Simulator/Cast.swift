@@ -48,7 +48,7 @@ struct Cast {
     people.append(
       People(
         random: &random, devices: numbers, count: random.count(in: profile.actsPerAccount),
-        span: span, notes: profile.notes))
+        span: span, notes: profile.notes, hasPieces: profile.hasPieces))
   }
 
   private func clock(_ random: inout SeededRandom) -> VirtualClock {
@@ -67,6 +67,10 @@ struct Cast {
     case 3: configuration.transports = [.webSocket]
     case 4: configuration.transports = [.events]
     default: break
+    }
+    if profile.hasPieces {
+      configuration.pieceKeepMilliseconds = profile.chunkLeaseMilliseconds
+      configuration.pieceCareMilliseconds = 5_000
     }
     return configuration
   }

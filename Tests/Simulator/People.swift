@@ -20,6 +20,10 @@ package struct People {
     case setting(String, Int64)
     /// Writes a note, or deletes it.
     case note(Int, text: Int64?)
+    /// Writes a note that names pieces of files, which are put into the home first.
+    case attach(Int, text: Int64, pieces: [Int])
+    /// Reads the pieces that a note names.
+    case readPieces(Int)
     case syncNow
     case readStatus
   }
@@ -29,15 +33,18 @@ package struct People {
   package init(acts: [Act]) { self.acts = acts }
 
   /// `devices`: the numbers of one person's devices; acts fall within `span` milliseconds.
-  /// `notes`: how many notes there are to write on; 0: these persons write none.
+  /// `notes`: how many notes there are to write on; 0: these persons write none. `hasPieces`: they
+  /// attach pieces of files to them.
   package init(
-    random: inout SeededRandom, devices: [Int], count: Int, span: Int64, notes: Int = 0
+    random: inout SeededRandom, devices: [Int], count: Int, span: Int64, notes: Int = 0,
+    hasPieces: Bool = false
   ) {
     var at = random.number(in: 200...2_000)
     for number in 0..<count where at < span {
       let writes = notes > 0 && random.chance(2, of: 3)
-      let press =
+      var press =
         writes ? People.note(&random, number, of: notes) : People.press(&random, number)
+      if hasPieces { press = People.withPieces(press, &random) }
       acts.append(Act(at: at, device: random.one(of: devices), press: press))
       // One in three: at nearly the same moment, most likely on another device.
       at +=
@@ -69,6 +76,19 @@ package struct People {
     return .note(number, text: random.chance(1, of: 4) ? nil : Int64(act + 1))
   }
 
+  /// Of few pieces, so that they meet.
+  private static func withPieces(_ press: Press, _ random: inout SeededRandom) -> Press {
+    guard case .note(let number, let text) = press else { return press }
+    guard let text else { return random.chance(1, of: 2) ? press : .readPieces(number) }
+    switch random.count(in: 0...3) {
+    case 0: return press
+    case 1: return .readPieces(number)
+    default:
+      let pieces = (0..<random.count(in: 1...2)).map { _ in random.count(in: 0...5) }
+      return .attach(number, text: text, pieces: pieces)
+    }
+  }
+
   /// Mostly so short that it runs out while the world lasts.
   private static func length(_ random: inout SeededRandom) -> Int64? {
     random.chance(1, of: 4) ? nil : random.number(in: 300...15_000)
@@ -92,6 +112,8 @@ extension DeviceMachine {
           }))
     case .note(let number, let text):
       order(.edit(nextOrderID(), NotesApp.edit(number, text: text)))
+    case .attach(let number, let text, let pieces): attach(pieces, to: number, text: text)
+    case .readPieces(let number): readPieces(of: number)
     case .syncNow: order(.syncNow(nextOrderID()))
     case .readStatus: order(.readStatus(nextOrderID()))
     }

@@ -36,6 +36,7 @@ extension World {
       _ = settle()
       settleStatus()
       ledger.audit(relay.store)
+      checkPieces()
       bounds.checkQueues(
         sendQueueBytes: profile.sendQueueBytes, storeRequestsWaiting: relay.waitingMax, nodes: 2)
     }
@@ -89,6 +90,14 @@ extension World {
           "\(late.name) says \(late.status.map { "\($0.state)" } ?? "nothing") for ever")
       }
       runOn(to: outside.timeline.now + Span.milliseconds(500))
+    }
+  }
+
+  private func checkPieces() {
+    let checker = PieceChecker(ledger: ledger, relay: relay)
+    for account in accounts where outside.faults.isEmpty {
+      if let difference = checker.difference(of: account) { outside.fault(difference) }
+      outside.tally.note(.pieceNamed, checker.count(of: account))
     }
   }
 

@@ -111,6 +111,7 @@ extension World {
   private static func rules(_ profile: WorldProfile) -> StoreRules {
     var rules = StoreRules()
     rules.historyMilliseconds = profile.historyMilliseconds
+    rules.chunkLeaseMilliseconds = profile.chunkLeaseMilliseconds
     return rules
   }
 

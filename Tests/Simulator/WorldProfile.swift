@@ -25,6 +25,11 @@ package struct WorldProfile {
   /// How long the relay keeps tombstones and batch ids, in milliseconds.
   package var historyMilliseconds = Limits.historyMilliseconds
 
+  /// Whether persons attach pieces of files to their notes, and read those that they find.
+  package var hasPieces = false
+  /// How long the relay keeps a piece that no record names, and a home likewise, in milliseconds.
+  package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
+
   /// Whether the relay may say that a device's cursor cannot be followed.
   var mayLoseCursor: Bool {
     kinds.contains(.restoreStore) || historyMilliseconds < Limits.historyMilliseconds
@@ -101,7 +106,7 @@ extension WorldProfile {
 
   package static let all: [WorldProfile] = [
     quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded, forgetful, restored,
-    plans, large, whole, wholeAndLarge, unrestored,
+    plans, large, whole, wholeAndLarge, unrestored, files,
   ]
 }
 

@@ -15,7 +15,7 @@ package final class DeviceMachine {
   package private(set) var status: SyncStatus?
   package private(set) var seat: Seat<Agent>?
 
-  private let outside: Outside
+  let outside: Outside
   private let watch: ReplicaWatch
   private var configuration: AgentConfiguration
   private let apps: [any App]
@@ -23,6 +23,8 @@ package final class DeviceMachine {
   private let worker: ReplicaWorker
   package let files: FileWorker
   private var nextOrder: UInt64 = 1
+  /// What the person does with pieces of files.
+  var hands = PieceHands()
 
   package init(
     index: Int, credentials: Credentials, outside: Outside, watch: ReplicaWatch,
@@ -65,6 +67,7 @@ package final class DeviceMachine {
       name: name, outside: outside, clock: { [unowned self] in clock }, node: agent)
     self.seat = seat
     worker.begin()
+    hands = PieceHands()
     seat.onJob = { [unowned self, unowned seat] id, _, job in
       switch job {
       case .replica(let job):
@@ -123,7 +126,9 @@ package final class DeviceMachine {
     case .changed(let records):
       outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
       watch.shown(records)
-    case .read, .pieceAdded, .pieceRead, .pieceProgress: break
+    case .read, .pieceProgress: break
+    case .pieceAdded(let order, let result): pieceAdded(order, result)
+    case .pieceRead(let order, let result): pieceRead(order, result)
     case .storeFailed(let error):
       outside.log(from: name, to: "person", .note("store failed: \(error)"))
       onStoreFailure()

@@ -146,6 +146,14 @@ package final class RelayMachine {
     }
   }
 
+  /// The bytes of a piece, as a download would give them; nil where the account has none.
+  package func piece(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> [UInt8]? {
+    guard case .chunk(let chunk) = try store.read(.chunk(account, hash)),
+      case .bytes(let bytes) = try files.perform(.read(chunk.file, offset: 0, count: chunk.bytes))
+    else { return nil }
+    return bytes
+  }
+
   package func stall(nanoseconds: Int64) {
     for seat in seats { outside.network.stallAll(of: seat, nanoseconds: nanoseconds) }
   }

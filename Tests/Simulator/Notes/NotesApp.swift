@@ -25,6 +25,10 @@ package struct NotesApp: App {
 
   package func dueEdit(for record: Record) -> DueEdit? { nil }
 
+  package func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
+    (fields["pieces"]?.array ?? []).compactMap { $0.string.flatMap(ChunkHash.init(text:)) }
+  }
+
   private struct NewerText: Resolver {
     func resolve(_ conflict: Conflict) -> Resolution {
       ChangeOutlivesDelete.resolution(of: conflict)
@@ -34,13 +38,18 @@ package struct NotesApp: App {
 
   /// The text of a note is a number that nobody writes twice, so that it tells who wrote it; nil
   /// deletes the note, where there is one.
-  package static func edit(_ number: Int, text: Int64?) -> EditRequest {
+  /// `pieces`: of files, which the note names.
+  package static func edit(
+    _ number: Int, text: Int64?, pieces: [ChunkHash] = []
+  ) -> EditRequest {
     EditRequest(key: key(number), type: type) { (context) throws(EditRefusal) -> JSONValue? in
       guard let text else {
         guard context.current != nil else { throw EditRefusal("There is no such note.") }
         return nil
       }
-      return ["text": .number(JSONNumber(text))]
+      let fields: JSONValue = ["text": .number(JSONNumber(text))]
+      if pieces.isEmpty { return fields }
+      return fields.setting("pieces", to: .array(pieces.map { .string($0.text) }))
     }
   }
 

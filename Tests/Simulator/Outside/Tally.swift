@@ -21,6 +21,8 @@ package struct Tally {
     case zoneBlocked, planGone
     /// A listener was told a change that it watches, or was hinted at one.
     case listenerWoken, listenerHinted
+    /// A piece of a file that a record names in the end.
+    case pieceNamed
 
     package static func < (left: Happening, right: Happening) -> Bool {
       left.rawValue < right.rawValue

@@ -1,0 +1,21 @@
+import Simulator
+import Testing
+
+/// Worlds in which notes name pieces of files.
+struct FilesTests {
+  @Test(arguments: 0..<20)
+  func whatARecordNamesTheRelayHas(shard: Int) throws {
+    var named = 0
+    for seed in stride(from: UInt64(shard) + 1, through: 120, by: 20) {
+      let verdict = try play(seed, .files)
+      if !verdict.faults.isEmpty { return }
+      named += verdict.tally[.pieceNamed]
+    }
+    #expect(named > 0)
+  }
+
+  @Test func aSeedIsTheSameWorldTwice() throws {
+    let digests = try [7, 7].map { try play($0, .files).digest }
+    #expect(digests[0] == digests[1])
+  }
+}
