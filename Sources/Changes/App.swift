@@ -22,6 +22,16 @@ public protocol App: Sendable {
   /// The pieces of files that a record's fields name, each once: the relay keeps them for as long
   /// as a record does. At most `Limits.chunksPerRecord`.
   func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash]
+  /// The record types that orders and views are made from.
+  var types: [Name] { get }
+  /// What a person's order comes to, as a JSON object of the app's own form. Throws a sentence for
+  /// the person where it makes no sense now; then nothing is changed.
+  func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome
+  /// The answer to a question, an object of the app's own form as well.
+  func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView
+  /// Records that the app lets go of, because there are too many. Asked on a device that is caught
+  /// up with the relay, and only there: a stale one would remove what others still want.
+  func surplus(of type: Name, among records: [Record]) -> [RecordKey]
 }
 
 extension App {
@@ -29,6 +39,18 @@ extension App {
   public var timedTypes: [Name] { [] }
 
   public func dueEdit(for record: Record) -> DueEdit? { nil }
+
+  public var types: [Name] { [] }
+
+  public func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    throw EditRefusal("\(name) takes no orders")
+  }
+
+  public func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    throw EditRefusal("\(name) has nothing to show")
+  }
+
+  public func surplus(of type: Name, among records: [Record]) -> [RecordKey] { [] }
 
   /// Most records name no files.
   public func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] { [] }

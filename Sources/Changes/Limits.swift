@@ -121,6 +121,12 @@ public enum Limits {
   // Apps.
   /// One phase of a timer, in milliseconds: a day. What is longer is a slip of the finger.
   public static let timerMilliseconds: Int64 = 24 * 3_600_000
+  /// Items of the clipboard that stand at a time; older ones go.
+  public static let clipboardItems = 100
+  /// What one check of a habit may add to a day's count: more is a slip of the finger.
+  public static let habitCount: Int64 = 1_000_000
+  /// A habit's title, in Unicode scalars.
+  public static let habitTitle = 200
   /// One line of `lockstep resolve`, in bytes: three records at their largest, spelt generously.
   public static let resolveLineBytes = 8 << 20
 

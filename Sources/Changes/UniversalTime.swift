@@ -37,6 +37,22 @@ public struct UniversalTime: Hashable, Sendable {
       .joined(separator: "-")
   }
 
+  /// Days from 1970-01-01 to a date as `date` writes it; nil for what is no day of the calendar.
+  public static func day(of date: String) -> Int64? {
+    let parts = date.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    let numbers = parts.compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
+    guard parts.map(\.count) == [4, 2, 2], numbers.count == 3 else { return nil }
+    // As in `init`: years begin with March.
+    let year = numbers[1] <= 2 ? numbers[0] - 1 : numbers[0]
+    let monthFromMarch = (numbers[1] + 9) % 12
+    let (cycle, yearOfCycle) = divided(year, by: 400)
+    let dayOfYear = (153 * monthFromMarch + 2) / 5 + numbers[2] - 1
+    let dayOfCycle = 365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100 + dayOfYear
+    let day = cycle * 146_097 + dayOfCycle - 719_468
+    // 30 February is another day's number, and +1 another way to write a number.
+    return UniversalTime(day * 86_400_000).date == date ? day : nil
+  }
+
   /// `2026-03-01T12-00-00.000Z`: ISO 8601, but for the hyphens of the time, with which it may
   /// stand in a file's name everywhere.
   public var fileName: String {

@@ -22,8 +22,10 @@ struct UniversalTimeTests {
 
   @Test func everyDayOfFourHundredYearsFollowsTheOneBefore() {
     var before = UniversalTime(-62_167_219_200_000)
+    #expect(UniversalTime.day(of: before.date) == -719_528)
     for number in 1...146_097 {
       let day = UniversalTime(-62_167_219_200_000 + Int64(number) * 86_400_000)
+      #expect(UniversalTime.day(of: day.date) == Int64(number) - 719_528)
       if day.day == 1 {
         #expect(before.day == length(of: before.month, before.year), "\(before.date)")
         #expect(day.month == before.month % 12 + 1)
@@ -34,6 +36,14 @@ struct UniversalTimeTests {
       before = day
     }
     #expect(before.date == "0400-01-01")
+  }
+
+  @Test(arguments: [
+    "", "2026", "2026-2-01", "2026-02-29", "2026-02-30", "2026-13-01", "2026-00-01", "2026-01-00",
+    "2026-01-32", "+026-01-01", "2026-01-+1", "2026-01-01-", "2026-01-01T", "²026-01-01",
+  ])
+  func whatIsNoDayIsNone(_ text: String) {
+    #expect(UniversalTime.day(of: text) == nil)
   }
 
   @Test func noInstantIsTooFar() {

@@ -1,6 +1,9 @@
 import Changes
 
 /// What was copied, on whichever device: zone `Clipboard`, a record an item.
+///
+///     {"do": "add", "name", "content"} · {"do": "remove", "item"} · {"do": "clear"}
+///     {"show": "list"} · {"show": "item", "item"}
 package struct ClipboardApp: App {
   package static let zone = Name(trusted: "Clipboard")
   package static let itemType = Name(trusted: "ClipboardItem")
@@ -9,8 +12,65 @@ package struct ClipboardApp: App {
 
   package var name: String { "clipboard" }
   package var zone: Name { ClipboardApp.zone }
+  package var types: [Name] { [ClipboardApp.itemType] }
 
   package func resolver(for type: Name) -> (any Resolver)? {
     type == ClipboardApp.itemType ? ClipboardItemResolver() : nil
+  }
+
+  package func surplus(of type: Name, among records: [Record]) -> [RecordKey] {
+    type == ClipboardApp.itemType ? ClipboardHistory(records).surplus : []
+  }
+
+  package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    let history = ClipboardHistory(state.records)
+    switch order["do"]?.string {
+    case "add":
+      let content = try order.word("content")
+      if content.isEmpty { throw EditRefusal("there is nothing to add") }
+      let edit = ClipboardApp.edit(try AppState.newName(order)) { _ in
+        ["content": .string(content)]
+      }
+      return AppOutcome(
+        [.edit(edit)],
+        view: AppView(
+          json: ["name": .string(edit.key.name.text)], lines: ["added: " + RowText.line(content)]))
+    case "remove":
+      let item = history.items[try history.choice.place(try order.word("item"))]
+      return AppOutcome(
+        [.edit(ClipboardApp.edit(item.record.name) { _ in nil })],
+        view: AppView(
+          json: ["name": .string(item.record.name.text)],
+          lines: ["removed: " + RowText.line(item.content)]))
+    case "clear":
+      let count = history.items.count
+      return AppOutcome(
+        history.items.map { .edit(ClipboardApp.edit($0.record.name) { _ in nil }) },
+        view: AppView(
+          json: ["removed": JSONValue(integerLiteral: Int64(count))],
+          lines: [count == 1 ? "1 item removed" : "\(count) items removed"]))
+    default: throw EditRefusal("the clipboard does not know that order")
+    }
+  }
+
+  package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    let history = ClipboardHistory(state.records)
+    switch question["show"]?.string {
+    case "list": return history.view(of: state)
+    case "item":
+      let item = history.items[try history.choice.place(try question.word("item"))]
+      return AppView(
+        json: ["name": .string(item.record.name.text), "content": .string(item.content)],
+        lines: [RowText.line(item.content)])
+    default: throw EditRefusal("the clipboard has no such view")
+    }
+  }
+
+  private static func edit(
+    _ name: Name, _ make: @escaping @Sendable (EditContext) -> JSONValue?
+  ) -> EditRequest {
+    EditRequest(key: RecordKey(zone: zone, name: name), type: itemType) {
+      context throws(EditRefusal) in make(context)
+    }
   }
 }

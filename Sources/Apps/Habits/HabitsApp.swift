@@ -2,6 +2,12 @@ import Changes
 
 /// Habits and their days: zone `Habits`, a record a habit, and one for each day of a habit on which
 /// something was done.
+///
+///     {"do": "add", "name", "title", "kind", "target"} ·
+///     {"do": "edit", "habit", "title"?, "kind"?, "target"?} · {"do": "remove", "habit"} ·
+///     {"do": "check", "habit", "day", "done"} · {"do": "count", "habit", "day", "by"} ·
+///     {"do": "keep", "habit", "version": "local" or "cloud"}
+///     {"show": "week", "day"} · {"show": "day", "day"} · {"show": "conflicts"}
 package struct HabitsApp: App {
   package static let zone = Name(trusted: "Habits")
   package static let habitType = Name(trusted: "Habit")
@@ -11,6 +17,7 @@ package struct HabitsApp: App {
 
   package var name: String { "habits" }
   package var zone: Name { HabitsApp.zone }
+  package var types: [Name] { [HabitsApp.checkInType, HabitsApp.habitType] }
 
   package func resolver(for type: Name) -> (any Resolver)? {
     switch type {
@@ -18,5 +25,59 @@ package struct HabitsApp: App {
     case HabitsApp.checkInType: CheckInResolver()
     default: nil
     }
+  }
+
+  package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    let week = HabitWeek(state)
+    switch order["do"]?.string {
+    case "add": return try HabitEdits.added(order)
+    case "edit": return try HabitEdits.changed(try HabitsApp.habit(order, week.book), order)
+    case "remove": return HabitEdits.removed(try HabitsApp.habit(order, week.book))
+    case "check":
+      let habit = try HabitsApp.habit(order, week.book)
+      return try HabitEdits.checked(habit, on: try HabitsApp.day(order), order)
+    case "count":
+      let habit = try HabitsApp.habit(order, week.book)
+      let day = try HabitsApp.day(order)
+      return try HabitEdits.counted(
+        habit, on: day, by: try order.whole("by"), of: week.book.day(day, of: habit.record.name))
+    case "keep":
+      let place = try week.conflictChoice.place(try order.word("habit"))
+      let version = try order.word("version")
+      guard ["local", "cloud"].contains(version) else {
+        throw EditRefusal("keep local or cloud, not \u{201C}\(RowText.line(version))\u{201D}")
+      }
+      let key = week.conflicts[place].key
+      return AppOutcome(
+        [.decide(key, keepLocal: version == "local")],
+        view: AppView(
+          json: ["name": .string(key.name.text), "kept": .string(version)],
+          lines: ["kept the \(version) version; it goes to all devices"]))
+    default: throw EditRefusal("habits do not know that order")
+    }
+  }
+
+  package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    let week = HabitWeek(state)
+    switch question["show"]?.string {
+    case "week": return week.week(until: try HabitsApp.day(question))
+    case "day": return week.day(try HabitsApp.day(question))
+    case "conflicts": return week.conflictView()
+    default: throw EditRefusal("habits have no such view")
+    }
+  }
+
+  private static func habit(
+    _ order: JSONValue, _ book: HabitBook
+  ) throws(EditRefusal) -> HabitBook.Habit {
+    book.habits[try book.choice.place(try order.word("habit"))]
+  }
+
+  private static func day(_ order: JSONValue) throws(EditRefusal) -> HabitDay {
+    let text = try order.word("day")
+    guard let day = HabitDay(text) else {
+      throw EditRefusal("\u{201C}\(RowText.line(text))\u{201D} is no day; write it as 2026-03-01")
+    }
+    return day
   }
 }

@@ -1,6 +1,10 @@
 import Changes
 
 /// Notes: zone `Memos`, a record a memo.
+///
+///     {"do": "add", "name", "content"} · {"do": "edit", "memo", "was", "content"} ·
+///     {"do": "remove", "memo"}
+///     {"show": "list"} · {"show": "search", "words"} · {"show": "memo", "memo"}
 package struct MemosApp: App {
   package static let zone = Name(trusted: "Memos")
   package static let memoType = Name(trusted: "Memo")
@@ -9,8 +13,99 @@ package struct MemosApp: App {
 
   package var name: String { "memo" }
   package var zone: Name { MemosApp.zone }
+  package var types: [Name] { [MemosApp.memoType] }
 
   package func resolver(for type: Name) -> (any Resolver)? {
     type == MemosApp.memoType ? MemoResolver() : nil
+  }
+
+  package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    let shelf = MemoShelf(state.records)
+    switch order["do"]?.string {
+    case "add":
+      let content = try MemosApp.content(order)
+      let name = try AppState.newName(order)
+      return AppOutcome(
+        [.edit(MemosApp.writing(content, to: name))], view: MemosApp.told("added", name, content))
+    case "edit":
+      let memo = shelf.memos[try shelf.choice.place(try order.word("memo"))]
+      return try edited(memo, order)
+    case "remove":
+      let memo = shelf.memos[try shelf.choice.place(try order.word("memo"))]
+      let edit = EditRequest(key: memo.record.key, type: MemosApp.memoType) {
+        _ throws(EditRefusal) in nil
+      }
+      return AppOutcome(
+        [.edit(edit)], view: MemosApp.told("removed", memo.record.name, memo.content))
+    default: throw EditRefusal("memos do not know that order")
+    }
+  }
+
+  package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    let shelf = MemoShelf(state.records)
+    switch question["show"]?.string {
+    case "list":
+      return shelf.view(Array(shelf.memos.indices), of: state, empty: "there is no memo yet")
+    case "search":
+      let places = shelf.places(with: try question.word("words"))
+      return shelf.view(places, of: state, empty: "no memo has these words")
+    case "memo":
+      let memo = shelf.memos[try shelf.choice.place(try question.word("memo"))]
+      return AppView(
+        json: [
+          "name": .string(memo.record.name.text), "title": .string(memo.title),
+          "content": .string(memo.content), "date": .number(JSONNumber(memo.date)),
+        ],
+        lines: memo.content.split(separator: "\n", omittingEmptySubsequences: false).map {
+          RowText.line(String($0))
+        })
+    default: throw EditRefusal("memos have no such view")
+    }
+  }
+
+  /// What a person wrote on top of a text that may have changed while they wrote: both are kept, as
+  /// where two devices wrote.
+  private func edited(
+    _ memo: MemoShelf.Memo, _ order: JSONValue
+  ) throws(EditRefusal) -> AppOutcome {
+    let content = try MemosApp.content(order)
+    let was = try order.word("was")
+    var steps = [AppOutcome.Step.edit(MemosApp.writing(content, to: memo.record.name))]
+    if !memo.content.utf8.elementsEqual(was.utf8), !memo.content.utf8.elementsEqual(content.utf8),
+      let fields = memo.record.value,
+      let copy = Name(
+        CopyName.text(
+          memo.record.name.text, "~\(memo.record.device.text)-\(memo.record.modifiedAt)"))
+    {
+      let key = RecordKey(zone: MemosApp.zone, name: copy)
+      steps.insert(
+        .edit(EditRequest(key: key, type: MemosApp.memoType) { _ throws(EditRefusal) in fields }),
+        at: 0)
+    }
+    return AppOutcome(steps, view: MemosApp.told("changed", memo.record.name, content))
+  }
+
+  private static func content(_ order: JSONValue) throws(EditRefusal) -> String {
+    let content = try order.word("content")
+    let isBlank = content.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
+    if isBlank { throw EditRefusal("a memo without a word is not kept; remove it instead") }
+    return content
+  }
+
+  /// Fields that this version does not know stay.
+  private static func writing(_ content: String, to name: Name) -> EditRequest {
+    EditRequest(key: RecordKey(zone: zone, name: name), type: memoType) {
+      context throws(EditRefusal) in
+      (context.current?.value ?? [:])
+        .setting("title", to: .string(MemoResolver.title(of: content)))
+        .setting("content", to: .string(content))
+        .setting("date", to: .number(JSONNumber(context.stamp)))
+    }
+  }
+
+  private static func told(_ what: String, _ name: Name, _ content: String) -> AppView {
+    let title = RowText.line(MemoResolver.title(of: content))
+    return AppView(
+      json: ["name": .string(name.text)], lines: [title.isEmpty ? what : "\(what): \(title)"])
   }
 }

@@ -1,6 +1,3 @@
-import Changes
-import Storage
-
 /// A change of one record, as a function of what stands there when its turn comes.
 public struct EditRequest: Sendable {
   public var key: RecordKey
@@ -39,20 +36,4 @@ public struct EditRefusal: Error, Hashable, Sendable {
   /// One sentence for a person.
   public var reason: String
   public init(_ reason: String) { self.reason = reason }
-}
-
-/// Why an edit was not made. Nothing was changed.
-public enum EditFailure: Error, Hashable, Sendable {
-  case refused(EditRefusal)
-  /// The fields are larger than `Limits.recordBytes`.
-  case tooLarge(bytes: Int)
-  /// As much waits for the relay as a device keeps (`Limits.outboxRecords`, `outboxBytes`).
-  case outboxFull
-  /// The home has not joined an account.
-  case notJoined
-  /// `decide` named a record that waits for no decision.
-  case nothingToDecide
-  case storage(StorageError)
-  /// The agent is stopping.
-  case stopping
 }

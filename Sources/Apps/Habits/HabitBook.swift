@@ -1,0 +1,106 @@
+import Changes
+
+/// The habits with their days, as one device has them.
+package struct HabitBook: Sendable {
+  package struct Habit: Hashable, Sendable {
+    package let record: Record
+    package let title: String
+    package let kind: HabitKind
+    /// How often a day is the aim; at least 1.
+    package let target: Int64
+
+    package init(_ record: Record) {
+      let value = record.value
+      self.record = record
+      title = value?["title"]?.string ?? ""
+      kind = value?["kind"]?.string.flatMap(HabitKind.init(rawValue:)) ?? .checkbox
+      target = max(1, value?["target"]?.wholeNumber ?? 1)
+    }
+  }
+
+  /// One day of a habit.
+  package struct Day: Hashable, Sendable {
+    package var isDone = false
+    /// The sum over all devices, never below 0.
+    package var total: Int64 = 0
+  }
+
+  /// By title, then name.
+  package let habits: [Habit]
+  private let days: [Name: Day]
+
+  package init(_ records: [Record]) {
+    habits = records.filter { $0.type == HabitsApp.habitType && !$0.isDeleted }
+      .map(Habit.init)
+      .sorted { left, right in
+        left.title.utf8.elementsEqual(right.title.utf8)
+          ? left.record.name < right.record.name
+          : left.title.utf8.lexicographicallyPrecedes(right.title.utf8)
+      }
+    let checkIns = records.filter { $0.type == HabitsApp.checkInType && !$0.isDeleted }
+    days = Dictionary(checkIns.map { ($0.name, HabitBook.day(of: $0.value)) }) { first, _ in first }
+  }
+
+  package static func day(of value: JSONValue?) -> Day {
+    func sum(_ name: String) -> Int64 {
+      (value?[name]?.members ?? []).reduce(0) { total, member in
+        // Bounded, so that what another program wrote cannot overflow the sum.
+        min(max(total + (member.value.wholeNumber ?? 0), 0), 1 << 60)
+      }
+    }
+    return Day(isDone: value?["done"]?.bool ?? false, total: max(0, sum("counts") - sum("undone")))
+  }
+
+  package func day(_ day: HabitDay, of habit: Name) -> Day {
+    days[HabitBook.name(of: habit, on: day)] ?? Day()
+  }
+
+  /// Whether the day's aim is reached.
+  package func isReached(_ habit: Habit, on day: HabitDay) -> Bool {
+    let it = self.day(day, of: habit.record.name)
+    return switch habit.kind {
+    case .checkbox: it.isDone
+    case .count: it.total >= habit.target
+    }
+  }
+
+  package var choice: Choice {
+    Choice("habit", habits.map { Choice.Entry(name: $0.record.name.text, title: $0.title) })
+  }
+
+  /// The record of a habit's day.
+  package static func name(of habit: Name, on day: HabitDay) -> Name {
+    Name(trusted: CopyName.text(habit.text, "/" + day.text))
+  }
+}
+
+package enum HabitKind: String, CaseIterable, Sendable {
+  /// Done, or not.
+  case checkbox
+  /// Done so many times.
+  case count
+}
+
+/// A day as a person's calendar has it, `2026-03-01`: which day it is depends on where the person
+/// is, so whoever asks says it.
+package struct HabitDay: Hashable, Comparable, Sendable {
+  /// Days since 1970-01-01.
+  package let number: Int64
+
+  package init(number: Int64) { self.number = number }
+
+  /// nil for what is no date of the calendar.
+  package init?(_ text: String) {
+    guard let number = UniversalTime.day(of: text) else { return nil }
+    self.number = number
+  }
+
+  package var text: String { UniversalTime(number * 86_400_000).date }
+
+  /// 0 for Monday to 6 for Sunday: 1970 began with a Thursday.
+  package var weekday: Int { Int(((number + 3) % 7 + 7) % 7) }
+
+  package func advanced(by days: Int64) -> HabitDay { HabitDay(number: number + days) }
+
+  package static func < (left: HabitDay, right: HabitDay) -> Bool { left.number < right.number }
+}

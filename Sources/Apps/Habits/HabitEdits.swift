@@ -1,0 +1,149 @@
+import Changes
+
+/// What a person's orders make of habits and their days.
+enum HabitEdits {
+  static func added(_ order: JSONValue) throws(EditRefusal) -> AppOutcome {
+    let name = try AppState.newName(order)
+    let fields: JSONValue = [
+      "title": .string(try title(order)), "kind": .string(try kind(order).rawValue),
+      "target": .number(JSONNumber(try target(order))),
+    ]
+    return AppOutcome(
+      [.edit(writing(name) { _ in fields })], view: told("added", name, try title(order)))
+  }
+
+  /// Fields that this version does not know stay.
+  static func changed(
+    _ habit: HabitBook.Habit, _ order: JSONValue
+  ) throws(EditRefusal) -> AppOutcome {
+    var changes: [JSONMember] = []
+    if order["title"] != nil { changes.append(JSONMember("title", .string(try title(order)))) }
+    if order["kind"] != nil {
+      changes.append(JSONMember("kind", .string(try kind(order).rawValue)))
+    }
+    if order["target"] != nil {
+      changes.append(JSONMember("target", .number(JSONNumber(try target(order)))))
+    }
+    if changes.isEmpty { throw EditRefusal("say what is to change: its title, kind or target") }
+    let members = changes
+    let edit = writing(habit.record.name) { context in
+      members.reduce(context.current?.value ?? [:]) { $0.setting($1.name, to: $1.value) }
+    }
+    return AppOutcome(
+      [.edit(edit)], view: told("changed", habit.record.name, order["title"]?.string ?? habit.title)
+    )
+  }
+
+  /// Its days stay, and are there again if it comes back.
+  static func removed(_ habit: HabitBook.Habit) -> AppOutcome {
+    AppOutcome(
+      [.edit(writing(habit.record.name) { _ in nil })],
+      view: told("removed", habit.record.name, habit.title))
+  }
+
+  static func checked(
+    _ habit: HabitBook.Habit, on day: HabitDay, _ order: JSONValue
+  ) throws(EditRefusal) -> AppOutcome {
+    guard let isDone = order["done"]?.bool else { throw EditRefusal("done must be true or false") }
+    guard habit.kind == .checkbox else {
+      throw EditRefusal("\u{201C}\(RowText.line(habit.title))\u{201D} is counted; use count")
+    }
+    let edit = self.day(day, of: habit) { fields, _ in fields.setting("done", to: .bool(isDone)) }
+    return AppOutcome(
+      [.edit(edit)],
+      view: AppView(
+        json: [
+          "name": .string(habit.record.name.text), "day": .string(day.text), "done": .bool(isDone),
+        ],
+        lines: ["\(RowText.line(habit.title)): \(isDone ? "done" : "open") on \(day.text)"]))
+  }
+
+  /// Each device adds to its own count; what is taken back it counts as well.
+  static func counted(
+    _ habit: HabitBook.Habit, on day: HabitDay, by amount: Int64, of before: HabitBook.Day
+  ) throws(EditRefusal) -> AppOutcome {
+    guard habit.kind == .count else {
+      throw EditRefusal("\u{201C}\(RowText.line(habit.title))\u{201D} is checked; use check")
+    }
+    guard amount != 0, amount.magnitude <= UInt64(Limits.habitCount) else {
+      throw EditRefusal("count by 1 to \(Limits.habitCount), or take as much back")
+    }
+    guard before.total + amount >= 0 else {
+      throw EditRefusal("only \(before.total) can be taken back on \(day.text)")
+    }
+    let target = habit.target
+    let edit = self.day(day, of: habit) { fields, device in
+      let list = amount > 0 ? "counts" : "undone"
+      let own = fields[list]?[device.text]?.wholeNumber ?? 0
+      let counts = (fields[list] ?? [:])
+        .setting(device.text, to: .number(JSONNumber(own + abs(amount))))
+      let counted = fields.setting(list, to: counts)
+      return counted.setting("done", to: .bool(HabitBook.day(of: counted).total >= target))
+    }
+    let total = before.total + amount
+    return AppOutcome(
+      [.edit(edit)],
+      view: AppView(
+        json: [
+          "name": .string(habit.record.name.text), "day": .string(day.text),
+          "total": .number(JSONNumber(total)),
+        ],
+        lines: ["\(RowText.line(habit.title)): \(total) of \(target) on \(day.text)"]))
+  }
+
+  // MARK: records
+
+  private static func writing(
+    _ name: Name, _ make: @escaping @Sendable (EditContext) -> JSONValue?
+  ) -> EditRequest {
+    EditRequest(key: RecordKey(zone: HabitsApp.zone, name: name), type: HabitsApp.habitType) {
+      context throws(EditRefusal) in make(context)
+    }
+  }
+
+  private static func day(
+    _ day: HabitDay, of habit: HabitBook.Habit,
+    _ make: @escaping @Sendable (JSONValue, DeviceID) -> JSONValue
+  ) -> EditRequest {
+    let name = HabitBook.name(of: habit.record.name, on: day)
+    let fresh: JSONValue = [
+      "habit": .string(habit.record.name.text), "day": .string(day.text), "done": false,
+      "counts": [:],
+    ]
+    return EditRequest(
+      key: RecordKey(zone: HabitsApp.zone, name: name), type: HabitsApp.checkInType
+    ) { context throws(EditRefusal) in make(context.current?.value ?? fresh, context.device) }
+  }
+
+  // MARK: words
+
+  private static func title(_ order: JSONValue) throws(EditRefusal) -> String {
+    let title = try order.word("title")
+    let isBlank = title.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
+    guard !isBlank, title.unicodeScalars.count <= Limits.habitTitle else {
+      throw EditRefusal("a habit's title has 1 to \(Limits.habitTitle) characters")
+    }
+    return title
+  }
+
+  private static func kind(_ order: JSONValue) throws(EditRefusal) -> HabitKind {
+    guard let kind = HabitKind(rawValue: try order.word("kind")) else {
+      throw EditRefusal("a habit is a checkbox or a count")
+    }
+    return kind
+  }
+
+  private static func target(_ order: JSONValue) throws(EditRefusal) -> Int64 {
+    let target = try order.whole("target")
+    guard (1...Limits.habitCount).contains(target) else {
+      throw EditRefusal("a target is 1 to \(Limits.habitCount)")
+    }
+    return target
+  }
+
+  private static func told(_ what: String, _ name: Name, _ title: String) -> AppView {
+    AppView(
+      json: ["name": .string(name.text), "title": .string(title)],
+      lines: ["\(what): \(RowText.line(title))"])
+  }
+}

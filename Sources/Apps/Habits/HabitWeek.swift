@@ -1,0 +1,134 @@
+import Changes
+
+/// How habits are shown: a week of days beside each, a single day, and conflicts side by side.
+package struct HabitWeek {
+  package let book: HabitBook
+  package let state: AppState
+
+  package init(_ state: AppState) {
+    book = HabitBook(state.records)
+    self.state = state
+  }
+
+  /// The seven days that end with `today`.
+  package func week(until today: HabitDay) -> AppView {
+    let days = (-6...0).map { today.advanced(by: $0) }
+    let json: [JSONValue] = book.habits.enumerated().map { place, habit in
+      let week = days.map { entry(habit, $0) }
+      return head(habit, place).setting("days", to: .array(week))
+    }
+    guard !book.habits.isEmpty else {
+      return AppView(json: ["habits": []], lines: ["there is no habit yet"])
+    }
+    let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
+    let header =
+      RowText.left("", 29) + days.map { RowText.right(names[$0.weekday], 4) }.joined()
+    let rows = book.habits.enumerated().map { place, habit in
+      title(habit, place) + days.map { RowText.right(mark(habit, $0), 4) }.joined()
+    }
+    return AppView(json: ["habits": .array(json)], lines: [header] + rows)
+  }
+
+  package func day(_ day: HabitDay) -> AppView {
+    let json: [JSONValue] = book.habits.enumerated().map { place, habit in
+      guard let members = entry(habit, day).members else { return head(habit, place) }
+      return members.reduce(head(habit, place)) { $0.setting($1.name, to: $1.value) }
+    }
+    let rows = book.habits.enumerated().map { place, habit -> String in
+      let it = book.day(day, of: habit.record.name)
+      let amount =
+        habit.kind == .count ? "\(it.total) of \(habit.target)" : (it.isDone ? "done" : "open")
+      return title(habit, place) + "  " + amount
+    }
+    return AppView(
+      json: ["day": .string(day.text), "habits": .array(json)],
+      lines: [day.text] + (rows.isEmpty ? ["there is no habit yet"] : rows))
+  }
+
+  // MARK: conflicts
+
+  /// The habits that a person must decide about, by name.
+  package var conflicts: [(key: RecordKey, local: Record?, cloud: Record)] {
+    state.asking.filter { $0.type == HabitsApp.habitType }
+      .map { cloud in (cloud.key, state.records.first { $0.key == cloud.key }, cloud) }
+  }
+
+  package var conflictChoice: Choice {
+    Choice(
+      "conflict",
+      conflicts.map { conflict in
+        let title = [conflict.local, conflict.cloud].compactMap { $0?.value?["title"]?.string }
+        return Choice.Entry(name: conflict.key.name.text, title: title.first ?? "")
+      })
+  }
+
+  package func conflictView() -> AppView {
+    let json: [JSONValue] = conflicts.map { conflict in
+      [
+        "name": .string(conflict.key.name.text), "local": side(conflict.local),
+        "cloud": side(conflict.cloud),
+      ]
+    }
+    let rows = conflicts.enumerated().flatMap { place, conflict in
+      [
+        RowText.right("\(place + 1)", 3) + "  local  " + words(conflict.local),
+        "     cloud  " + words(conflict.cloud),
+      ]
+    }
+    let advice = "keep one of the two: lockstep agent habits keep local|cloud NUMBER"
+    return AppView(
+      json: ["conflicts": .array(json)],
+      lines: rows.isEmpty ? ["no habit waits for a decision"] : rows + [advice])
+  }
+
+  private func side(_ record: Record?) -> JSONValue {
+    guard let record else { return ["deleted": true] }
+    return [
+      "deleted": .bool(record.isDeleted), "fields": record.value ?? .null,
+      "modifiedAt": .number(JSONNumber(record.modifiedAt)), "device": .string(record.device.text),
+    ]
+  }
+
+  private func words(_ record: Record?) -> String {
+    guard let record else { return "deleted here" }
+    let age = RowText.age(of: record.modifiedAt, at: state.now)
+    let when =
+      (age == "now" ? age : age + " ago") + ", " + RowText.line(state.name(of: record.device))
+    guard !record.isDeleted else { return "deleted  (\(when))" }
+    let habit = HabitBook.Habit(record)
+    return "\(RowText.line(habit.title)), \(HabitWeek.aim(habit))  (\(when))"
+  }
+
+  // MARK: parts
+
+  package static func aim(_ habit: HabitBook.Habit) -> String {
+    habit.kind == .count ? "\(habit.target) a day" : "once a day"
+  }
+
+  private func head(_ habit: HabitBook.Habit, _ place: Int) -> JSONValue {
+    [
+      "habit": JSONValue(integerLiteral: Int64(place + 1)), "name": .string(habit.record.name.text),
+      "title": .string(habit.title), "kind": .string(habit.kind.rawValue),
+      "target": .number(JSONNumber(habit.target)),
+    ]
+  }
+
+  private func entry(_ habit: HabitBook.Habit, _ day: HabitDay) -> JSONValue {
+    let it = book.day(day, of: habit.record.name)
+    return [
+      "day": .string(day.text), "done": .bool(book.isReached(habit, on: day)),
+      "total": .number(JSONNumber(it.total)),
+    ]
+  }
+
+  private func title(_ habit: HabitBook.Habit, _ place: Int) -> String {
+    let title = String(RowText.line(habit.title).unicodeScalars.prefix(24).map(Character.init))
+    return RowText.right("\(place + 1)", 3) + "  " + RowText.left(title, 24)
+  }
+
+  private func mark(_ habit: HabitBook.Habit, _ day: HabitDay) -> String {
+    let total = book.day(day, of: habit.record.name).total
+    if habit.kind == .count, total > 0 { return total > 999 ? "999+" : "\(total)" }
+    return book.isReached(habit, on: day) ? "✓" : "·"
+  }
+}

@@ -1,0 +1,89 @@
+import Changes
+
+/// The memos, the last written first.
+package struct MemoShelf: Sendable {
+  package struct Memo: Hashable, Sendable {
+    package let record: Record
+    package let title: String
+    package let content: String
+    package let date: Int64
+
+    /// Of a copy that a conflict left: the memo's name that it was a version of, and who wrote it.
+    package var origin: (name: String, device: String)? {
+      let text = record.name.text
+      guard let tilde = text.lastIndex(of: "~"), let dash = text.lastIndex(of: "-"), tilde < dash,
+        Int64(text[text.index(after: dash)...]) != nil
+      else { return nil }
+      return (String(text[..<tilde]), String(text[text.index(after: tilde)..<dash]))
+    }
+  }
+
+  package let memos: [Memo]
+
+  package init(_ records: [Record]) {
+    memos = records.filter { $0.type == MemosApp.memoType && !$0.isDeleted }
+      .map { record in
+        let value = record.value
+        let content = value?["content"]?.string ?? ""
+        return Memo(
+          record: record, title: MemoResolver.title(of: content), content: content,
+          date: value?["date"]?.wholeNumber ?? record.modifiedAt)
+      }
+      .sorted { ($0.date, $0.record.name) > ($1.date, $1.record.name) }
+  }
+
+  package var choice: Choice {
+    Choice("memo", memos.map { Choice.Entry(name: $0.record.name.text, title: $0.title) })
+  }
+
+  /// The memos that have all of the words, in whatever case.
+  package func places(with words: String) -> [Int] {
+    let words = words.lowercased().split(separator: " ").map { Array($0.utf8) }
+    return memos.indices.filter { place in
+      let text = Array(memos[place].content.lowercased().utf8)
+      return words.allSatisfy { MemoShelf.holds(text, $0) }
+    }
+  }
+
+  private static func holds(_ text: [UInt8], _ word: [UInt8]) -> Bool {
+    guard let first = word.first else { return true }
+    var rest = text[...]
+    while let start = rest.firstIndex(of: first) {
+      if rest[start...].starts(with: word) { return true }
+      rest = rest[(start + 1)...]
+    }
+    return false
+  }
+
+  /// The memos at these places, under the numbers of the whole list.
+  package func view(_ places: [Int], of state: AppState, empty: String) -> AppView {
+    let json = places.map { place -> JSONValue in
+      let memo = memos[place]
+      var entry: JSONValue = [
+        "memo": JSONValue(integerLiteral: Int64(place + 1)), "name": .string(memo.record.name.text),
+        "title": .string(memo.title), "date": .number(JSONNumber(memo.date)),
+      ]
+      if let origin = memo.origin { entry = entry.setting("copyOf", to: .string(origin.name)) }
+      return entry
+    }
+    let rows = places.map { row($0, of: state) }
+    return AppView(json: ["memos": .array(json)], lines: rows.isEmpty ? [empty] : rows)
+  }
+
+  private func row(_ place: Int, of state: AppState) -> String {
+    let memo = memos[place]
+    let title = RowText.line(memo.title)
+    return [
+      RowText.right("\(place + 1)", 3), UniversalTime(memo.date).date,
+      (title.isEmpty ? "(untitled)" : title) + (note(memo, of: state) ?? ""),
+    ].joined(separator: "  ")
+  }
+
+  /// How a copy shows that it is one.
+  private func note(_ memo: Memo, of state: AppState) -> String? {
+    memo.origin.map { origin in
+      let name = DeviceID(text: origin.device).map(state.name(of:)) ?? origin.device
+      return "  [other version, from \(RowText.line(name))]"
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Changes
+
+/// How a person names one thing of a list: by its number there, from 1, or by the beginning of its
+/// name or title, as far as that is the only one.
+package struct Choice {
+  package struct Entry {
+    package var name: String
+    package var title: String
+
+    package init(name: String, title: String) {
+      self.name = name
+      self.title = title
+    }
+  }
+
+  /// "item", "memo": what the list is of.
+  package let noun: String
+  package let entries: [Entry]
+
+  package init(_ noun: String, _ entries: [Entry]) {
+    self.noun = noun
+    self.entries = entries
+  }
+
+  /// The place in the list.
+  package func place(_ word: String) throws(EditRefusal) -> Int {
+    if entries.isEmpty { throw EditRefusal("there is no \(noun)") }
+    if let exact = entries.firstIndex(where: { Choice.same($0.name, word) }) { return exact }
+    if let number = Int(word), String(number) == word {
+      guard entries.indices.contains(number - 1) else {
+        throw EditRefusal("there is no \(noun) \(number); the last one is \(entries.count)")
+      }
+      return number - 1
+    }
+    let titled = entries.indices.filter { Choice.same(entries[$0].title, word) }
+    if titled.count == 1 { return titled[0] }
+    let begun = entries.indices.filter {
+      Choice.begins(entries[$0].name, word) || Choice.begins(entries[$0].title, word)
+    }
+    guard begun.count <= 1, titled.count <= 1 else {
+      throw EditRefusal(
+        "\(max(begun.count, titled.count)) of them are called so; give the number in the list")
+    }
+    guard let place = begun.first, !word.isEmpty else {
+      throw EditRefusal("there is no \(noun) \u{201C}\(RowText.line(word))\u{201D}")
+    }
+    return place
+  }
+
+  private static func same(_ text: String, _ word: String) -> Bool {
+    text.lowercased().utf8.elementsEqual(word.lowercased().utf8)
+  }
+
+  private static func begins(_ text: String, _ word: String) -> Bool {
+    text.lowercased().utf8.starts(with: word.lowercased().utf8)
+  }
+}

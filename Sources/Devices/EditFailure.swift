@@ -1,0 +1,18 @@
+import Changes
+import Storage
+
+/// Why an edit was not made. Nothing was changed.
+public enum EditFailure: Error, Hashable, Sendable {
+  case refused(EditRefusal)
+  /// The fields are larger than `Limits.recordBytes`.
+  case tooLarge(bytes: Int)
+  /// As much waits for the relay as a device keeps (`Limits.outboxRecords`, `outboxBytes`).
+  case outboxFull
+  /// The home has not joined an account.
+  case notJoined
+  /// `decide` named a record that waits for no decision.
+  case nothingToDecide
+  case storage(StorageError)
+  /// The agent is stopping.
+  case stopping
+}

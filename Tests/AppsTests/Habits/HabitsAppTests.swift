@@ -1,0 +1,159 @@
+import Apps
+import Changes
+import Testing
+
+/// A person keeps habits.
+struct HabitsAppTests {
+  private var table = AppTable(HabitsApp())
+
+  private static func started() throws -> AppTable {
+    var table = AppTable(HabitsApp())
+    try table.order(["do": "add", "title": "Run", "kind": "checkbox", "target": 1])
+    try table.order(["do": "add", "title": "Water", "kind": "count", "target": 8])
+    return table
+  }
+
+  private func order(
+    _ word: String, _ habit: String, _ day: String = "2026-03-01", by amount: Int64? = nil,
+    done: Bool? = nil
+  ) -> JSONValue {
+    var order: JSONValue = ["do": .string(word), "habit": .string(habit), "day": .string(day)]
+    if let amount { order = order.setting("by", to: .number(JSONNumber(amount))) }
+    if let done { order = order.setting("done", to: .bool(done)) }
+    return order
+  }
+
+  @Test func aWeekShowsWhatWasDone() throws {
+    var table = table
+    #expect(
+      try table.view(["show": "week", "day": "2026-03-01"]).lines == ["there is no habit yet"])
+    table = try Self.started()
+    try table.order(order("check", "run", done: true))
+    try table.order(order("count", "water", by: 3))
+    try table.order(order("count", "water", "2026-02-27", by: 8))
+    // 2026-03-01 is a Sunday.
+    #expect(
+      try table.view(["show": "week", "day": "2026-03-01"]).lines == [
+        "                               Mo  Tu  We  Th  Fr  Sa  Su",
+        "  1  Run                        ·   ·   ·   ·   ·   ·   ✓",
+        "  2  Water                      ·   ·   ·   ·   8   ·   3",
+      ])
+    #expect(
+      try table.view(["show": "day", "day": "2026-03-01"]).lines == [
+        "2026-03-01", "  1  Run                       done",
+        "  2  Water                     3 of 8",
+      ])
+    let water = try table.view(["show": "week", "day": "2026-03-01"]).json["habits"]?.array?.last
+    #expect(
+      water?["days"]?.array?[4] == ["day": "2026-02-27", "done": true, "total": 8])
+  }
+
+  @Test func aCheckAndACountAreTakenBack() throws {
+    var table = try Self.started()
+    try table.order(order("check", "1", done: true))
+    try table.order(order("check", "1", done: false))
+    try table.order(order("count", "2", by: 5))
+    let view = try table.order(order("count", "2", by: -2))
+    #expect(view.lines == ["Water: 3 of 8 on 2026-03-01"])
+    #expect(
+      table.fields("r2/2026-03-01")
+        == [
+          "habit": "r2", "day": "2026-03-01", "done": false, "counts": ["000000000000000a": 5],
+          "undone": ["000000000000000a": 2],
+        ])
+    #expect(
+      table.refusal(order("count", "2", by: -4)) == "only 3 can be taken back on 2026-03-01")
+    #expect(table.fields("r1/2026-03-01")?["done"] == false)
+  }
+
+  @Test func theTargetIsReachedByAllDevicesTogether() throws {
+    var table = try Self.started()
+    table.take(
+      "r2/2026-03-01", HabitsApp.checkInType,
+      ["habit": "r2", "day": "2026-03-01", "done": false, "counts": ["000000000000000b": 7]], at: 1)
+    try table.order(order("count", "water", by: 1))
+    #expect(table.fields("r2/2026-03-01")?["done"] == true)
+    #expect(
+      try table.view(["show": "day", "day": "2026-03-01"]).lines.last?.hasSuffix("8 of 8") == true)
+  }
+
+  @Test func aHabitIsChangedAndRemovedAndItsDaysStay() throws {
+    var table = try Self.started()
+    try table.order(order("count", "water", by: 3))
+    try table.order(["do": "edit", "habit": "water", "title": "Tea", "target": 2])
+    #expect(
+      try table.view(["show": "day", "day": "2026-03-01"]).lines.last
+        == "  2  Tea                       3 of 2")
+    #expect(try table.order(["do": "remove", "habit": "tea"]).lines == ["removed: Tea"])
+    #expect(
+      try table.view(["show": "week", "day": "2026-03-01"]).json["habits"]?.array?.count == 1)
+    #expect(table.fields("r2/2026-03-01") != nil)
+  }
+
+  @Test func aConflictIsShownSideBySideAndDecided() throws {
+    var table = try Self.started()
+    #expect(try table.view(["show": "conflicts"]).lines == ["no habit waits for a decision"])
+    table.names = [table.device: "phone", DeviceID(rawValue: 0xB): "laptop"]
+    table.asking = [
+      Record(
+        zone: HabitsApp.zone, name: Name(trusted: "r1"), type: HabitsApp.habitType,
+        fields: (["title": "Swim", "kind": "checkbox", "target": 1] as JSONValue).serialized(),
+        modifiedAt: table.now - 120_000, device: DeviceID(rawValue: 0xB), tag: 4)
+    ]
+    #expect(
+      try table.view(["show": "conflicts"]).lines == [
+        "  1  local  Run, once a day  (now, phone)",
+        "     cloud  Swim, once a day  (2 min ago, laptop)",
+        "keep one of the two: lockstep agent habits keep local|cloud NUMBER",
+      ])
+    try table.order(["do": "keep", "habit": "run", "version": "cloud"])
+    #expect(
+      table.decisions.map(\.0.name.text) == ["r1"] && table.decisions.map(\.keepLocal) == [false])
+    #expect(table.refusal(["do": "keep", "habit": "1", "version": "both"]) != nil)
+    #expect(table.refusal(["do": "keep", "habit": "2", "version": "local"]) != nil)
+  }
+
+  @Test func aConflictWithADeleteSaysWhoDeleted() throws {
+    var table = try Self.started()
+    table.asking = [
+      Record(
+        zone: HabitsApp.zone, name: Name(trusted: "r1"), type: HabitsApp.habitType, fields: nil,
+        modifiedAt: table.now, device: DeviceID(rawValue: 0xB), tag: 4)
+    ]
+    #expect(
+      try table.view(["show": "conflicts"]).lines[1]
+        == "     cloud  deleted  (now, 000000000000000b)")
+    try table.order(["do": "remove", "habit": "1"])
+    #expect(try table.view(["show": "conflicts"]).lines[0] == "  1  local  deleted here")
+  }
+
+  @Test func whatMakesNoSenseIsRefused() throws {
+    let table = try Self.started()
+    let bad: [JSONValue] = [
+      ["do": "add", "name": "x", "title": "", "kind": "count", "target": 1],
+      ["do": "add", "name": "x", "title": "a", "kind": "often", "target": 1],
+      ["do": "add", "name": "x", "title": "a", "kind": "count", "target": 0],
+      ["do": "add", "name": "x", "title": "a", "kind": "count", "target": 1_000_001],
+      ["do": "edit", "habit": "1"], ["do": "edit", "habit": "1", "target": "two"],
+      ["do": "remove", "habit": "3"], ["do": "dance"],
+      order("check", "1", "2026-02-30", done: true), order("check", "1"),
+      order("check", "water", done: true), order("count", "run", by: 1),
+      order("count", "water", by: 0), order("count", "water", by: 1_000_001),
+      order("count", "water", by: -1),
+    ]
+    for order in bad { #expect(table.refusal(order) != nil, "\(order)") }
+    #expect(throws: EditRefusal.self) { try table.view(["show": "week", "day": "today"]) }
+    #expect(throws: EditRefusal.self) { try table.view(["show": "dance"]) }
+  }
+
+  /// Other programs' records neither trap nor overflow.
+  @Test func oddRecordsAreShownAsFarAsTheyCanBe() throws {
+    var table = try Self.started()
+    let many = JSONValue.number(JSONNumber("9e300") ?? JSONNumber(1))
+    table.take(
+      "r2/2026-03-01", HabitsApp.checkInType,
+      ["counts": ["a": many, "b": many, "c": "x"], "undone": [1]], at: 1)
+    table.take("odd", HabitsApp.habitType, ["title": 5, "kind": "later", "target": -3], at: 1)
+    #expect(try table.view(["show": "week", "day": "2026-03-01"]).lines.count == 4)
+  }
+}

@@ -1,0 +1,80 @@
+import Apps
+import Changes
+import Testing
+
+/// A person writes memos.
+struct MemosAppTests {
+  private var table = AppTable(MemosApp())
+
+  @Test func aMemoIsWrittenReadAndFound() throws {
+    var table = table
+    #expect(try table.view(["show": "list"]).lines == ["there is no memo yet"])
+    #expect(try table.order(["do": "add", "content": "Milk\nand Eggs"]).lines == ["added: Milk"])
+    try table.order(["do": "add", "content": "Plan"])
+    #expect(
+      try table.view(["show": "list"]).lines == ["  1  2026-03-01  Plan", "  2  2026-03-01  Milk"])
+    #expect(try table.view(["show": "memo", "memo": "milk"]).lines == ["Milk", "and Eggs"])
+    #expect(
+      try table.view(["show": "search", "words": "eggs MILK"]).lines == ["  2  2026-03-01  Milk"])
+    #expect(
+      try table.view(["show": "search", "words": "bread"]).lines == ["no memo has these words"])
+    #expect(
+      table.fields("r1")
+        == ["title": "Milk", "content": "Milk\nand Eggs", "date": 1_772_366_400_000])
+  }
+
+  @Test func aMemoIsWrittenAnewAndComesFirst() throws {
+    var table = table
+    try table.order(["do": "add", "content": "Milk"])
+    try table.order(["do": "add", "content": "Plan"])
+    try table.order(["do": "edit", "memo": "2", "was": "Milk", "content": "Bread\nMilk"])
+    #expect(
+      try table.view(["show": "list"]).lines == ["  1  2026-03-01  Bread", "  2  2026-03-01  Plan"])
+    try table.order(["do": "remove", "memo": "bread"])
+    #expect(try table.view(["show": "list"]).lines == ["  1  2026-03-01  Plan"])
+  }
+
+  /// While a person writes in the editor, another device's text arrives.
+  @Test func aTextThatChangedMeanwhileIsKeptAsWell() throws {
+    var table = table
+    table.names = [DeviceID(rawValue: 0xB): "laptop"]
+    try table.order(["do": "add", "content": "Milk"])
+    table.take(
+      "r1", MemosApp.memoType, ["title": "Eggs", "content": "Eggs", "date": 7],
+      at: 1_772_366_400_500)
+    try table.order(["do": "edit", "memo": "r1", "was": "Milk", "content": "Bread"])
+    #expect(table.fields("r1")?["content"] == "Bread")
+    let copy = "r1~000000000000000b-1772366400500"
+    #expect(table.fields(copy) == ["title": "Eggs", "content": "Eggs", "date": 7])
+    let view = try table.view(["show": "list"])
+    #expect(view.lines.last == "  2  1970-01-01  Eggs  [other version, from laptop]")
+    #expect(view.json["memos"]?.array?.last?["copyOf"] == "r1")
+    // Who wrote the same text lost nothing.
+    try table.order(["do": "edit", "memo": "r1", "was": "Milk", "content": "Bread"])
+    #expect(try table.view(["show": "list"]).lines.count == 2)
+  }
+
+  @Test func fieldsThatNobodyHereKnowsStay() throws {
+    var table = table
+    table.take("m", MemosApp.memoType, ["content": "a", "date": 1, "colour": "red"], at: 1)
+    try table.order(["do": "edit", "memo": "m", "was": "a", "content": "b"])
+    #expect(table.fields("m")?["colour"] == "red")
+  }
+
+  @Test func whatMakesNoSenseIsRefused() {
+    #expect(table.refusal(["do": "add", "name": "r", "content": " \n"]) != nil)
+    #expect(table.refusal(["do": "edit", "memo": "1", "was": "", "content": "x"]) != nil)
+    #expect(table.refusal(["do": "remove", "memo": "1"]) == "there is no memo")
+    #expect(table.refusal(["do": "dance"]) != nil)
+    #expect(throws: EditRefusal.self) { try table.view(["show": "dance"]) }
+  }
+
+  @Test func aNameThatMerelyLooksLikeACopyIsNone() throws {
+    var table = table
+    for name in ["a~b", "a~b-c", "a-5", "a-5~b"] {
+      table.take(name, MemosApp.memoType, ["content": .string(name), "date": 1], at: 1)
+    }
+    let memos = try table.view(["show": "list"]).json["memos"]?.array ?? []
+    #expect(memos.count == 4 && memos.allSatisfy { $0["copyOf"] == nil })
+  }
+}
