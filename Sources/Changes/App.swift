@@ -29,8 +29,10 @@ public protocol App: Sendable {
   func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome
   /// The answer to a question, an object of the app's own form as well.
   func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView
-  /// Records that the app lets go of, because there are too many. Asked on a device that is caught
-  /// up with the relay, and only there: a stale one would remove what others still want.
+  /// The types of which only so many records stand; most apps have none.
+  var boundedTypes: [Name] { get }
+  /// Of a bounded type, those that the app lets go of. Asked on a device that is caught up with the
+  /// relay, and only there: a stale one would remove what others still want.
   func surplus(of type: Name, among records: [Record]) -> [RecordKey]
 }
 
@@ -41,6 +43,8 @@ extension App {
   public func dueEdit(for record: Record) -> DueEdit? { nil }
 
   public var types: [Name] { [] }
+
+  public var boundedTypes: [Name] { [] }
 
   public func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     throw EditRefusal("\(name) takes no orders")

@@ -29,9 +29,9 @@ public struct AppState: Sendable {
 
 /// What a person's order makes of the records.
 public struct AppOutcome: Sendable {
+  /// They are made together, or none of them.
   public var steps: [Step]
-  /// What is said once all of it is durable.
-  public var view: AppView
+  public var answer: Answer
 
   public enum Step: Sendable {
     case edit(EditRequest)
@@ -39,9 +39,21 @@ public struct AppOutcome: Sendable {
     case decide(RecordKey, keepLocal: Bool)
   }
 
+  /// What is said once all of it is durable.
+  public enum Answer: Sendable {
+    case view(AppView)
+    /// The view that answers this question, once the steps are made.
+    case question(JSONValue)
+  }
+
   public init(_ steps: [Step], view: AppView) {
     self.steps = steps
-    self.view = view
+    answer = .view(view)
+  }
+
+  public init(_ steps: [Step], answering question: JSONValue) {
+    self.steps = steps
+    answer = .question(question)
   }
 }
 
@@ -50,12 +62,17 @@ public struct AppView: Hashable, Sendable {
   public var json: JSONValue
   /// Rows of text without control characters; the terminal cuts them to its width.
   public var lines: [String]
+  /// What stays the same while nothing but time passes: two views of one face need not both be
+  /// told to a program.
+  public var face: JSONValue
   /// The relay time at which it looks otherwise though nobody acts; nil where it stands still.
   public var changesAt: Int64?
 
-  public init(json: JSONValue, lines: [String], changesAt: Int64? = nil) {
+  /// `face`: `json`, where it is not given.
+  public init(json: JSONValue, lines: [String], face: JSONValue? = nil, changesAt: Int64? = nil) {
     self.json = json
     self.lines = lines
+    self.face = face ?? json
     self.changesAt = changesAt
   }
 }

@@ -9,6 +9,7 @@ extension Agent {
     enum Kind: Hashable, Sendable {
       case load
       case order(OrderID)
+      case told(OrderID)
       case read(OrderID)
       case dueEdits
       case sync
@@ -29,6 +30,12 @@ extension Agent {
       guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
       submit(
         .decide(id, key, keepLocal: keepLocal), .order(id), offer: engine.takeOffer(), at: moment)
+    case .perform(let id, let app, let order):
+      guard !isStopping else { return report(.told(id, .failure(.stopping))) }
+      submit(
+        .perform(id, app: app, order), .told(id), offer: engine.takeOffer(), at: moment)
+    case .show(let id, let app, let question):
+      submit(.show(id, app: app, question), .told(id), at: moment)
     case .readRecord(let id, let key): submit(.readRecord(id, key), .read(id), at: moment)
     case .readRecords(let id, let zone, let type):
       submit(.readRecords(id, zone: zone, type: type), .read(id), at: moment)
@@ -102,6 +109,9 @@ extension Agent {
     case .edited(let order, let edited):
       if case .success = edited { edits += 1 }
       report(.edited(order, edited))
+    case .told(let order, let told):
+      if case .success = told { edits += 1 }
+      report(.told(order, told))
     case .read(let order, let records): report(.read(order, .success(records)))
     case .loaded, .applied, .pieces, .done: break
     }
@@ -138,6 +148,7 @@ extension Agent {
   private mutating func storeFailed(_ error: StorageError, _ job: PendingJob, at moment: Moment) {
     switch job.kind {
     case .order(let id): report(.edited(id, .failure(.storage(error))))
+    case .told(let id): report(.told(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
     case .piece(let errand): pieceJobFailed(errand, error, at: moment)
     case .load, .dueEdits, .sync: break
@@ -146,7 +157,7 @@ extension Agent {
       switch job.kind {
       case .load, .sync: true
       case .piece(let errand): job.hasOffer || errand.movesChanges
-      case .order, .read, .dueEdits: job.hasOffer
+      case .order, .told, .read, .dueEdits: job.hasOffer
       }
     guard isSync else { return }
     report(.storeFailed(error))

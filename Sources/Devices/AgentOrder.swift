@@ -10,6 +10,11 @@ public struct OrderID: Hashable, Sendable {
 public enum AgentOrder: Sendable {
   /// Change one record. Reported as `edited`, and then `changed`, once it is durable.
   case edit(OrderID, EditRequest)
+  /// A person's order to an app, in the app's own form (`App.outcome`): all that comes of it is
+  /// made in one transaction, or nothing. Reported as `told`, and then `changed`.
+  case perform(OrderID, app: String, JSONValue)
+  /// A question to an app (`App.view`), reported as `told`.
+  case show(OrderID, app: String, JSONValue)
   /// One record, reported as `read`: none where there is none, or where it is deleted.
   case readRecord(OrderID, RecordKey)
   /// Records of one type, by name, reported as `read`.

@@ -52,6 +52,20 @@ struct Ledger {
     return record
   }
 
+  /// The live records of a type, by name.
+  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+    var records = try store.records(zone: zone, type: type).filter {
+      written[$0.key] == nil && !droppedKeys.contains($0.key)
+    }
+    for key in order where key.zone == zone {
+      if let now = written[key]?.now, now.type == type, !now.isDeleted { records.append(now) }
+    }
+    return records.sorted { $0.name < $1.name }
+  }
+
+  /// Whether the transaction has written records of the zone.
+  func hasWritten(in zone: Name) -> Bool { order.contains { $0.zone == zone } }
+
   /// `snapshot`: the number of the one that names it.
   mutating func put(_ record: Record, snapshot: Int64? = nil) throws(StorageError) {
     try note(record.key, record)

@@ -60,6 +60,16 @@ struct Outbox {
     return summary
   }
 
+  /// Where a person must decide: the relay's versions.
+  func asked(in zone: Name) -> [Record] {
+    asking.compactMap { number in
+      guard let entry = entry(number), entry.key.zone == zone,
+        case .asking(let server) = entry.state
+      else { return nil }
+      return server
+    }
+  }
+
   /// A number for a new entry.
   mutating func takeNumber() -> Int64 {
     defer { nextNumber += 1 }

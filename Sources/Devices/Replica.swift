@@ -18,7 +18,7 @@ public struct Replica<Store: ReplicaStore> {
 }
 
 /// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
-/// `+Chunks`, `+Editing`, `+Incoming`, `+Outgoing`, `+Pieces`, `+Restore`, `+Settling`,
+/// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+Pieces`, `+Restore`, `+Settling`,
 /// `+Snapshot`, `+Stamps`.
 struct ReplicaState {
   let apps: [any App]
@@ -97,6 +97,10 @@ struct ReplicaState {
       return .edited(order, try edit(request, job.clock))
     case .decide(let order, let key, let keepLocal):
       return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
+    case .perform(let order, let app, let words):
+      return .told(order, try performed(words, by: app, job.clock))
+    case .show(let order, let app, let question):
+      return .told(order, try shown(question, by: app, job.clock))
     case .makeDueEdits(let isConnected):
       try makeDueEdits(isConnected: isConnected, job.clock)
       return .done
@@ -111,7 +115,9 @@ struct ReplicaState {
       return .done
     case .apply(let arrivals):
       try restamp(job.clock)
-      return .applied(try apply(arrivals, job.clock))
+      let applied = try apply(arrivals, job.clock)
+      if applied.isAtEnd { try trim(job.clock) }
+      return .applied(applied)
     case .refuseBatch(let id, let refusal):
       var applied = Applied(position: position)
       try refuseBatch(id, refusal)
@@ -126,6 +132,13 @@ struct ReplicaState {
       return .applied(Applied(position: position))
     case .pieces(let task): return .pieces(try perform(task, job.clock))
     }
+  }
+
+  /// Nothing of the transaction is made.
+  mutating func discard() throws(StorageError) {
+    try ledger.reload()
+    // What else it had done in memory is read again with the next job.
+    isLoaded = false
   }
 
   /// Writes the transaction, and tells what the screen shows differently now.

@@ -28,6 +28,8 @@ enum ReplicaTask: Sendable {
   case load
   case edit(OrderID, EditRequest)
   case decide(OrderID, RecordKey, keepLocal: Bool)
+  case perform(OrderID, app: String, JSONValue)
+  case show(OrderID, app: String, JSONValue)
   /// Make the edits whose time has come. Others' are left to them for a while when connected.
   case makeDueEdits(isConnected: Bool)
   case readRecord(OrderID, RecordKey)
@@ -69,6 +71,7 @@ enum Arrival: Hashable, Sendable {
 enum ReplicaResult: Sendable {
   case loaded(LoadedHome)
   case edited(OrderID, Result<Record, EditFailure>)
+  case told(OrderID, Result<AppView, EditFailure>)
   case read(OrderID, [Record])
   case applied(Applied)
   case pieces(PieceResult)

@@ -43,7 +43,9 @@ struct AppTable {
       }
     }
     now += 1_000
-    return outcome.view
+    if case .view(let view) = outcome.answer { return view }
+    if case .question(let question) = outcome.answer { return try view(question) }
+    throw EditRefusal("nothing is answered")
   }
 
   func view(_ question: JSONValue) throws -> AppView { try app.view(question, of: state) }

@@ -18,6 +18,8 @@ package struct ClipboardApp: App {
     type == ClipboardApp.itemType ? ClipboardItemResolver() : nil
   }
 
+  package var boundedTypes: [Name] { [ClipboardApp.itemType] }
+
   package func surplus(of type: Name, among records: [Record]) -> [RecordKey] {
     type == ClipboardApp.itemType ? ClipboardHistory(records).surplus : []
   }

@@ -57,32 +57,20 @@ package struct TimerScreen: Hashable, Sendable {
 
   /// What stays the same while a countdown merely runs: two screens of one face differ only in the
   /// time that has passed between them.
-  package var face: Face {
-    Face(
-      stateType: stateType, isPaused: isPaused, zeroAt: zeroAt,
-      remaining: zeroAt == nil ? remaining : nil, completedPomodoros: completedPomodoros,
-      device: device)
+  package var face: JSONValue {
+    .object([
+      JSONMember("stateType", .string(stateType)),
+      JSONMember("isPaused", .bool(isPaused)),
+      JSONMember("zeroAt", zeroAt.map { .number(JSONNumber($0)) } ?? .null),
+      JSONMember("remaining", zeroAt == nil ? .number(JSONNumber(remaining)) : .null),
+      JSONMember("completedPomodoros", .number(JSONNumber(completedPomodoros))),
+      JSONMember("device", .string(device)),
+    ])
   }
 
-  package struct Face: Hashable, Sendable {
-    private let stateType: String
-    private let isPaused: Bool
-    private let zeroAt: Int64?
-    private let remaining: Int64?
-    private let completedPomodoros: Int64
-    private let device: String
-
-    fileprivate init(
-      stateType: String, isPaused: Bool, zeroAt: Int64?, remaining: Int64?,
-      completedPomodoros: Int64, device: String
-    ) {
-      self.stateType = stateType
-      self.isPaused = isPaused
-      self.zeroAt = zeroAt
-      self.remaining = remaining
-      self.completedPomodoros = completedPomodoros
-      self.device = device
-    }
+  /// All of it, for programs and people alike.
+  package var view: AppView {
+    AppView(json: json, lines: [line], face: face, changesAt: nextLineAt)
   }
 
   private var title: String {

@@ -145,7 +145,8 @@ public struct BenchNode: Node, ~Copyable {
       result.failures.append("device \(agent): \(failure)")
     case .storeFailed(let error):
       result.failures.append("device \(agent): \(error)")
-    case .edited, .read, .statusRead, .synced, .stopped, .pieceAdded, .pieceRead, .pieceProgress:
+    case .edited, .told, .read, .statusRead, .synced, .stopped, .pieceAdded, .pieceRead,
+      .pieceProgress:
       break
     }
   }

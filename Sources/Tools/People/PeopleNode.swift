@@ -159,7 +159,7 @@ public struct PeopleNode: Node, ~Copyable {
       hands[index].status = status
     case .changed(let records):
       for record in records where record.key == TimerApp.stateKey { show(record, on: index) }
-    case .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress: break
+    case .told, .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress: break
     }
   }
 

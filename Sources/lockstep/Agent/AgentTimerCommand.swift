@@ -38,12 +38,12 @@ enum AgentTimerCommand {
         // A home that nobody held may not know yet what other devices did; a person who presses a
         // button means what they show. Without a relay in reach, what is known has to do.
         let isInReach = session.isHolder ? try synced(session).isInReach : true
-        let screen = TimerFace(try session.ask(.timer(event)))
+        let screen = HomeView(try session.ask(.order(app: "timer", event.order)))
         let status =
           isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
         return try TerminalOutput.printed(
           arguments[AgentCommand.json]
-            ? screen.json.text : "\(screen.line) · \(AgentCommand.syncNote(status))")
+            ? screen.json.text : "\(screen.text) · \(AgentCommand.syncNote(status))")
       }
     }
   }
@@ -71,22 +71,11 @@ enum AgentTimerCommand {
       // A home that nobody held has only just begun to connect.
       let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
       let status = HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
-      let screen = TimerFace(try session.ask(.screen))
+      let screen = HomeView(try session.ask(.show(app: "timer", TimerApp.screen)))
       return try TerminalOutput.printed(
         arguments[AgentCommand.json]
           ? screen.json.text
-          : "\(screen.line) · \(status.line(now: SystemClock.moment().wall))")
+          : "\(screen.text) · \(status.line(now: SystemClock.moment().wall))")
     }
-  }
-}
-
-/// A timer's screen as another process tells it.
-struct TimerFace {
-  let json: JSONValue
-  let line: String
-
-  init(_ answer: JSONValue) {
-    json = answer["screen"] ?? answer
-    line = answer["line"]?.string ?? ""
   }
 }

@@ -31,7 +31,10 @@ enum AgentTimerWatchCommand {
 
   private static func watchLines(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
     while true {
-      guard session.connection.send(.watch(isTicking: false)) else {
+      guard
+        session.connection.send(
+          .watch(app: "timer", TimerApp.screen, isTicking: false))
+      else {
         try session.reopen()
         continue
       }
@@ -39,7 +42,7 @@ enum AgentTimerWatchCommand {
         // A reader that has gone is noticed only by writing, so the wait is bounded.
         switch session.connection.next(milliseconds: 1_000) {
         case .line(let line):
-          if let screen = line["screen"] { _ = try TerminalOutput.printed(screen.text) }
+          if let screen = line["view"] { _ = try TerminalOutput.printed(screen.text) }
         case .timeout:
           if TerminalOutput.standard.hasNoReader { return .success }
         case .closed: break lines
@@ -58,7 +61,10 @@ enum AgentTimerWatchCommand {
     let keys = try RawKeys()
     defer { keys.restore() }
     while true {
-      guard session.connection.send(.watch(isTicking: true)) else {
+      guard
+        session.connection.send(
+          .watch(app: "timer", TimerApp.screen, isTicking: true))
+      else {
         try session.reopen()
         continue
       }
@@ -73,7 +79,7 @@ enum AgentTimerWatchCommand {
         case .other:
           switch keys.read() {
           case .event(let event):
-            guard session.connection.send(.timer(event)) else { break lines }
+            guard session.connection.send(.order(app: "timer", event.order)) else { break lines }
           case .help: view.showsKeys.toggle()
           case .quit:
             view.showsKeys = false
@@ -110,7 +116,7 @@ struct TimerView {
   init(takesColours: Bool) { self.takesColours = takesColours }
 
   mutating func take(_ line: JSONValue) {
-    if let text = line["line"]?.string { timer = text }
+    if line["view"] != nil { timer = HomeView(line).text }
     if let status = line["status"] { self.status = HomeStatus(json: status) }
     if let reason = line["error"]?.string { note = reason }
     if line["answer"] != nil { note = "" }

@@ -1,12 +1,10 @@
-import Apps
 import Changes
 import Devices
 import Link
 import Storage
-import Tools
 
 /// The process that holds a home: its agent, and the commands that hand it their orders through
-/// the home's socket.
+/// the home's socket. It knows no app: what is asked of one goes to the agent as it came.
 struct HomeNode: Node, ~Copyable {
   typealias Job = AgentJob
   typealias Outcome = AgentOutcome
@@ -16,27 +14,41 @@ struct HomeNode: Node, ~Copyable {
 
   /// Commands that may be connected at a time; a person has a few terminals.
   private static let clientsMax = 32
-  private static let lineBytesMax = 64 << 10
+  /// An order with two records at their largest, as a memo that is written anew.
+  private static let lineBytesMax = 4 << 20
   /// A terminal that is halted (Ctrl-S) takes no lines: beyond this it gets no ticks, which would
   /// be old by the time it goes on.
   private static let untickedBytesMin = 64 << 10
   /// Beyond this a client that takes nothing is cut off; it can ask anew.
-  private static let unsentBytesMax = 1 << 20
+  private static let unsentBytesMax = 8 << 20
 
   private struct Client {
     let id: ConnectionID
     var input: [UInt8] = []
-    var isWatching = false
-    /// The last screen that a watcher was shown: it is told of changes alone, unless it ticks.
-    var face: TimerScreen.Face?
-    var isTicking = false
+    var watch: Watch?
     /// Bytes that wait for the client to take them.
     var unsent = 0
+  }
+
+  /// A view that a client is told again and again.
+  private struct Watch {
+    let app: String
+    let question: JSONValue
+    let isTicking: Bool
+    /// Of the view that was told last: others are told of changes alone, unless they tick.
+    var face: JSONValue?
+    /// When the view looks otherwise though nobody acts.
+    var changesAt: Instant?
+    /// The agent was asked for it, and has not answered.
+    var isAsked = false
+    /// Something changed since it was asked.
+    var isStale = false
   }
 
   /// A request that waits for its agent.
   private struct Pending {
     let client: ConnectionID
+    var isForWatch = false
     /// When to answer in any case.
     var deadline: Instant?
   }
@@ -46,16 +58,10 @@ struct HomeNode: Node, ~Copyable {
   private var status = SyncStatus()
   /// The home was read; until then what commands ask waits in their input.
   private var isReady = false
-  private var current: Record?
-  private var settings: Record?
   private var clients: [Client] = []
   private var pending: [OrderID: Pending] = [:]
   private var waiting: [OrderID] = []
   private var orders: UInt64 = 0
-  /// When the line of a ticking watcher's screen reads otherwise.
-  private var nextTick: Instant?
-  private var stateOrder: OrderID?
-  private var settingsOrder: OrderID?
   private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
 
   init(
@@ -89,7 +95,7 @@ struct HomeNode: Node, ~Copyable {
     case .deadlineReached:
       agent.handle(.deadlineReached, at: moment)
       answerOverdue(at: moment)
-      if let nextTick, nextTick <= moment.instant { tick(at: moment) }
+      tick(at: moment)
     case .stopping: agent.handle(.ordered(.stop), at: moment)
     }
     settle(at: moment)
@@ -98,8 +104,8 @@ struct HomeNode: Node, ~Copyable {
   mutating func nextAction() -> NodeAction<AgentJob, HomeReport, Never>? { actions.popFirst() }
 
   var nextDeadline: Instant? {
-    (waiting.map { pending[$0]?.deadline } + [nextTick, agent.nextDeadline]).compactMap(\.self)
-      .min()
+    (waiting.map { pending[$0]?.deadline } + clients.map { tickAt($0) } + [agent.nextDeadline])
+      .compactMap(\.self).min()
   }
 
   private mutating func welcome(_ id: ConnectionID, _ opening: Opening) {
@@ -139,30 +145,30 @@ struct HomeNode: Node, ~Copyable {
 
   private mutating func perform(_ request: HomeRequest, for id: ConnectionID, at moment: Moment) {
     switch request {
-    case .timer(let event):
-      let order = newOrder(for: id)
-      agent.handle(.ordered(.edit(order, .timer(event, settings: settings))), at: moment)
+    case .order(let app, let order):
+      agent.handle(.ordered(.perform(newOrder(for: id), app: app, order)), at: moment)
+    case .show(let app, let question):
+      agent.handle(.ordered(.show(newOrder(for: id), app: app, question)), at: moment)
     case .sync(let milliseconds):
       let order = newOrder(
         for: id, deadline: moment.instant.advanced(milliseconds: milliseconds))
       agent.handle(.ordered(.syncNow(order)), at: moment)
-    case .screen: answer(id, .success(shown(screen(at: moment))))
     case .status: answer(id, .success(HomeStatus(identity: identity, status: status).json))
     case .credentials: answer(id, .success(HomeStatus.secret(identity)))
-    case .watch(let isTicking):
+    case .watch(let app, let question, let isTicking):
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
-      clients[index].isWatching = true
-      clients[index].isTicking = isTicking
-      show(to: index, at: moment)
+      clients[index].watch = Watch(app: app, question: question, isTicking: isTicking)
+      look(index, at: moment)
       tellStatus(to: index)
-      armTick(at: moment)
     }
   }
 
-  private mutating func newOrder(for id: ConnectionID, deadline: Instant? = nil) -> OrderID {
+  private mutating func newOrder(
+    for id: ConnectionID, isForWatch: Bool = false, deadline: Instant? = nil
+  ) -> OrderID {
     orders += 1
     let order = OrderID(rawValue: orders)
-    pending[order] = Pending(client: id, deadline: deadline)
+    pending[order] = Pending(client: id, isForWatch: isForWatch, deadline: deadline)
     waiting.append(order)
     return order
   }
@@ -179,13 +185,6 @@ struct HomeNode: Node, ~Copyable {
       else { continue }
       answer(overdue.client, .success(HomeStatus(identity: identity, status: status).json))
     }
-  }
-
-  /// Relay time, as far as it is known.
-  private func relayTime(at moment: Moment) -> Int64 { moment.wall + (status.clockOffset ?? 0) }
-
-  private func screen(at moment: Moment) -> TimerScreen {
-    TimerScreen(TimerApp.state(of: current), at: relayTime(at: moment))
   }
 
   private mutating func settle(at moment: Moment) {
@@ -210,93 +209,93 @@ struct HomeNode: Node, ~Copyable {
     switch report {
     case .ready(let status):
       self.status = status
-      orders += 2
-      stateOrder = OrderID(rawValue: orders - 1)
-      settingsOrder = OrderID(rawValue: orders)
-      for (order, key) in [
-        (OrderID(rawValue: orders - 1), TimerApp.stateKey),
-        (OrderID(rawValue: orders), TimerApp.settingsKey),
-      ] {
-        agent.handle(.ordered(.readRecord(order, key)), at: moment)
-      }
-    case .read(let order, let result): takeRead(order, result, at: moment)
-    case .edited(let order, let result): takeEdit(order, result, at: moment)
-    case .changed(let records): takeChanges(records, at: moment)
+      isReady = true
+      for client in clients { takeLines(of: client.id, at: moment) }
+    case .told(let order, let result): takeTold(order, result, at: moment)
+    case .changed: lookAgain(at: moment)
     case .status(let status):
-      let isSameClock = status.clockOffset == self.status.clockOffset
+      let isSame =
+        status.clockOffset == self.status.clockOffset && status.asking == self.status.asking
       self.status = status
-      if !isSameClock { tick(at: moment) }
-      for index in clients.indices where clients[index].isWatching { tellStatus(to: index) }
+      if !isSame { lookAgain(at: moment) }
+      for index in clients.indices where clients[index].watch != nil { tellStatus(to: index) }
     case .synced(let order, let status):
       self.status = status
       guard let asked = finish(order) else { return }
       answer(asked.client, .success(HomeStatus(identity: identity, status: status).json))
     case .storeFailed(let error): actions.append(.report(.failed(error)))
     case .stopped: actions.append(.report(.stopped))
-    case .statusRead, .pieceAdded, .pieceRead, .pieceProgress: break
+    case .edited, .read, .statusRead, .pieceAdded, .pieceRead, .pieceProgress: break
     }
   }
 
-  private mutating func takeRead(
-    _ order: OrderID, _ result: Result<[Record], StorageError>, at moment: Moment
-  ) {
-    guard case .success(let records) = result else { return }
-    if order == stateOrder, current == nil { current = records.first }
-    if order == settingsOrder {
-      if settings == nil { settings = records.first }
-      isReady = true
-      for client in clients { takeLines(of: client.id, at: moment) }
-    }
-  }
-
-  private mutating func takeEdit(
-    _ order: OrderID, _ result: Result<Record, EditFailure>, at moment: Moment
+  private mutating func takeTold(
+    _ order: OrderID, _ result: Result<AppView, EditFailure>, at moment: Moment
   ) {
     guard let asked = finish(order) else { return }
     switch result {
-    case .success(let record):
-      current = record
-      answer(asked.client, .success(shown(screen(at: moment))))
-    case .failure(let failure): answer(asked.client, .failure(failure.explanation))
+    case .success(let view) where asked.isForWatch: show(view, to: asked.client, at: moment)
+    case .success(let view): answer(asked.client, .success(HomeNode.line(view)))
+    case .failure(let failure):
+      if let index = clients.firstIndex(where: { $0.id == asked.client }), asked.isForWatch {
+        clients[index].watch = nil
+      }
+      answer(asked.client, .failure(failure.explanation))
     }
   }
 
-  private mutating func takeChanges(_ records: [Record], at moment: Moment) {
-    for record in records {
-      if record.key == TimerApp.stateKey { current = record }
-      if record.key == TimerApp.settingsKey { settings = record }
+  private static func line(_ view: AppView) -> JSONValue {
+    ["view": view.json, "lines": .array(view.lines.map { .string($0) })]
+  }
+
+  // MARK: those who watch
+
+  /// Asks for the view that a client watches.
+  private mutating func look(_ index: Int, at moment: Moment) {
+    guard let watch = clients[index].watch else { return }
+    clients[index].watch?.changesAt = nil
+    guard !watch.isAsked else {
+      clients[index].watch?.isStale = true
+      return
     }
-    for index in clients.indices where clients[index].isWatching { show(to: index, at: moment) }
-    armTick(at: moment)
+    clients[index].watch?.isAsked = true
+    let order = newOrder(for: clients[index].id, isForWatch: true)
+    agent.handle(.ordered(.show(order, app: watch.app, watch.question)), at: moment)
+  }
+
+  private mutating func lookAgain(at moment: Moment) {
+    for index in clients.indices { look(index, at: moment) }
+  }
+
+  private mutating func show(_ view: AppView, to id: ConnectionID, at moment: Moment) {
+    guard let index = clients.firstIndex(where: { $0.id == id }), var watch = clients[index].watch
+    else { return }
+    let isNew = watch.face != view.face
+    let relayTime = moment.wall + (status.clockOffset ?? 0)
+    watch.face = view.face
+    watch.isAsked = false
+    watch.changesAt = view.changesAt.map {
+      moment.instant.advanced(milliseconds: max(1, $0 - relayTime))
+    }
+    let wasStale = watch.isStale
+    watch.isStale = false
+    clients[index].watch = watch
+    if isNew || (watch.isTicking && clients[index].unsent <= Self.untickedBytesMin) {
+      tell(id, HomeNode.line(view))
+    }
+    if wasStale { look(index, at: moment) }
+  }
+
+  /// When a client that ticks is to be told anew.
+  private func tickAt(_ client: Client) -> Instant? {
+    guard let watch = client.watch, watch.isTicking, !watch.isAsked else { return nil }
+    return watch.changesAt
   }
 
   private mutating func tick(at moment: Moment) {
-    for index in clients.indices
-    where clients[index].isTicking && clients[index].unsent <= Self.untickedBytesMin {
-      clients[index].face = nil
-      show(to: index, at: moment)
+    for index in clients.indices {
+      if let due = tickAt(clients[index]), due <= moment.instant { look(index, at: moment) }
     }
-    armTick(at: moment)
-  }
-
-  private mutating func armTick(at moment: Moment) {
-    guard clients.contains(where: \.isTicking) else {
-      nextTick = nil
-      return
-    }
-    let screen = screen(at: moment)
-    nextTick = screen.nextLineAt.map { moment.instant.advanced(milliseconds: $0 - screen.at) }
-  }
-
-  private func shown(_ screen: TimerScreen) -> JSONValue {
-    .object([JSONMember("screen", screen.json), JSONMember("line", .string(screen.line))])
-  }
-
-  private mutating func show(to index: Int, at moment: Moment) {
-    let screen = screen(at: moment)
-    guard clients[index].face != screen.face else { return }
-    clients[index].face = screen.face
-    tell(clients[index].id, shown(screen))
   }
 
   private mutating func tellStatus(to index: Int) {

@@ -1,15 +1,16 @@
-import Apps
 import Changes
-import Devices
 
 /// What a command asks of the process that holds a home, as a line of JSON on the home's socket.
 /// Every request is answered by one line, `watch` by one line a change until the socket closes.
 enum HomeRequest: Equatable {
-  /// Make an edit of the timer. Answered with the screen once the edit is durable.
-  case timer(TimerEvent)
-  case screen
-  /// With ticks, the screen is told anew whenever its line reads otherwise.
-  case watch(isTicking: Bool)
+  /// A person's order to an app, in the app's own form. Answered with what the app says, once all
+  /// that comes of it is durable.
+  case order(app: String, JSONValue)
+  /// A question to an app, answered with its view.
+  case show(app: String, JSONValue)
+  /// The view is told anew with every change; with ticks, also whenever it looks otherwise because
+  /// time passes.
+  case watch(app: String, JSONValue, isTicking: Bool)
   case status
   /// Sync now, and answer when all is there, nothing more can be done, or the time is up.
   case sync(milliseconds: Int64)
@@ -19,18 +20,23 @@ enum HomeRequest: Equatable {
   /// Asking it twice does the same as asking it once.
   var mayBeRepeated: Bool {
     switch self {
-    case .timer: false
-    case .screen, .watch, .status, .sync, .credentials: true
+    case .order: false
+    case .show, .watch, .status, .sync, .credentials: true
     }
   }
 
   init?(_ line: JSONValue) {
+    let app = line["app"]?.string
     switch line["verb"]?.string {
-    case "timer":
-      guard let event = TimerEvent(line) else { return nil }
-      self = .timer(event)
-    case "screen": self = .screen
-    case "watch": self = .watch(isTicking: line["ticks"]?.bool ?? false)
+    case "order":
+      guard let app, let order = line["order"], order.members != nil else { return nil }
+      self = .order(app: app, order)
+    case "show":
+      guard let app, let question = line["question"], question.members != nil else { return nil }
+      self = .show(app: app, question)
+    case "watch":
+      guard let app, let question = line["question"], question.members != nil else { return nil }
+      self = .watch(app: app, question, isTicking: line["ticks"]?.bool ?? false)
     case "status": self = .status
     case "sync":
       guard let milliseconds = line["milliseconds"]?.int64, (0...60_000).contains(milliseconds)
@@ -42,47 +48,18 @@ enum HomeRequest: Equatable {
   }
 
   var line: JSONValue {
-    func object(_ verb: String, _ members: [JSONMember] = []) -> JSONValue {
-      .object([JSONMember("verb", .string(verb))] + members)
-    }
-    return switch self {
-    case .timer(let event): object("timer", event.members)
-    case .screen: object("screen")
-    case .watch(let isTicking): object("watch", [JSONMember("ticks", .bool(isTicking))])
-    case .status: object("status")
+    switch self {
+    case .order(let app, let order): ["verb": "order", "app": .string(app), "order": order]
+    case .show(let app, let question):
+      ["verb": "show", "app": .string(app), "question": question]
+    case .watch(let app, let question, let isTicking):
+      [
+        "verb": "watch", "app": .string(app), "question": question, "ticks": .bool(isTicking),
+      ]
+    case .status: ["verb": "status"]
     case .sync(let milliseconds):
-      object("sync", [JSONMember("milliseconds", .number(JSONNumber(milliseconds)))])
-    case .credentials: object("credentials")
-    }
-  }
-}
-
-extension TimerEvent {
-  fileprivate init?(_ line: JSONValue) {
-    let length = line["length"]?.int64
-    switch line["event"]?.string {
-    case "start": self = .start(length: length)
-    case "pause": self = .pause
-    case "resume": self = .resume
-    case "stop": self = .stop
-    case "skip": self = .skip
-    case "snooze": self = .snooze(length: length)
-    default: return nil
-    }
-  }
-
-  fileprivate var members: [JSONMember] {
-    func named(_ event: String, _ length: Int64? = nil) -> [JSONMember] {
-      [JSONMember("event", .string(event))]
-        + (length.map { [JSONMember("length", .number(JSONNumber($0)))] } ?? [])
-    }
-    return switch self {
-    case .start(let length): named("start", length)
-    case .pause: named("pause")
-    case .resume: named("resume")
-    case .stop: named("stop")
-    case .skip: named("skip")
-    case .snooze(let length): named("snooze", length)
+      ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]
+    case .credentials: ["verb": "credentials"]
     }
   }
 }

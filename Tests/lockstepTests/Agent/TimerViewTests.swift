@@ -12,7 +12,7 @@ struct TimerViewTests {
 
   @Test func theTimerStandsFirstThenSyncThenTheKeys() {
     var view = TimerView(takesColours: true)
-    view.take(["line": "focus 24:59"])
+    view.take(["view": [:], "lines": ["focus 24:59"]])
     view.take(["status": ["state": "syncing"]])
     let lines = plain(view.drawn(columns: 80))
     #expect(lines.count == 3)
@@ -32,7 +32,7 @@ struct TimerViewTests {
 
   @Test func aLineWiderThanTheTerminalIsCut() {
     var view = TimerView(takesColours: false)
-    view.take(["line": "focus 24:59, paused"])
+    view.take(["view": [:], "lines": ["focus 24:59, paused"]])
     #expect(view.drawn(columns: 20).hasPrefix("\r\u{1B}[Jfocus 24:59, paused\r\n"))
     #expect(view.drawn(columns: 19).contains("focus 24:59, paus…\r\n"))
   }
@@ -47,7 +47,7 @@ struct TimerViewTests {
     var view = TimerView(takesColours: true)
     view.take(["error": "nothing runs"])
     #expect(view.drawn(columns: 80).contains("nothing runs"))
-    view.take(["line": "idle"])
+    view.take(["view": [:], "lines": ["idle"]])
     #expect(view.drawn(columns: 80).contains("nothing runs"))
     view.take(["answer": [:]])
     #expect(!view.drawn(columns: 80).contains("nothing runs"))

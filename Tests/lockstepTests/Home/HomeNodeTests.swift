@@ -15,7 +15,7 @@ struct HomeNodeTests {
     #expect(stage.lines(1).isEmpty)
     stage.isReading = true
     stage.settle()
-    #expect(try stage.answer(1)["line"]?.string == "idle")
+    #expect(try stage.answer(1).row == "idle")
   }
 
   @Test func aPressIsAnsweredWithTheScreenOnceItIsDurable() throws {
@@ -23,8 +23,8 @@ struct HomeNodeTests {
     stage.connect(1)
     stage.ask(1, .timer(.start(length: 60_000)))
     let answer = try stage.answer(1)
-    #expect(answer["line"]?.string == "focus 01:00")
-    #expect(answer["screen"]?["stateType"]?.string == "focus")
+    #expect(answer.row == "focus 01:00")
+    #expect(answer["view"]?["stateType"]?.string == "focus")
     #expect(try stage.outboxCount() == 1)
   }
 
@@ -45,58 +45,58 @@ struct HomeNodeTests {
     var stage = try HomeStage()
     stage.connect(1)
     stage.connect(2)
-    stage.ask(1, .watch(isTicking: false))
+    stage.ask(1, .watchTimer(isTicking: false))
     let begun = stage.lines(1)
-    #expect(begun.first?["line"]?.string == "idle")
+    #expect(begun.first?.row == "idle")
     #expect(begun.contains { $0["status"]?["state"]?.string == "offline" })
     stage.ask(2, .timer(.start(length: 60_000)))
-    #expect(stage.lines(1).compactMap { $0["line"]?.string } == ["focus 01:00"])
+    #expect(stage.lines(1).compactMap { $0.row } == ["focus 01:00"])
     stage.pass(milliseconds: 3_000)
-    #expect(stage.lines(1).allSatisfy { $0["line"] == nil })
+    #expect(stage.lines(1).allSatisfy { $0.row == nil })
   }
 
   @Test func aTickingWatcherSeesEverySecond() throws {
     var stage = try HomeStage()
     stage.connect(1)
-    stage.ask(1, .watch(isTicking: true))
+    stage.ask(1, .watchTimer(isTicking: true))
     stage.ask(1, .timer(.start(length: 60_000)))
     _ = stage.lines(1)
     stage.pass(milliseconds: 3_000)
     #expect(
-      stage.lines(1).compactMap { $0["line"]?.string }
+      stage.lines(1).compactMap { $0.row }
         == ["focus 00:59", "focus 00:58", "focus 00:57"])
   }
 
   @Test func aRememberedClockCountsDownFromTheBeginning() throws {
     var stage = try HomeStage(clockOffset: 3_600_000)
     stage.connect(1)
-    stage.ask(1, .watch(isTicking: true))
+    stage.ask(1, .watchTimer(isTicking: true))
     stage.ask(1, .timer(.start(length: 60_000)))
     _ = stage.lines(1)
     stage.pass(milliseconds: 2_000)
-    #expect(stage.lines(1).compactMap { $0["line"]?.string } == ["focus 00:59", "focus 00:58"])
+    #expect(stage.lines(1).compactMap { $0.row } == ["focus 00:59", "focus 00:58"])
   }
 
   @Test func aHaltedWatcherGetsNoTicksUntilItTakesLinesAgain() throws {
     var stage = try HomeStage()
     stage.connect(1)
-    stage.ask(1, .watch(isTicking: true))
+    stage.ask(1, .watchTimer(isTicking: true))
     stage.ask(1, .timer(.start(length: 60_000)))
     _ = stage.lines(1)
     stage.drained(1, unsent: 65 << 10)
     stage.pass(milliseconds: 3_000)
-    #expect(stage.lines(1).allSatisfy { $0["line"] == nil })
+    #expect(stage.lines(1).allSatisfy { $0.row == nil })
     stage.drained(1, unsent: 0)
     stage.pass(milliseconds: 1_000)
-    #expect(stage.lines(1).compactMap { $0["line"]?.string } == ["focus 00:56"])
+    #expect(stage.lines(1).compactMap { $0.row } == ["focus 00:56"])
   }
 
   @Test func aWatcherThatTakesNothingIsCutOff() throws {
     var stage = try HomeStage()
     stage.connect(1)
     stage.connect(2)
-    stage.ask(1, .watch(isTicking: false))
-    stage.drained(1, unsent: (1 << 20) - 100)
+    stage.ask(1, .watchTimer(isTicking: false))
+    stage.drained(1, unsent: (8 << 20) - 100)
     stage.ask(2, .timer(.start(length: 60_000)))
     #expect(stage.closed == [ConnectionID(rawValue: 1)])
     _ = stage.lines(1)
@@ -156,7 +156,7 @@ struct HomeNodeTests {
   @Test func aLineWithoutEndIsCutOff() throws {
     var stage = try HomeStage()
     stage.connect(1)
-    stage.send(1, Array(repeating: UInt8(ascii: "x"), count: (64 << 10) + 1))
+    stage.send(1, Array(repeating: UInt8(ascii: "x"), count: (4 << 20) + 1))
     #expect(stage.closed == [ConnectionID(rawValue: 1)])
   }
 
@@ -187,7 +187,7 @@ struct HomeNodeTests {
     stage.stop()
     stage.isReading = true
     stage.settle()
-    #expect(try stage.answer(1)["line"]?.string == "focus 01:00")
+    #expect(try stage.answer(1).row == "focus 01:00")
     #expect(stage.reports.count == 1)
   }
 

@@ -5,14 +5,12 @@ import Testing
 @testable import lockstep
 
 struct HomeRequestTests {
-  private static let all: [HomeRequest] =
-    [
-      TimerEvent.start(length: nil), .start(length: 1_500_000), .pause, .resume, .stop, .skip,
-      .snooze(length: nil), .snooze(length: 60_000),
-    ].map { .timer($0) } + [
-      .screen, .watch(isTicking: true), .watch(isTicking: false), .status, .sync(milliseconds: 0),
-      .sync(milliseconds: 60_000), .credentials,
-    ]
+  private static let all: [HomeRequest] = [
+    .order(app: "timer", ["do": "start", "length": 5]), .order(app: "memo", [:]),
+    .show(app: "clipboard", ["show": "list"]), .watch(app: "memo", [:], isTicking: true),
+    .watch(app: "memo", ["show": "list"], isTicking: false), .status, .sync(milliseconds: 0),
+    .sync(milliseconds: 60_000), .credentials,
+  ]
 
   @Test(arguments: all.indices)
   func aRequestSurvivesItsLine(_ index: Int) throws {
@@ -23,8 +21,10 @@ struct HomeRequestTests {
   }
 
   @Test(arguments: [
-    "{}", "[]", #"{"verb":"dance"}"#, #"{"verb":1}"#, #"{"verb":"timer"}"#,
-    #"{"verb":"timer","event":"explode"}"#, #"{"verb":"sync"}"#,
+    "{}", "[]", #"{"verb":"dance"}"#, #"{"verb":1}"#, #"{"verb":"order"}"#,
+    #"{"verb":"order","app":"timer"}"#, #"{"verb":"order","app":"timer","order":"start"}"#,
+    #"{"verb":"show","question":{}}"#, #"{"verb":"watch","app":"timer","question":[]}"#,
+    #"{"verb":"sync"}"#,
     #"{"verb":"sync","milliseconds":-1}"#, #"{"verb":"sync","milliseconds":60001}"#,
   ])
   func whatIsNoRequestIsNil(_ text: String) throws {
@@ -32,7 +32,8 @@ struct HomeRequestTests {
   }
 
   @Test func aWatcherThatSaysNothingDoesNotTick() throws {
-    let line = try JSONValue(parsing: Array(#"{"verb":"watch","more":1}"#.utf8))
-    #expect(HomeRequest(line) == .watch(isTicking: false))
+    let line = try JSONValue(
+      parsing: Array(#"{"verb":"watch","app":"memo","question":{},"more":1}"#.utf8))
+    #expect(HomeRequest(line) == .watch(app: "memo", [:], isTicking: false))
   }
 }

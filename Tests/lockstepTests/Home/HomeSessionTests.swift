@@ -30,7 +30,7 @@ struct HomeSessionTests {
     let home = try home(in: folder)
     let session = try HomeSession(home, log: log)
     #expect(session.isHolder)
-    #expect(try session.ask(.timer(.start(length: 60_000)))["line"]?.string == "focus 01:00")
+    #expect(try session.ask(.timer(.start(length: 60_000))).row == "focus 01:00")
     try session.close()
     let lock = try home.lock()
     #expect(lock != nil)
@@ -58,7 +58,7 @@ struct HomeSessionTests {
     _ = try first.ask(.timer(.pause))
     try first.close()
     let second = try HomeSession(home, log: log)
-    #expect(try second.ask(.screen)["screen"]?["isPaused"]?.bool == true)
+    #expect(try second.ask(.screen)["view"]?["isPaused"]?.bool == true)
     try second.close()
   }
 

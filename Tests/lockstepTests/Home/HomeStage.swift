@@ -138,3 +138,18 @@ struct HomeStage: ~Copyable {
     }
   }
 }
+
+extension HomeRequest {
+  static func timer(_ event: TimerEvent) -> HomeRequest { .order(app: "timer", event.order) }
+
+  static var screen: HomeRequest { .show(app: "timer", TimerApp.screen) }
+
+  static func watchTimer(isTicking: Bool) -> HomeRequest {
+    .watch(app: "timer", TimerApp.screen, isTicking: isTicking)
+  }
+}
+
+extension JSONValue {
+  /// Of a view that was told: its first row.
+  var row: String? { self["lines"]?.array?.first?.string }
+}

@@ -1,6 +1,4 @@
-import Apps
 import Changes
-import Devices
 
 extension EditRequest {
   /// What a press of a timer's button makes of its record; refused where it makes no sense then.

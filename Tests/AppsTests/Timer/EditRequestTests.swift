@@ -1,9 +1,6 @@
 import Apps
 import Changes
-import Devices
 import Testing
-
-@testable import Tools
 
 struct EditRequestTests {
   private let context = EditContext(current: nil, stamp: 1_000, device: DeviceID(rawValue: 2))
@@ -12,10 +9,10 @@ struct EditRequestTests {
     let request = EditRequest.timer(.start(length: 60_000), settings: nil)
     #expect(request.key == TimerApp.stateKey && request.type == TimerApp.stateType)
     let fields = try #require(try request.make(context))
-    let facts = try #require(TimerFacts(fields: fields.serialized()))
-    #expect(facts.edits.map(\.remaining) == [60_000])
-    #expect(facts.edits.map(\.timestamp) == [1_000])
-    #expect(facts.edits.map(\.deviceID) == [context.device.text])
+    let edits = TimerState(fields: fields).edits
+    #expect(edits.map(\.remaining) == [60_000])
+    #expect(edits.map(\.timestamp) == [1_000])
+    #expect(edits.map(\.deviceID) == [context.device.text])
   }
 
   @Test func whatMakesNoSenseIsRefusedInASentence() {

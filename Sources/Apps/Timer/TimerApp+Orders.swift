@@ -1,0 +1,58 @@
+import Changes
+
+/// What a person asks of the timer:
+///
+///     {"do": "start", "length"?} · {"do": "pause"} · {"do": "resume"} · {"do": "stop"} ·
+///     {"do": "skip"} · {"do": "snooze", "length"?}
+///     {"show": "screen"}
+extension TimerApp {
+  package var types: [Name] { [TimerApp.settingsType, TimerApp.stateType] }
+
+  /// Answered with the screen.
+  package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    guard let event = TimerEvent(order: order) else {
+      throw EditRefusal("the timer does not know that order")
+    }
+    let settings = state.records.first { $0.key == TimerApp.settingsKey }
+    return AppOutcome([.edit(.timer(event, settings: settings))], answering: TimerApp.screen)
+  }
+
+  package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    guard question == TimerApp.screen else { throw EditRefusal("the timer has no such view") }
+    let current = state.records.first { $0.key == TimerApp.stateKey }
+    return TimerScreen(TimerApp.state(of: current), at: state.now).view
+  }
+
+  package static let screen: JSONValue = ["show": "screen"]
+}
+
+extension TimerEvent {
+  /// nil for what is no order to the timer.
+  package init?(order: JSONValue) {
+    let length = order["length"]?.int64
+    switch order["do"]?.string {
+    case "start": self = .start(length: length)
+    case "pause": self = .pause
+    case "resume": self = .resume
+    case "stop": self = .stop
+    case "skip": self = .skip
+    case "snooze": self = .snooze(length: length)
+    default: return nil
+    }
+  }
+
+  package var order: JSONValue {
+    func named(_ word: String, _ length: Int64? = nil) -> JSONValue {
+      let order: JSONValue = ["do": .string(word)]
+      return order.setting("length", to: length.map { .number(JSONNumber($0)) })
+    }
+    return switch self {
+    case .start(let length): named("start", length)
+    case .pause: named("pause")
+    case .resume: named("resume")
+    case .stop: named("stop")
+    case .skip: named("skip")
+    case .snooze(let length): named("snooze", length)
+    }
+  }
+}

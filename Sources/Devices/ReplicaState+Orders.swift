@@ -1,0 +1,74 @@
+import Changes
+import Storage
+
+/// What a person asks of an app: made from what the device holds, with one transaction.
+extension ReplicaState {
+  mutating func performed(_ order: JSONValue, by name: String, _ clock: ClockReading)
+    throws(StorageError) -> Result<AppView, EditFailure>
+  {
+    guard identity != nil else { return .failure(.notJoined) }
+    guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    let state = try state(of: app, clock)
+    let outcome: AppOutcome
+    do throws(EditRefusal) {
+      outcome = try app.outcome(of: order, on: state)
+    } catch {
+      return .failure(.refused(error))
+    }
+    for step in outcome.steps {
+      let result =
+        switch step {
+        case .edit(let request): try edit(request, clock)
+        case .decide(let key, let keepLocal): try decide(key, keepLocal: keepLocal, clock)
+        }
+      if case .failure(let failure) = result {
+        try discard()
+        return .failure(failure)
+      }
+    }
+    switch outcome.answer {
+    case .view(let view): return .success(view)
+    case .question(let question): return try shown(question, by: name, clock)
+    }
+  }
+
+  func shown(_ question: JSONValue, by name: String, _ clock: ClockReading)
+    throws(StorageError) -> Result<AppView, EditFailure>
+  {
+    guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    let state = try state(of: app, clock)
+    do throws(EditRefusal) {
+      return .success(try app.view(question, of: state))
+    } catch {
+      return .failure(.refused(error))
+    }
+  }
+
+  /// The device is caught up: of what has only so many records, the others go.
+  mutating func trim(_ clock: ClockReading) throws(StorageError) {
+    for app in apps where ledger.hasWritten(in: app.zone) {
+      for type in app.boundedTypes {
+        let records = try ledger.records(zone: app.zone, type: type)
+        for key in app.surplus(of: type, among: records) {
+          _ = try edit(EditRequest(key: key, type: type) { _ throws(EditRefusal) in nil }, clock)
+        }
+      }
+    }
+  }
+
+  private func app(_ name: String) -> (any App)? { apps.first { $0.name == name } }
+
+  private static func noApp(_ name: String) -> EditFailure {
+    .refused(EditRefusal("the process that holds this home has no app \(name); start it anew"))
+  }
+
+  private func state(of app: any App, _ clock: ClockReading) throws(StorageError) -> AppState {
+    var records: [Record] = []
+    for type in app.types { records += try ledger.records(zone: app.zone, type: type) }
+    var names: [DeviceID: String] = [:]
+    if let identity { names[identity.credentials.device] = identity.deviceName }
+    return AppState(
+      records: records, asking: ledger.outbox.asked(in: app.zone), now: clock.relayTime,
+      device: device, deviceNames: names)
+  }
+}
