@@ -9,6 +9,9 @@ package struct ClipboardHistory: Sendable {
 
   package let items: [Item]
 
+  /// A list shows the beginnings of long items: all of a hundred could be large.
+  private static let shownScalars = 1_000
+
   /// An item whose content this version cannot read is shown empty: it may be removed.
   package init(_ records: [Record]) {
     items = records.filter { $0.type == ClipboardApp.itemType && !$0.isDeleted }
@@ -35,9 +38,12 @@ package struct ClipboardHistory: Sendable {
   package func view(of state: AppState) -> AppView {
     let shown = items.prefix(Limits.clipboardItems)
     let json: [JSONValue] = shown.enumerated().map { place, item in
-      [
+      let scalars = item.content.unicodeScalars
+      return [
         "item": JSONValue(integerLiteral: Int64(place + 1)), "name": .string(item.record.name.text),
-        "content": .string(item.content), "modifiedAt": .number(JSONNumber(item.record.modifiedAt)),
+        "content": .string(String(String.UnicodeScalarView(scalars.prefix(Self.shownScalars)))),
+        "characters": .number(JSONNumber(Int64(scalars.count))),
+        "modifiedAt": .number(JSONNumber(item.record.modifiedAt)),
         "device": .string(item.record.device.text),
       ]
     }

@@ -19,6 +19,7 @@ package enum RowText {
       }
       wasSpace = isSpace
     }
+    if result.last == " " { result.removeLast() }
     return String(result)
   }
 

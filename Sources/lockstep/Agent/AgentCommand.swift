@@ -16,7 +16,8 @@ enum AgentCommand {
     subcommands: [
       AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
       AgentSyncCommand.command, AgentRunCommand.command, AgentLeaveCommand.command,
-      AgentTimerCommand.command, AgentSimulateCommand.command,
+      AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
+      AgentHabitsCommand.command, AgentSimulateCommand.command,
     ])
 
   static let home = CommandOption.required("home", .folder, "The device's home.")

@@ -38,10 +38,10 @@ enum AgentStatusCommand {
   static let command = Command(
     name: "status",
     summary: "Tells whose device this is, and whether it is in sync.",
-    options: [
-      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
-    ]
-  ) { arguments throws(CommandFailure) in
+    options: AgentApp.options, action: run)
+
+  /// Also what `status` of an app that has no more to say of itself does.
+  @Sendable static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       // A home that nobody held has only just begun to connect.
       if session.isHolder {

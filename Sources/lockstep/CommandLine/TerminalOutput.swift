@@ -47,6 +47,13 @@ package struct TerminalOutput: Sendable {
     return Int(size.ws_col)
   }
 
+  /// How many lines stand on it; 24 where nobody knows.
+  package var rows: Int {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
+    return Int(size.ws_row)
+  }
+
   /// Whether colours would reach a person who wants them (https://no-color.org).
   package var takesColours: Bool {
     guard isTerminal, let terminal = getenv("TERM"), String(cString: terminal) != "dumb" else {

@@ -3,7 +3,7 @@ import Testing
 
 struct RowTextTests {
   @Test(arguments: [
-    ("", ""), ("a", "a"), (" a  b\n\tc ", "a b c "), ("电脑\r\n密码", "电脑 密码"),
+    ("", ""), ("a", "a"), (" a  b\n\tc ", "a b c"), ("电脑\r\n密码", "电脑 密码"),
     ("red\u{1B}[31m", "red [31m"), ("\u{202E}evil", "evil"), ("a\u{200B}b", "a b"),
     ("e\u{301}", "e\u{301}"),
   ])

@@ -162,16 +162,16 @@ def story_every_button_works_without_a_relay_and_syncs_when_it_returns():
         relay.stop()
         assert set(phone.timer("status")) == SCREEN
         for refusal in ["pause", "resume", "stop", "skip", "snooze"]:
-            phone.refuses(refusal, says="nothing is running")
+            phone.refuses("timer", refusal, says="nothing is running")
         started = phone.timer("start", "--minutes", "50")
         assert started["stateType"] == "focus" and not started["isPaused"]
         assert 2_999_000 <= started["remaining"] <= 3_000_000, started
-        phone.refuses("start", says="already going on")
-        phone.refuses("snooze", says="no break")
-        phone.refuses("resume", says="not paused")
+        phone.refuses("timer", "start", says="already going on")
+        phone.refuses("timer", "snooze", says="no break")
+        phone.refuses("timer", "resume", says="not paused")
         paused = phone.timer("pause")
         assert paused["isPaused"] and paused["remaining"] <= started["remaining"]
-        phone.refuses("pause", says="already paused")
+        phone.refuses("timer", "pause", says="already paused")
         assert phone.timer("status")["remaining"] == paused["remaining"]
         assert not phone.timer("resume")["isPaused"]
         assert phone.timer("skip")["stateType"] == "breakTime"

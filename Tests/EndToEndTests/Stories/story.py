@@ -357,7 +357,7 @@ class Home:
         return json.loads(self.run("timer", *words, "--json"))
 
     def refuses(self, *words, says):
-        return refused("agent", "timer", *words, home=self.path, says=says)
+        return refused("agent", *words, home=self.path, says=says)
 
     def status(self):
         return json.loads(self.run("status", "--json"))

@@ -154,7 +154,7 @@ def story_a_full_disk_under_a_home_refuses_presses_and_heals():
         phone.run("timer", "start")
         ballast = os.path.join(disk.path, "ballast")
         fill(ballast)
-        phone.refuses("pause", says=["no space", phone.path])
+        phone.refuses("timer", "pause", says=["no space", phone.path])
         os.remove(ballast)
         assert phone.timer("status")["isPaused"] is False
         with phone.kept() as kept:

@@ -14,7 +14,7 @@ struct TimerViewTests {
     var view = TimerView(takesColours: true)
     view.take(["view": [:], "lines": ["focus 24:59"]])
     view.take(["status": ["state": "syncing"]])
-    let lines = plain(view.drawn(columns: 80))
+    let lines = plain(view.drawn(columns: 80, rows: 24))
     #expect(lines.count == 3)
     #expect(lines[0].hasSuffix("focus 24:59"))
     #expect(lines[1] == "syncing")
@@ -23,33 +23,33 @@ struct TimerViewTests {
 
   @Test func theNextViewIsDrawnOverTheLast() {
     var view = TimerView(takesColours: true)
-    #expect(view.drawn(columns: 80).hasPrefix("\r\u{1B}[J"))
-    #expect(view.drawn(columns: 80).hasPrefix("\r\u{1B}[2A\u{1B}[J"))
+    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[J"))
+    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[2A\u{1B}[J"))
     view.showsKeys = false
-    #expect(view.drawn(columns: 80).hasPrefix("\r\u{1B}[2A\u{1B}[J"))
-    #expect(view.drawn(columns: 80).hasPrefix("\r\u{1B}[1A\u{1B}[J"))
+    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[2A\u{1B}[J"))
+    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[1A\u{1B}[J"))
   }
 
   @Test func aLineWiderThanTheTerminalIsCut() {
     var view = TimerView(takesColours: false)
     view.take(["view": [:], "lines": ["focus 24:59, paused"]])
-    #expect(view.drawn(columns: 20).hasPrefix("\r\u{1B}[Jfocus 24:59, paused\r\n"))
-    #expect(view.drawn(columns: 19).contains("focus 24:59, paus…\r\n"))
+    #expect(view.drawn(columns: 20, rows: 24).hasPrefix("\r\u{1B}[Jfocus 24:59, paused\r\n"))
+    #expect(view.drawn(columns: 19, rows: 24).contains("focus 24:59, paus…\r\n"))
   }
 
   @Test func aDeviceInSyncIsSoAllTheTime() {
     var view = TimerView(takesColours: false)
     view.take(["status": ["state": "inSync", "lastSync": 0]])
-    #expect(plain(view.drawn(columns: 80))[1] == "in sync")
+    #expect(plain(view.drawn(columns: 80, rows: 24))[1] == "in sync")
   }
 
   @Test func aRefusalStaysUntilAPressSucceeds() {
     var view = TimerView(takesColours: true)
     view.take(["error": "nothing runs"])
-    #expect(view.drawn(columns: 80).contains("nothing runs"))
+    #expect(view.drawn(columns: 80, rows: 24).contains("nothing runs"))
     view.take(["view": [:], "lines": ["idle"]])
-    #expect(view.drawn(columns: 80).contains("nothing runs"))
+    #expect(view.drawn(columns: 80, rows: 24).contains("nothing runs"))
     view.take(["answer": [:]])
-    #expect(!view.drawn(columns: 80).contains("nothing runs"))
+    #expect(!view.drawn(columns: 80, rows: 24).contains("nothing runs"))
   }
 }

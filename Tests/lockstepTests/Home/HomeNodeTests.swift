@@ -47,7 +47,7 @@ struct HomeNodeTests {
     stage.connect(2)
     stage.ask(1, .watchTimer(isTicking: false))
     let begun = stage.lines(1)
-    #expect(begun.first?.row == "idle")
+    #expect(begun.compactMap(\.row) == ["idle"])
     #expect(begun.contains { $0["status"]?["state"]?.string == "offline" })
     stage.ask(2, .timer(.start(length: 60_000)))
     #expect(stage.lines(1).compactMap { $0.row } == ["focus 01:00"])

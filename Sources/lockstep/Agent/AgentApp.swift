@@ -1,0 +1,86 @@
+import Changes
+import Glibc
+import Loop
+
+/// What the commands of all apps do alike: hand an order or a question to the home, and print what
+/// comes back.
+enum AgentApp {
+  static let options = [
+    AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
+  ]
+
+  /// Gives an order, and prints what the app says of it. Where the relay has it not yet, a person
+  /// is told so on standard error.
+  static func order(
+    _ arguments: Arguments, _ app: String, _ order: JSONValue
+  ) throws(CommandFailure) -> ExitCode {
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      // What a person refers to is what all devices show, as far as the relay can be reached.
+      let isInReach = session.isHolder ? try synced(session).isInReach : true
+      let view = HomeView(try session.ask(.order(app: app, order)))
+      let status = isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
+      return try printed(view, status, arguments)
+    }
+  }
+
+  static func show(
+    _ arguments: Arguments, _ app: String, _ question: JSONValue
+  ) throws(CommandFailure) -> ExitCode {
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let (view, status) = try view(session, app, question)
+      return try printed(view, status, arguments)
+    }
+  }
+
+  /// A view of what the device has, after a little patience with a home that nobody held.
+  static func view(
+    _ session: HomeSession, _ app: String, _ question: JSONValue
+  ) throws(CommandFailure) -> (HomeView, HomeStatus) {
+    let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
+    let status = HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
+    return (HomeView(try session.ask(.show(app: app, question))), status)
+  }
+
+  /// Where sync stands after a little patience: at once where no relay is in reach.
+  static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
+    HomeStatus(json: try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds)))
+  }
+
+  static func printed(
+    _ view: HomeView, _ status: HomeStatus, _ arguments: Arguments
+  ) throws(CommandFailure) -> ExitCode {
+    if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
+    let code = try TerminalOutput.printed(view.text)
+    if !status.isInSync {
+      TerminalOutput.writeToStandardError("lockstep: \(AgentCommand.syncNote(status))\n")
+    }
+    return code
+  }
+
+  /// A new record's name, which nobody else draws.
+  static var newName: JSONValue {
+    var random = Entropy.seededRandom()
+    return .string(BatchID(random: &random).text)
+  }
+
+  /// The text that stands on the command line, or, without one, on standard input. `noun`: what it
+  /// is for.
+  static func text(_ operands: [String], _ noun: String) throws(CommandFailure) -> String {
+    if let text = operands.first, text != "-" { return text }
+    if isatty(STDIN_FILENO) == 1 {
+      TerminalOutput.writeToStandardError("Type \(noun); it ends with Ctrl-D.\n")
+    }
+    return try StandardInput.text(try StandardInput.read(atMost: Limits.recordBytes, noun), noun)
+  }
+
+  /// The day that it is where the person is, `2026-03-01`.
+  static var today: String {
+    var seconds = time_t(SystemClock.moment().wall / 1_000)
+    var parts = tm()
+    guard localtime_r(&seconds, &parts) != nil else {
+      return UniversalTime(SystemClock.moment().wall).date
+    }
+    let day = Int64(seconds) + Int64(parts.tm_gmtoff)
+    return UniversalTime(day * 1_000).date
+  }
+}

@@ -1,0 +1,92 @@
+import Apps
+import Changes
+
+/// `lockstep agent memo`: notes.
+enum AgentMemoCommand {
+  static let command = Command(
+    name: "memo",
+    summary: "Keeps notes: add, edit, show, remove, list, search, and watch them.",
+    discussion: """
+      A memo is named by its number in the list, or by the beginning of its title. Where two \
+      devices wrote the same memo anew, the newer text stays and the other is kept beside it, \
+      marked as another version.
+      """,
+    subcommands: [add, edit, show, remove, list, search, watch])
+
+  private static let app = MemosApp().name
+  private static let memo = Command.Operands("MEMO", "Its number, or the beginning of its title.")
+
+  private static let add = Command(
+    name: "add",
+    summary: "Keeps a new memo; its first line is its title.",
+    options: AgentApp.options,
+    operands: Command.Operands("TEXT", "What it says; standard input, if not given.", counts: 0...1)
+  ) { arguments throws(CommandFailure) in
+    let text = try AgentApp.text(arguments.operands, "the memo")
+    return try AgentApp.order(
+      arguments, app, ["do": "add", "name": AgentApp.newName, "content": .string(text)])
+  }
+
+  private static let edit = Command(
+    name: "edit",
+    summary: "Opens a memo in $EDITOR, or takes its new text from standard input.",
+    discussion: """
+      Where another device writes it meanwhile, both texts are kept. Without a terminal the new \
+      text is read from standard input.
+      """,
+    options: AgentApp.options, operands: memo
+  ) { arguments throws(CommandFailure) in
+    let question: JSONValue = ["show": "memo", "memo": .string(arguments.operands[0])]
+    // The home is let go of while the person writes: other commands may use it.
+    let before = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      try AgentApp.view(session, app, question).0.json
+    }
+    let (name, was) = (before["name"] ?? .null, before["content"]?.string ?? "")
+    return try Editor.edit(was, suffix: ".md", "the memo") { text throws(CommandFailure) in
+      if text.utf8.elementsEqual(was.utf8) {
+        return try TerminalOutput.printed("nothing was changed")
+      }
+      return try AgentApp.order(
+        arguments, app,
+        ["do": "edit", "memo": name, "was": .string(was), "content": .string(text)])
+    }
+  }
+
+  private static let show = Command(
+    name: "show", summary: "Prints a memo as it is.", options: AgentApp.options, operands: memo
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let question: JSONValue = ["show": "memo", "memo": .string(arguments.operands[0])]
+      let (view, _) = try AgentApp.view(session, app, question)
+      // On a terminal nothing of it may move the cursor; a file gets it byte for byte.
+      let isForPerson = TerminalOutput.standard.isTerminal
+      return try TerminalOutput.printed(
+        arguments[AgentCommand.json]
+          ? view.json.text : isForPerson ? view.text : view.json["content"]?.string ?? "")
+    }
+  }
+
+  private static let remove = Command(
+    name: "remove", summary: "Removes a memo from all devices.", options: AgentApp.options,
+    operands: memo
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.order(arguments, app, ["do": "remove", "memo": .string(arguments.operands[0])])
+  }
+
+  private static let list = Command(
+    name: "list", summary: "Shows all memos, the last written first.", options: AgentApp.options
+  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, ["show": "list"]) }
+
+  private static let search = Command(
+    name: "search", summary: "Shows the memos that have all of the words.",
+    options: AgentApp.options,
+    operands: Command.Operands("WORDS", "Words, in whatever case.", counts: 1...50)
+  ) { arguments throws(CommandFailure) in
+    let words = arguments.operands.joined(separator: " ")
+    return try AgentApp.show(arguments, app, ["show": "search", "words": .string(words)])
+  }
+
+  private static let watch = HomeWatch.command(
+    "Shows the memos live; without a terminal, a JSON line a change.", app: app,
+    question: { _ throws(CommandFailure) in ["show": "list"] })
+}

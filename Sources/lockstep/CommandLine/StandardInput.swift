@@ -1,0 +1,35 @@
+import Glibc
+
+/// What another program, or a person, hands in.
+enum StandardInput {
+  /// All of it. Throws where it is more than `limit` bytes; `noun` says what it is.
+  static func read(atMost limit: Int, _ noun: String) throws(CommandFailure) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = buffer.withUnsafeMutableBytes {
+        Glibc.read(STDIN_FILENO, $0.baseAddress, $0.count)
+      }
+      if count == 0 { return bytes }
+      if count > 0 {
+        bytes += buffer.prefix(count)
+        guard bytes.count <= limit else {
+          throw CommandFailure("\(noun) has over \(limit) bytes; nothing was changed")
+        }
+      } else if errno == EAGAIN {
+        var wanted = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        _ = poll(&wanted, 1, -1)
+      } else if errno != EINTR {
+        throw CommandFailure("cannot read \(noun): \(String(cString: strerror(errno)))")
+      }
+    }
+  }
+
+  /// The text of these bytes; `noun` says what they are.
+  static func text(_ bytes: [UInt8], _ noun: String) throws(CommandFailure) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw CommandFailure("\(noun) is not UTF-8 text; nothing was changed")
+    }
+    return text
+  }
+}

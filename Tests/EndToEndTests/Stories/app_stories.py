@@ -1,0 +1,239 @@
+"""What a person does with clipboard, memos and habits, on two real devices and a relay."""
+
+import contextlib
+import datetime
+import json
+import os
+import pty
+import subprocess
+
+from story import LOCKSTEP, Home, Relay, folder, main, refused, run, wait_until
+
+
+@contextlib.contextmanager
+def devices():
+    """A relay, and two devices of one account."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone")
+        yield relay, phone, phone.pair(relay, directory, "laptop")
+
+
+def shown(home, *words):
+    return json.loads(home.run(*words, "--json"))
+
+
+def given(home, *words, input):
+    return run("agent", *words, home=home.path, input=input)
+
+
+def story_what_is_copied_on_one_device_is_there_on_the_other():
+    """From the command line and from standard input, byte for byte, the newest first."""
+    with devices() as (_, phone, laptop):
+        phone.run("clipboard", "add", "one")
+        given(phone, "clipboard", "add", input="two\n\tlines 电脑\n")
+        items = shown(laptop, "clipboard", "list")["items"]
+        assert [each["content"] for each in items] == ["two\n\tlines 电脑\n", "one"], items
+        copied = subprocess.run(
+            [LOCKSTEP, "agent", "clipboard", "copy", "1", "--home", laptop.path],
+            capture_output=True, check=True, timeout=30).stdout
+        assert copied == "two\n\tlines 电脑\n".encode(), copied
+        assert "removed: one" in laptop.run("clipboard", "remove", "2")
+        assert len(shown(phone, "clipboard", "list")["items"]) == 1
+        assert "1 item removed" in phone.run("clipboard", "clear")
+        assert "nothing was copied" in laptop.run("clipboard", "list")
+
+
+def story_the_hundred_newest_items_stand():
+    """Also where the two devices copied with no relay in reach."""
+    with devices() as (relay, phone, laptop):
+        relay.stop()
+        for home in (phone, laptop):
+            with home.kept():
+                for number in range(55):
+                    given(home, "clipboard", "add", input=f"{number}")
+        relay.start()
+        for home in (phone, laptop, phone, laptop):
+            home.run("sync")
+        lists = [shown(home, "clipboard", "list")["items"] for home in (phone, laptop)]
+        assert [len(each) for each in lists] == [100, 100], lists
+        assert lists[0] == lists[1]
+        # Not only hidden: the relay has tombstones of the ten oldest.
+        person = phone.person(relay)
+        left = person.call("GET", "/v1/changes?zone=Clipboard").json["changes"]
+        assert len(left) == 100, len(left)
+
+
+def story_what_cannot_be_copied_is_refused_and_nothing_changes():
+    with devices() as (_, phone, _laptop):
+        phone.refuses("clipboard", "add", "", says="nothing to add")
+        phone.refuses("clipboard", "remove", "1", says="there is no item")
+        refused("agent", "clipboard", "add", home=phone.path, input="x" * ((1 << 20) + 1),
+                says="over 1048576 bytes")
+        answer = subprocess.run(
+            [LOCKSTEP, "agent", "clipboard", "add", "--home", phone.path], input=b"\xff\xfe",
+            capture_output=True, timeout=30)
+        assert answer.returncode == 1 and b"not UTF-8" in answer.stderr, answer
+        # The largest that goes into a record, as JSON.
+        given(phone, "clipboard", "add", input="x" * ((1 << 20) - 14))
+        refused("agent", "clipboard", "add", home=phone.path, input="x" * ((1 << 20) - 13),
+                says="are the most")
+        assert len(shown(phone, "clipboard", "list")["items"]) == 1
+
+
+def story_a_memo_is_written_found_and_removed_on_any_device():
+    with devices() as (_, phone, laptop):
+        given(phone, "memo", "add", input="Milk\nand eggs\n")
+        phone.run("memo", "add", "Plan")
+        assert [each["title"] for each in shown(laptop, "memo", "list")["memos"]] == ["Plan", "Milk"]
+        assert [each["title"] for each in shown(laptop, "memo", "search", "EGGS", "milk")["memos"]] \
+            == ["Milk"]
+        given(laptop, "memo", "edit", "milk", input="Bread\n")
+        assert phone.run("memo", "show", "bread") == "Bread\n"
+        laptop.run("memo", "remove", "plan")
+        assert len(shown(phone, "memo", "list")["memos"]) == 1
+        phone.refuses("memo", "show", "plan", says="there is no memo")
+
+
+def story_two_devices_write_one_memo_and_both_texts_are_kept():
+    """Offline, both: the newer stays, the other is beside it, marked, on both devices."""
+    with devices() as (relay, phone, laptop):
+        phone.run("memo", "add", "Shared")
+        assert len(shown(laptop, "memo", "list")["memos"]) == 1
+        relay.stop()
+        given(phone, "memo", "edit", "1", input="From the phone")
+        given(laptop, "memo", "edit", "1", input="From the laptop")
+        relay.start()
+        for home in (phone, laptop, phone):
+            home.run("sync")
+        memos = [shown(home, "memo", "list")["memos"] for home in (phone, laptop)]
+        assert memos[0] == memos[1], memos
+        assert {each["title"] for each in memos[0]} == {"From the phone", "From the laptop"}
+        [kept] = [each for each in memos[0] if "copyOf" not in each]
+        [copy] = [each for each in memos[0] if "copyOf" in each]
+        assert kept["title"] == "From the laptop" and copy["copyOf"] == kept["name"], memos
+        assert "other version" in phone.run("memo", "list")
+
+
+def story_an_editor_writes_a_memo():
+    """$EDITOR gets the text; what it leaves is the memo; what cannot be kept is not lost."""
+    with devices() as (_, phone, laptop):
+        phone.run("memo", "add", "Milk")
+        editor = os.path.join(os.path.dirname(phone.path), "editor")
+
+        def edit(script):
+            with open(editor, "w") as file:
+                file.write("#!/bin/sh\n" + script + "\n")
+            os.chmod(editor, 0o700)
+            main_end, terminal = pty.openpty()
+            try:
+                return subprocess.run(
+                    [LOCKSTEP, "agent", "memo", "edit", "1", "--home", phone.path],
+                    stdin=terminal, capture_output=True, text=True, timeout=30,
+                    env={**os.environ, "EDITOR": editor, "VISUAL": ""})
+            finally:
+                os.close(main_end)
+                os.close(terminal)
+
+        answer = edit('sed -i s/Milk/Bread/ "$1"')
+        assert answer.returncode == 0 and "changed: Bread" in answer.stdout, answer
+        assert laptop.run("memo", "show", "1") == "Bread\n"
+        assert "nothing was changed" in edit("exit 0").stdout
+        answer = edit("exit 3")
+        assert answer.returncode == 1 and "did not end well" in answer.stderr, answer
+        answer = edit('printf "  " > "$1"')
+        assert answer.returncode == 1, answer
+        path = answer.stderr.rsplit("is in ", 1)[1].strip()
+        with open(path) as file:
+            assert file.read() == "  "
+        os.remove(path)
+        assert phone.run("memo", "show", "1") == "Bread\n"
+
+
+def story_a_habit_is_counted_on_two_devices_and_nothing_is_counted_twice():
+    """Offline, both; the sums are the same whoever comes first."""
+    with devices() as (relay, phone, laptop):
+        phone.run("habits", "add", "Water", "--count", "--target", "8")
+        phone.run("habits", "add", "Run")
+        laptop.run("habits", "count", "water", "+2", "--day", "2026-03-01")
+        phone.run("sync")
+        relay.stop()
+        phone.run("habits", "count", "water", "3", "--day", "2026-03-01")
+        phone.run("habits", "check", "run", "--day", "2026-03-01")
+        laptop.run("habits", "count", "water", "+4", "--day", "2026-03-01")
+        laptop.run("habits", "count", "water", "1", "--undo", "--day", "2026-03-01")
+        relay.start()
+        for home in (phone, laptop, phone):
+            home.run("sync")
+        for home in (phone, laptop):
+            run_, water = shown(home, "habits", "day", "2026-03-01")["habits"]
+            assert (water["title"], water["total"], water["done"]) == ("Water", 8, True), water
+            assert run_["done"] is True, run_
+            assert "8 of 8" in home.run("habits", "day", "2026-03-01")
+        phone.refuses("habits", "count", "water", "9", "--undo", "--day", "2026-03-01",
+                      says="only 8")
+        phone.refuses("habits", "check", "run", "--day", "2026-02-30", says="is no day")
+        today = datetime.date.today().isoformat()
+        assert today in phone.run("habits", "day") or \
+            datetime.date.today().isoformat() in phone.run("habits", "day")
+
+
+def story_a_habit_changed_on_two_devices_waits_for_the_person():
+    """Nothing is overwritten; other habits go on; the choice goes to all devices."""
+    with devices() as (relay, phone, laptop):
+        phone.run("habits", "add", "Run")
+        laptop.run("sync")
+        relay.stop()
+        phone.run("habits", "edit", "run", "--title", "Jog")
+        laptop.run("habits", "edit", "run", "--title", "Swim")
+        relay.start()
+        phone.run("sync")
+        laptop.run("habits", "check", "swim", "--day", "2026-03-01")
+        [conflict] = shown(laptop, "habits", "conflicts")["conflicts"]
+        assert conflict["local"]["fields"]["title"] == "Swim", conflict
+        assert conflict["cloud"]["fields"]["title"] == "Jog", conflict
+        told = laptop.run("habits", "conflicts")
+        assert "local  Swim" in told and "cloud  Jog" in told and "ago" in told + "ago", told
+        [habit] = shown(phone, "habits", "day", "2026-03-01")["habits"]
+        assert (habit["title"], habit["done"]) == ("Jog", True), habit
+        laptop.refuses("habits", "keep", "both", "1", says="keep local or cloud")
+        laptop.run("habits", "keep", "local", "swim")
+        laptop.run("sync")
+        for home in (phone, laptop):
+            [habit] = shown(home, "habits", "day", "2026-03-01")["habits"]
+            assert habit["title"] == "Swim", habit
+        assert "no habit waits" in laptop.run("habits", "conflicts")
+
+
+def story_a_watcher_sees_what_the_other_device_does():
+    with devices() as (_, phone, laptop):
+        for words, act, seen in [
+                (("clipboard", "watch"), ("clipboard", "add", "x"), lambda view: view["items"]),
+                (("memo", "watch"), ("memo", "add", "y"), lambda view: view["memos"]),
+                (("habits", "watch"), ("habits", "add", "z"), lambda view: view["habits"])]:
+            with laptop.background(*words) as watcher:
+                assert not seen(json.loads(watcher.line()))
+                phone.run(*act)
+                view = json.loads(watcher.line())
+                assert len(seen(view)) == 1, view
+
+
+def story_a_plan_without_habits_says_so_and_the_rest_goes_on():
+    with folder() as directory, Relay(is_open=False) as relay:
+        code = json.loads(run("account", "create", "mum", "--store", relay.store, "--json"))["code"]
+        phone = Home(os.path.join(directory, "phone"))
+        run("agent", "join", "--relay", relay.address, "--code", "-", home=phone.path,
+            input=code + "\n")
+        run("account", "plan", "mum", "--zones", "Timer,Memos", "--store", relay.store)
+        phone.run("habits", "add", "Run")
+        phone.run("memo", "add", "Milk")
+        status = wait_until(
+            lambda: phone.status() if phone.status().get("blockedZones") else None, "the plan's word")
+        assert status["blockedZones"] == ["Habits"] and status["state"] == "needsPerson", status
+        assert "plan does not include Habits" in phone.run("habits", "status")
+        run("account", "plan", "mum", "--all", "--store", relay.store)
+        phone.run("sync")
+        assert phone.status()["state"] == "inSync", phone.status()
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=4)
