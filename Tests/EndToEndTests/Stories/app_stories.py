@@ -219,7 +219,8 @@ def story_a_watcher_sees_what_the_other_device_does():
 
 def story_a_plan_without_habits_says_so_and_the_rest_goes_on():
     with folder() as directory, Relay(is_open=False) as relay:
-        code = json.loads(run("account", "create", "mum", "--store", relay.store, "--json"))["code"]
+        code = json.loads(run(
+            "account", "create", "mum", "--store", relay.store, "--json").stdout)["code"]
         phone = Home(os.path.join(directory, "phone"))
         run("agent", "join", "--relay", relay.address, "--code", "-", home=phone.path,
             input=code + "\n")

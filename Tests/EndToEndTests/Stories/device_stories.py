@@ -23,7 +23,7 @@ Which story holds which sentence:
 | The frozen batch goes again, under its id, before anything fetched is applied | a_lost_answer_is_asked_for_first |
 | This device and that `modifiedAt`: its acknowledgement | its_own_record_is_its_acknowledgement |
 | A resolved conflict is a new batch, based on the server's version | a_resolved_conflict_is_a_new_batch |
-| A resolved record and its copies are one atomic batch | Tests/DevicesTests (the timer makes no copies) |
+| A resolved record and its copies are one atomic batch | a_resolved_record_and_its_copies_are_one_atomic_batch |
 | A refused record is parked and shown, the rest goes on | a_refused_record_is_parked_and_the_rest_goes_on |
 | Stamps made with a wrong offset are made anew before sending | stamps_follow_the_relays_clock |
 | A record from the future is stamped anew, under a new id | a_record_from_the_future_is_stamped_anew |
@@ -239,6 +239,24 @@ def story_a_resolved_conflict_is_a_new_batch():
             kept.stop()
         laptop.run("sync")
         assert laptop.timer("status")["stateType"] == phone.timer("status")["stateType"]
+
+
+def story_a_resolved_record_and_its_copies_are_one_atomic_batch():
+    """Both devices wrote a memo anew: what stays and what is kept beside it go out together."""
+    with pair() as (relay, middle, phone, laptop):
+        laptop.run("memo", "add", "Shared")
+        phone.run("sync")
+        middle.fall()
+        # The phone's is the newer: it stays, and the laptop's is kept beside it.
+        run("agent", "memo", "edit", "1", home=laptop.path, input="From the laptop")
+        run("agent", "memo", "edit", "1", home=phone.path, input="From the phone")
+        middle.rise()
+        before = len(middle.heard)
+        phone.run("sync")
+        both = [each.message for each in saves(middle, before) if len(each.message["records"]) == 2]
+        assert both and all(each["atomic"] for each in both), saves(middle, before)
+        names = [each["name"] for each in both[-1]["records"]]
+        assert names[1].startswith(names[0] + "~") or names[0].startswith(names[1] + "~"), names
 
 
 def story_a_refused_record_is_parked_and_the_rest_goes_on():
