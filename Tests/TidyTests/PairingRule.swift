@@ -37,6 +37,8 @@ enum PairingRule {
     ("Sources/lockstep/Account/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Agent/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Bench", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/CommandLine/Editor.swift", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/CommandLine/StandardInput.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/ResolveCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
   ]

@@ -1,11 +1,15 @@
+import Apps
 import Changes
 import Storage
 
 /// `lockstep account plan`: what an account may save.
 enum AccountPlanCommand {
   static let zones = CommandOption.optional(
-    "zones", ValueKind.zones, "The zones into which its devices may save.")
+    "zones", ValueKind.zones,
+    "The zones into which its devices may save; an app's name stands for its zone.")
   static let all = CommandOption.flag("all", "All zones, also those of apps to come.")
+  static let free = CommandOption.flag(
+    "free", "The zones of all apps here but Habits, which is what a free plan has.")
   static let none = CommandOption.flag(
     "none", "No zone: its devices are turned away until the plan has one.")
 
@@ -18,7 +22,8 @@ enum AccountPlanCommand {
       out when the plan includes it again.
       """,
     options: [
-      RelayCommand.store.entry, zones.entry, all.entry, none.entry, AccountCommand.json.entry,
+      RelayCommand.store.entry, zones.entry, all.entry, free.entry, none.entry,
+      AccountCommand.json.entry,
     ],
     operands: AccountCommand.account
   ) { arguments throws(CommandFailure) in
@@ -42,25 +47,35 @@ enum AccountPlanCommand {
     let plans = [
       arguments[zones].map { Plan(zones: $0) },
       arguments[all] ? .everything : nil,
+      arguments[free] ? freePlan : nil,
       arguments[none] ? Plan(zones: []) : nil,
     ].compactMap { $0 }
     guard plans.count <= 1 else {
-      throw CommandFailure("--zones, --all and --none exclude one another", exitCode: .usage)
+      throw CommandFailure(
+        "--zones, --all, --free and --none exclude one another", exitCode: .usage)
     }
     return plans.first
+  }
+
+  static var freePlan: Plan {
+    Plan(zones: AppCatalog.all.map(\.zone).filter { $0 != HabitsApp.zone }.sorted())
   }
 }
 
 extension ValueKind where Value == [Name] {
-  /// Names of zones, in order, each once.
+  /// Names of zones, in order, each once. A word that is an app's name, or its zone's in another
+  /// case, is that zone: nobody means another one by it.
   static var zones: ValueKind {
     ValueKind("ZONE,…") { text throws(ValueFault) in
       var names: Set<Name> = []
       for part in text.split(separator: ",", omittingEmptySubsequences: false) {
         guard let name = Name(String(part)) else {
-          throw ValueFault("\"\(text)\" is no list of zones, such as timer,memos")
+          throw ValueFault("\"\(text)\" is no list of zones, such as Timer,Memos")
         }
-        names.insert(name)
+        let app = AppCatalog.all.first { app in
+          [app.name, app.zone.text.lowercased()].contains(part.lowercased())
+        }
+        names.insert(app?.zone ?? name)
       }
       guard names.count <= Limits.planZones else {
         throw ValueFault("a plan names at most \(Limits.planZones) zones, not \(names.count)")

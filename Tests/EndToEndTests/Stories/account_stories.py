@@ -70,7 +70,7 @@ def story_accounts_are_made_and_listed_alike_with_a_relay_and_without():
                 each["accountID"] for each in listed)
             assert owner.account("mum")["accountID"] == made["accountID"]
             assert owner.account("mum")["plan"] == {"zones": None}
-            assert owner.account("the children's")["plan"] == {"zones": ["memos", "timer"]}
+            assert owner.account("the children's")["plan"] == {"zones": ["Memos", "Timer"]}
             for each in listed:
                 assert each["devices"] == each["newestTag"] == each["chunkBytes"] == 0, each
             table = owner.run("list").splitlines()
@@ -152,12 +152,12 @@ def story_a_plan_bounds_what_is_saved_at_once():
     """402 for a save into a zone that is not in it; what is held may be read; 4502 without zones."""
     async def scene(relay, owner, person):
         live = await Socket.open(person)
-        told = owner.run("plan", "mum", "--zones", "timer,memos")
-        assert told == f'"mum" ({person.account}) may save into memos, timer\n', told
+        told = owner.run("plan", "mum", "--zones", "timer,memo,notes")
+        assert told == f'"mum" ({person.account}) may save into Memos, Timer, notes\n', told
         await live.save(record("b"))
         problem = await live.hear("error")
         assert problem["code"] == "planRequired", problem
-        await live.save(record("b"), zone="memos")
+        await live.save(record("b"), zone="Memos")
         await live.hear("saved")
         other = await Socket.open(person)
         assert owner.json("plan", "mum", "--none")["zones"] == []
@@ -176,6 +176,8 @@ def story_a_plan_bounds_what_is_saved_at_once():
         owner.run("plan", "mum", "--zones", "timer")
         expect(person.save(record("c")), 402, "planRequired")
         assert [each["name"] for each in expect(person.changes(), 200).json["changes"]] == ["a", "b"]
+        assert owner.json("plan", "mum", "--free")["zones"] == [
+            "Clipboard", "Memos", "Timer", "Vault"]
         owner.run("plan", "mum", "--all")
         expect(person.save(record("c")), 200)
         # A plan that was set while nobody served the store holds as well.
@@ -194,7 +196,8 @@ def story_options_that_exclude_one_another_change_nothing():
     with each_way() as offices:
         for owner in offices:
             owner.run("create", "mum")
-            for words in [("--all", "--none"), ("--zones", "a", "--all"), ("--zones", "a", "--none")]:
+            for words in [("--all", "--none"), ("--zones", "a", "--all"), ("--zones", "a", "--none"),
+                          ("--free", "--all")]:
                 owner.refused("plan", "mum", *words, code=2, says="exclude one another")
             for zones in ["", "a,,b", "a,", "x" * 256]:
                 owner.refused("plan", "mum", "--zones", zones, code=2, says="--zones")

@@ -1,0 +1,26 @@
+import Changes
+import Testing
+
+@testable import lockstep
+
+struct AccountPlanCommandTests {
+  private func zones(_ text: String) throws -> [String] {
+    try ValueKind<[Name]>.zones.parse(text).map(\.text)
+  }
+
+  @Test func anAppsNameStandsForItsZone() throws {
+    #expect(try zones("timer,memo") == ["Memos", "Timer"])
+    #expect(try zones("TIMER,memos,Habits,timer") == ["Habits", "Memos", "Timer"])
+  }
+
+  @Test func otherZonesAreTakenAsTheyStand() throws {
+    #expect(try zones("Notes,notes") == ["Notes", "notes"])
+    #expect(throws: ValueFault.self) { try zones("") }
+    #expect(throws: ValueFault.self) { try zones("Timer,,Memos") }
+  }
+
+  @Test func aFreePlanHasAllAppsButHabits() {
+    #expect(
+      AccountPlanCommand.freePlan.zones?.map(\.text) == ["Clipboard", "Memos", "Timer", "Vault"])
+  }
+}
