@@ -70,6 +70,20 @@ extension RelayCall {
     _ = try perform(HTTPCallRequest("DELETE", path: ["v1", "devices", device.text], token: token))
   }
 
+  func devices(token: String) throws(CommandFailure) -> DeviceList {
+    try decoded(try perform(HTTPCallRequest("GET", path: ["v1", "devices"], token: token))) {
+      body throws(Refusal) in try DeviceList.decoded(body: body)
+    }
+  }
+
+  /// The device as it is now, as JSON.
+  func rename(_ device: String, to name: String, token: String) throws(CommandFailure) -> [UInt8] {
+    let body: JSONValue = ["deviceName": .string(name)]
+    return try perform(
+      HTTPCallRequest(
+        "PATCH", path: ["v1", "devices", device], token: token, body: body.serialized()))
+  }
+
   /// An account of so many devices, as benches and simulations use them.
   func account(devices: Int) throws(CommandFailure) -> [Credentials] {
     var members = [try join(code: nil, deviceName: "device 1")]

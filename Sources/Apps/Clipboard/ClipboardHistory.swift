@@ -59,7 +59,8 @@ package struct ClipboardHistory: Sendable {
     [
       RowText.right("\(number)", 3),
       RowText.right(RowText.age(of: item.record.modifiedAt, at: state.now), 6),
-      RowText.left(String(RowText.line(state.name(of: item.record.device)).prefix(12)), 12),
+      RowText.left(
+        RowText.cut(RowText.line(state.name(of: item.record.device)), to: 12), 12),
       RowText.line(item.content),
     ].joined(separator: "  ")
   }

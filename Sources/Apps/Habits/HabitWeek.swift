@@ -122,7 +122,7 @@ package struct HabitWeek {
   }
 
   private func title(_ habit: HabitBook.Habit, _ place: Int) -> String {
-    let title = String(RowText.line(habit.title).unicodeScalars.prefix(24).map(Character.init))
+    let title = RowText.cut(RowText.line(habit.title), to: 24)
     return RowText.right("\(place + 1)", 3) + "  " + RowText.left(title, 24)
   }
 

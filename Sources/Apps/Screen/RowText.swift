@@ -44,12 +44,46 @@ package enum RowText {
     }
   }
 
-  /// `text` with spaces before it, or behind it, up to so many scalars.
-  package static func right(_ text: String, _ width: Int) -> String {
-    String(repeating: " ", count: max(0, width - text.unicodeScalars.count)) + text
+  /// `text` with spaces before it, or behind it, up to so many columns.
+  package static func right(_ text: String, _ columns: Int) -> String {
+    String(repeating: " ", count: max(0, columns - width(of: text))) + text
   }
 
-  package static func left(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.unicodeScalars.count))
+  package static func left(_ text: String, _ columns: Int) -> String {
+    text + String(repeating: " ", count: max(0, columns - width(of: text)))
   }
+
+  /// As much of `text` as has room in so many columns, with `…` where some is left out.
+  package static func cut(_ text: String, to columns: Int) -> String {
+    if width(of: text) <= columns { return text }
+    var result = String.UnicodeScalarView()
+    var room = columns - 1
+    for scalar in text.unicodeScalars {
+      room -= width(of: scalar)
+      if room < 0 { break }
+      result.append(scalar)
+    }
+    return columns < 1 ? "" : String(result) + "…"
+  }
+
+  /// Columns of a terminal that a text takes.
+  package static func width(of text: String) -> Int {
+    text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
+  }
+
+  private static func width(of scalar: Unicode.Scalar) -> Int {
+    if scalar.value < 0x300 { return 1 }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: return wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    }
+  }
+
+  /// What terminals draw in two columns: East Asian letters, full-width forms, and pictures
+  /// (Unicode Standard Annex 11, in its large blocks).
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3,
+    0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,
+    0x1F680...0x1F6FF, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
+  ]
 }

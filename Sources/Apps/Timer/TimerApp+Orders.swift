@@ -3,13 +3,17 @@ import Changes
 /// What a person asks of the timer:
 ///
 ///     {"do": "start", "length"?} · {"do": "pause"} · {"do": "resume"} · {"do": "stop"} ·
-///     {"do": "skip"} · {"do": "snooze", "length"?}
-///     {"show": "screen"}
+///     {"do": "skip"} · {"do": "snooze", "length"?} · {"do": "set", "settings": {name: value}}
+///     {"show": "screen"} · {"show": "settings"}
 extension TimerApp {
   package var types: [Name] { [TimerApp.settingsType, TimerApp.stateType] }
 
-  /// Answered with the screen.
+  /// Answered with the screen, or with the settings.
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    if order["do"] == "set" {
+      let changes = try TimerSettings.changes(order["settings"])
+      return AppOutcome([.edit(TimerApp.setting(changes))], answering: TimerApp.settings)
+    }
     guard let event = TimerEvent(order: order) else {
       throw EditRefusal("the timer does not know that order")
     }
@@ -18,12 +22,24 @@ extension TimerApp {
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    if question == TimerApp.settings {
+      let record = state.records.first { $0.key == TimerApp.settingsKey }
+      return TimerSettings(fields: record?.value).view
+    }
     guard question == TimerApp.screen else { throw EditRefusal("the timer has no such view") }
     let current = state.records.first { $0.key == TimerApp.stateKey }
     return TimerScreen(TimerApp.state(of: current), at: state.now).view
   }
 
   package static let screen: JSONValue = ["show": "screen"]
+  package static let settings: JSONValue = ["show": "settings"]
+
+  /// Fields that nobody names stay.
+  private static func setting(_ changes: [JSONMember]) -> EditRequest {
+    EditRequest(key: settingsKey, type: settingsType) { context throws(EditRefusal) in
+      changes.reduce(context.current?.value ?? [:]) { $0.setting($1.name, to: $1.value) }
+    }
+  }
 }
 
 extension TimerEvent {

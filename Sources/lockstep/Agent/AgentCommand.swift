@@ -15,7 +15,8 @@ enum AgentCommand {
       """,
     subcommands: [
       AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
-      AgentSyncCommand.command, AgentRunCommand.command, AgentLeaveCommand.command,
+      AgentSyncCommand.command, AgentRunCommand.command, AgentDevicesCommand.command,
+      AgentRenameCommand.command, AgentLeaveCommand.command,
       AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
       AgentHabitsCommand.command, AgentSimulateCommand.command,
     ])

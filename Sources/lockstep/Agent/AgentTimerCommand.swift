@@ -18,7 +18,7 @@ enum AgentTimerCommand {
       press("stop", "Ends whatever runs; an unfinished focus does not count.") { _ in .stop },
       press("skip", "Goes on to what follows, as if the time were up.") { _ in .skip },
       press("snooze", "Puts the break off.", takesMinutes: true) { .snooze(length: $0) },
-      status, AgentTimerWatchCommand.command,
+      status, AgentTimerSettingsCommand.command, AgentTimerWatchCommand.command,
     ])
 
   private static func press(

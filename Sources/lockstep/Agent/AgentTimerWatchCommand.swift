@@ -65,7 +65,7 @@ struct TimerView: WatchView {
     if showsKeys {
       lines.append("s start  p pause  r resume  x stop  k skip  z snooze  ? keys  q quit")
     }
-    lines = lines.map { $0.count < columns ? $0 : $0.prefix(max(0, columns - 2)) + "…" }
+    lines = lines.map { RowText.cut($0, to: columns - 1) }
     if takesColours { lines[0] = "\u{1B}[1m\(lines[0])\u{1B}[0m" }
     let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
     linesDrawn = lines.count

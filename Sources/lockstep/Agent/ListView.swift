@@ -1,3 +1,4 @@
+import Apps
 import Changes
 import Loop
 
@@ -33,7 +34,7 @@ struct ListView: WatchView {
       } ?? ""
     if !hasEnded { foot += foot.isEmpty ? "q quit" : " · q quit" }
     lines.append(foot)
-    lines = lines.map { $0.count < columns ? $0 : $0.prefix(max(0, columns - 2)) + "…" }
+    lines = lines.map { RowText.cut($0, to: columns - 1) }
     if takesColours, let last = lines.popLast() { lines.append("\u{1B}[2m\(last)\u{1B}[0m") }
     let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
     linesDrawn = lines.count

@@ -28,5 +28,15 @@ struct RowTextTests {
     #expect(RowText.right("7", 3) == "  7")
     #expect(RowText.left("7", 3) == "7  ")
     #expect(RowText.left("long", 2) == "long")
+    #expect(RowText.left("电脑", 6) == "电脑  ")
+  }
+
+  @Test(arguments: [
+    ("", 5, ""), ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("电脑", 4, "电脑"), ("电脑", 3, "电…"),
+    ("电脑", 2, "…"), ("电脑", 0, ""), ("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}"), ("🍅🍅", 3, "🍅…"),
+  ])
+  func aRowIsCutAtItsWidth(_ text: String, _ columns: Int, _ row: String) {
+    #expect(RowText.cut(text, to: columns) == row)
+    #expect(RowText.width(of: row) <= max(columns, 0))
   }
 }

@@ -34,4 +34,27 @@ struct TimerAppOrdersTests {
     try table.order(TimerEvent.start(length: nil).order)
     #expect(try table.view(TimerApp.screen).lines == ["focus 49:59"])
   }
+
+  @Test func settingsAreChangedOneByOne() throws {
+    var table = AppTable(TimerApp())
+    #expect(try table.view(TimerApp.settings).json["focusMinutes"] == 25)
+    table.take("settings", TimerApp.settingsType, ["focusMinutes": 50, "theme": "dark"], at: 1)
+    let view = try table.order(
+      ["do": "set", "settings": ["shortBreakMinutes": try json("7.5"), "autoStart": false]])
+    let half = try json("7.5")
+    #expect(view.json["focusMinutes"] == 50 && view.json["shortBreakMinutes"] == half)
+    #expect(view.json["autoStart"] == false && view.lines.count == 6)
+    #expect(table.fields("settings")?["theme"] == "dark")
+    #expect(view.lines.first == "focusMinutes          50  how long a focus is")
+  }
+
+  @Test(arguments: [
+    #"{"focusMinutes":0}"#, #"{"focusMinutes":"25"}"#, #"{"focusMinutes":1441}"#,
+    #"{"autoStart":1}"#, #"{"longBreakEvery":-1}"#, #"{"longBreakEvery":2.5}"#,
+    #"{"theme":"dark"}"#, "{}", "[]",
+  ])
+  func settingsThatMakeNoSenseAreRefused(_ settings: String) throws {
+    let table = AppTable(TimerApp())
+    #expect(table.refusal(["do": "set", "settings": try json(settings)]) != nil)
+  }
 }

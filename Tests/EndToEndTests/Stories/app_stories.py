@@ -217,6 +217,45 @@ def story_a_watcher_sees_what_the_other_device_does():
                 assert len(seen(view)) == 1, view
 
 
+def story_settings_of_the_timer_hold_on_all_devices():
+    with devices() as (relay, phone, laptop):
+        told = phone.run("timer", "settings", "set", "focusMinutes=50", "autoStart=false")
+        assert "focusMinutes          50" in told, told
+        laptop.run("timer", "start")
+        assert phone.timer("status")["remaining"] > 49 * 60_000
+        phone.refuses("timer", "settings", "set", "focusMinutes=soon", says="no focusMinutes")
+        phone.refuses("timer", "settings", "set", "theme=dark", says="there is no setting")
+        refused("agent", "timer", "settings", "set", "focus", home=phone.path, code=2,
+                says="NAME=VALUE")
+        # Changed on both sides at once: each keeps what the other left alone.
+        relay.stop()
+        phone.run("timer", "settings", "set", "focusMinutes=40")
+        laptop.run("timer", "settings", "set", "snoozeMinutes=9")
+        relay.start()
+        for home in (phone, laptop, phone):
+            home.run("sync")
+        for home in (phone, laptop):
+            settings = shown(home, "timer", "settings", "get")
+            assert (settings["focusMinutes"], settings["snoozeMinutes"]) == (40, 9), settings
+
+
+def story_devices_are_listed_and_renamed():
+    with devices() as (relay, phone, laptop):
+        with laptop.kept():
+            wait_until(lambda: laptop.status()["state"] == "inSync", "the laptop to be in sync")
+            listed = {each["deviceName"]: each for each in shown(phone, "devices")["devices"]}
+            assert set(listed) == {"phone", "laptop"} and listed["laptop"]["connected"], listed
+            assert "(this one)" in phone.run("devices")
+            phone.run("rename", "pocket")
+            phone.run("rename", "desk", "--device", listed["laptop"]["deviceID"])
+            names = {each["deviceName"] for each in shown(laptop, "devices")["devices"]}
+            assert names == {"pocket", "desk"}, names
+        phone.refuses("rename", "x", "--device", "0" * 16, says="")
+        phone.refuses("rename", "x" * 256, says="")
+        relay.stop()
+        phone.refuses("devices", says="cannot be reached")
+
+
 def story_a_plan_without_habits_says_so_and_the_rest_goes_on():
     with folder() as directory, Relay(is_open=False) as relay:
         code = json.loads(run(

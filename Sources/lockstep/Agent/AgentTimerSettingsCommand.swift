@@ -1,0 +1,46 @@
+import Apps
+import Changes
+
+/// `lockstep agent timer settings`: how long the phases are.
+enum AgentTimerSettingsCommand {
+  static let command = Command(
+    name: "settings",
+    summary: "Shows the timer's settings, or changes them on all devices.",
+    discussion: """
+      They are merged setting by setting where two devices change them at once, and hold from the \
+      next phase on.
+      """,
+    subcommands: [get, set])
+
+  private static let app = TimerApp().name
+
+  private static let get = Command(
+    name: "get", summary: "Shows all settings, as they hold.", options: AgentApp.options
+  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, TimerApp.settings) }
+
+  private static let set = Command(
+    name: "set", summary: "Changes settings: focusMinutes=50 autoStart=false",
+    options: AgentApp.options,
+    operands: Command.Operands("NAME=VALUE", "What is to be what; several at once.", counts: 1...10)
+  ) { arguments throws(CommandFailure) in
+    var settings: JSONValue = [:]
+    for word in arguments.operands {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2 else {
+        throw CommandFailure(
+          "\"\(Log.oneLine(word))\" is not of the form NAME=VALUE", exitCode: .usage)
+      }
+      settings = settings.setting(String(parts[0]), to: value(String(parts[1])))
+    }
+    return try AgentApp.order(arguments, app, ["do": "set", "settings": settings])
+  }
+
+  /// A number or a truth where it is one, otherwise a text.
+  private static func value(_ text: String) -> JSONValue {
+    do throws(JSONFault) {
+      return try JSONValue(parsing: Array(text.utf8))
+    } catch {
+      return .string(text)
+    }
+  }
+}
