@@ -22,10 +22,11 @@ final class Stage {
   }
 
   func device(
-    _ number: UInt64, transports: [Transport] = [.webSocket, .longPoll, .poll],
-    clockError: Int64 = 0
+    _ number: UInt64, apps: [any App] = [TestApp()],
+    transports: [Transport] = [.webSocket, .longPoll, .poll], clockError: Int64 = 0
   ) throws -> TestDevice {
-    let device = try TestDevice(number, self, transports: transports, clockError: clockError)
+    let device = try TestDevice(
+      number, self, apps: apps, transports: transports, clockError: clockError)
     devices.append(device)
     return device
   }

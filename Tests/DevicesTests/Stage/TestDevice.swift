@@ -14,6 +14,7 @@ final class TestDevice {
   private(set) var files = MemoryChunkStore()
   private unowned let stage: Stage
   private let configuration: AgentConfiguration
+  private let apps: [any App]
   private var lines: [(id: ConnectionID, line: TestLine)] = []
   private(set) var reports: [AgentReport] = []
   private var nextOrder: UInt64 = 0
@@ -38,10 +39,11 @@ final class TestDevice {
   private var bootedAt: Int64
 
   init(
-    _ number: UInt64, _ stage: Stage, transports: [Transport], clockError: Int64
+    _ number: UInt64, _ stage: Stage, apps: [any App], transports: [Transport], clockError: Int64
   ) throws {
     id = DeviceID(rawValue: number)
     self.stage = stage
+    self.apps = apps
     self.clockError = clockError
     seed = number
     bootedAt = stage.now - 5_000
@@ -54,7 +56,7 @@ final class TestDevice {
           deviceName: "device \(number)"))
     ])
     failing = FailingStore(store)
-    replica = Replica(store: failing, apps: [TestApp()])
+    replica = Replica(store: failing, apps: apps)
     agent = Agent(
       configuration, random: SeededRandom(seed: number),
       at: Moment(
@@ -79,6 +81,23 @@ final class TestDevice {
     let id = OrderID(rawValue: nextOrder)
     try handle(.ordered(make(id)))
     return id
+  }
+
+  /// A person's order to an app, and what it says.
+  @discardableResult
+  func perform(_ app: String, _ order: JSONValue) throws -> Result<AppView, EditFailure>? {
+    let id = try self.order { .perform($0, app: app, order) }
+    return told(id)
+  }
+
+  func show(_ app: String, _ question: JSONValue) throws -> AppView? {
+    let id = try order { .show($0, app: app, question) }
+    return try told(id)?.get()
+  }
+
+  private func told(_ id: OrderID) -> Result<AppView, EditFailure>? {
+    for case .told(id, let result) in reports { return result }
+    return nil
   }
 
   @discardableResult
@@ -117,7 +136,7 @@ final class TestDevice {
     reports = []
     bootedAt = stage.now
     failing.error = nil
-    replica = Replica(store: failing, apps: [TestApp()])
+    replica = Replica(store: failing, apps: apps)
     files = files.reopened()
     agent = Agent(configuration, random: SeededRandom(seed: seed), at: moment)
     try drain()

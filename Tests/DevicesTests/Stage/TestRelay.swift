@@ -81,8 +81,8 @@ final class TestRelay {
     return token
   }
 
-  func record(_ name: String) throws -> Record? {
-    let key = RecordKey(zone: TestApp.zone, name: Name(trusted: name))
+  func record(_ name: String, zone: String = TestApp.zone.text) throws -> Record? {
+    let key = RecordKey(zone: Name(trusted: zone), name: Name(trusted: name))
     guard case .record(let record) = try store.read(.record(TestRelay.account, key)) else {
       return nil
     }
