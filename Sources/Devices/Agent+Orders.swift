@@ -10,6 +10,8 @@ extension Agent {
       case load
       case order(OrderID)
       case told(OrderID)
+      /// Nobody waits for it.
+      case note
       case read(OrderID)
       case dueEdits
       case sync
@@ -36,6 +38,9 @@ extension Agent {
         .perform(id, app: app, order), .told(id), offer: engine.takeOffer(), at: moment)
     case .show(let id, let app, let question):
       submit(.show(id, app: app, question), .told(id), at: moment)
+    case .nameDevices(let names):
+      guard !isStopping else { return }
+      submit(.nameDevices(names), .note, at: moment)
     case .readRecord(let id, let key): submit(.readRecord(id, key), .read(id), at: moment)
     case .readRecords(let id, let zone, let type):
       submit(.readRecords(id, zone: zone, type: type), .read(id), at: moment)
@@ -151,13 +156,13 @@ extension Agent {
     case .told(let id): report(.told(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
     case .piece(let errand): pieceJobFailed(errand, error, at: moment)
-    case .load, .dueEdits, .sync: break
+    case .load, .dueEdits, .sync, .note: break
     }
     let isSync =
       switch job.kind {
       case .load, .sync: true
       case .piece(let errand): job.hasOffer || errand.movesChanges
-      case .order, .told, .read, .dueEdits: job.hasOffer
+      case .order, .told, .read, .dueEdits, .note: job.hasOffer
       }
     guard isSync else { return }
     report(.storeFailed(error))

@@ -60,8 +60,8 @@ extension Agent {
       switch order {
       case .addPiece(let id, _): report(.pieceAdded(id, .failure(.stopping)))
       case .readPiece(let id, _, _, _): report(.pieceRead(id, .failure(.stopping)))
-      case .edit, .perform, .show, .readRecord, .readRecords, .readAll, .readStatus, .decide,
-        .syncNow, .goOffline, .goOnline, .stop:
+      case .edit, .perform, .show, .nameDevices, .readRecord, .readRecords, .readAll, .readStatus,
+        .decide, .syncNow, .goOffline, .goOnline, .stop:
         preconditionFailure("only orders about pieces wait for the home")
       }
     }

@@ -15,6 +15,9 @@ public enum AgentOrder: Sendable {
   case perform(OrderID, app: String, JSONValue)
   /// A question to an app (`App.view`), reported as `told`.
   case show(OrderID, app: String, JSONValue)
+  /// What the person calls the account's devices, to be remembered for `AppState.deviceNames`. At
+  /// most `Limits.devicesPerAccount`; nothing is reported.
+  case nameDevices([DeviceID: String])
   /// One record, reported as `read`: none where there is none, or where it is deleted.
   case readRecord(OrderID, RecordKey)
   /// Records of one type, by name, reported as `read`.

@@ -48,6 +48,7 @@ struct ReplicaState {
   private var isLoaded = false
 
   static let offsetKey = "clock.offset"
+  static let deviceNamesKey = "devices"
   static let lastSyncKey = "sync.last"
   static let snapshotKey = "snapshot.number"
   static let restoreKey = "restore"
@@ -101,6 +102,9 @@ struct ReplicaState {
       return .told(order, try performed(words, by: app, job.clock))
     case .show(let order, let app, let question):
       return .told(order, try shown(question, by: app, job.clock))
+    case .nameDevices(let names):
+      nameDevices(names)
+      return .done
     case .makeDueEdits(let isConnected):
       try makeDueEdits(isConnected: isConnected, job.clock)
       return .done

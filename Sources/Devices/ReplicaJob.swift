@@ -30,6 +30,7 @@ enum ReplicaTask: Sendable {
   case decide(OrderID, RecordKey, keepLocal: Bool)
   case perform(OrderID, app: String, JSONValue)
   case show(OrderID, app: String, JSONValue)
+  case nameDevices([DeviceID: String])
   /// Make the edits whose time has come. Others' are left to them for a while when connected.
   case makeDueEdits(isConnected: Bool)
   case readRecord(OrderID, RecordKey)

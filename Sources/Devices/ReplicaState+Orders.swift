@@ -56,6 +56,24 @@ extension ReplicaState {
     }
   }
 
+  mutating func nameDevices(_ names: [DeviceID: String]) {
+    let members = names.sorted { $0.key < $1.key }.prefix(Limits.devicesPerAccount).map {
+      JSONMember($0.key.text, .string($0.value))
+    }
+    ledger.setValue(ReplicaState.deviceNamesKey, JSONValue.object(members).text)
+  }
+
+  private func deviceNames() throws(StorageError) -> [DeviceID: String] {
+    guard let text = try ledger.store.value(ReplicaState.deviceNamesKey),
+      let members = Merging.value(Array(text.utf8))?.members
+    else { return [:] }
+    var names: [DeviceID: String] = [:]
+    for member in members {
+      if let device = DeviceID(text: member.name) { names[device] = member.value.string }
+    }
+    return names
+  }
+
   private func app(_ name: String) -> (any App)? { apps.first { $0.name == name } }
 
   private static func noApp(_ name: String) -> EditFailure {
@@ -65,8 +83,10 @@ extension ReplicaState {
   private func state(of app: any App, _ clock: ClockReading) throws(StorageError) -> AppState {
     var records: [Record] = []
     for type in app.types { records += try ledger.records(zone: app.zone, type: type) }
-    var names: [DeviceID: String] = [:]
-    if let identity { names[identity.credentials.device] = identity.deviceName }
+    var names = try deviceNames()
+    if let identity, names[identity.credentials.device] == nil {
+      names[identity.credentials.device] = identity.deviceName
+    }
     return AppState(
       records: records, asking: ledger.outbox.asked(in: app.zone), now: clock.relayTime,
       device: device, deviceNames: names)

@@ -117,6 +117,19 @@ struct AgentAppTests {
     #expect(phone.status.state == .inSync && laptop.status.state == .inSync)
   }
 
+  @Test func whatDevicesAreCalledIsRememberedOverARestart() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, apps: apps)
+    try stage.run()
+    #expect(try device.show("tally", ["show": "names"])?.lines == ["device 1"])
+    let names = [DeviceID(rawValue: 1): "phone", DeviceID(rawValue: 2): "laptop"]
+    try device.order { _ in .nameDevices(names) }
+    #expect(try device.show("tally", ["show": "names"])?.lines == ["phone", "laptop"])
+    try device.restart()
+    try stage.run()
+    #expect(try device.show("tally", ["show": "names"])?.lines == ["phone", "laptop"])
+  }
+
   @Test func anAppThatTakesNoOrdersSaysSo() {
     let state = AppState(now: 0, device: DeviceID(rawValue: 1))
     #expect(throws: EditRefusal("desk takes no orders")) {

@@ -1,5 +1,6 @@
 import Changes
 import Glibc
+import Link
 import Loop
 
 /// What the commands of all apps do alike: hand an order or a question to the home, and print what
@@ -38,7 +39,23 @@ enum AgentApp {
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
     let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
     let status = HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
+    if status.isInReach { _ = try learnNames(session) }
     return (HomeView(try session.ask(.show(app: app, question))), status)
+  }
+
+  /// Asks the relay what the account's devices are called, and tells the home, which remembers it
+  /// for views. A relay that cannot be asked is no reason to show nothing.
+  static func learnNames(_ session: HomeSession) throws(CommandFailure) -> DeviceList? {
+    let member = try HomeMember(session.ask(.credentials))
+    let list: DeviceList
+    do throws(CommandFailure) {
+      list = try RelayCall(relay: member.relay).devices(token: member.token)
+    } catch {
+      return nil
+    }
+    let names = list.devices.map { ($0.id, $0.description.deviceName) }
+    _ = try session.ask(.names(Dictionary(names) { first, _ in first }))
+    return list
   }
 
   /// Where sync stands after a little patience: at once where no relay is in reach.

@@ -42,7 +42,10 @@ enum HomeWatch {
       // inherit that the signals are held back.
       let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP])
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-        try live(
+        if HomeStatus(json: try session.ask(.status)).isInReach {
+          _ = try AgentApp.learnNames(session)
+        }
+        return try live(
           session, app, .watch(app: app, question, isTicking: isTicking),
           view(TerminalOutput.standard.takesColours), until: signals)
       }

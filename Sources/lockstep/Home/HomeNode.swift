@@ -154,6 +154,10 @@ struct HomeNode: Node, ~Copyable {
         for: id, deadline: moment.instant.advanced(milliseconds: milliseconds))
       agent.handle(.ordered(.syncNow(order)), at: moment)
     case .status: answer(id, .success(HomeStatus(identity: identity, status: status).json))
+    case .names(let names):
+      agent.handle(.ordered(.nameDevices(names)), at: moment)
+      answer(id, .success(["names": .number(JSONNumber(Int64(names.count)))]))
+      lookAgain(at: moment)
     case .credentials: answer(id, .success(HomeStatus.secret(identity)))
     case .watch(let app, let question, let isTicking):
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }

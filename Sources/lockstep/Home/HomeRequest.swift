@@ -12,6 +12,8 @@ enum HomeRequest: Equatable {
   /// time passes.
   case watch(app: String, JSONValue, isTicking: Bool)
   case status
+  /// What the devices are called, as the relay told a command. Answered at once.
+  case names([DeviceID: String])
   /// Sync now, and answer when all is there, nothing more can be done, or the time is up.
   case sync(milliseconds: Int64)
   /// Who this home is, with its token: for calls that the command makes itself.
@@ -21,7 +23,7 @@ enum HomeRequest: Equatable {
   var mayBeRepeated: Bool {
     switch self {
     case .order: false
-    case .show, .watch, .status, .sync, .credentials: true
+    case .show, .watch, .status, .names, .sync, .credentials: true
     }
   }
 
@@ -38,6 +40,16 @@ enum HomeRequest: Equatable {
       guard let app, let question = line["question"], question.members != nil else { return nil }
       self = .watch(app: app, question, isTicking: line["ticks"]?.bool ?? false)
     case "status": self = .status
+    case "names":
+      guard let members = line["names"]?.members, members.count <= Limits.devicesPerAccount
+      else { return nil }
+      var names: [DeviceID: String] = [:]
+      for member in members {
+        guard let device = DeviceID(text: member.name), let name = member.value.string
+        else { return nil }
+        names[device] = name
+      }
+      self = .names(names)
     case "sync":
       guard let milliseconds = line["milliseconds"]?.int64, (0...60_000).contains(milliseconds)
       else { return nil }
@@ -57,6 +69,12 @@ enum HomeRequest: Equatable {
         "verb": "watch", "app": .string(app), "question": question, "ticks": .bool(isTicking),
       ]
     case .status: ["verb": "status"]
+    case .names(let names):
+      [
+        "verb": "names",
+        "names": .object(
+          names.sorted { $0.key < $1.key }.map { JSONMember($0.key.text, .string($0.value)) }),
+      ]
     case .sync(let milliseconds):
       ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]
     case .credentials: ["verb": "credentials"]

@@ -4,7 +4,7 @@ import Changes
 /// nothing but `Changes`.
 ///
 ///     {"do": "add", "tally", "by"} · {"do": "move", "from", "to"}
-///     {"show": "tallies"}
+///     {"show": "tallies"} · {"show": "names"}
 struct TallyApp: App {
   static let tally = Name(trusted: "Tally")
   /// So many tallies stand; the first by name go.
@@ -33,6 +33,10 @@ struct TallyApp: App {
   }
 
   func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    if question["show"] == "names" {
+      let names = state.deviceNames.sorted { $0.key < $1.key }.map(\.value)
+      return AppView(json: .array(names.map { .string($0) }), lines: names)
+    }
     guard question["show"] == "tallies" else { throw EditRefusal("there is no such view") }
     let sums = state.records.map { JSONMember($0.name.text, .number(JSONNumber(Self.sum($0)))) }
     return AppView(json: .object(sums), lines: sums.map { "\($0.name): \($0.value.text)" })

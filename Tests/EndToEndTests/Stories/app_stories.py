@@ -36,6 +36,7 @@ def story_what_is_copied_on_one_device_is_there_on_the_other():
         copied = subprocess.run(
             [LOCKSTEP, "agent", "clipboard", "copy", "1", "--home", laptop.path],
             capture_output=True, check=True, timeout=30).stdout
+        assert "phone" in laptop.run("clipboard", "list")
         assert copied == "two\n\tlines 电脑\n".encode(), copied
         assert "removed: one" in laptop.run("clipboard", "remove", "2")
         assert len(shown(phone, "clipboard", "list")["items"]) == 1

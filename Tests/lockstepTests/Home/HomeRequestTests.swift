@@ -8,7 +8,8 @@ struct HomeRequestTests {
   private static let all: [HomeRequest] = [
     .order(app: "timer", ["do": "start", "length": 5]), .order(app: "memo", [:]),
     .show(app: "clipboard", ["show": "list"]), .watch(app: "memo", [:], isTicking: true),
-    .watch(app: "memo", ["show": "list"], isTicking: false), .status, .sync(milliseconds: 0),
+    .watch(app: "memo", ["show": "list"], isTicking: false), .status, .names([:]),
+    .names([DeviceID(rawValue: 5): "phone", DeviceID(rawValue: 7): "电脑"]), .sync(milliseconds: 0),
     .sync(milliseconds: 60_000), .credentials,
   ]
 
@@ -24,7 +25,8 @@ struct HomeRequestTests {
     "{}", "[]", #"{"verb":"dance"}"#, #"{"verb":1}"#, #"{"verb":"order"}"#,
     #"{"verb":"order","app":"timer"}"#, #"{"verb":"order","app":"timer","order":"start"}"#,
     #"{"verb":"show","question":{}}"#, #"{"verb":"watch","app":"timer","question":[]}"#,
-    #"{"verb":"sync"}"#,
+    #"{"verb":"sync"}"#, #"{"verb":"names"}"#,
+    #"{"verb":"names","names":{"x":"phone"}}"#, #"{"verb":"names","names":{"0000000000000005":5}}"#,
     #"{"verb":"sync","milliseconds":-1}"#, #"{"verb":"sync","milliseconds":60001}"#,
   ])
   func whatIsNoRequestIsNil(_ text: String) throws {
