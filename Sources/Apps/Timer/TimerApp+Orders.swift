@@ -31,8 +31,9 @@ extension TimerApp {
     return TimerScreen(TimerApp.state(of: current), at: state.now).view
   }
 
-  package static let screen: JSONValue = ["show": "screen"]
-  package static let settings: JSONValue = ["show": "settings"]
+  // Computed: a leak checker cannot see what a stored one refers to.
+  package static var screen: JSONValue { ["show": "screen"] }
+  package static var settings: JSONValue { ["show": "settings"] }
 
   /// Fields that nobody names stay.
   private static func setting(_ changes: [JSONMember]) -> EditRequest {

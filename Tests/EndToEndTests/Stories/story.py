@@ -23,6 +23,8 @@ import traceback
 import uuid
 
 LOCKSTEP = os.environ["LOCKSTEP_BINARY"]
+# What an address sanitizer keeps of freed memory would count as the program's.
+os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=1")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 
 
