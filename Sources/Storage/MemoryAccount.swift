@@ -108,12 +108,6 @@ struct MemoryAccount {
   }
 
   private func firstEntry(after tag: ChangeTag) -> Int {
-    var low = 0
-    var high = log.count
-    while low < high {
-      let middle = (low + high) / 2
-      if log[middle].tag <= tag { low = middle + 1 } else { high = middle }
-    }
-    return low
+    log.lowerBound { $0.tag <= tag }
   }
 }

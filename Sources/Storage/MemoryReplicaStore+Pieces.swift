@@ -34,7 +34,7 @@ extension MemoryReplicaStore.State {
 
   /// Where the piece of this hash is, or belongs.
   func position(of hash: ChunkHash) -> Int {
-    MemoryReplicaStore.lowerBound(pieces.count) { pieces[$0].hash < hash }
+    pieces.lowerBound { $0.hash < hash }
   }
 
   /// A record that named `old` names `new`.

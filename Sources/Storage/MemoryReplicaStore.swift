@@ -140,21 +140,10 @@ package final class MemoryReplicaStore: ReplicaStore {
 
   /// Where the entry of this number is, or belongs.
   private func position(of number: Int64) -> Int {
-    MemoryReplicaStore.lowerBound(state.outbox.count) { state.outbox[$0].number < number }
+    state.outbox.lowerBound { $0.number < number }
   }
 
   private func position(of key: RecordKey) -> Int {
-    MemoryReplicaStore.lowerBound(state.order.count) { state.order[$0] < key }
-  }
-
-  /// The first of `count` places that does not come before what is looked for.
-  static func lowerBound(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if isBefore(middle) { low = middle + 1 } else { high = middle }
-    }
-    return low
+    state.order.lowerBound { $0 < key }
   }
 }

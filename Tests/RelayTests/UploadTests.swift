@@ -169,16 +169,24 @@ struct UploadTests {
     #expect(try relay.put(try Piece("x"), by: try relay.newAccount()) == 201)
   }
 
+  /// So many uploads of the piece, each without its last byte.
+  private func begin(
+    _ count: Int, _ piece: Piece, by token: String, at relay: TestRelay
+  ) -> [HTTPClient] {
+    let clients = (0..<count).map { _ in HTTPClient(relay) }
+    for client in clients {
+      client.expectAnswer(to: "PUT")
+      relay.send(client.id, Array(piece.upload(token).dropLast()))
+      relay.settle()
+    }
+    return clients
+  }
+
   @Test func onlySoManyAreTakenAtOnce() throws {
     let relay = TestRelay.keepingPieces { $0.uploads = 2 }
     let device = try relay.newAccount()
     let piece = try Piece("abc")
-    let clients = (0..<3).map { _ in HTTPClient(relay) }
-    for client in clients {
-      client.expectAnswer(to: "PUT")
-      relay.send(client.id, Array(piece.upload(device.token).dropLast()))
-      relay.settle()
-    }
+    let clients = begin(3, piece, by: device.token, at: relay)
     relay.send(clients[2].id, [UInt8(ascii: "c")])
     let refused = try #require(try clients[2].next())
     #expect(refused.status == 503)
@@ -196,12 +204,7 @@ struct UploadTests {
     let relay = TestRelay.keepingPieces { $0.uploadsPerAccount = 2 }
     let (device, other) = (try relay.newAccount(), try relay.newAccount())
     let piece = try Piece("abc")
-    let clients = (0..<3).map { _ in HTTPClient(relay) }
-    for client in clients {
-      client.expectAnswer(to: "PUT")
-      relay.send(client.id, Array(piece.upload(device.token).dropLast()))
-      relay.settle()
-    }
+    let clients = begin(3, piece, by: device.token, at: relay)
     relay.send(clients[2].id, [UInt8(ascii: "c")])
     let refused = try #require(try clients[2].next())
     #expect(refused.status == 503)

@@ -29,7 +29,7 @@ package struct TimerApp: App {
 
   package func dueEdit(for record: Record) -> DueEdit? {
     guard record.key == TimerApp.stateKey, record.type == TimerApp.stateType,
-      let fields = TimerApp.fields(of: record)
+      let fields = record.value
     else { return nil }
     let state = TimerState(fields: fields)
     guard let zeroAt = state.zeroAt, let owner = state.shown?.deviceID, let next = state.afterZero()
@@ -68,23 +68,13 @@ package struct TimerApp: App {
     _ event: TimerEvent, current: Record?, settings: Record?, stamp: Int64, device: DeviceID
   ) throws(TimerRefusal) -> JSONValue {
     var machine = TimerMachine(
-      state: state(of: current), settings: TimerSettings(fields: fields(of: settings)),
+      state: state(of: current), settings: TimerSettings(fields: settings?.value),
       deviceID: device.text)
     try machine.handle(event, at: stamp)
     return machine.state.fields
   }
 
   package static func state(of current: Record?) -> TimerState {
-    TimerState(fields: fields(of: current))
-  }
-
-  private static func fields(of record: Record?) -> JSONValue? {
-    guard let bytes = record?.fields else { return nil }
-    do {
-      return try JSONValue(parsing: bytes)
-    } catch {
-      // The relay takes JSON objects only; what else stands in a record reads as nothing.
-      return nil
-    }
+    TimerState(fields: current?.value)
   }
 }

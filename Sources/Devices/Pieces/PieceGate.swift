@@ -147,12 +147,6 @@ struct PieceGate {
 
   /// Where the change of this number is, or belongs.
   private func position(of number: Int64) -> Int {
-    var low = 0
-    var high = blocked.count
-    while low < high {
-      let middle = (low + high) / 2
-      if blocked[middle].number < number { low = middle + 1 } else { high = middle }
-    }
-    return low
+    blocked.lowerBound { $0.number < number }
   }
 }

@@ -129,13 +129,7 @@ struct Outbox {
 
   /// Where the entry of this number is, or belongs.
   private func position(of number: Int64) -> Int {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].number < number { low = middle + 1 } else { high = middle }
-    }
-    return low
+    entries.lowerBound { $0.number < number }
   }
 }
 

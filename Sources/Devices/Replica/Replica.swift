@@ -103,7 +103,7 @@ struct ReplicaState {
     case .show(let order, let app, let question):
       return .told(order, try shown(question, by: app, job.clock))
     case .nameDevices(let names):
-      nameDevices(names)
+      try nameDevices(names)
       return .done
     case .makeDueEdits(let isConnected):
       try makeDueEdits(isConnected: isConnected, job.clock)

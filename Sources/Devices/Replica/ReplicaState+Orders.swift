@@ -56,11 +56,14 @@ extension ReplicaState {
     }
   }
 
-  mutating func nameDevices(_ names: [DeviceID: String]) {
+  mutating func nameDevices(_ names: [DeviceID: String]) throws(StorageError) {
     let members = names.sorted { $0.key < $1.key }.prefix(Limits.devicesPerAccount).map {
       JSONMember($0.key.text, .string($0.value))
     }
-    ledger.setValue(ReplicaState.deviceNamesKey, JSONValue.object(members).text)
+    let text = JSONValue.object(members).text
+    // Told again with every look at a list, and hardly ever another.
+    if try ledger.store.value(ReplicaState.deviceNamesKey) == text { return }
+    ledger.setValue(ReplicaState.deviceNamesKey, text)
   }
 
   private func deviceNames() throws(StorageError) -> [DeviceID: String] {

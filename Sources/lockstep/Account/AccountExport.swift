@@ -64,7 +64,7 @@ struct AccountExport {
 
   /// Reads the account up to its newest change; the token of that.
   private func read(
-    into spool: ExportFile, _ place: inout Place
+    into spool: PlainFile, _ place: inout Place
   ) throws(CommandFailure) -> ChangeToken {
     while true {
       try goOn()

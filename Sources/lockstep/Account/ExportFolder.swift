@@ -20,27 +20,27 @@ struct ExportFolder {
           "\(folder) is there already, left by an export that did not end; remove it, then try "
             + "again")
       }
-      throw Self.failure(folder, "be made", reason)
+      throw PlainFile.failure(folder, "be made", reason)
     }
   }
 
   /// A new file in it; an older one of the name is gone.
-  func create(_ name: String) throws(CommandFailure) -> ExportFile {
+  func create(_ name: String) throws(CommandFailure) -> PlainFile {
     let path = partial + "/" + name
     guard unlink(path) == 0 || errno == ENOENT else {
-      throw Self.failure(path, "be replaced", errno)
+      throw PlainFile.failure(path, "be replaced", errno)
     }
     let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw Self.failure(path, "be made", errno) }
-    return ExportFile(path: path, descriptor: descriptor)
+    guard descriptor >= 0 else { throw PlainFile.failure(path, "be made", errno) }
+    return PlainFile(path: path, descriptor: descriptor)
   }
 
   /// To read what was written.
-  func open(_ name: String) throws(CommandFailure) -> ExportFile {
+  func open(_ name: String) throws(CommandFailure) -> PlainFile {
     let path = partial + "/" + name
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Self.failure(path, "be read", errno) }
-    return ExportFile(path: path, descriptor: descriptor)
+    guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
+    return PlainFile(path: path, descriptor: descriptor)
   }
 
   func remove(_ name: String) throws(CommandFailure) { try Self.remove(partial + "/" + name) }
@@ -54,15 +54,17 @@ struct ExportFolder {
   /// All is written: it gets its name.
   func finish() throws(CommandFailure) {
     let descriptor = Glibc.open(partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Self.failure(partial, "be opened", errno) }
+    guard descriptor >= 0 else { throw PlainFile.failure(partial, "be opened", errno) }
     defer { close(descriptor) }
     // One call for what may be many thousand files.
     guard linux_sync_filesystem(descriptor) == 0 else {
-      throw Self.failure(partial, "be made durable", errno)
+      throw PlainFile.failure(partial, "be made durable", errno)
     }
-    guard rename(partial, path) == 0 else { throw Self.failure(partial, "become \(path)", errno) }
+    guard rename(partial, path) == 0 else {
+      throw PlainFile.failure(partial, "become \(path)", errno)
+    }
     guard linux_sync_filesystem(descriptor) == 0 else {
-      throw Self.failure(path, "be made durable", errno)
+      throw PlainFile.failure(path, "be made durable", errno)
     }
   }
 
@@ -71,7 +73,7 @@ struct ExportFolder {
     for folder in [partial + "/" + Self.chunks, partial] {
       for name in try Self.names(in: folder) ?? [] { try Self.remove(folder + "/" + name) }
       guard rmdir(folder) == 0 || errno == ENOENT else {
-        throw Self.failure(folder, "be removed", errno)
+        throw PlainFile.failure(folder, "be removed", errno)
       }
     }
   }
@@ -90,7 +92,7 @@ struct ExportFolder {
     guard names.isEmpty else {
       throw CommandFailure("\(path) is not empty; name a folder that is empty or not there yet")
     }
-    guard let real = realpath(path, nil) else { throw failure(path, "be found", errno) }
+    guard let real = realpath(path, nil) else { throw PlainFile.failure(path, "be found", errno) }
     defer { free(real) }
     return String(cString: real)
   }
@@ -99,7 +101,7 @@ struct ExportFolder {
   private static func names(in folder: String) throws(CommandFailure) -> [String]? {
     guard let stream = opendir(folder) else {
       if errno == ENOENT { return nil }
-      throw failure(folder, "be read", errno)
+      throw PlainFile.failure(folder, "be read", errno)
     }
     defer { closedir(stream) }
     var names: [String] = []
@@ -114,57 +116,7 @@ struct ExportFolder {
 
   private static func remove(_ path: String) throws(CommandFailure) {
     guard unlink(path) == 0 || errno == ENOENT || errno == EISDIR else {
-      throw failure(path, "be removed", errno)
-    }
-  }
-
-  fileprivate static func failure(
-    _ path: String, _ what: String, _ reason: Int32
-  ) -> CommandFailure {
-    CommandFailure("\(path) cannot \(what): \(String(cString: strerror(reason)))")
-  }
-}
-
-/// One open file of an export; closed when nobody holds it any more.
-final class ExportFile {
-  private let path: String
-  private let descriptor: Int32
-
-  fileprivate init(path: String, descriptor: Int32) {
-    self.path = path
-    self.descriptor = descriptor
-  }
-
-  deinit { close(descriptor) }
-
-  /// Adds to its end.
-  func write(_ bytes: [UInt8]) throws(CommandFailure) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress, $0.count)
-      }
-      if count >= 0 {
-        written += count
-      } else if errno != EINTR {
-        throw ExportFolder.failure(path, "be written", errno)
-      }
-    }
-  }
-
-  /// At most `count` bytes; none at the end.
-  func read(_ count: Int) throws(CommandFailure) -> [UInt8] {
-    while true {
-      var reason: Int32 = 0
-      var isRead = false
-      let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        let result = Glibc.read(descriptor, buffer.baseAddress, count)
-        reason = errno
-        isRead = result >= 0
-        filled = max(0, result)
-      }
-      if isRead { return bytes }
-      if reason != EINTR { throw ExportFolder.failure(path, "be read", reason) }
+      throw PlainFile.failure(path, "be removed", errno)
     }
   }
 }

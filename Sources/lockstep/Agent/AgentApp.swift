@@ -16,19 +16,30 @@ enum AgentApp {
     _ arguments: Arguments, _ app: String, _ order: JSONValue
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      // What a person refers to is what all devices show, as far as the relay can be reached.
-      let isInReach = session.isHolder ? try synced(session).isInReach : true
-      let view = HomeView(try session.ask(.order(app: app, order)))
-      let status = isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
+      let (view, status) = try ordered(session, app, order)
       return try printed(view, status, arguments)
     }
   }
 
+  /// What the app says of an order, and where sync stands then.
+  static func ordered(
+    _ session: HomeSession, _ app: String, _ order: JSONValue
+  ) throws(CommandFailure) -> (HomeView, HomeStatus) {
+    // A home that nobody held may not know yet what other devices did; a person means what they
+    // show. Without a relay in reach, what is known has to do.
+    let isInReach = session.isHolder ? try synced(session).isInReach : true
+    let view = HomeView(try session.ask(.order(app: app, order)))
+    return (view, isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status)))
+  }
+
+  /// Prints a view in which devices are named.
   static func show(
     _ arguments: Arguments, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let (view, status) = try view(session, app, question)
+      let status = try settled(session)
+      if status.isInReach { try learnNames(session) }
+      let view = HomeView(try session.ask(.show(app: app, question)))
       return try printed(view, status, arguments)
     }
   }
@@ -37,33 +48,36 @@ enum AgentApp {
   static func view(
     _ session: HomeSession, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
-    let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
-    let status = HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
-    if status.isInReach { _ = try learnNames(session) }
+    let status = try settled(session)
     return (HomeView(try session.ask(.show(app: app, question))), status)
   }
 
   /// Asks the relay what the account's devices are called, and tells the home, which remembers it
   /// for views. A relay that cannot be asked is no reason to show nothing.
-  static func learnNames(_ session: HomeSession) throws(CommandFailure) -> DeviceList? {
+  static func learnNames(_ session: HomeSession) throws(CommandFailure) {
     let member = try HomeMember(session.ask(.credentials))
     let list: DeviceList
     do throws(CommandFailure) {
       list = try RelayCall(relay: member.relay).devices(token: member.token)
     } catch {
-      return nil
+      return
     }
     let names = list.devices.map { ($0.id, $0.description.deviceName) }
     _ = try session.ask(.names(Dictionary(names) { first, _ in first }))
-    return list
+  }
+
+  /// Where sync stands; a home that nobody held has only just begun to connect.
+  private static func settled(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
+    let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
+    return HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
   }
 
   /// Where sync stands after a little patience: at once where no relay is in reach.
-  static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
+  private static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
     HomeStatus(json: try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds)))
   }
 
-  static func printed(
+  private static func printed(
     _ view: HomeView, _ status: HomeStatus, _ arguments: Arguments
   ) throws(CommandFailure) -> ExitCode {
     if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }

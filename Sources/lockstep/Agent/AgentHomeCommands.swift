@@ -10,9 +10,7 @@ enum AgentPairCommand {
     name: "pair",
     summary: "Prints a pairing code: another device joins this one's account with it.",
     discussion: "A code lets one device in, within ten minutes.",
-    options: [
-      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
-    ]
+    options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeMember(session.ask(.credentials))
@@ -64,9 +62,7 @@ enum AgentSyncCommand {
     name: "sync",
     summary: "Syncs at once, whatever was being waited for.",
     discussion: "The exit code is 1 where the device is not in sync afterwards.",
-    options: [
-      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
-    ]
+    options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let answer = try session.ask(

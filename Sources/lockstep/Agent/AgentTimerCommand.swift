@@ -28,29 +28,17 @@ enum AgentTimerCommand {
     let own = takesMinutes ? [minutes.entry] : []
     return Command(
       name: name, summary: summary,
-      options: own + [
-        AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
-      ]
+      options: own + AgentApp.options
     ) { arguments throws(CommandFailure) in
       let length = takesMinutes ? arguments[minutes] : nil
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
         let event = event(try length.map(milliseconds))
-        // A home that nobody held may not know yet what other devices did; a person who presses a
-        // button means what they show. Without a relay in reach, what is known has to do.
-        let isInReach = session.isHolder ? try synced(session).isInReach : true
-        let screen = HomeView(try session.ask(.order(app: "timer", event.order)))
-        let status =
-          isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
+        let (screen, status) = try AgentApp.ordered(session, TimerApp().name, event.order)
         return try TerminalOutput.printed(
           arguments[AgentCommand.json]
             ? screen.json.text : "\(screen.text) · \(AgentCommand.syncNote(status))")
       }
     }
-  }
-
-  /// Where sync stands after a little patience: at once where no relay is in reach.
-  private static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
-    HomeStatus(json: try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds)))
   }
 
   private static func milliseconds(_ minutes: Double) throws(CommandFailure) -> Int64 {
@@ -63,15 +51,10 @@ enum AgentTimerCommand {
   private static let status = Command(
     name: "status",
     summary: "Shows what the timer does now.",
-    options: [
-      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
-    ]
+    options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      // A home that nobody held has only just begun to connect.
-      let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
-      let status = HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
-      let screen = HomeView(try session.ask(.show(app: "timer", TimerApp.screen)))
+      let (screen, status) = try AgentApp.view(session, TimerApp().name, TimerApp.screen)
       return try TerminalOutput.printed(
         arguments[AgentCommand.json]
           ? screen.json.text

@@ -22,7 +22,7 @@ struct TimerView: WatchView {
   private var timer = "…"
   private var status: HomeStatus?
   private var note = ""
-  private var linesDrawn = 0
+  private var area = DrawnArea()
 
   init(takesColours: Bool) { self.takesColours = takesColours }
 
@@ -67,8 +67,6 @@ struct TimerView: WatchView {
     }
     lines = lines.map { RowText.cut($0, to: columns - 1) }
     if takesColours { lines[0] = "\u{1B}[1m\(lines[0])\u{1B}[0m" }
-    let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
-    linesDrawn = lines.count
-    return "\r" + up + "\u{1B}[J" + lines.joined(separator: "\r\n")
+    return area.drawn(lines)
   }
 }

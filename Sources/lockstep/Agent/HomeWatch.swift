@@ -12,6 +12,19 @@ protocol WatchView {
   mutating func drawn(columns: Int, rows: Int) -> String
 }
 
+/// Rows of a terminal that are drawn over again and again.
+struct DrawnArea {
+  private var linesDrawn = 0
+
+  /// The lines over those drawn before. None may go on in the next row: rows are what the cursor
+  /// goes up by.
+  mutating func drawn(_ lines: [String]) -> String {
+    let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
+    linesDrawn = lines.count
+    return "\r" + up + "\u{1B}[J" + lines.joined(separator: "\r\n")
+  }
+}
+
 /// What a key means.
 enum WatchPress: Equatable {
   case order(JSONValue)
@@ -43,7 +56,7 @@ enum HomeWatch {
       let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP])
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
         if HomeStatus(json: try session.ask(.status)).isInReach {
-          _ = try AgentApp.learnNames(session)
+          try AgentApp.learnNames(session)
         }
         return try live(
           session, app, .watch(app: app, question, isTicking: isTicking),

@@ -7,7 +7,7 @@ struct ListView: WatchView {
   let takesColours: Bool
   private var rows = ["…"]
   private var status: HomeStatus?
-  private var linesDrawn = 0
+  private var area = DrawnArea()
   private var hasEnded = false
 
   init(takesColours: Bool) { self.takesColours = takesColours }
@@ -36,8 +36,6 @@ struct ListView: WatchView {
     lines.append(foot)
     lines = lines.map { RowText.cut($0, to: columns - 1) }
     if takesColours, let last = lines.popLast() { lines.append("\u{1B}[2m\(last)\u{1B}[0m") }
-    let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
-    linesDrawn = lines.count
-    return "\r" + up + "\u{1B}[J" + lines.joined(separator: "\r\n")
+    return area.drawn(lines)
   }
 }

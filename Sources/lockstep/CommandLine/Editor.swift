@@ -43,18 +43,12 @@ enum Editor {
     guard descriptor >= 0 else {
       throw CommandFailure("no file can be made in \(folder): \(String(cString: strerror(errno)))")
     }
-    defer { close(descriptor) }
     let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno != EINTR {
-        let reason = String(cString: strerror(errno))
-        unlink(path)
-        throw CommandFailure("\(path) cannot be written: \(reason)")
-      }
+    do throws(CommandFailure) {
+      try PlainFile(path: path, descriptor: descriptor).write(Array(text.utf8))
+    } catch {
+      unlink(path)
+      throw error
     }
     return path
   }
@@ -63,24 +57,9 @@ enum Editor {
     of path: String, _ noun: String
   ) throws(CommandFailure) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw CommandFailure("\(path) cannot be read: \(String(cString: strerror(errno)))")
-    }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-      if count == 0 { return bytes }
-      if count > 0 {
-        bytes += buffer.prefix(count)
-      } else if errno != EINTR {
-        throw CommandFailure("\(path) cannot be read: \(String(cString: strerror(errno)))")
-      }
-      guard bytes.count <= Limits.recordBytes else {
-        throw CommandFailure("\(noun) has over \(Limits.recordBytes) bytes; nothing was changed")
-      }
-    }
+    guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
+    return try PlainFile(path: path, descriptor: descriptor)
+      .contents(atMost: Limits.recordBytes, noun)
   }
 
   /// The exit status of a program that has this terminal; -1 where it could not be run.
