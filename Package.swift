@@ -48,7 +48,8 @@ let package = Package(
     room("StorageFiles", ["Changes", "Digest", "Storage"]),
     room("Digest", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
-    room("Tools", ["Apps", "Changes", "Devices", "Link", "Storage"]),
+    room("Simulation", ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"]),
+    room("Tools", ["Apps", "Changes", "Devices", "Link", "Simulation", "Storage"]),
     .executableTarget(
       name: "lockstep",
       dependencies: [
@@ -77,7 +78,7 @@ let package = Package(
       ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Changes", "Digest"]),
     tests(
       "ToolsTests",
-      ["Tools", "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulator", "Storage"]),
+      ["Tools", "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage"]),
     tests(
       "lockstepTests",
       [
@@ -91,9 +92,13 @@ let package = Package(
       path: "Tests/StorageContract", swiftSettings: strict),
     .target(
       name: "Simulator",
-      dependencies: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage", "Tools"],
+      dependencies: [
+        "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
+      ],
       path: "Tests/Simulator", swiftSettings: strict),
-    tests("SimulationTests", ["Simulator", "Apps", "Changes", "Link", "Storage", "Tools"]),
+    tests(
+      "SimulationTests",
+      ["Simulation", "Simulator", "Apps", "Changes", "Link", "Storage", "Tools"]),
     tests("EndToEndTests", [], exclude: ["Stories"]),
     tests("TidyTests", []),
   ]

@@ -2,6 +2,7 @@ import Apps
 import Changes
 import Devices
 import Digest
+import Simulation
 import Storage
 
 /// Who plays in a world: of each account its devices, its person, and perhaps one who listens.
@@ -21,7 +22,7 @@ struct Cast {
 
   mutating func admit(
     _ account: AccountID, _ histories: Histories, _ relay: RelayMachine, _ ledger: Ledger,
-    _ outside: Outside, _ random: inout SeededRandom
+    _ outside: WorldOutside, _ random: inout SeededRandom
   ) throws(StorageError) {
     let count = random.count(in: profile.devicesPerAccount)
     let numbers = Array(devices.count..<(devices.count + count))

@@ -1,5 +1,6 @@
 import Apps
 import Changes
+import Simulation
 
 /// What goes wrong in a world, and when: made from the seed alone, before the world begins, so that
 /// it can be printed and read.

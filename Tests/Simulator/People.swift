@@ -1,6 +1,7 @@
 import Apps
 import Changes
 import Devices
+import Simulation
 import Storage
 import Tools
 

@@ -1,5 +1,6 @@
 import Changes
 import Devices
+import Simulation
 import Storage
 
 // What goes wrong, and how it is mended.

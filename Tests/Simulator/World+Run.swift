@@ -1,4 +1,5 @@
 import Changes
+import Simulation
 import Storage
 
 /// What came of a world.

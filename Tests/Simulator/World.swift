@@ -4,6 +4,7 @@ import Devices
 import Digest
 import Link
 import Relay
+import Simulation
 import Storage
 
 /// The whole of Lockstep in virtual time: a relay, several accounts with their devices and persons,
@@ -12,7 +13,7 @@ import Storage
 package final class World {
   package let seed: UInt64
   package let profile: WorldProfile
-  package let outside: Outside
+  package let outside: WorldOutside
   package let relay: RelayMachine
   package let devices: [DeviceMachine]
   package let plan: FaultPlan
@@ -40,7 +41,7 @@ package final class World {
     self.profile = profile
     self.breakage = breakage
     var random = SeededRandom(seed: seed)
-    let outside = Outside(random: random.branch())
+    let outside = WorldOutside(random: random.branch())
     self.outside = outside
     outside.network.conditions = World.conditions(profile, &random)
     let ledger = Ledger(outside: outside)
@@ -91,7 +92,7 @@ extension World {
   }
 
   private static func relay(
-    _ outside: Outside, _ ledger: Ledger, _ profile: WorldProfile, isCareless: Bool,
+    _ outside: WorldOutside, _ ledger: Ledger, _ profile: WorldProfile, isCareless: Bool,
     _ random: inout SeededRandom,
     histories: @escaping (AccountID) -> Histories?
   ) -> RelayMachine {

@@ -20,14 +20,19 @@ enum ImportRule {
     "StorageSQLite": Allowance(
       rooms: ["Changes", "Digest", "Storage", "CSQLite"], platform: ["Glibc"]),
     "StorageFiles": Allowance(rooms: ["Changes", "Digest", "Storage"], platform: ["Glibc"]),
-    "Tools": Allowance(rooms: ["Apps", "Changes", "Devices", "Link", "Storage"]),
+    "Simulation": Allowance(
+      rooms: ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"]),
+    "Tools": Allowance(
+      rooms: ["Apps", "Changes", "Devices", "Link", "Simulation", "Storage"]),
     "lockstep": Allowance(
       rooms: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
         "StorageFiles", "StorageSQLite", "Tools", "CLinux",
       ], platform: ["Glibc", "FoundationEssentials", "Synchronization"]),
     "Simulator": Allowance(
-      rooms: ["Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Storage", "Tools"]),
+      rooms: [
+        "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
+      ]),
     "StorageContract": Allowance(rooms: ["Changes", "Digest", "Storage"], platform: ["Testing"]),
   ]
 

@@ -35,6 +35,15 @@ enum PairingRule {
     ("Sources/Devices/Uplink/SocketUplink+", "Tests/DevicesTests/AgentTests.swift"),
     ("Sources/Devices/Agent/SyncEngine.swift", "Tests/DevicesTests/AgentFaultTests.swift"),
     ("Sources/Devices/Uplink/Uplink", "Tests/DevicesTests/AgentTests.swift"),
+    ("Sources/Simulation/FlowLog.swift", "Tests/SimulationTests/Worlds/SeedSweepTests.swift"),
+    ("Sources/Simulation/SecretDraw.swift", "Tests/SimulationTests/Worlds/SeedSweepTests.swift"),
+    ("Sources/Simulation/RunHash.swift", "Tests/SimulationTests/Worlds/SeedSweepTests.swift"),
+    (
+      "Sources/Simulation/VirtualChannel.swift",
+      "Tests/SimulationTests/Simulation/VirtualNetworkTests.swift"
+    ),
+    ("Sources/Simulation/VirtualRelay.swift", "Tests/ToolsTests/Budget/BudgetDayTests.swift"),
+    ("Sources/Tools/Budget/DayDevice.swift", "Tests/ToolsTests/Budget/BudgetDayTests.swift"),
     ("Sources/lockstep/Account/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Agent/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Bench", "Tests/EndToEndTests/StoryTests.swift"),

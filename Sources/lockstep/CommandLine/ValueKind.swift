@@ -23,6 +23,16 @@ extension ValueKind where Value == String {
     }
   }
 
+  /// One of a few words that are known when the program runs.
+  package static func word(of words: [String]) -> ValueKind {
+    ValueKind(words.joined(separator: "|")) { text throws(ValueFault) in
+      guard words.contains(text) else {
+        throw ValueFault("\"\(text)\" is none of \(words.joined(separator: ", "))")
+      }
+      return text
+    }
+  }
+
   /// The path of a folder. Whether it is there is found out where it is used.
   package static var folder: ValueKind { .text("DIR") }
 }
@@ -70,10 +80,10 @@ extension ValueKind where Value == Double {
 extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
   /// One of a few words.
   package static var choice: ValueKind {
-    let words = Value.allCases.map(\.rawValue)
-    return ValueKind(words.joined(separator: "|")) { text throws(ValueFault) in
-      guard let value = Value(rawValue: text) else {
-        throw ValueFault("\"\(text)\" is none of \(words.joined(separator: ", "))")
+    let word = ValueKind<String>.word(of: Value.allCases.map(\.rawValue))
+    return ValueKind(word.placeholder) { text throws(ValueFault) in
+      guard let value = Value(rawValue: try word.parse(text)) else {
+        throw ValueFault("\"\(text)\" is none of \(word.placeholder)")
       }
       return value
     }

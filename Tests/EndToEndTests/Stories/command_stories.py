@@ -372,6 +372,24 @@ def story_simulated_people_and_the_bench_tell_a_program_what_they_saw():
         refused("agent", "simulate", "--relay", relay.address, says="refused")
 
 
+def story_a_working_day_stays_within_its_budget():
+    """The promise of the seeds: what a device asks of the network in a day, beside what it may."""
+    result = json.loads(run("bench", "budget", "--app", "timer", "--json").stdout)
+    assert result["met"] is True and result["devices"] == 3, result
+    rows = {row["transport"]: row for row in result["rows"]}
+    assert set(rows) == {"websocket", "events", "long-poll", "poll"}, rows
+    for name, row in rows.items():
+        assert row["edits"] > 30 and row["faults"] == [], row
+        if name != "poll":
+            assert 0 < row["requestsAnHour"] < 100 and 0 < row["bytesADay"] < 1_000_000, row
+            assert 0 < row["idleWakesAnHour"] <= row["idleWakesAnHourMost"], row
+    again = json.loads(run("bench", "budget", "--app", "timer", "--json").stdout)
+    assert again == result, "the same seed is the same day"
+    text = run("bench", "budget", "--app", "habits", "--transport", "websocket").stdout
+    assert "requests/h" in text and "met" in text and "MISSED" not in text, text
+    refused("bench", "budget", "--app", "radio", says="none of all, timer", code=2)
+
+
 def story_the_pace_bench_measures_what_a_load_does_to_others():
     """A first sync, a burst and a backlog: figures of both sides, nothing missing."""
     bench = ["bench", "first-sync", "--records", "1200", "--runs", "1", "--seconds", "1"]

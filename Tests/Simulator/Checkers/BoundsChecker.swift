@@ -1,4 +1,5 @@
 import Changes
+import Simulation
 
 /// Memory is bounded, and nobody is busy while there is nothing to do.
 package struct BoundsChecker {

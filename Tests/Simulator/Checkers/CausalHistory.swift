@@ -1,4 +1,5 @@
 import Changes
+import Simulation
 import Storage
 
 /// Something that a person did to a record, as it stands in the record's fields: an edit of a

@@ -1,5 +1,6 @@
 import Apps
 import Changes
+import Simulation
 import Storage
 import Tools
 

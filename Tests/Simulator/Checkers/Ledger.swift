@@ -1,10 +1,11 @@
 import Changes
+import Simulation
 import Storage
 
 /// All that the relay's store ever committed, written down beside it. Each commit is held against
 /// what was committed before: tags only grow, a base is honoured, nothing is lost.
 package final class Ledger {
-  unowned let outside: Outside
+  unowned let outside: WorldOutside
   private var accounts: [AccountID: Book] = [:]
 
   fileprivate struct Book {
@@ -23,7 +24,7 @@ package final class Ledger {
   /// How often a copy was put back.
   package private(set) var restores = 0
 
-  package init(outside: Outside) { self.outside = outside }
+  package init(outside: WorldOutside) { self.outside = outside }
 
   /// The record that was saved with this tag; nil where none was.
   package func record(_ account: AccountID, tag: ChangeTag) -> Record? {

@@ -1,10 +1,11 @@
 import Changes
+import Simulation
 import Storage
 
 /// Watches one device's store: its cursor and tags only grow, what it takes from the relay is what
 /// the relay saved in this device's own account, and what a screen shows is durable.
 package final class ReplicaWatch {
-  private let outside: Outside
+  private let outside: WorldOutside
   private let ledger: Ledger
   private let name: String
   private let account: AccountID
@@ -18,7 +19,7 @@ package final class ReplicaWatch {
   private var broughtBack: Set<Int64> = []
 
   package init(
-    outside: Outside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
+    outside: WorldOutside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
     histories: Histories, mayLoseCursor: Bool
   ) {
     self.outside = outside

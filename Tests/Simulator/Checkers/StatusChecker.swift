@@ -1,5 +1,6 @@
 import Changes
 import Devices
+import Simulation
 import Storage
 
 /// A device that says "in sync" has nothing left to send, and has heard of the relay lately.

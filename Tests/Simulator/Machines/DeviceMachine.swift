@@ -2,6 +2,7 @@ import Apps
 import Changes
 import Devices
 import Link
+import Simulation
 import Storage
 
 /// One device: its home, and the process that runs on it from time to time.
@@ -15,7 +16,7 @@ package final class DeviceMachine {
   package private(set) var status: SyncStatus?
   package private(set) var seat: Seat<Agent>?
 
-  let outside: Outside
+  let outside: WorldOutside
   private let watch: ReplicaWatch
   private var configuration: AgentConfiguration
   private let apps: [any App]
@@ -27,7 +28,7 @@ package final class DeviceMachine {
   var hands = PieceHands()
 
   package init(
-    index: Int, credentials: Credentials, outside: Outside, watch: ReplicaWatch,
+    index: Int, credentials: Credentials, outside: WorldOutside, watch: ReplicaWatch,
     clock: VirtualClock, configuration: AgentConfiguration, apps: [any App],
     random: SeededRandom
   ) throws(StorageError) {

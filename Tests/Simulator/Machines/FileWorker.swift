@@ -1,6 +1,7 @@
 import Changes
 import Devices
 import Link
+import Simulation
 import Storage
 
 /// The files of a device's pieces, and the thread that works on them. A crash leaves what is whole.

@@ -1,5 +1,6 @@
 import Changes
 import Link
+import Simulation
 import Storage
 
 /// A device with a subscription, and an eye on what wakes it: nothing but changes that match, and
@@ -8,7 +9,7 @@ package final class ListenerMachine {
   package let name: String
   package let account: AccountID
   package let device: DeviceID
-  private let outside: Outside
+  private let outside: WorldOutside
   private let ledger: Ledger
   private let watched: Watched
   private let seat: Seat<ListenerNode>
@@ -25,7 +26,7 @@ package final class ListenerMachine {
 
   /// `number`: its own in the world. The machine starts at once, and never crashes.
   package init(
-    number: Int, credentials: Credentials, watched: Watched, outside: Outside, ledger: Ledger,
+    number: Int, credentials: Credentials, watched: Watched, outside: WorldOutside, ledger: Ledger,
     clock: VirtualClock
   ) {
     name = "listener\(number)"

@@ -1,6 +1,7 @@
 import Changes
 import Link
 import Relay
+import Simulation
 import Storage
 
 /// The relay's machine: one process with one or more nodes on one store, and the worker between
@@ -239,16 +240,5 @@ extension RelayMachine {
 
   private func tellOthers(_ news: RelayNews, from origin: Int) {
     for node in 0..<nodes where node != origin { post(.news(news), to: node) }
-  }
-}
-
-/// Bits that nobody may guess, for a world in which nobody guesses. One thread draws from it.
-final class SecretDraw: @unchecked Sendable {
-  private var random: SeededRandom
-
-  init(_ random: SeededRandom) { self.random = random }
-
-  func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
   }
 }

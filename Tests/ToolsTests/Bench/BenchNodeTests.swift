@@ -1,6 +1,6 @@
 import Changes
 import Devices
-import Simulator
+import Simulation
 import Testing
 
 @testable import Tools

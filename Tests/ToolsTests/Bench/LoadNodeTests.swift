@@ -2,7 +2,7 @@ import Changes
 import Devices
 import Link
 import Relay
-import Simulator
+import Simulation
 import Storage
 import Testing
 
@@ -10,11 +10,11 @@ import Testing
 
 /// A relay and one node of loading devices, in virtual time.
 final class LoadStage {
-  let relay: StageRelay
+  let relay: VirtualRelay
   private(set) var reports: [LoadReport] = []
   private let seat: Seat<LoadNode>
 
-  init(_ relay: StageRelay, _ devices: [LoadDevice]) {
+  init(_ relay: VirtualRelay, _ devices: [LoadDevice]) {
     self.relay = relay
     let clock = relay.clock
     seat = Seat(
@@ -56,14 +56,15 @@ extension LoadReport {
 }
 
 struct LoadNodeTests {
-  private func upload(_ relay: StageRelay, _ records: Int, account: Int = 0) throws -> LoadResult {
+  private func upload(_ relay: VirtualRelay, _ records: Int, account: Int = 0) throws -> LoadResult
+  {
     let token = relay.credentials[account].token
     let task = LoadTask.upload(first: 0, records: records, recordBytes: 200)
     return try LoadStage(relay, [LoadDevice(token: token, task: task)]).next(\.result)
   }
 
   @Test func anUploadSavesEveryRecordOnce() throws {
-    let relay = try StageRelay(accounts: 1, devices: 1)
+    let relay = try VirtualRelay(accounts: 1, devices: 1)
     let result = try upload(relay, 1_001)
     #expect(result.records == 1_001)
     #expect(result.nanoseconds > 0)
@@ -80,7 +81,7 @@ struct LoadNodeTests {
   }
 
   @Test func aSnapshotIsReadToItsEnd() throws {
-    let relay = try StageRelay(accounts: 1, devices: 2)
+    let relay = try VirtualRelay(accounts: 1, devices: 2)
     _ = try upload(relay, 2_500)
     let reader = LoadDevice(token: relay.credentials[1].token, task: .snapshot)
     let result = try LoadStage(relay, [reader]).next(\.result)
@@ -89,7 +90,7 @@ struct LoadNodeTests {
   }
 
   @Test func whoComesBackGetsWhatItMissed() throws {
-    let relay = try StageRelay(accounts: 1, devices: 4)
+    let relay = try VirtualRelay(accounts: 1, devices: 4)
     guard
       case .token(let since) = try relay.store.read(
         .newestToken(relay.credentials[0].account))
@@ -107,7 +108,7 @@ struct LoadNodeTests {
   }
 
   @Test func onlySavesThatFallIntoTheWindowCount() throws {
-    let relay = try StageRelay(accounts: 1, devices: 1)
+    let relay = try VirtualRelay(accounts: 1, devices: 1)
     relay.commitNanoseconds = Span.milliseconds(30)
     let saver = LoadDevice(token: relay.credentials[0].token, task: .save(rate: 10))
     let stage = LoadStage(relay, [saver])
@@ -128,7 +129,7 @@ struct LoadNodeTests {
   }
 
   @Test func aStallOfTheRelayCountsForEverySaveThatWasDue() throws {
-    let relay = try StageRelay(accounts: 1, devices: 1)
+    let relay = try VirtualRelay(accounts: 1, devices: 1)
     relay.commitNanoseconds = Span.seconds(1)
     let saver = LoadDevice(token: relay.credentials[0].token, task: .save(rate: 10))
     let stage = LoadStage(relay, [saver])
@@ -141,13 +142,13 @@ struct LoadNodeTests {
   }
 
   @Test func aRefusedTokenEndsTheLoad() throws {
-    let relay = try StageRelay(accounts: 1, devices: 1)
+    let relay = try VirtualRelay(accounts: 1, devices: 1)
     let stage = LoadStage(relay, [LoadDevice(token: "unknown", task: .snapshot)])
     #expect(try !stage.next(\.failure).isEmpty)
   }
 
   @Test func aRelayThatIsGoneEndsTheLoad() throws {
-    let relay = try StageRelay(accounts: 1, devices: 1)
+    let relay = try VirtualRelay(accounts: 1, devices: 1)
     let stage = LoadStage(
       relay, [LoadDevice(token: relay.credentials[0].token, task: .save(rate: 1))])
     try stage.next(\.isReady)

@@ -2,7 +2,7 @@ import Apps
 import Changes
 import Devices
 import Link
-import Simulator
+import Simulation
 import Storage
 import Tools
 
@@ -10,7 +10,7 @@ import Tools
 /// simulate` are for real.
 final class FleetStage<N: Node & ~Copyable>
 where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == Never {
-  let relay: StageRelay
+  let relay: VirtualRelay
   private(set) var reports: [N.Report] = []
   private var replicas: [Replica<MemoryReplicaStore>] = []
   private let files = MemoryChunkStore()
@@ -30,7 +30,7 @@ where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == 
     accounts: Int, devices: Int, badTokens: [Int] = [], apps: [any App] = [],
     _ makeNode: (Moment) -> N
   ) throws {
-    relay = try StageRelay(accounts: accounts, devices: devices)
+    relay = try VirtualRelay(accounts: accounts, devices: devices)
     for (number, credentials) in relay.credentials.enumerated() {
       var credentials = credentials
       if badTokens.contains(number) { credentials.token = "unknown" }

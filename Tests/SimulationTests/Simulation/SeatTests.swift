@@ -1,5 +1,6 @@
 import Changes
 import Link
+import Simulation
 import Simulator
 import Testing
 

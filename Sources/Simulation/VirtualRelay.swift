@@ -2,35 +2,37 @@ import Changes
 import Digest
 import Link
 import Relay
-import Simulator
 import Storage
 
 /// A relay in virtual time, with accounts whose devices have joined: what the nodes of benches are
-/// tried on.
-final class StageRelay {
-  let outside = Outside(random: SeededRandom(seed: 1))
-  let store = MemoryZoneStore()
+/// tried on, and what `lockstep bench budget` lets a day pass by.
+package final class VirtualRelay {
+  package let outside: Outside
+  package let store = MemoryZoneStore()
   private let files = MemoryChunkStore()
   /// How long the relay's store takes for a commit, in nanoseconds.
-  var commitNanoseconds = Span.milliseconds(1)
-  private(set) var credentials: [Credentials] = []
-  let clock = VirtualClock()
+  package var commitNanoseconds = Span.milliseconds(1)
+  package private(set) var credentials: [Credentials] = []
+  package let clock = VirtualClock()
   private var seat: Seat<RelayNode>?
 
-  init(
-    accounts: Int, devices: Int, configure: (inout RelayConfiguration) -> Void = { _ in }
-  ) throws {
+  package init(
+    accounts: Int, devices: Int, outside: Outside = Outside(random: SeededRandom(seed: 1)),
+    configure: (inout RelayConfiguration) -> Void = { _ in }
+  ) throws(StorageError) {
+    self.outside = outside
     for account in 0..<accounts {
       for device in 0..<devices { try join(account, device) }
     }
     var configuration = RelayConfiguration()
     configure(&configuration)
     let clock = clock
+    let draw = SecretDraw(SeededRandom(seed: 3))
     let seat = Seat(
       name: "relay", outside: outside, clock: { clock },
       node: RelayNode(
         configuration: configuration,
-        secrets: SecretSource { Array(repeating: 7, count: $0) }, random: SeededRandom(seed: 2)))
+        secrets: SecretSource { draw.bytes($0) }, random: SeededRandom(seed: 2)))
     seat.onJob = { [unowned self, unowned seat] id, lane, job in
       perform(job, lane, at: seat.moment.wall) { event in
         if seat.isAlive { seat.handle(event.of(id)) }
@@ -41,7 +43,7 @@ final class StageRelay {
     seat.begin()
   }
 
-  func kill() {
+  package func kill() {
     guard let seat else { return }
     seat.kill()
     outside.network.forget(seat, isMachineGone: false)
@@ -79,7 +81,7 @@ final class StageRelay {
     }
   }
 
-  private func join(_ number: Int, _ device: Int) throws {
+  private func join(_ number: Int, _ device: Int) throws(StorageError) {
     let account = AccountID(rawValue: UInt64(number + 1))
     let token = "token \(number) \(device)"
     let new = NewDevice(

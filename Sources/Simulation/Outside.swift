@@ -2,17 +2,15 @@ import Changes
 
 /// All that is outside of the nodes: time, the network, the log, the hash of what was done, and the
 /// list of what was found wrong. Machines share one; checkers write their findings to it.
-package final class Outside {
+open class Outside {
   package let timeline = Timeline()
   package let network: VirtualNetwork
   package private(set) var flow = FlowLog()
-  package private(set) var hash = WorldHash()
+  package private(set) var hash = RunHash()
   /// What checkers found, bounded; the first is usually the cause.
   package private(set) var faults: [String] = []
   /// Actions of each seat since it was last asked: see `BoundsChecker`.
   package private(set) var actionCounts: [Int] = []
-
-  package var tally = Tally()
 
   private static let faultsMax = 20
   private var seats = 0
@@ -48,7 +46,7 @@ package final class Outside {
   }
 
   /// For what is left in the end.
-  package func add(_ change: (inout WorldHash) -> Void) { change(&hash) }
+  package func add(_ change: (inout RunHash) -> Void) { change(&hash) }
 }
 
 extension SeededRandom {

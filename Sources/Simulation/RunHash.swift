@@ -1,6 +1,6 @@
 /// A running hash over all that nodes do and all that is left in the end: two runs of one seed are
 /// the same if and only if, for all we care, it is the same. Not for secrets.
-package struct WorldHash: Hashable {
+package struct RunHash: Hashable {
   package private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   package init() {}

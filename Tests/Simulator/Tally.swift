@@ -1,3 +1,10 @@
+import Simulation
+
+/// What is outside of a world's nodes, and a count of what happened there.
+package final class WorldOutside: Outside {
+  package var tally = Tally()
+}
+
 /// How often what a world is named for happened in it: a fault that strikes nobody proves nothing.
 package struct Tally {
   package enum Happening: String, CaseIterable, Comparable {

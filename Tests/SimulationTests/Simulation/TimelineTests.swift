@@ -1,4 +1,5 @@
 import Changes
+import Simulation
 import Simulator
 import Testing
 

@@ -1,0 +1,12 @@
+import Changes
+
+/// Bits that nobody may guess, for a world in which nobody guesses. One thread draws from it.
+package final class SecretDraw: @unchecked Sendable {
+  private var random: SeededRandom
+
+  package init(_ random: SeededRandom) { self.random = random }
+
+  package func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+  }
+}

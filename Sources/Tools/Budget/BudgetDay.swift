@@ -1,0 +1,100 @@
+import Apps
+import Changes
+public import Devices
+import Simulation
+import Storage
+
+/// A working day of one person with one app on three devices, all of which hear of changes in one
+/// way. It passes in virtual time, a day in a moment: the relay and the agents are the real ones,
+/// and what they ask of the network is counted.
+public struct BudgetDay: Sendable {
+  public var app: String
+  public var transport: Transport
+  public var seed: UInt64
+
+  public static let devices = 3
+  private static let hours: Int64 = 24
+
+  public init(app: String, transport: Transport, seed: UInt64) {
+    self.app = app
+    self.transport = transport
+    self.seed = seed
+  }
+
+  /// All apps there are, by name.
+  public static var apps: [String] { AppCatalog.all.map(\.name) }
+
+  /// nil where there is no such app.
+  public func run() throws(StorageError) -> BudgetRow? {
+    guard let app = AppCatalog.all.first(where: { $0.name == app }) else { return nil }
+    var random = SeededRandom(seed: seed)
+    let relay = try VirtualRelay(accounts: 1, devices: BudgetDay.devices)
+    let timeline = relay.outside.timeline
+    var devices: [DayDevice] = []
+    for (index, credentials) in relay.credentials.enumerated() {
+      let device = try DayDevice(
+        credentials, app: app, transport: transport, relay: relay, index: index + 1,
+        random: random.branch())
+      devices.append(device)
+      device.begin()
+    }
+    let script = DayScript(of: app, devices: devices.count, random: &random)
+    for act in script.acts {
+      timeline.at(Span.milliseconds(act.at)) { devices[act.device].act(act.what) }
+    }
+    for hour in 1...BudgetDay.hours {
+      timeline.at(Span.seconds(hour * 3_600)) { for device in devices { device.endHour() } }
+    }
+    while timeline.step(until: Span.seconds(BudgetDay.hours * 3_600)) {}
+    return try row(devices, relay)
+  }
+
+  private func row(_ devices: [DayDevice], _ relay: VirtualRelay) throws(StorageError) -> BudgetRow
+  {
+    var row = BudgetRow(app: app, transport: transport)
+    var shown: [[Record]] = []
+    for device in devices {
+      var before = Traffic()
+      for hour in device.hours {
+        row.requests = max(row.requests, hour.asked - before.asked)
+        before = hour
+      }
+      row.bytes = max(row.bytes, before.bytesSent + before.bytesReceived)
+      let idleHours = (DayScript.idle.upperBound - DayScript.idle.lowerBound) / DayScript.hour
+      row.idleWakes = max(row.idleWakes, device.idleWakes / Int(idleHours))
+      row.edits += device.edits
+      row.faults += device.faults
+      if device.status.state != .inSync { row.faults.append("ends \(device.status.state)") }
+      shown.append(try device.records())
+    }
+    if !shown.allSatisfy({ $0 == shown.first }) { row.faults.append("devices differ in the end") }
+    row.faults += relay.outside.faults
+    return row
+  }
+}
+
+extension Traffic {
+  /// Whatever asks the relay for something: calls, and messages on a socket.
+  fileprivate var asked: Int { requests + messages }
+}
+
+/// What a day cost the device that it cost most.
+public struct BudgetRow: Hashable, Sendable {
+  public var app: String
+  public var transport: Transport
+  /// Of all devices together.
+  public var edits = 0
+  /// In the busiest hour: HTTP requests, and messages on a socket.
+  public var requests = 0
+  /// Up and down in the whole day, heads and frames included.
+  public var bytes = 0
+  /// An hour, while nobody touches any device.
+  public var idleWakes = 0
+  /// What went wrong, a sentence each.
+  public var faults: [String] = []
+
+  public init(app: String, transport: Transport) {
+    self.app = app
+    self.transport = transport
+  }
+}

@@ -1,0 +1,181 @@
+import Apps
+import Changes
+import Devices
+import Link
+import Simulation
+import Storage
+
+/// One device of somebody whose working day passes in virtual time: its agent, and a count of what
+/// it asks of the network and how often it is woken.
+final class DayDevice {
+  private let app: any App
+  private let outside: Outside
+  private let seat: Seat<Agent>
+  private var replica: Replica<MemoryReplicaStore>
+  private let files = MemoryChunkStore()
+  private let store: MemoryReplicaStore
+  private var orders: UInt64 = 0
+
+  private(set) var status = SyncStatus()
+  private(set) var edits = 0
+  /// What the agent has asked of the network, read at the end of each hour.
+  private(set) var hours: [Traffic] = []
+  private(set) var idleWakes = 0
+  private(set) var faults: [String] = []
+  /// What this device itself asks of its agent wakes nobody.
+  private var isAsking = false
+  private var lastStir: Int64 = .min
+  private var save: FileSave?
+  /// Pieces that another device wrote, the first of which is being read.
+  private var wanted: [ChunkHash] = []
+
+  /// Pieces on their way into the home, one after the other, and then into the record.
+  private struct FileSave {
+    var size: Int
+    var pieces: Int
+    var hashes: [ChunkHash] = []
+  }
+
+  private static let file = Name(trusted: "vault.db")
+  static let pieceBytes = 128 << 10
+  /// What happens within this time of one another happens in one waking, in nanoseconds.
+  private static let wake = Span.seconds(1)
+
+  init(
+    _ credentials: Credentials, app: any App, transport: Transport, relay: VirtualRelay,
+    index: Int, random: SeededRandom
+  ) throws(StorageError) {
+    self.app = app
+    outside = relay.outside
+    store = MemoryReplicaStore()
+    try store.write([
+      .setIdentity(
+        HomeIdentity(relay: "http://relay:1", credentials: credentials, deviceName: "device"))
+    ])
+    replica = Replica(store: store, apps: [app])
+    var configuration = AgentConfiguration()
+    configuration.transports = [transport]
+    configuration.firstNumber = UInt64(index) << 32
+    let clock = relay.clock
+    seat = Seat(
+      name: "device \(index)", outside: outside, clock: { clock },
+      node: Agent(
+        configuration, random: random, at: clock.moment(at: relay.outside.timeline.now)))
+    seat.onJob = { [unowned self] id, _, job in
+      outside.timeline.after(Span.microseconds(100)) { [unowned self] in
+        seat.handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)))
+      }
+    }
+    seat.onReport = { [unowned self] in take($0) }
+    seat.onRest = { [unowned self] in stirred() }
+  }
+
+  func begin() { seat.begin() }
+
+  func records() throws(StorageError) -> [Record] {
+    try store.allRecords().filter { !$0.isDeleted }
+  }
+
+  func act(_ what: DayScript.What) {
+    switch what {
+    case .order(let order): ask { .perform($0, app: app.name, order) }
+    case .saveFile(let size, let pieces):
+      save = FileSave(size: size, pieces: pieces)
+      addPiece()
+    }
+  }
+
+  func endHour() { ask { .readStatus($0) } }
+
+  private func ask(_ make: (OrderID) -> AgentOrder) {
+    orders += 1
+    isAsking = true
+    seat.handle(.ordered(make(OrderID(rawValue: orders))))
+    isAsking = false
+  }
+
+  private func stirred() {
+    let now = outside.timeline.now
+    let isIdle = DayScript.idle.contains(now / Span.milliseconds(1))
+    if isIdle, !isAsking, lastStir == .min || now - lastStir > DayDevice.wake { idleWakes += 1 }
+    lastStir = now
+  }
+
+  private func take(_ report: AgentReport) {
+    switch report {
+    case .ready(let status), .status(let status), .synced(_, let status): self.status = status
+    case .statusRead(_, let status):
+      self.status = status
+      hours.append(status.traffic)
+    case .told(_, .success), .edited(_, .success): edits += 1
+    // A press that makes no sense just then: people do that.
+    case .told(_, .failure(.refused)): break
+    case .told(_, .failure(let failure)), .edited(_, .failure(let failure)):
+      faults.append("\(failure)")
+    case .pieceAdded(_, let result): added(result)
+    case .changed(let records): fetch(records)
+    case .pieceRead(_, .success(let portion)): if portion.isLast { readNext(afterOne: true) }
+    case .pieceRead(_, .failure(let failure)):
+      faults.append("\(failure)")
+      readNext(afterOne: true)
+    case .storeFailed(let error): faults.append("\(error)")
+    case .read, .pieceProgress, .stopped: break
+    }
+  }
+
+  // MARK: files
+
+  private func addPiece() {
+    // No two pieces are alike.
+    let mark = Int(outside.timeline.now / 1_000)
+    let bytes = (0..<DayDevice.pieceBytes).map {
+      UInt8(truncatingIfNeeded: ($0 &* 131) ^ (mark >> ($0 & 31)))
+    }
+    ask { .addPiece($0, bytes) }
+  }
+
+  private func added(_ result: Result<ChunkHash, PieceFailure>) {
+    switch result {
+    case .failure(let failure): faults.append("\(failure)")
+    case .success(let hash):
+      save?.hashes.append(hash)
+      guard let save else { return }
+      // Not within what the agent does just now.
+      outside.timeline.after(0) { [unowned self] in
+        if save.hashes.count < save.pieces { addPiece() } else { write(save) }
+      }
+    }
+  }
+
+  private func write(_ save: FileSave) {
+    let (seal, new) = (VaultSeal.plain, save.hashes)
+    let key = RecordKey(zone: VaultApp.zone, name: DayDevice.file)
+    let request = EditRequest(key: key, type: VaultApp.fileType) { context throws(EditRefusal) in
+      let before = context.current.flatMap { record in
+        record.value.flatMap { seal.contents(of: $0, record: DayDevice.file) }
+      }
+      // The new pieces stand in front.
+      let kept = before.map { Array($0.pieces.dropFirst(new.count)) } ?? []
+      let manifest = VaultManifest(
+        file: DayDevice.file.text, size: save.size, sha256: new[0], pieces: new + kept)
+      return seal.fields(of: manifest, pieces: manifest.pieces)
+    }
+    ask { .edit($0, request) }
+  }
+
+  /// What another device wrote is read at once, as whoever keeps the file would; what is in the
+  /// home already costs nothing.
+  private func fetch(_ records: [Record]) {
+    let isReading = !wanted.isEmpty
+    wanted += records.filter { $0.type == VaultApp.fileType && $0.tag > 0 }.flatMap(\.chunks)
+    if !isReading { readNext(afterOne: false) }
+  }
+
+  private func readNext(afterOne: Bool) {
+    if afterOne { wanted.removeFirst() }
+    guard let hash = wanted.first else { return }
+    outside.timeline.after(0) { [unowned self] in
+      ask { .readPiece($0, hash, offset: 0, count: .max) }
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import Apps
+import Changes
+
+/// What a person does with one app on a working day, from nine to five, on the devices at hand.
+struct DayScript {
+  struct Act {
+    /// Milliseconds since midnight.
+    var at: Int64
+    var device: Int
+    var what: What
+  }
+
+  enum What {
+    /// To the app, in its own form.
+    case order(JSONValue)
+    /// A file is saved: so many pieces of it are new.
+    case saveFile(size: Int, pieces: Int)
+  }
+
+  static let hour: Int64 = 3_600_000
+  static let minute: Int64 = 60_000
+  /// When people work; outside of it nobody touches anything.
+  static let work = 9 * hour..<17 * hour
+  /// An hour after the last act until the first of the next day is near.
+  static let idle = 18 * hour..<24 * hour
+
+  /// In order of time.
+  let acts: [Act]
+
+  init(of app: any App, devices: Int, random: inout SeededRandom) {
+    var day = DayWriter(devices: devices, random: random)
+    switch app.zone {
+    case TimerApp.zone: day.pomodoros()
+    case ClipboardApp.zone: day.copies()
+    case MemosApp.zone: day.memos()
+    case HabitsApp.zone: day.habits()
+    default: day.files()
+    }
+    random = day.random
+    acts = day.acts.sorted { $0.at < $1.at }
+  }
+}
+
+/// Writes a day down, app by app.
+private struct DayWriter {
+  let devices: Int
+  var random: SeededRandom
+  var acts: [DayScript.Act] = []
+
+  init(devices: Int, random: SeededRandom) {
+    self.devices = devices
+    self.random = random
+  }
+
+  private mutating func add(_ at: Int64, _ what: DayScript.What) {
+    let device = Int.random(in: 0..<devices, using: &random)
+    acts.append(DayScript.Act(at: at, device: device, what: what))
+  }
+
+  /// Somewhere in the working hours.
+  private mutating func moment() -> Int64 { Int64.random(in: DayScript.work, using: &random) }
+
+  /// So many letters, in words.
+  private mutating func text(_ count: Int) -> String {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      let isGap = Int.random(in: 0..<6, using: &random) == 0
+      bytes.append(isGap ? UInt8(ascii: " ") : UInt8.random(in: 97...122, using: &random))
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A focus every half hour, most of them with an interruption; the ends come by themselves.
+  mutating func pomodoros() {
+    for start in stride(
+      from: DayScript.work.lowerBound, to: DayScript.work.upperBound, by: 30 * 60_000)
+    {
+      add(start, .order(["do": "start"]))
+      guard Int.random(in: 0..<3, using: &random) > 0 else { continue }
+      let pause = start + DayScript.minute * Int64.random(in: 3...12, using: &random)
+      add(pause, .order(["do": "pause"]))
+      add(pause + 2 * DayScript.minute, .order(["do": "resume"]))
+    }
+    add(DayScript.work.upperBound, .order(["do": "stop"]))
+  }
+
+  /// Eighty things are copied: most are lines, some are pages.
+  mutating func copies() {
+    for number in 0..<80 {
+      let letters = number % 10 == 0 ? 4_000 : Int.random(in: 8...300, using: &random)
+      let order: JSONValue = [
+        "do": "add", "name": .string("copy \(number)"), "content": .string(text(letters)),
+      ]
+      add(moment(), .order(order))
+    }
+  }
+
+  /// Six memos, each of them written on every now and then.
+  mutating func memos() {
+    for number in 0..<6 {
+      let name = JSONValue.string("memo \(number)")
+      var content = text(400)
+      var at = DayScript.work.lowerBound + DayScript.minute * Int64(number)
+      add(at, .order(["do": "add", "name": name, "content": .string(content)]))
+      for _ in 0..<8 {
+        at += DayScript.minute * Int64.random(in: 5...50, using: &random)
+        let was = content
+        content += " " + text(80)
+        add(
+          at,
+          .order(["do": "edit", "memo": name, "was": .string(was), "content": .string(content)]))
+      }
+    }
+  }
+
+  /// Four habits that are checked once, and four that are counted all day.
+  mutating func habits() {
+    for number in 0..<8 {
+      let name = JSONValue.string("habit \(number)")
+      let kind: JSONValue = number % 2 == 0 ? "checkbox" : "count"
+      add(
+        DayScript.work.lowerBound,
+        .order([
+          "do": "add", "name": name, "title": .string("habit \(number)"), "kind": kind,
+          "target": 8,
+        ]))
+      for _ in 0..<(number % 2 == 0 ? 1 : 8) {
+        let at = max(moment(), DayScript.work.lowerBound + DayScript.minute)
+        let order: JSONValue =
+          number % 2 == 0
+          ? ["do": "check", "habit": name, "day": "2026-11-21", "done": true]
+          : ["do": "count", "habit": name, "day": "2026-11-21", "by": 1]
+        add(at, .order(order))
+      }
+    }
+  }
+
+  /// A file of a megabyte, saved ten times, a piece of it changed each time.
+  mutating func files() {
+    let (size, pieces) = (8 * DayDevice.pieceBytes, 8)
+    add(DayScript.work.lowerBound, .saveFile(size: size, pieces: pieces))
+    for _ in 0..<10 { add(moment(), .saveFile(size: size, pieces: 1)) }
+  }
+}

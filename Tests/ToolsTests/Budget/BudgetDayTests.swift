@@ -1,0 +1,37 @@
+import Devices
+import Testing
+
+@testable import Tools
+
+struct BudgetDayTests {
+  @Test(arguments: BudgetDay.apps)
+  func aDayOfEachAppStaysWithinItsBudget(_ app: String) throws {
+    let rows = try Transport.allCases.map { transport in
+      try #require(try BudgetDay(app: app, transport: transport, seed: 1).run())
+    }
+    let table = BudgetTable(rows: rows)
+    #expect(table.isMet, "\n\(table.text)")
+    #expect(rows.allSatisfy { $0.edits > 0 && $0.bytes > 0 && $0.requests > 0 })
+    // People do the same whatever carries it.
+    #expect(Set(rows.map(\.edits)).count == 1)
+  }
+
+  @Test func theSameDayCostsTheSame() throws {
+    let day = BudgetDay(app: "timer", transport: .webSocket, seed: 7)
+    #expect(try day.run() == day.run())
+  }
+
+  @Test func whatNoAppIsCalledHasNoDay() throws {
+    #expect(try BudgetDay(app: "radio", transport: .webSocket, seed: 1).run() == nil)
+  }
+
+  /// Polling asks more often the whole day, and a socket wakes a device for its heartbeat alone.
+  @Test func theRungsDifferAsTheyMust() throws {
+    func row(_ transport: Transport) throws -> BudgetRow {
+      try #require(try BudgetDay(app: "habits", transport: transport, seed: 1).run())
+    }
+    let (socket, poll) = (try row(.webSocket), try row(.poll))
+    #expect(poll.requests > 2 * socket.requests)
+    #expect(poll.bytes > socket.bytes)
+  }
+}
