@@ -67,7 +67,7 @@ let package = Package(
     tests("DevicesTests", ["Devices", "Changes", "Link", "Storage", "Digest"]),
     tests("DigestTests", ["Digest"]),
     tests("LinkTests", ["Link", "Changes", "Digest"]),
-    tests("LoopTests", ["Loop", "Link", "Changes", "CLinux"]),
+    tests("LoopTests", ["Loop", "Link", "Changes", "CLinux", "TemporaryFolders"]),
     tests("RelayTests", ["Relay", "Link", "Changes", "Storage", "Digest"]),
     tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
     tests(

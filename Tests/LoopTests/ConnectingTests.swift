@@ -1,6 +1,7 @@
 import Changes
 import Glibc
 import Link
+import TemporaryFolders
 import Testing
 
 @testable import Loop
@@ -106,21 +107,5 @@ struct ConnectingTests {
       return
     }
     running.end()
-  }
-}
-
-/// A folder that is gone with its owner.
-final class TemporaryFolder {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/lockstep-loop-XXXXXX".utf8CString)
-    try #require(mkdtemp(&template) != nil)
-    path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-  }
-
-  deinit {
-    for name in ["control", "plain"] { unlink(path + "/" + name) }
-    rmdir(path)
   }
 }

@@ -1,6 +1,7 @@
 import Changes
 import Glibc
 import Link
+import TemporaryFolders
 import Testing
 
 @testable import Loop

@@ -1,0 +1,78 @@
+import Apps
+import Changes
+import Testing
+
+struct VaultPlanTests {
+  private static let contents: [ChunkHash] = [1, 2, 3].compactMap {
+    ChunkHash(bytes: [UInt8](repeating: $0, count: 32))
+  }
+
+  private static func plan(
+    _ agreed: Int?, _ file: (Int, at: Int64)?, _ record: (Int, at: Int64)?
+  ) -> VaultPlan {
+    func version(_ pair: (Int, at: Int64)?) -> VaultPlan.Version? {
+      pair.map { VaultPlan.Version(contents[$0.0], at: $0.at) }
+    }
+    return VaultPlan(
+      agreed: agreed.map { contents[$0] }, file: version(file), record: version(record))
+  }
+
+  @Test func whatIsTheSameIsSettled() {
+    for agreed in [nil, 0, 1] {
+      #expect(Self.plan(agreed, (0, at: 1), (0, at: 9)) == .settled)
+      #expect(Self.plan(agreed, nil, nil) == .settled)
+    }
+  }
+
+  @Test func whatChangedOnOneSideGoesToTheOther() {
+    // However old or new: who has seen the other's version is right.
+    for times in [(1, 2), (2, 1)] as [(Int64, Int64)] {
+      #expect(Self.plan(0, (0, at: times.0), (1, at: times.1)) == .pull)
+      #expect(Self.plan(0, (1, at: times.0), (0, at: times.1)) == .push)
+    }
+  }
+
+  @Test func aDeleteGoesToTheOtherSideWhereNothingChanged() {
+    #expect(Self.plan(0, (0, at: 1), nil) == .removeFile)
+    #expect(Self.plan(0, nil, (0, at: 1)) == .deleteRecord)
+  }
+
+  @Test func aChangeOutlivesADelete() {
+    #expect(Self.plan(0, (1, at: 1), nil) == .push)
+    #expect(Self.plan(0, nil, (1, at: 1)) == .pull)
+  }
+
+  @Test func whatWasNeverAgreedOnIsNew() {
+    #expect(Self.plan(nil, (0, at: 1), nil) == .push)
+    #expect(Self.plan(nil, nil, (0, at: 1)) == .pull)
+  }
+
+  @Test func bothChangedKeepsBothAndTheNewerHasTheName() {
+    for agreed in [nil, 2] {
+      #expect(Self.plan(agreed, (0, at: 2), (1, at: 1)) == .keepBoth(.file))
+      #expect(Self.plan(agreed, (0, at: 1), (1, at: 2)) == .keepBoth(.record))
+      #expect(Self.plan(agreed, (0, at: 1), (1, at: 1)) == .keepBoth(.record))
+    }
+  }
+
+  /// Of every case: content that is on one side alone and was not agreed on is never lost.
+  @Test func nothingIsEverLost() {
+    for agreed in [nil, 0, 1, 2] as [Int?] {
+      for file in [nil, 0, 1, 2] as [Int?] {
+        for record in [nil, 0, 1, 2] as [Int?] {
+          let plan = Self.plan(agreed, file.map { ($0, at: 5) }, record.map { ($0, at: 6) })
+          let isFileNew = file != nil && file != agreed && file != record
+          let isRecordNew = record != nil && record != agreed && record != file
+          switch plan {
+          case .settled: #expect(file == record)
+          case .push: #expect(!isRecordNew && file != nil)
+          case .pull: #expect(!isFileNew && record != nil)
+          case .removeFile: #expect(!isFileNew && record == nil)
+          case .deleteRecord: #expect(!isRecordNew && file == nil)
+          case .keepBoth: #expect(isFileNew && isRecordNew)
+          }
+        }
+      }
+    }
+  }
+}
