@@ -4,7 +4,7 @@ import Changes
 ///
 ///     {"do": "start", "length"?} · {"do": "pause"} · {"do": "resume"} · {"do": "stop"} ·
 ///     {"do": "skip"} · {"do": "snooze", "length"?} · {"do": "set", "settings": {name: value}}
-///     {"show": "screen"} · {"show": "settings"}
+///     {"show": "screen"} · {"show": "board"} · {"show": "settings"}
 extension TimerApp {
   package var types: [Name] { [TimerApp.settingsType, TimerApp.stateType] }
 
@@ -26,6 +26,14 @@ extension TimerApp {
       let record = state.records.first { $0.key == TimerApp.settingsKey }
       return TimerSettings(fields: record?.value).view
     }
+    if question == TimerApp.board {
+      let (current, settings) = (TimerApp.stateKey, TimerApp.settingsKey)
+      return TimerBoard(
+        TimerApp.state(of: state.records.first { $0.key == current }),
+        settings: TimerSettings(fields: state.records.first { $0.key == settings }?.value),
+        of: state
+      ).view
+    }
     guard question == TimerApp.screen else { throw EditRefusal("the timer has no such view") }
     let current = state.records.first { $0.key == TimerApp.stateKey }
     return TimerScreen(TimerApp.state(of: current), at: state.now).view
@@ -33,6 +41,7 @@ extension TimerApp {
 
   // Computed: a leak checker cannot see what a stored one refers to.
   package static var screen: JSONValue { ["show": "screen"] }
+  package static var board: JSONValue { ["show": "board"] }
   package static var settings: JSONValue { ["show": "settings"] }
 
   /// Fields that nobody names stay.

@@ -24,6 +24,20 @@ package struct TimerScreen: Hashable, Sendable {
     device = state.shown?.deviceID ?? ""
   }
 
+  /// From what `json` wrote; nil for anything else.
+  package init?(json: JSONValue) {
+    guard let at = json["at"]?.int64, let stateType = json["stateType"]?.string,
+      let isPaused = json["isPaused"]?.bool, let remaining = json["remaining"]?.int64,
+      let completed = json["completedPomodoros"]?.int64, let device = json["device"]?.string
+    else { return nil }
+    self.at = at
+    self.stateType = stateType
+    self.isPaused = isPaused
+    self.remaining = remaining
+    completedPomodoros = completed
+    self.device = device
+  }
+
   /// A running countdown; nil where nothing counts down.
   package var zeroAt: Int64? {
     isPaused || stateType == TimerPhase.idle.rawValue ? nil : at + remaining
@@ -50,9 +64,13 @@ package struct TimerScreen: Hashable, Sendable {
   }
 
   /// When `line` reads otherwise next, if nobody acts; nil where it stands still.
-  package var nextLineAt: Int64? {
-    guard zeroAt != nil else { return nil }
-    return at + (remaining == 0 ? 1 : (remaining - 1) % 1_000 + 1)
+  package var nextLineAt: Int64? { zeroAt.map { TimerScreen.nextSecond(to: $0, from: at) } }
+
+  /// When a countdown to `zeroAt` shows another second next: the same instant of relay time on
+  /// every screen.
+  package static func nextSecond(to zeroAt: Int64, from instant: Int64) -> Int64 {
+    let remaining = max(0, zeroAt - instant)
+    return instant + (remaining == 0 ? 1 : (remaining - 1) % 1_000 + 1)
   }
 
   /// What stays the same while a countdown merely runs: two screens of one face differ only in the
@@ -80,7 +98,8 @@ package struct TimerScreen: Hashable, Sendable {
     }
   }
 
-  private static func clock(_ milliseconds: Int64) -> String {
+  /// `24:59`, or `01:00:00`: seconds are rounded up.
+  package static func clock(_ milliseconds: Int64) -> String {
     let seconds = (milliseconds + 999) / 1_000
     let digits = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { part in
       part < 10 ? "0\(part)" : "\(part)"

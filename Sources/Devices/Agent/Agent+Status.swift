@@ -2,6 +2,10 @@ import Changes
 
 /// What a person is told of the sync.
 extension Agent {
+  /// Relay time by the best that this device knows, milliseconds: the same on all that know it, to
+  /// a few milliseconds.
+  public func relayTime(at moment: Moment) -> Int64 { clock.reading(at: moment).relayTime }
+
   func status(at moment: Moment) -> SyncStatus {
     var status = SyncStatus()
     let reading = clock.reading(at: moment)

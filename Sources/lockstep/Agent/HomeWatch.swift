@@ -1,28 +1,33 @@
+import Apps
 import Changes
 import Glibc
 import Loop
 
-/// What a person sees of an app in a terminal, drawn anew with whatever the home tells.
+/// What a person sees of an app on a full screen, drawn anew with whatever the home tells. Times
+/// are this machine's wall clock, in milliseconds.
 protocol WatchView {
-  mutating func take(_ line: JSONValue)
+  mutating func take(_ line: JSONValue, at wall: Int64)
+  /// What the relay says of the account's devices, where the view shows them.
+  mutating func take(_ found: DeviceLook.Found, at wall: Int64)
   mutating func pressed(_ key: UInt8) -> WatchPress
-  /// The shell goes on below: what is of no more use to anybody is left out.
-  mutating func end()
-  /// The view over the one drawn before.
-  mutating func drawn(columns: Int, rows: Int) -> String
+  /// Time has passed.
+  mutating func pass(at wall: Int64)
+  /// What a person who looks elsewhere should hear of; told once.
+  mutating func takeAlarm() -> String?
+  /// Whether the relay is to be asked for the devices; told once.
+  mutating func takeWishForDevices(at wall: Int64) -> Bool
+  /// When it looks otherwise though nobody tells it anything; nil where it stands still.
+  func changesAt(_ wall: Int64) -> Int64?
+  func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow]
 }
 
-/// Rows of a terminal that are drawn over again and again.
-struct DrawnArea {
-  private var linesDrawn = 0
-
-  /// The lines over those drawn before. None may go on in the next row: rows are what the cursor
-  /// goes up by.
-  mutating func drawn(_ lines: [String]) -> String {
-    let up = linesDrawn > 1 ? "\u{1B}[\(linesDrawn - 1)A" : ""
-    linesDrawn = lines.count
-    return "\r" + up + "\u{1B}[J" + lines.joined(separator: "\r\n")
-  }
+extension WatchView {
+  mutating func take(_ found: DeviceLook.Found, at wall: Int64) {}
+  mutating func pressed(_ key: UInt8) -> WatchPress { .nothing }
+  mutating func pass(at wall: Int64) {}
+  mutating func takeAlarm() -> String? { nil }
+  mutating func takeWishForDevices(at wall: Int64) -> Bool { false }
+  func changesAt(_ wall: Int64) -> Int64? { nil }
 }
 
 /// What a key means.
@@ -33,34 +38,47 @@ enum WatchPress: Equatable {
 
 /// Shows an app live, until q, Ctrl-C, or nobody reads it any more.
 enum HomeWatch {
-  /// A command `watch`. `view`: what a terminal shows, told whether it takes colours.
+  /// What a terminal gets.
+  struct Live: Sendable {
+    /// nil: the same view of the app that programs get.
+    var question: JSONValue?
+    /// The view is told anew whenever time makes it look otherwise.
+    var isTicking = false
+    var ringsBell: @Sendable (Arguments) -> Bool = { _ in false }
+    var notifies: @Sendable (Arguments) -> Bool = { _ in false }
+    var view: @Sendable () -> any WatchView = { ListView() }
+  }
+
+  /// A command `watch`. `question`: what of the app is shown.
   static func command(
     _ summary: String, discussion: String = "It ends with q, Ctrl-C, or when nobody reads it.",
-    app: String, isTicking: Bool = false,
-    view: @escaping @Sendable (Bool) -> any WatchView = { ListView(takesColours: $0) },
+    options: [CommandOptionEntry] = [], app: String, live: Live = Live(),
     question: @escaping @Sendable (Arguments) throws(CommandFailure) -> JSONValue
   ) -> Command {
-    Command(name: "watch", summary: summary, discussion: discussion, options: AgentApp.options) {
-      arguments throws(CommandFailure) in
+    Command(
+      name: "watch", summary: summary, discussion: discussion, options: options + AgentApp.options
+    ) { arguments throws(CommandFailure) in
       let question = try question(arguments)
-      let isLive =
-        TerminalOutput.standard.isTerminal && isatty(STDIN_FILENO) == 1
-        && !arguments[AgentCommand.json]
-      guard isLive else {
+      guard TerminalOutput.standard.takesScreens, isatty(STDIN_FILENO) == 1,
+        !arguments[AgentCommand.json]
+      else {
         return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
           try lines(session, .watch(app: app, question, isTicking: false))
         }
       }
       // Whatever ends it, the terminal is put back first. Before any thread is started: they
       // inherit that the signals are held back.
-      let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP])
+      let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
+      let resizes = try AgentCommand.signals([SIGWINCH])
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-        if HomeStatus(json: try session.ask(.status)).isInReach {
-          try AgentApp.learnNames(session)
-        }
-        return try live(
-          session, app, .watch(app: app, question, isTicking: isTicking),
-          view(TerminalOutput.standard.takesColours), until: signals)
+        var watch = LiveWatch(
+          session: session, app: app,
+          request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),
+          view: live.view(),
+          look: try DeviceLook(HomeMember(session.ask(.credentials))),
+          ringsBell: live.ringsBell(arguments),
+          notifies: live.notifies(arguments))
+        return try watch.run(until: signals, resizes: resizes)
       }
     }
   }
@@ -87,80 +105,5 @@ enum HomeWatch {
       }
       try session.reopen()
     }
-  }
-
-  private static func live(
-    _ session: HomeSession, _ app: String, _ watch: HomeRequest, _ first: any WatchView,
-    until signals: Signals
-  ) throws(CommandFailure) -> ExitCode {
-    let output = TerminalOutput.standard
-    var view = first
-    let keys = try RawKeys()
-    defer { keys.restore() }
-    while true {
-      guard session.connection.send(watch) else {
-        try session.reopen()
-        continue
-      }
-      lines: while true {
-        try output.write(view.drawn(columns: output.columns, rows: output.rows))
-        let others = [signals.rawValue, STDIN_FILENO]
-        switch session.connection.next(milliseconds: 1_000, others: others) {
-        case .line(let line): view.take(line)
-        case .timeout: break
-        case .closed: break lines
-        case .other(signals.rawValue): return leave(output)
-        case .other:
-          guard let key = keys.read(), !RawKeys.quits.contains(key) else {
-            view.end()
-            try output.write(view.drawn(columns: output.columns, rows: output.rows) + "\r\n")
-            return .success
-          }
-          if case .order(let order) = view.pressed(key) {
-            guard session.connection.send(.order(app: app, order)) else { break lines }
-          }
-        }
-      }
-      try session.reopen()
-    }
-  }
-
-  /// The shell goes on below the view, where the terminal is still there.
-  private static func leave(_ output: TerminalOutput) -> ExitCode {
-    do throws(CommandFailure) {
-      try output.write("\r\n")
-      return .success
-    } catch {
-      return error.exitCode
-    }
-  }
-}
-
-/// Keys as they are pressed, without waiting for a whole line.
-struct RawKeys {
-  private var before = termios()
-
-  /// q, Ctrl-C and Ctrl-D.
-  static let quits: [UInt8] = [UInt8(ascii: "q"), 3, 4]
-
-  init() throws(CommandFailure) {
-    guard tcgetattr(STDIN_FILENO, &before) == 0 else {
-      throw CommandFailure("the terminal cannot be used; try --json")
-    }
-    var raw = before
-    // Ctrl-C comes as a key too, so that the terminal is always put back.
-    raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
-    _ = tcsetattr(STDIN_FILENO, TCSANOW, &raw)
-  }
-
-  func restore() {
-    var before = before
-    _ = tcsetattr(STDIN_FILENO, TCSANOW, &before)
-  }
-
-  /// nil where nobody presses any more.
-  func read() -> UInt8? {
-    var byte: UInt8 = 0
-    return Glibc.read(STDIN_FILENO, &byte, 1) == 1 ? byte : nil
   }
 }

@@ -4,38 +4,36 @@ import Loop
 
 /// An app's rows as far as the terminal has room for them, sync below, and how to end it.
 struct ListView: WatchView {
-  let takesColours: Bool
-  private var rows = ["…"]
+  private var lines = ["…"]
   private var status: HomeStatus?
-  private var area = DrawnArea()
-  private var hasEnded = false
+  private var hasNewConnection = true
 
-  init(takesColours: Bool) { self.takesColours = takesColours }
-
-  mutating func take(_ line: JSONValue) {
-    if line["view"] != nil { rows = HomeView(line).lines }
-    if let reason = line["error"]?.string { rows = [reason] }
-    if let status = line["status"] { self.status = HomeStatus(json: status) }
+  mutating func take(_ line: JSONValue, at wall: Int64) {
+    if line["view"] != nil { lines = HomeView(line).lines }
+    if let reason = line["error"]?.string { lines = [RowText.line(reason)] }
+    guard let status = line["status"].map(HomeStatus.init(json:)) else { return }
+    if status.transport != nil, self.status?.transport == nil { hasNewConnection = true }
+    self.status = status
   }
 
-  mutating func pressed(_ key: UInt8) -> WatchPress { .nothing }
+  /// Rows name devices, so what they are called is asked with each new connection.
+  mutating func takeWishForDevices(at wall: Int64) -> Bool {
+    defer { hasNewConnection = false }
+    return hasNewConnection
+  }
 
-  mutating func end() { hasEnded = true }
-
-  mutating func drawn(columns: Int, rows height: Int) -> String {
+  func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow] {
     let room = max(1, height - 2)
-    var lines = Array(rows.prefix(room))
-    if rows.count > room {
-      lines = Array(rows.prefix(max(0, room - 1))) + ["… and \(rows.count - room + 1) more"]
+    var shown = lines.prefix(room).map { ScreenRow($0) }
+    if lines.count > room {
+      shown =
+        lines.prefix(room - 1).map { ScreenRow($0) }
+        + [ScreenRow("… and \(lines.count - room + 1) more", .faint)]
     }
-    var foot =
-      status.map {
-        $0.isInSync ? "in sync" : $0.line(now: SystemClock.moment().wall)
-      } ?? ""
-    if !hasEnded { foot += foot.isEmpty ? "q quit" : " · q quit" }
-    lines.append(foot)
-    lines = lines.map { RowText.cut($0, to: columns - 1) }
-    if takesColours, let last = lines.popLast() { lines.append("\u{1B}[2m\(last)\u{1B}[0m") }
-    return area.drawn(lines)
+    let sync = status.map { $0.isInSync ? "in sync" : $0.line(now: wall) } ?? ""
+    let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
+    return height < 3
+      ? Array((shown + [foot]).prefix(height))
+      : shown + [ScreenRow](repeating: ScreenRow(), count: height - 1 - shown.count) + [foot]
   }
 }

@@ -54,12 +54,15 @@ package struct TerminalOutput: Sendable {
     return Int(size.ws_row)
   }
 
+  /// Whether a cursor can be moved on it.
+  package var takesScreens: Bool {
+    guard isTerminal, let terminal = getenv("TERM") else { return false }
+    return terminal.pointee != 0 && String(cString: terminal) != "dumb"
+  }
+
   /// Whether colours would reach a person who wants them (https://no-color.org).
   package var takesColours: Bool {
-    guard isTerminal, let terminal = getenv("TERM"), String(cString: terminal) != "dumb" else {
-      return false
-    }
-    return getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
+    takesScreens && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
   }
 
   /// The code of the system's error; nil when all is written.

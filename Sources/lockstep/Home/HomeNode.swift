@@ -275,7 +275,7 @@ struct HomeNode: Node, ~Copyable {
     guard let index = clients.firstIndex(where: { $0.id == id }), var watch = clients[index].watch
     else { return }
     let isNew = watch.face != view.face
-    let relayTime = moment.wall + (status.clockOffset ?? 0)
+    let relayTime = agent.relayTime(at: moment)
     watch.face = view.face
     watch.isAsked = false
     watch.changesAt = view.changesAt.map {
@@ -285,7 +285,9 @@ struct HomeNode: Node, ~Copyable {
     watch.isStale = false
     clients[index].watch = watch
     if isNew || (watch.isTicking && clients[index].unsent <= Self.untickedBytesMin) {
-      tell(id, HomeNode.line(view))
+      // Who counts on by himself counts by the relay's clock, as all others do.
+      let clock = JSONValue.number(JSONNumber(relayTime - moment.wall))
+      tell(id, HomeNode.line(view).setting("clock", to: clock))
     }
     if wasStale { look(index, at: moment) }
   }

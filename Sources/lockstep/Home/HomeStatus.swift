@@ -21,6 +21,7 @@ struct HomeStatus {
       JSONMember("parked", number(Int64(status.parkedCount))),
       JSONMember("asking", number(Int64(status.askingCount))),
       JSONMember("clockOffset", number(status.clockOffset)),
+      JSONMember("conflicts", number(Int64(status.traffic.conflicts))),
     ]
     switch status.state {
     case .offline(let since, let reason):
@@ -65,6 +66,16 @@ struct HomeStatus {
   var isInReach: Bool { json["transport"]?.string != nil }
   var needsPerson: Bool { text("state") == "needsPerson" }
   var isFailed: Bool { text("state") == "failed" }
+
+  var device: String { text("device") }
+  var deviceName: String { text("deviceName") }
+  var transport: String? { json["transport"]?.string }
+  /// Relay time, milliseconds.
+  var lastSync: Int64? { json["lastSync"]?.int64 }
+  /// Conflicts that were settled since the process that holds the home began.
+  var conflicts: Int64 { count("conflicts") }
+  /// Why there is no connection; nil where there is one, or none was tried yet.
+  var trouble: String? { ["offline", "failed"].contains(text("state")) ? text("reason") : nil }
 
   /// What a person wants to know first, in one line; `now` is relay time in milliseconds.
   func line(now: Int64) -> String {

@@ -427,6 +427,10 @@ class Terminal:
     def text(self):
         return self.tmux("capture-pane", "-p")
 
+    def digits(self):
+        """The rows of large digits."""
+        return [line for line in self.text().split("\n") if "█" in line]
+
     def shows(self, pattern):
         return wait_until(
             lambda: re.search(pattern, self.text(), re.M),
@@ -447,52 +451,66 @@ def story_the_live_view_on_a_terminal():
         with Terminal(directory) as terminal:
             terminal.type(f"cd {shlex.quote(directory)}; stty -a > before; clear", "Enter")
             watch = f"{shlex.quote(LOCKSTEP)} agent timer watch --home {shlex.quote(phone.path)}"
-            terminal.type(watch, "Enter")
-            terminal.shows(r"^idle")
+            terminal.type(watch + "; echo 'it is' over", "Enter")
+            terminal.shows(r"^ nothing runs")
             terminal.shows(r"s start .*q quit")
+            terminal.shows(r"laptop .*seen")
             terminal.type("p")
             terminal.shows(r"nothing is running")
             terminal.type("s")
-            terminal.shows(r"^focus 2[45]:\d\d")
-            first = terminal.shows(r"^focus (24:5\d)").group(1)
-            wait_until(lambda: first not in terminal.text(), "the countdown to go on")
+            terminal.shows(r"phone started a focus of 25 min")
+            first = terminal.digits()
+            wait_until(lambda: terminal.digits() != first, "the countdown to go on")
             assert "nothing is running" not in terminal.text(), terminal.text()
             laptop.run("timer", "pause")
-            terminal.shows(r"^focus 24:\d\d, paused")
-            terminal.shows(r"in sync")
+            terminal.shows(r"^ focus  paused")
+            terminal.shows(r"laptop paused, 24:\d\d left")
+            terminal.shows(r"^ ● in sync")
+            with laptop.kept():
+                terminal.tmux("resize-window", "-x", "40", "-y", "10")
+                wait_until(lambda: len(terminal.text().rstrip("\n").split("\n")) == 10,
+                           "the terminal to be small")
+                terminal.shows(r"^ focus  paused")
+                terminal.shows(r"q quit")
+                terminal.tmux("resize-window", "-x", "120", "-y", "40")
+                terminal.shows(r"Other devices .*Just now")
+                # Asked once more with the next look.
+                terminal.tmux("resize-window", "-x", "80", "-y", "24")
             relay.stop()
-            terminal.shows(r"offline")
+            terminal.shows(r"^ ○ offline")
             terminal.type("r")
             terminal.shows(r"1 change waits")
             terminal.type("?")
-            wait_until(lambda: "s start" not in terminal.text(), "the keys to go")
+            terminal.shows(r"put the break off")
             terminal.type("?")
-            terminal.shows(r"s start")
-            assert terminal.text().count("focus") == 1, terminal.text()
+            wait_until(lambda: "put the break off" not in terminal.text(), "the help to go")
             terminal.type("q")
-            terminal.shows(r"^\$$")
+            terminal.shows(r"^(\$ )?it is over")
+            assert "Other devices" not in terminal.text(), terminal.text()
             terminal.type("echo back", "Enter")
-            terminal.shows(r"^\$ echo back\n^back")
+            terminal.shows(r"\$ echo back\n^back")
             terminal.type("stty -a > after", "Enter")
             wait_until(lambda: os.path.exists(f"{directory}/after"), "the shell to answer")
             before, after = [wait_until(lambda: open(f"{directory}/{name}").read(), name)
                              for name in ("before", "after")]
             assert before == after
             # SIGTERM gives it back too.
-            terminal.type(f"clear; sh -c 'echo $$ > pid; exec {watch}'", "Enter")
-            terminal.shows(r"s start .*q quit")
-            with open(f"{directory}/pid") as file:
-                os.kill(int(file.read()), signal.SIGTERM)
-            terminal.shows(r"^\$$")
-            terminal.type("stty -a > terminated; echo $? > done", "Enter")
-            wait_until(lambda: os.path.exists(f"{directory}/done"), "the shell to answer")
-            with open(f"{directory}/terminated") as file:
-                assert file.read() == before
+            for number, how in enumerate((signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)):
+                terminal.type(f"clear; sh -c 'echo $$ > pid{number}; exec {watch}'; echo 'it is' over", "Enter")
+                terminal.shows(r"s start .*q quit")
+                with open(f"{directory}/pid{number}") as file:
+                    os.kill(int(file.read()), how)
+                terminal.shows(r"^(\$ )?it is over")
+                terminal.type(f"stty -a > ended{number}; echo $? > done{number}", "Enter")
+                wait_until(lambda: os.path.exists(f"{directory}/done{number}"),
+                           "the shell to answer")
+                with open(f"{directory}/ended{number}") as file:
+                    assert file.read() == before
             # A terminal that is closed, or Ctrl-C, ends it as well.
-            terminal.type("clear; " + watch, "Enter")
+            terminal.type("clear; " + watch + "; echo 'it is' over", "Enter")
             terminal.shows(r"s start .*q quit")
             terminal.type("C-c")
-            terminal.shows(r"^\$$")
+            terminal.shows(r"^(\$ )?it is over")
             terminal.type("echo again", "Enter")
             terminal.shows(r"^again")
 

@@ -1,55 +1,210 @@
+import Apps
 import Changes
+import Link
 import Testing
 
 @testable import lockstep
 
 struct TimerViewTests {
-  private func plain(_ text: String) -> [String] {
-    text.replacing("\u{1B}[1m", with: "").replacing("\u{1B}[0m", with: "")
-      .replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
-      .map(String.init)
+  private static func view() -> TimerView { TimerView { "@\($0)" } }
+
+  private static func board(
+    _ type: String = "focus", left: Int64 = 60_000, at: Int64 = 0, edited: Int64 = 0,
+    paused: Bool = false, done: Int64 = 0, by device: String = "phone"
+  ) -> JSONValue {
+    [
+      "at": .number(JSONNumber(at)), "stateType": .string(type), "isPaused": .bool(paused),
+      "remaining": .number(JSONNumber(left)), "completedPomodoros": .number(JSONNumber(done)),
+      "device": "0000000000000002", "deviceName": .string(device),
+      "editedAt": .number(JSONNumber(edited)), "duration": 60_000, "longBreakEvery": 4,
+    ]
   }
 
-  @Test func theTimerStandsFirstThenSyncThenTheKeys() {
-    var view = TimerView(takesColours: true)
-    view.take(["view": [:], "lines": ["focus 24:59"]])
-    view.take(["status": ["state": "syncing"]])
-    let lines = plain(view.drawn(columns: 80, rows: 24))
-    #expect(lines.count == 3)
-    #expect(lines[0].hasSuffix("focus 24:59"))
-    #expect(lines[1] == "syncing")
-    #expect(lines[2].contains("q quit"))
+  private static func line(_ board: JSONValue, clock: Int64 = 0) -> JSONValue {
+    ["view": board, "lines": [], "clock": .number(JSONNumber(clock))]
   }
 
-  @Test func theNextViewIsDrawnOverTheLast() {
-    var view = TimerView(takesColours: true)
-    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[J"))
-    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[2A\u{1B}[J"))
-    view.showsKeys = false
-    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[2A\u{1B}[J"))
-    #expect(view.drawn(columns: 80, rows: 24).hasPrefix("\r\u{1B}[1A\u{1B}[J"))
+  private static func text(
+    _ view: TimerView, columns: Int = 80, height: Int = 24, at wall: Int64 = 0
+  ) -> [String] {
+    view.rows(columns: columns, height: height, at: wall).map(\.plainText)
   }
 
-  @Test func aLineWiderThanTheTerminalIsCut() {
-    var view = TimerView(takesColours: false)
-    view.take(["view": [:], "lines": ["focus 24:59, paused"]])
-    #expect(view.drawn(columns: 20, rows: 24).hasPrefix("\r\u{1B}[Jfocus 24:59, paused\r\n"))
-    #expect(view.drawn(columns: 19, rows: 24).contains("focus 24:59, paus…\r\n"))
+  private func alarm(_ view: inout TimerView) -> String? { view.takeAlarm() }
+
+  private func wishes(_ view: inout TimerView, _ wall: Int64) -> Bool {
+    view.takeWishForDevices(at: wall)
   }
 
-  @Test func aDeviceInSyncIsSoAllTheTime() {
-    var view = TimerView(takesColours: false)
-    view.take(["status": ["state": "inSync", "lastSync": 0]])
-    #expect(plain(view.drawn(columns: 80, rows: 24))[1] == "in sync")
+  private func press(_ view: inout TimerView, _ key: UInt8) -> WatchPress { view.pressed(key) }
+
+  @Test func theCountdownGoesOnThoughNobodyTellsAnything() {
+    var view = Self.view()
+    view.take(Self.line(Self.board()), at: 0)
+    let small = { (wall: Int64) in
+      Self.text(view, columns: 40, height: 5, at: wall).joined(separator: "\n")
+    }
+    #expect(small(0).contains("focus 01:00"))
+    #expect(small(1).contains("focus 01:00"))
+    #expect(small(1_000).contains("focus 00:59"))
+    #expect(small(59_999).contains("focus 00:01"))
+    #expect(small(90_000).contains("focus 00:00"))
   }
 
-  @Test func aRefusalStaysUntilAPressSucceeds() {
-    var view = TimerView(takesColours: true)
-    view.take(["error": "nothing runs"])
-    #expect(view.drawn(columns: 80, rows: 24).contains("nothing runs"))
-    view.take(["view": [:], "lines": ["idle"]])
-    #expect(view.drawn(columns: 80, rows: 24).contains("nothing runs"))
-    view.take(["answer": [:]])
-    #expect(!view.drawn(columns: 80, rows: 24).contains("nothing runs"))
+  /// Whatever the wall clocks of their machines say.
+  @Test func twoScreensChangeTheirSecondAtOneInstantOfRelayTime() {
+    var (one, other) = (Self.view(), Self.view())
+    one.take(Self.line(Self.board(left: 59_300, at: 700), clock: 1_000_000), at: -999_300)
+    other.take(Self.line(Self.board(left: 41_877, at: 18_123), clock: -5_000), at: 23_123)
+    for instant in stride(from: Int64(20_000), to: 40_000, by: 333) {
+      let changes = (one.changesAt(instant - 1_000_000), other.changesAt(instant + 5_000))
+      #expect(changes.0.map { $0 + 1_000_000 } == changes.1.map { $0 - 5_000 })
+      #expect(
+        Self.text(one, at: instant - 1_000_000)[2...6]
+          == Self.text(other, at: instant + 5_000)[2...6]
+      )
+    }
+    #expect(one.changesAt(-999_300) == -999_000)
+  }
+
+  @Test func aTimerThatStandsStillChangesByNobody() {
+    var view = Self.view()
+    #expect(view.changesAt(0) == nil)
+    view.take(Self.line(Self.board(paused: true)), at: 0)
+    #expect(view.changesAt(0) == nil)
+    view.take(Self.line(Self.board("idle", left: 0)), at: 0)
+    #expect(view.changesAt(0) == nil)
+  }
+
+  @Test func eachEndIsRungForOnce() {
+    var view = Self.view()
+    view.take(Self.line(Self.board()), at: 0)
+    view.pass(at: 59_999)
+    #expect(alarm(&view) == nil)
+    view.pass(at: 60_000)
+    #expect(alarm(&view) == "Focus done: time for a break.")
+    view.pass(at: 60_001)
+    view.take(
+      Self.line(Self.board("breakTime", left: 60_000, at: 60_000, edited: 60_000, done: 1)),
+      at: 60_002)
+    #expect(alarm(&view) == nil)
+    // The home may tell what follows before this screen has looked at its clock.
+    view.take(Self.line(Self.board("idle", left: 0, at: 120_000, edited: 120_000)), at: 119_999)
+    #expect(alarm(&view) == "The break is over.")
+    view.pass(at: 200_000)
+    #expect(alarm(&view) == nil)
+  }
+
+  @Test func aTimerThatIsStoppedRingsForNothing() {
+    var view = Self.view()
+    view.take(Self.line(Self.board()), at: 0)
+    view.take(Self.line(Self.board("idle", left: 0, at: 30_000, edited: 30_000)), at: 30_000)
+    view.pass(at: 90_000)
+    #expect(alarm(&view) == nil)
+  }
+
+  @Test func aRefusalStaysUntilAPressSucceedsOrAWhile() {
+    var view = Self.view()
+    let isRefused = { (wall: Int64) in
+      Self.text(view, at: wall).contains { $0.contains("nothing runs here") }
+    }
+    view.take(["error": "nothing runs here"], at: 0)
+    view.take(["answer": ["names": 2]], at: 0)
+    #expect(isRefused(0))
+    view.take(["answer": [:]], at: 0)
+    #expect(!isRefused(0))
+    view.take(["error": "nothing runs here"], at: 0)
+    view.pass(at: 5_000)
+    #expect(isRefused(5_000))
+    view.pass(at: 7_000)
+    #expect(!isRefused(7_000))
+  }
+
+  @Test func keysAreOrdersAndSpaceDoesWhatIsNext() {
+    var view = Self.view()
+    #expect(press(&view, UInt8(ascii: "s")) == .order(["do": "start"]))
+    #expect(press(&view, UInt8(ascii: "z")) == .order(["do": "snooze"]))
+    #expect(press(&view, UInt8(ascii: " ")) == .order(["do": "pause"]))
+    view.take(Self.line(Self.board(paused: true)), at: 0)
+    #expect(press(&view, UInt8(ascii: " ")) == .order(["do": "resume"]))
+    #expect(press(&view, UInt8(ascii: "A")) == .nothing)
+    #expect(press(&view, UInt8(ascii: "?")) == .nothing)
+    #expect(Self.text(view).contains { $0.contains("put the break off") })
+  }
+
+  @Test func theDevicesAreAskedForAtTheBeginningWithANewConnectionAndNowAndThen() {
+    var view = Self.view()
+    #expect(wishes(&view, 0) == true)
+    #expect(wishes(&view, 29_999) == false)
+    #expect(wishes(&view, 30_000) == true)
+    view.take(["status": ["state": "inSync", "transport": "websocket"]], at: 30_001)
+    #expect(wishes(&view, 30_001) == true)
+    #expect(wishes(&view, 30_002) == false)
+  }
+
+  @Test func whatHappenedStandsWithItsTimeTheNewestFirst() {
+    var view = Self.view()
+    view.take(Self.line(Self.board("idle", left: 0)), at: 0)
+    view.take(Self.line(Self.board(edited: 5_000), clock: 1_000), at: 4_500)
+    view.take(["status": ["state": "inSync", "transport": "websocket"]], at: 5_000)
+    view.take(["status": ["state": "offline", "reason": "refused"]], at: 6_000)
+    // It was made before that, on a device that was away.
+    view.take(
+      Self.line(Self.board(left: 30_000, edited: 6_500, paused: true), clock: 1_000), at: 7_000)
+    #expect(
+      view.news == [
+        .init(at: 6_000, text: "offline: refused"),
+        .init(at: 5_500, text: "phone paused, 00:30 left"),
+        .init(at: 4_000, text: "phone started a focus of 1 min"),
+      ])
+    #expect(Self.text(view).contains { $0.contains("@4000  phone started") })
+  }
+
+  @Test(arguments: [(20, 3), (40, 10), (80, 24), (120, 40), (300, 80), (10, 1), (80, 5)])
+  func everyScreenIsFilledAndNoMore(_ columns: Int, _ height: Int) {
+    var view = Self.view()
+    view.take(Self.line(Self.board(done: 3)), at: 0)
+    view.take(["status": ["state": "inSync", "deviceName": "desk"]], at: 0)
+    for number in 0..<30 {
+      view.take(
+        Self.line(Self.board(edited: Int64(number), paused: number % 2 == 0, done: 3)), at: 0)
+    }
+    let devices = (1...40).map { number in
+      Device(
+        id: DeviceID(rawValue: UInt64(number)),
+        description: DeviceDescription(
+          deviceName: "device \(number)", platform: "linux", appVersion: "1"),
+        lastSeen: 0, connected: number % 2 == 0)
+    }
+    view.take(DeviceLook.Found.devices(devices), at: 0)
+    for _ in 0..<2 {
+      let rows = view.rows(columns: columns, height: height, at: 0)
+      #expect(rows.count == height)
+      _ = view.pressed(UInt8(ascii: "?"))
+    }
+    if height >= 10 {
+      let rows = Self.text(view, columns: columns, height: height)
+      #expect(rows.contains { $0.contains("██") } || columns < 40)
+      #expect(rows.contains { $0.contains("●●●○") && $0.contains("3 done") })
+      #expect(rows.last?.contains("q quit") == true)
+    }
+  }
+
+  @Test func aRelayThatCannotBeAskedIsNoReasonToForgetTheDevices() {
+    var view = Self.view()
+    view.take(Self.line(Self.board()), at: 0)
+    #expect(Self.text(view).contains { $0.contains("asking the relay") })
+    view.take(DeviceLook.Found.unknown("not there"), at: 0)
+    #expect(Self.text(view).contains { $0.contains("not there") })
+    view.take(
+      DeviceLook.Found.devices([
+        Device(
+          id: DeviceID(rawValue: 7),
+          description: DeviceDescription(deviceName: "tab", platform: "", appVersion: ""),
+          lastSeen: 0, connected: true)
+      ]), at: 0)
+    view.take(DeviceLook.Found.unknown("not there"), at: 0)
+    #expect(Self.text(view).contains { $0.contains("as last known") })
+    #expect(Self.text(view).contains { $0.contains("● tab") && $0.contains("connected") })
   }
 }

@@ -1,0 +1,32 @@
+/// A time in digits of several rows, made of blocks.
+enum BigDigits {
+  /// Rows of a digit at scale 1.
+  static let height = 5
+
+  /// Three dots wide, five high; a colon is one wide.
+  private static let shapes: [Character: [String]] = [
+    "0": ["###", "# #", "# #", "# #", "###"], "1": [" # ", "## ", " # ", " # ", "###"],
+    "2": ["###", "  #", "###", "#  ", "###"], "3": ["###", "  #", "###", "  #", "###"],
+    "4": ["# #", "# #", "###", "  #", "  #"], "5": ["###", "#  ", "###", "  #", "###"],
+    "6": ["###", "#  ", "###", "# #", "###"], "7": ["###", "  #", "  #", "  #", "  #"],
+    "8": ["###", "# #", "###", "# #", "###"], "9": ["###", "# #", "###", "  #", "###"],
+    ":": [" ", "#", " ", "#", " "],
+  ]
+
+  /// `text`: digits and colons; others are left out. `dot`: columns of a dot; `scale`: rows of one.
+  static func rows(_ text: String, dot: Int, scale: Int) -> [String] {
+    let letters = text.compactMap { shapes[$0] }
+    return (0..<height).flatMap { row in
+      let line = letters.map { shape in
+        shape[row].map { String(repeating: $0 == "#" ? "█" : " ", count: dot) }.joined()
+      }.joined(separator: String(repeating: " ", count: dot))
+      return [String](repeating: line, count: scale)
+    }
+  }
+
+  /// Columns of a text at so many columns a dot.
+  static func width(of text: String, dot: Int) -> Int {
+    let dots = text.reduce(0) { $0 + (shapes[$1]?[0].count ?? 0) + 1 } - 1
+    return max(0, dots) * dot
+  }
+}

@@ -1,0 +1,82 @@
+import Apps
+
+/// How a text stands out. Only what every terminal has, and of the sixteen colours those that read
+/// on a light ground and on a dark one.
+enum Ink: Hashable, Sendable {
+  case plain
+  case strong
+  case faint
+  case red
+  case green
+  case magenta
+
+  fileprivate var code: String {
+    switch self {
+    case .plain: ""
+    case .strong: "1"
+    case .faint: "2"
+    case .red: "1;31"
+    case .green: "1;32"
+    case .magenta: "1;35"
+    }
+  }
+}
+
+/// A row of a screen: texts without control characters, each in its ink.
+struct ScreenRow: Hashable, Sendable {
+  private struct Piece: Hashable, Sendable {
+    var text: String
+    var ink: Ink
+  }
+
+  private var pieces: [Piece] = []
+
+  init(_ text: String = "", _ ink: Ink = .plain) {
+    if !text.isEmpty { pieces = [Piece(text: text, ink: ink)] }
+  }
+
+  /// Columns that it takes.
+  var width: Int { pieces.reduce(0) { $0 + RowText.width(of: $1.text) } }
+
+  var plainText: String { pieces.map(\.text).joined() }
+
+  static func + (left: ScreenRow, right: ScreenRow) -> ScreenRow {
+    var row = left
+    row.pieces += right.pieces
+    return row
+  }
+
+  static func + (left: ScreenRow, right: String) -> ScreenRow { left + ScreenRow(right) }
+
+  /// As much as has room in so many columns, with `…` where some is left out.
+  func cut(to columns: Int) -> ScreenRow {
+    var row = ScreenRow()
+    var room = columns
+    for piece in pieces {
+      let text = RowText.cut(piece.text, to: room)
+      row = row + ScreenRow(text, piece.ink)
+      room -= RowText.width(of: text)
+      // What had no room ended with a sign of it.
+      if text != piece.text { break }
+    }
+    return row
+  }
+
+  /// With spaces behind it, up to so many columns.
+  func padded(to columns: Int) -> ScreenRow {
+    self + String(repeating: " ", count: max(0, columns - width))
+  }
+
+  /// With as many spaces before it as behind it.
+  func centred(in columns: Int) -> ScreenRow {
+    ScreenRow(String(repeating: " ", count: max(0, (columns - width) / 2))) + self
+  }
+
+  /// For a terminal. Without colours no ink is used at all.
+  func text(takesColours: Bool) -> String {
+    pieces.map { piece in
+      guard takesColours, piece.ink != .plain else { return piece.text }
+      return "\u{1B}[\(piece.ink.code)m\(piece.text)\u{1B}[0m"
+    }.joined()
+  }
+}

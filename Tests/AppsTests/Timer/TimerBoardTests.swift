@@ -1,0 +1,53 @@
+import Apps
+import Changes
+import Testing
+
+struct TimerBoardTests {
+  private let phone = DeviceID(rawValue: 2)
+
+  private func board(
+    _ event: TimerEvent, at stamp: Int64, shown now: Int64, every: Int64? = nil
+  ) throws -> TimerBoard {
+    var machine = TimerMachine(
+      state: TimerState(fields: nil), settings: TimerSettings(), deviceID: phone.text)
+    try machine.handle(event, at: stamp)
+    var settings = TimerSettings()
+    if let every { settings.longBreakEvery = every }
+    return TimerBoard(
+      machine.state, settings: settings,
+      of: AppState(now: now, device: DeviceID(rawValue: 1), deviceNames: [phone: "phone"]))
+  }
+
+  @Test func itSaysWhoseEditItIsAndHowLongThePhaseIs() throws {
+    let board = try board(.start(length: 60_000), at: 1_000, shown: 11_000)
+    #expect(board.deviceName == "phone" && board.editedAt == 1_000)
+    #expect(board.duration == 60_000 && board.longBreakEvery == 4)
+    #expect(board.remaining(at: 21_000) == 40_000)
+    #expect(board.remaining(at: 99_000) == 0)
+  }
+
+  @Test func itReadsWhatItWrote() throws {
+    let board = try board(.start(length: 60_000), at: 1_000, shown: 11_000)
+    #expect(TimerBoard(json: board.json) == board)
+    #expect(TimerBoard(json: board.screen.json) == nil)
+    #expect(TimerBoard(json: ["lines": []]) == nil)
+    let idle = TimerBoard(
+      TimerState(fields: nil), settings: TimerSettings(), of: AppState(now: 0, device: phone))
+    #expect(TimerBoard(json: idle.json) == idle)
+    #expect(idle.editedAt == nil && idle.deviceName.isEmpty)
+  }
+
+  /// What a running focus leads to was settled when it began; otherwise the settings say it.
+  @Test func theLongBreakIsTheOneThatWillCome() throws {
+    #expect(try board(.start(length: 60_000), at: 0, shown: 1, every: 2).longBreakEvery == 4)
+    #expect(try board(.start(length: 60_000), at: 0, shown: 60_001, every: 2).longBreakEvery == 2)
+  }
+
+  @Test func onlyWhatPeopleDoGivesItAnotherFace() throws {
+    let first = try board(.start(length: 60_000), at: 0, shown: 1).view
+    let later = try board(.start(length: 60_000), at: 0, shown: 5_500).view
+    #expect(first.face == later.face && first.json != later.json)
+    #expect(later.changesAt == 6_000)
+    #expect(try board(.start(length: 60_000), at: 0, shown: 60_001).view.face != first.face)
+  }
+}

@@ -1,0 +1,160 @@
+"""What people see live: full screens on real terminals."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import statistics
+import struct
+import subprocess
+import termios
+import time
+
+from story import LOCKSTEP, Home, Relay, folder, main, run, wait_until
+
+
+class Screen:
+    """A command on a terminal of its own; what it writes is kept."""
+
+    def __init__(self, home, *words, columns=40, rows=5, environment=None):
+        self.person, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [LOCKSTEP, "agent", *words, "--home", home.path], stdin=terminal, stdout=terminal,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(environment or {})})
+        os.close(terminal)
+        self.text = ""
+
+    def read(self):
+        """What has come, without waiting."""
+        came = ""
+        while select.select([self.person], [], [], 0)[0]:
+            try:
+                came += os.read(self.person, 1 << 16).decode(errors="replace")
+            except OSError:
+                break
+        self.text += came
+        return came
+
+    def type(self, keys):
+        os.write(self.person, keys.encode())
+
+    def shows(self, pattern):
+        def found():
+            self.read()
+            return re.search(pattern, self.text)
+        return wait_until(found, lambda: f"{pattern!r} in {self.text[-2000:]!r}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+        os.close(self.person)
+
+
+@contextlib.contextmanager
+def devices():
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone")
+        yield directory, relay, phone, phone.pair(relay, directory, "laptop")
+
+
+def story_countdowns_of_two_devices_change_their_second_together():
+    """Never more than 100 ms apart: both count by the relay's clock."""
+    with devices() as (_, _relay, phone, laptop), Screen(phone, "timer", "watch") as one, \
+            Screen(laptop, "timer", "watch") as other:
+        for screen in (one, other):
+            screen.shows(r"nothing runs")
+            screen.shows(r"in sync")
+        one.type("s")
+        seen = [{}, {}]
+        started = time.monotonic()
+        while min(len(each) for each in seen) < 8 and time.monotonic() - started < 30:
+            select.select([one.person, other.person], [], [], 1)
+            at = time.monotonic()
+            for screen, times in zip((one, other), seen):
+                for shown in re.findall(r"focus (\d\d:\d\d)", screen.read()):
+                    times.setdefault(shown, at)
+        both = [shown for shown in seen[0] if shown in seen[1] and shown != "25:00"]
+        apart = [abs(seen[0][shown] - seen[1][shown]) * 1000 for shown in both]
+        assert len(apart) >= 6, seen
+        # A machine that is busy may wake one of them late; what they aim at is what counts.
+        assert statistics.median(apart) <= 100, apart
+
+
+def story_the_end_of_a_countdown_is_rung_once_and_told_to_the_desktop():
+    """The bell and notify-send; each off by its flag; nothing is left behind."""
+    with devices() as (directory, _, phone, laptop):
+        tool = os.path.join(directory, "notify-send")
+        with open(tool, "w") as file:
+            file.write(f'#!/bin/sh\necho "$@" >> {directory}/told\n')
+        os.chmod(tool, 0o700)
+        desktop = {"PATH": directory + ":" + os.environ["PATH"], "DISPLAY": ":0"}
+        with Screen(phone, "timer", "watch", environment=desktop) as loud, \
+                Screen(laptop, "timer", "watch", "--no-bell", "--no-notify",
+                       environment=desktop) as silent:
+            for screen in (loud, silent):
+                screen.shows(r"nothing runs")
+                screen.shows(r"in sync")
+            phone.run("timer", "start", "--minutes", "0.02")
+            for screen in (loud, silent):
+                screen.shows(r"break 05:00")
+            wait_until(lambda: os.path.exists(directory + "/told"), "the desktop to be told")
+            laptop.run("timer", "stop")
+            for screen in (loud, silent):
+                screen.shows(r"nothing runs(?s:.*)break(?s:.*)nothing runs")
+            assert loud.text.count("\a") == 1, loud.text
+            assert "\a" not in silent.text
+            with open(directory + "/told") as file:
+                assert file.read().splitlines() == [
+                    "--app-name=Lockstep Lockstep timer Focus done: time for a break."]
+            with open(f"/proc/{loud.process.pid}/task/{loud.process.pid}/children") as file:
+                assert file.read().strip() == ""
+            loud.type("q")
+            assert loud.process.wait(timeout=20) == 0
+            loud.read()
+            assert loud.text.endswith("\x1b[0m\x1b[?25h\x1b[?1049l"), loud.text[-50:]
+
+
+def story_a_screen_follows_the_terminals_size_and_takes_no_colours_where_none_are_wanted():
+    with devices() as (_, _relay, phone, _laptop):
+        with Screen(phone, "timer", "watch", columns=80, rows=24) as screen:
+            screen.shows(r"nothing runs")
+            screen.shows(r"Other devices")
+            screen.read()
+            screen.text = ""
+            fcntl.ioctl(screen.person, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
+            screen.shows(r"\x1b\[2J")
+            screen.shows(r"q quit")
+            rows = [int(row) for row in re.findall(r"\x1b\[(\d+);1H", screen.text)]
+            assert max(rows) == 10, rows
+            assert not re.search(r"\x1b\[[0-9;]*[1-9]m", screen.text), screen.text
+        # Where no cursor can be moved there are the lines that programs get.
+        with Screen(phone, "timer", "watch", environment={"TERM": "dumb"}) as screen:
+            screen.shows(r'"stateType":"idle"')
+            assert "\x1b" not in screen.text, screen.text
+
+
+def story_a_list_is_a_screen_too():
+    with devices() as (_, _relay, phone, laptop):
+        with Screen(laptop, "clipboard", "watch", columns=60, rows=8) as screen:
+            screen.shows(r"nothing was copied")
+            phone.run("clipboard", "add", "an apple")
+            screen.shows(r"phone +an apple")
+            os.kill(screen.process.pid, signal.SIGTERM)
+            assert screen.process.wait(timeout=20) == 0
+            screen.read()
+            assert screen.text.endswith("\x1b[?1049l"), screen.text[-50:]
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=2)
