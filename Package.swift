@@ -63,7 +63,7 @@ let package = Package(
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
     // Tests, with a simulator of the whole.
     tests("ChangesTests", ["Changes"]),
-    tests("AppsTests", ["Apps", "Changes"], resources: [.embedInCode("Vectors")]),
+    tests("AppsTests", ["Apps", "Changes", "Digest"], resources: [.embedInCode("Vectors")]),
     tests("DevicesTests", ["Devices", "Changes", "Link", "Storage", "Digest"]),
     tests("DigestTests", ["Digest"]),
     tests("LinkTests", ["Link", "Changes", "Digest"]),

@@ -74,7 +74,7 @@ public struct BatchID: Hashable, Sendable {
   }
 }
 
-/// Sixty-four bits as sixteen lowercase hexadecimal digits.
+/// Lowercase hexadecimal digits: sixteen for sixty-four bits, two for a byte.
 package enum HexText {
   private static let digits = Array("0123456789abcdef".utf8)
 
@@ -97,6 +97,19 @@ package enum HexText {
       value = value << 4 | UInt64(digit)
     }
     return value
+  }
+
+  /// Bytes of any count, two digits each.
+  package static func text(of bytes: [UInt8]) -> String {
+    String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }, as: UTF8.self)
+  }
+
+  /// nil where `text` is not all pairs of digits.
+  package static func bytes(of text: String) -> [UInt8]? {
+    let values = text.utf8.compactMap { digit($0) }
+    guard values.count == text.utf8.count, values.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] }
   }
 
   package static func digit(_ byte: UInt8) -> UInt8? {

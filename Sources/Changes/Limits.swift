@@ -127,6 +127,11 @@ public enum Limits {
   public static let habitCount: Int64 = 1_000_000
   /// A habit's title, in Unicode scalars.
   public static let habitTitle = 200
+  /// What scrypt may use to open a vault's key that waits in a record, in bytes, and how often it
+  /// is done: whoever wrote the record must not use up the memory or the time of a device. Twice
+  /// and four times what our own records ask for.
+  public static let scryptBytes = 128 << 20
+  public static let scryptLanes: Int64 = 4
   /// One line of `lockstep resolve`, in bytes: three records at their largest, spelt generously.
   public static let resolveLineBytes = 8 << 20
 

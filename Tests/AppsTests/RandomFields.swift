@@ -1,3 +1,4 @@
+import Apps
 import Changes
 
 /// Random fields of the records of vault, clipboard, memos and habits, some of them poor or odd.
@@ -11,6 +12,22 @@ enum RandomFields {
       "sha256": .string(hash), "chunks": [.string(hash)],
     ]
     return number == 2 ? fields.setting("sha256", to: nil) : fields
+  }
+
+  static let vaultKey = VaultKey(bytes: Array(1...16))
+  private static let seal = vaultKey.map(VaultSeal.init) ?? .plain
+  static let sealedName = seal.recordName(of: "vault.db")?.text ?? ""
+
+  /// As `vaultFile`, and sealed; some of them by nobody who has the key.
+  static func sealedFile(_ random: inout SeededRandom) -> JSONValue {
+    let number = UInt8.random(in: 0..<4, using: &random)
+    guard let hash = ChunkHash(bytes: Array(repeating: number, count: 32)),
+      let piece = ChunkHash(bytes: Array(repeating: number + 100, count: 32))
+    else { return .null }
+    let manifest = VaultManifest(
+      file: "vault.db", size: Int(number), sha256: hash, pieces: [hash, hash])
+    let fields = seal.fields(of: manifest, pieces: [piece, piece])
+    return number == 3 ? fields.setting("sealed", to: "AAAA") : fields
   }
 
   static func clipboardItem(_ random: inout SeededRandom) -> JSONValue {

@@ -9,13 +9,26 @@ struct ResolverLawsTests {
     /// Whether an outcome on top of the server's version is that outcome. A rule in which the base
     /// plays no part keeps both, or asks, once more.
     var readsBase = true
+    /// What the record is called.
+    var name = "current"
+    /// Of a device that has this key.
+    var vaultKey: VaultKey?
     let fields: @Sendable (inout SeededRandom) -> JSONValue
+
+    var resolver: (any Resolver)? {
+      Name(type).flatMap { type in
+        AppCatalog.all(vaultKey: { vaultKey }).compactMap { $0.resolver(for: type) }.first
+      }
+    }
   }
 
   static let subjects = [
     Law(type: "TimerState", fields: { RandomTimer.oddFields(&$0) }),
     Law(type: "Settings", fields: { RandomTimer.settings(&$0) }),
     Law(type: "VaultFile", readsBase: false, fields: { RandomFields.vaultFile(&$0) }),
+    Law(
+      type: "VaultFile", readsBase: false, name: RandomFields.sealedName,
+      vaultKey: RandomFields.vaultKey, fields: { RandomFields.sealedFile(&$0) }),
     Law(type: "ClipboardItem", fields: { RandomFields.clipboardItem(&$0) }),
     Law(type: "Memo", fields: { RandomFields.memo(&$0) }),
     Law(type: "Habit", readsBase: false, fields: { RandomFields.habit(&$0) }),
@@ -24,7 +37,7 @@ struct ResolverLawsTests {
 
   @Test(arguments: subjects)
   func theSameEitherWayRoundAndOnASecondRun(law: Law) throws {
-    let resolver = try #require(AppCatalog.resolver(forType: law.type))
+    let resolver = try #require(law.resolver)
     for seed in UInt64(1)...2_000 {
       let conflict = conflict(of: law, seed: seed)
       let outcome = resolver.resolve(conflict)
@@ -37,7 +50,7 @@ struct ResolverLawsTests {
 
   @Test(arguments: subjects)
   func whatIsResolvedStaysResolved(law: Law) throws {
-    let resolver = try #require(AppCatalog.resolver(forType: law.type))
+    let resolver = try #require(law.resolver)
     for seed in UInt64(1)...2_000 {
       let conflict = conflict(of: law, seed: seed)
       // A live version against a deleted one stands as it came, in order or not.
@@ -61,7 +74,7 @@ struct ResolverLawsTests {
 
   @Test(arguments: subjects)
   func theSpellingOfTheInputPlaysNoPart(law: Law) throws {
-    let resolver = try #require(AppCatalog.resolver(forType: law.type))
+    let resolver = try #require(law.resolver)
     for seed in UInt64(1)...500 {
       let conflict = conflict(of: law, seed: seed)
       let respelt = Conflict(
@@ -76,7 +89,7 @@ struct ResolverLawsTests {
     var random = SeededRandom(seed: seed)
     func version() -> Version {
       Version(
-        name: "current",
+        name: law.name,
         fields: Int.random(in: 0..<8, using: &random) == 0 ? nil : law.fields(&random),
         modifiedAt: Int64.random(in: 0..<4, using: &random),
         device: RandomTimer.device(&random))

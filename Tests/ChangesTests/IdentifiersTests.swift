@@ -58,4 +58,11 @@ import Testing
   ]) func textThatIsNoUUIDIsRefused(_ text: String) {
     #expect(BatchID(text: text) == nil)
   }
+
+  @Test func bytesAreTwoDigitsEach() {
+    #expect(HexText.text(of: [0, 1, 0xAB, 0xFF]) == "0001abff")
+    #expect(HexText.bytes(of: "0001ABff") == [0, 1, 0xAB, 0xFF])
+    #expect(HexText.bytes(of: "") == [])
+    for text in ["0", "0g", "00 1", "é0"] { #expect(HexText.bytes(of: text) == nil) }
+  }
 }

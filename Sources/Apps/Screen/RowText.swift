@@ -44,6 +44,17 @@ package enum RowText {
     }
   }
 
+  private static let units: [(name: String, bytes: Int64)] = [
+    ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
+  ]
+
+  /// `3.4 MiB`; small numbers as they are.
+  package static func bytes(_ count: Int64) -> String {
+    guard let unit = units.first(where: { count >= $0.bytes }) else { return "\(count) B" }
+    let tenth = count % unit.bytes * 10 / unit.bytes
+    return "\(count / unit.bytes).\(tenth) \(unit.name)"
+  }
+
   /// `text` with spaces before it, or behind it, up to so many columns.
   package static func right(_ text: String, _ columns: Int) -> String {
     String(repeating: " ", count: max(0, columns - width(of: text))) + text

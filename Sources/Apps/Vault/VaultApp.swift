@@ -1,17 +1,30 @@
 import Changes
 
 /// Files that are the same on every device: zone `Vault`, a record a file.
+///
+///     {"do": "clean"}
+///     {"show": "files"} · {"show": "conflicts"} · {"show": "codes"}
+///
+/// Which key seals the vault stands in the record `key`, and keys on their way to other devices in
+/// `code/…` (`WrappedVaultKey`); both are of the type `VaultKey`, and are written past the outbox.
 package struct VaultApp: App {
   package static let zone = Name(trusted: "Vault")
   package static let fileType = Name(trusted: "VaultFile")
+  package static let keyType = Name(trusted: "VaultKey")
+  package static let keyRecord = Name(trusted: "key")
 
-  package init() {}
+  private let key: @Sendable () -> VaultKey?
+
+  /// `key`: the vault's, where this device has it. It is asked for when it is needed, for a device
+  /// may get it at any time.
+  package init(key: @escaping @Sendable () -> VaultKey? = { nil }) { self.key = key }
 
   package var name: String { "vault" }
   package var zone: Name { VaultApp.zone }
+  package var types: [Name] { [VaultApp.fileType, VaultApp.keyType] }
 
   package func resolver(for type: Name) -> (any Resolver)? {
-    type == VaultApp.fileType ? VaultFileResolver() : nil
+    type == VaultApp.fileType ? VaultFileResolver(key: key) : nil
   }
 
   package func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
@@ -21,5 +34,68 @@ package struct VaultApp: App {
       value.string.flatMap(ChunkHash.init(text:))
     }
     return hashes.filter { seen.insert($0).inserted }
+  }
+
+  package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    switch order["do"]?.string {
+    case "clean":
+      let shelf = VaultShelf(state.records, key: key())
+      let needless = shelf.copies.filter(shelf.isNeedless)
+      let others = shelf.copies.count - needless.count
+      return AppOutcome(
+        needless.map { .edit(VaultApp.removing($0.record)) },
+        view: AppView(
+          json: [
+            "removed": .array(needless.map { .string($0.manifest.file) }),
+            "left": JSONValue(integerLiteral: Int64(others)),
+          ],
+          lines: VaultApp.told(removed: needless.count, left: others)))
+    default: throw EditRefusal("the vault does not know that order")
+    }
+  }
+
+  package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    switch question["show"]?.string {
+    case "files":
+      let shelf = VaultShelf(state.records, key: key())
+      return shelf.view(shelf.files, of: state, empty: "there is no file in the vault yet")
+    case "conflicts":
+      let shelf = VaultShelf(state.records, key: key())
+      return shelf.view(shelf.copies, of: state, empty: "there are no conflict copies")
+    case "codes": return VaultApp.codes(of: state)
+    default: throw EditRefusal("the vault has no such view")
+    }
+  }
+
+  private static func removing(_ record: Record) -> EditRequest {
+    EditRequest(key: record.key, type: fileType) { context throws(EditRefusal) in
+      guard context.current?.fields == record.fields else {
+        throw EditRefusal("a conflict copy has just changed; look at them again")
+      }
+      return nil
+    }
+  }
+
+  private static func told(removed: Int, left: Int) -> [String] {
+    let gone = removed == 1 ? "1 conflict copy removed" : "\(removed) conflict copies removed"
+    if left == 0 { return [gone] }
+    let stays = left == 1 ? "1 differs from its file and stays" : "\(left) differ and stay"
+    return [gone, stays]
+  }
+
+  /// The keys that wait for another device, for whoever makes the next: what has expired goes.
+  private static func codes(of state: AppState) -> AppView {
+    let codes = state.records(of: keyType).compactMap { record -> JSONValue? in
+      guard record.name.text.hasPrefix(VaultCode.recordPrefix), let fields = record.value
+      else { return nil }
+      // One that cannot be read helps nobody either.
+      let expiresAt = WrappedVaultKey(fields: fields)?.expiresAt ?? 0
+      return [
+        "name": .string(record.name.text), "expiresAt": .number(JSONNumber(expiresAt)),
+      ]
+    }
+    return AppView(
+      json: ["codes": .array(codes)],
+      lines: [codes.count == 1 ? "1 code waits" : "\(codes.count) codes wait"])
   }
 }

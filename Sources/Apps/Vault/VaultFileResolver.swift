@@ -1,35 +1,97 @@
 import Changes
 
 /// Two devices wrote a file anew, neither having seen the other's. Nobody can merge its bytes, so
-/// both are kept: the newer under the file's name, the other beside it.
+/// both are kept: the newer under the file's name, the other beside it. Sealed versions are judged
+/// by what stands inside.
 package struct VaultFileResolver: Resolver {
-  package init() {}
+  private let key: @Sendable () -> VaultKey?
+
+  /// `key`: the vault's, asked for when a sealed version is met.
+  package init(key: @escaping @Sendable () -> VaultKey? = { nil }) { self.key = key }
 
   package func resolve(_ conflict: Conflict) -> Resolution {
     if let standing = ChangeOutlivesDelete.resolution(of: conflict) { return standing }
+    let (newer, older) = conflict.sides
+    if VaultSeal.isSealed(newer.fields) || VaultSeal.isSealed(older.fields) {
+      return sealed(conflict)
+    }
     let hash = conflict.local.fields?["sha256"]
     if conflict.local.fields == conflict.server.fields
       || (hash?.string != nil && hash == conflict.server.fields?["sha256"])
     {
       return .merged(fields: conflict.server.fields, copies: [])
     }
-    let (newer, older) = conflict.sides
     let file = older.fields?["file"]?.string ?? older.name
     let copy = VaultFileResolver.conflictName(of: file, modifiedAt: older.modifiedAt)
     let fields = (older.fields ?? [:]).setting("file", to: .string(copy))
     return .merged(fields: newer.fields, copies: [Resolution.Copy(name: copy, fields: fields)])
   }
 
+  /// Where one version cannot be read here (a device without the key makes none itself, so the
+  /// other was made by no device of this account) nothing is chosen, and nothing lost.
+  private func sealed(_ conflict: Conflict) -> Resolution {
+    if conflict.local.fields == conflict.server.fields {
+      return .merged(fields: conflict.server.fields, copies: [])
+    }
+    let (newer, older) = conflict.sides
+    guard let seal = key().map(VaultSeal.init), let kept = seal.contents(of: newer),
+      var copied = seal.contents(of: older)
+    else { return .ask }
+    if kept.manifest.sha256 == copied.manifest.sha256 {
+      return .merged(fields: conflict.server.fields, copies: [])
+    }
+    copied.manifest.file = VaultFileResolver.conflictName(
+      of: copied.manifest.file, modifiedAt: older.modifiedAt)
+    guard let name = seal.recordName(of: copied.manifest.file) else { return .ask }
+    let fields = seal.fields(of: copied.manifest, pieces: copied.pieces)
+    return .merged(
+      fields: newer.fields, copies: [Resolution.Copy(name: name.text, fields: fields)])
+  }
+
+  private static let mark = "_conflict_"
+
   /// `vault_conflict_2026-03-01T12-00-00.000Z.db`: stem and extension part at the last dot, but
   /// not at one in front.
   package static func conflictName(of file: String, modifiedAt: Int64) -> String {
     let scalars = file.unicodeScalars
     var stem = file
-    var suffix = "_conflict_" + UniversalTime(modifiedAt).fileName
+    var suffix = mark + UniversalTime(modifiedAt).fileName
     if let dot = scalars.lastIndex(of: "."), dot != scalars.startIndex {
       stem = String(scalars[..<dot])
       suffix += String(scalars[dot...])
     }
     return CopyName.text(stem, suffix)
+  }
+
+  /// The file that a conflict copy is a version of, by the copy's name; nil for any other file. Of
+  /// a name so long that the copy's had to be cut, what is left.
+  package static func original(ofCopy file: String) -> String? {
+    let bytes = Array(file.utf8)
+    let mark = Array(mark.utf8)
+    let form = UniversalTime(0).fileName.utf8
+    let length = mark.count + form.count
+    guard bytes.count > length else { return nil }
+    for start in (1...bytes.count - length).reversed()
+    where bytes[start...].starts(with: mark) {
+      let instant = bytes[(start + mark.count)..<(start + length)]
+      let isInstant = zip(instant, form).allSatisfy { byte, form in
+        // The form is an instant of 1970: what is a digit there is any digit here.
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(form)
+          ? (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) : byte == form
+      }
+      let rest = bytes[(start + length)...]
+      let dot = UInt8(ascii: ".")
+      guard isInstant, rest.isEmpty || rest.lastIndex(of: dot) == rest.startIndex else { continue }
+      return String(decoding: bytes[..<start], as: UTF8.self)
+        + String(decoding: rest, as: UTF8.self)
+    }
+    return nil
+  }
+}
+
+extension VaultSeal {
+  fileprivate func contents(of version: Version) -> Contents? {
+    guard let fields = version.fields, let name = Name(version.name) else { return nil }
+    return contents(of: fields, record: name)
   }
 }

@@ -23,11 +23,16 @@ package struct VaultManifest: Hashable, Sendable {
   init?(fields: JSONValue) {
     guard let file = fields["file"]?.string, let size = fields["size"]?.int64, size >= 0,
       let sha256 = fields["sha256"]?.string.flatMap(ChunkHash.init(text:)),
-      let chunks = fields["chunks"]?.array, chunks.count <= Limits.chunksPerRecord
+      let pieces = VaultManifest.hashes(fields["chunks"]), VaultManifest.isName(file)
     else { return nil }
-    let pieces = chunks.compactMap { $0.string.flatMap(ChunkHash.init(text:)) }
-    guard pieces.count == chunks.count, VaultManifest.isName(file) else { return nil }
     self.init(file: file, size: Int(size), sha256: sha256, pieces: pieces)
+  }
+
+  /// nil where it is no list of hashes, or one that no record may have.
+  static func hashes(_ value: JSONValue?) -> [ChunkHash]? {
+    guard let texts = value?.array, texts.count <= Limits.chunksPerRecord else { return nil }
+    let hashes = texts.compactMap { $0.string.flatMap(ChunkHash.init(text:)) }
+    return hashes.count == texts.count ? hashes : nil
   }
 
   var fields: JSONValue {

@@ -1,3 +1,5 @@
+import Apps
+
 /// Numbers of bytes as people write and read them: `10G` is ten times 2³⁰.
 enum ByteCount {
   private static let units: [(letter: String, bytes: Int64)] = [
@@ -5,11 +7,7 @@ enum ByteCount {
   ]
 
   /// `3.4 MiB`; small numbers as they are.
-  static func text(_ bytes: Int64) -> String {
-    guard let unit = units.first(where: { bytes >= $0.bytes }) else { return "\(bytes) B" }
-    let tenth = bytes % unit.bytes * 10 / unit.bytes
-    return "\(bytes / unit.bytes).\(tenth) \(unit.letter)iB"
-  }
+  static func text(_ bytes: Int64) -> String { RowText.bytes(bytes) }
 
   /// nil for what is no such number.
   static func parse(_ text: String) -> Int64? {

@@ -39,4 +39,12 @@ struct RowTextTests {
     #expect(RowText.cut(text, to: columns) == row)
     #expect(RowText.width(of: row) <= max(columns, 0))
   }
+
+  @Test(arguments: [
+    (Int64(0), "0 B"), (1_023, "1023 B"), (1_024, "1.0 KiB"), (3_565_158, "3.3 MiB"),
+    (50 << 30, "50.0 GiB"), (3 << 40, "3.0 TiB"),
+  ])
+  func bytesAreCountedInLargeUnits(count: Int64, text: String) {
+    #expect(RowText.bytes(count) == text)
+  }
 }

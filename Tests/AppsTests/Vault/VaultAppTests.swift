@@ -1,6 +1,7 @@
-import Apps
 import Changes
 import Testing
+
+@testable import Apps
 
 struct VaultAppTests {
   @Test func theRelayIsToldOfEachPieceOnce() throws {
@@ -10,5 +11,126 @@ struct VaultAppTests {
     #expect(app.chunks(in: fields, of: VaultApp.fileType).map(\.text) == [a, b])
     #expect(app.chunks(in: fields, of: Name(trusted: "Other")).isEmpty)
     #expect(app.chunks(in: ["chunks": "none"], of: VaultApp.fileType).isEmpty)
+  }
+
+  @Test func filesAreShownWithWhoWroteThemAndWhichAreCopies() throws {
+    var table = AppTable(VaultApp())
+    table.names = [DeviceID(rawValue: 0xB): "laptop"]
+    try take(&table, "vault.db", 1)
+    try take(&table, copy, 2)
+    let view = try table.view(["show": "files"])
+    let files = try #require(view.json["files"]?.array)
+    #expect(files.map { $0["file"]?.string } == ["vault.db", copy])
+    #expect(files[0]["size"]?.int64 == 2_048 && files[0]["deviceName"]?.string == "laptop")
+    #expect(files[0]["copyOf"] == nil && files[0]["modifiedAt"]?.int64 == 1_772_366_340_000)
+    #expect(files[1]["copyOf"]?.string == "vault.db" && files[1]["isNeedless"]?.bool == false)
+    #expect(view.lines[0].hasSuffix("2.0 KiB   1 min  laptop"), "\(view.lines)")
+    #expect(view.lines[1].hasSuffix("laptop  [other version of vault.db]"), "\(view.lines)")
+    #expect(try table.view(["show": "conflicts"]).lines == [view.lines[1]])
+  }
+
+  @Test func nothingIsSaidToBeNothing() throws {
+    let table = AppTable(VaultApp())
+    #expect(try table.view(["show": "files"]).lines == ["there is no file in the vault yet"])
+    #expect(try table.view(["show": "conflicts"]).lines == ["there are no conflict copies"])
+    #expect(throws: EditRefusal.self) { try table.view(["show": "all"]) }
+    #expect(table.refusal(["do": "burn"]) == "the vault does not know that order")
+  }
+
+  /// Copies of copies too; what differs from its file, or has none any more, stays.
+  @Test func copiesThatEqualTheirFileGoTogether() throws {
+    var table = AppTable(VaultApp())
+    let second = VaultFileResolver.conflictName(of: copy, modifiedAt: 7)
+    try take(&table, "vault.db", 1)
+    try take(&table, copy, 1)
+    try take(&table, second, 1)
+    try take(&table, VaultFileResolver.conflictName(of: "vault.db", modifiedAt: 8), 2)
+    try take(&table, VaultFileResolver.conflictName(of: "gone.db", modifiedAt: 9), 1)
+    let view = try table.order(["do": "clean"])
+    #expect(view.lines == ["2 conflict copies removed", "2 differ and stay"])
+    #expect(table.fields(copy) == nil && table.fields(second) == nil)
+    #expect(table.fields("vault.db") != nil)
+    #expect(try table.order(["do": "clean"]).lines[0] == "0 conflict copies removed")
+  }
+
+  @Test func aCopyThatHasJustChangedIsNotRemoved() throws {
+    var table = AppTable(VaultApp())
+    try take(&table, "vault.db", 1)
+    try take(&table, copy, 1)
+    let outcome = try table.app.outcome(of: ["do": "clean"], on: table.state)
+    guard case .edit(let edit)? = outcome.steps.first else {
+      Issue.record("nothing is removed")
+      return
+    }
+    var changed = try #require(table.state.records.first { $0.name.text == copy })
+    let context = { EditContext(current: $0, stamp: 1, device: DeviceID(rawValue: 1)) }
+    #expect(try edit.make(context(changed)) == nil)
+    changed.fields = Array("{}".utf8)
+    #expect(throws: EditRefusal.self) { try edit.make(context(changed)) }
+  }
+
+  @Test func sealedFilesAreShownWhereTheKeyIs() throws {
+    let key = try #require(VaultKey(bytes: Array(1...16)))
+    var table = AppTable(VaultApp(key: { key }))
+    try take(&table, "vault.db", 1, VaultSeal(key))
+    try take(&table, copy, 1, VaultSeal(key))
+    try take(&table, "plain.db", 1)
+    let files = try #require(try table.view(["show": "files"]).json["files"]?.array)
+    #expect(files.map { $0["file"]?.string } == ["plain.db", "vault.db", copy])
+    #expect(files.map { $0["isSealed"]?.bool } == [false, true, true])
+    #expect(try table.order(["do": "clean"]).lines == ["1 conflict copy removed"])
+  }
+
+  @Test func whatThisDeviceCannotReadComesWithTheNextStep() throws {
+    let key = try #require(VaultKey(bytes: Array(1...16)))
+    let other = try #require(VaultKey(bytes: Array(2...17)))
+    var table = AppTable(VaultApp())
+    try take(&table, "vault.db", 1, VaultSeal(key))
+    try take(&table, "other.db", 1, VaultSeal(key))
+    table.take("odd", VaultApp.fileType, ["file": "a/b"], at: 1)
+    let view = try table.view(["show": "files"])
+    #expect(view.json["files"]?.array?.isEmpty == true)
+    let troubles = view.json["others"]?.array?.compactMap {
+      $0["trouble"]?.string.flatMap(VaultShelf.Trouble.init)
+    }
+    #expect(troubles?.count { $0 == .noKey } == 2 && troubles?.contains(.unreadable) == true)
+    #expect(view.lines.count == 2 && view.lines[0].contains("lockstep agent vault unlock"))
+    var wrong = AppTable(VaultApp(key: { other }))
+    try take(&wrong, "vault.db", 1, VaultSeal(key))
+    wrong.take(
+      "forged", VaultApp.fileType, ["sealed": "AAAA", "key": .string(other.id), "chunks": []],
+      at: 1)
+    let lines = try wrong.view(["show": "files"]).lines
+    #expect(lines.count == 2 && lines[0].contains("another key") && lines[1].contains("add"))
+  }
+
+  @Test func keysOnTheirWayAreToldByWhenTheyExpire() throws {
+    var table = AppTable(VaultApp())
+    table.take("key", VaultApp.keyType, ["key": "0011223344556677"], at: 1)
+    table.take("code/odd", VaultApp.keyType, [:], at: 1)
+    let secret = VaultSecret(word: 1)
+    let key = try #require(VaultKey(bytes: Array(1...16)))
+    let wrapped = try #require(
+      WrappedVaultKey(
+        key, secret: secret, salt: Array(0..<16), record: Name(trusted: "code/a"), expiresAt: 9))
+    table.take("code/a", VaultApp.keyType, wrapped.fields, at: 1)
+    let codes = try table.view(["show": "codes"]).json["codes"]
+    #expect(
+      codes == [
+        ["name": "code/a", "expiresAt": 9], ["name": "code/odd", "expiresAt": 0],
+      ])
+  }
+
+  private let copy = VaultFileResolver.conflictName(of: "vault.db", modifiedAt: 5)
+
+  /// A file that came from the laptop a minute ago.
+  private func take(
+    _ table: inout AppTable, _ file: String, _ number: UInt8, _ seal: VaultSeal = .plain
+  ) throws {
+    let hash = try #require(ChunkHash(bytes: Array(repeating: number, count: 32)))
+    let manifest = VaultManifest(file: file, size: 2_048, sha256: hash, pieces: [hash])
+    table.take(
+      try #require(seal.recordName(of: file)).text, VaultApp.fileType,
+      seal.fields(of: manifest, pieces: [hash]), at: 1_772_366_340_000)
   }
 }

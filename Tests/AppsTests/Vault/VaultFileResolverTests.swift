@@ -49,4 +49,61 @@ struct VaultFileResolverTests {
     let name = VaultFileResolver.conflictName(of: long, modifiedAt: 5)
     #expect(Name(name) != nil && name.hasSuffix("_conflict_1970-01-01T00-00-00.005Z.db"))
   }
+
+  @Test func sealedVersionsAreJudgedByWhatStandsInside() throws {
+    let key = try #require(VaultKey(bytes: Array(1...16)))
+    let seal = VaultSeal(key)
+    let name = try #require(seal.recordName(of: "vault.db")).text
+    func sealed(_ file: String, _ number: UInt8, at modifiedAt: Int64) throws -> Version {
+      let hash = try #require(ChunkHash(bytes: Array(repeating: number, count: 32)))
+      let manifest = VaultManifest(file: file, size: 1, sha256: hash, pieces: [hash])
+      return Version(
+        name: name, fields: seal.fields(of: manifest, pieces: [hash]), modifiedAt: modifiedAt,
+        device: "mac")
+    }
+    let older = try sealed("vault.db", 1, at: 1_772_366_400_000)
+    let newer = try sealed("vault.db", 2, at: 1_772_366_400_001)
+    let copy = "vault_conflict_2026-03-01T12-00-00.000Z.db"
+    let record = try #require(seal.recordName(of: copy))
+    let fields = try #require(try sealed(copy, 1, at: 0).fields)
+    let expected = Resolution.merged(
+      fields: newer.fields, copies: [.init(name: record.text, fields: fields)])
+    let resolver = VaultFileResolver(key: { key })
+    #expect(resolver.resolve(Conflict(base: nil, local: older, server: newer)) == expected)
+    #expect(resolver.resolve(Conflict(base: nil, local: newer, server: older)) == expected)
+    #expect(seal.contents(of: fields, record: record)?.manifest.file == copy)
+    // The same bytes, saved twice.
+    let again = try sealed("vault.db", 2, at: 1_772_366_400_009)
+    #expect(
+      resolver.resolve(Conflict(base: nil, local: again, server: newer))
+        == .merged(fields: newer.fields, copies: []))
+    // Without the key, or with another, nobody can know; nothing is chosen then.
+    for key in [nil, VaultKey(bytes: Array(2...17))] {
+      let resolver = VaultFileResolver(key: { key })
+      #expect(resolver.resolve(Conflict(base: nil, local: older, server: newer)) == .ask)
+      #expect(
+        resolver.resolve(Conflict(base: nil, local: newer, server: newer))
+          == .merged(fields: newer.fields, copies: []))
+    }
+    let plain = version(file("vault.db", "a"), at: 1)
+    #expect(resolver.resolve(Conflict(base: nil, local: plain, server: newer)) == .ask)
+  }
+
+  @Test(arguments: ["vault.db", "vault", ".hidden", "my.vault.db", "密码.db", "vault.", ".a.b"])
+  func aCopysNameTellsItsFile(file: String) {
+    let copy = VaultFileResolver.conflictName(of: file, modifiedAt: 1_772_366_400_000)
+    #expect(VaultFileResolver.original(ofCopy: copy) == file)
+    let next = VaultFileResolver.conflictName(of: copy, modifiedAt: 5)
+    #expect(VaultFileResolver.original(ofCopy: next) == copy)
+    #expect(VaultFileResolver.original(ofCopy: file) == nil)
+  }
+
+  @Test(arguments: [
+    "vault_conflict_2026-03-01.db", "_conflict_2026-03-01T12-00-00.000Z", "vault_conflict_.db",
+    "vault_conflict_2026-03-01T12-00-00.000Zx.db", "vault_conflict_2026-03-01T12:00:00.000Z.db",
+    "vault_conflict_2026-03-01T12-00-00.000Z.a.b", "",
+  ])
+  func anotherNameIsNoCopys(file: String) {
+    #expect(VaultFileResolver.original(ofCopy: file) == nil)
+  }
 }

@@ -1,17 +1,134 @@
-import Apps
 import Changes
+import Digest
 import Testing
 
+@testable import Apps
+
 struct VaultSealTests {
+  private let seal: VaultSeal
+  private let otherSeal: VaultSeal
+
+  init() throws {
+    seal = VaultSeal(try #require(VaultKey(bytes: Array(1...16))))
+    otherSeal = VaultSeal(try #require(VaultKey(bytes: Array(2...17))))
+  }
+
   @Test func aPlainVaultIsAsTheDeviceSeesIt() throws {
-    let piece = try #require(ChunkHash(text: String(repeating: "a", count: 64)))
-    let manifest = VaultManifest(file: "vault.db", size: 7, sha256: piece, pieces: [piece])
+    let manifest = try manifest(pieces: 1)
     let name = try #require(VaultSeal.plain.recordName(of: manifest.file))
     #expect(name.text == "vault.db")
-    let fields = VaultSeal.plain.fields(of: manifest, pieces: [piece])
+    let fields = VaultSeal.plain.fields(of: manifest, pieces: manifest.pieces)
     let contents = try #require(VaultSeal.plain.contents(of: fields, record: name))
     #expect(contents.manifest == manifest)
-    #expect(contents.pieces == [piece])
+    #expect(contents.pieces == manifest.pieces)
     #expect(VaultSeal.plain.opened(VaultSeal.plain.sealed([1, 2, 3])) == [1, 2, 3])
+    #expect(VaultSeal.plain.chunkSeed == 0)
+  }
+
+  @Test func whatIsSealedComesBack() throws {
+    let manifest = try manifest(pieces: 3)
+    let (name, fields, pieces) = try sealed(manifest)
+    let contents = try #require(seal.contents(of: fields, record: name))
+    #expect(contents == VaultSeal.Contents(manifest: manifest, pieces: pieces))
+    #expect(seal.fields(of: manifest, pieces: pieces).serialized() == fields.serialized())
+  }
+
+  /// Neither the file's name, nor a hash of what is in it, nor its size.
+  @Test func theRelaySeesNothingOfTheManifest() throws {
+    let manifest = try manifest(pieces: 2)
+    let (name, fields, _) = try sealed(manifest)
+    let seen = name.text + String(decoding: fields.serialized(), as: UTF8.self)
+    for secret in ["vault", manifest.sha256.text, manifest.pieces[0].text, "12345"] {
+      #expect(!seen.contains(secret))
+    }
+    #expect(name != otherSeal.recordName(of: manifest.file))
+    #expect(fields.members?.map(\.name) == ["sealed", "key", "chunks"])
+  }
+
+  @Test func whatWasMovedOrChangedIsUnreadable() throws {
+    let manifest = try manifest(pieces: 2)
+    let (name, fields, pieces) = try sealed(manifest)
+    let other = try #require(seal.recordName(of: "other.db"))
+    #expect(seal.contents(of: fields, record: other) == nil)
+    #expect(otherSeal.contents(of: fields, record: name) == nil)
+    let texts = pieces.map { JSONValue.string($0.text) }
+    for chunks in [
+      .array(texts.reversed()), .array([texts[0]]), .array(texts + [texts[0]]), .array([]),
+      .array([texts[0], "short"]), .null, "none",
+    ] as [JSONValue] {
+      #expect(seal.contents(of: fields.setting("chunks", to: chunks), record: name) == nil)
+    }
+    let text = try #require(fields["sealed"]?.string)
+    for broken in [
+      "", "AAAA", "not Base64!", String(text.dropLast(4)), text + "AAAA",
+      text.otherLetter(at: 30),
+    ] {
+      let changed = fields.setting("sealed", to: .string(broken))
+      #expect(seal.contents(of: changed, record: name) == nil)
+    }
+    #expect(seal.contents(of: fields.setting("key", to: "0000000000000000"), record: name) == nil)
+    #expect(seal.contents(of: manifest.fields, record: name) == nil)
+    #expect(VaultSeal.plain.contents(of: fields, record: name) == nil)
+  }
+
+  /// A device that has the key wrote other things than a manifest, or under another record's name.
+  @Test func whatIsNoManifestInsideIsUnreadable() throws {
+    let manifest = try manifest(pieces: 1)
+    let name = try #require(seal.recordName(of: "../vault.db"))
+    var astray = manifest
+    astray.file = "../vault.db"
+    #expect(
+      seal.contents(of: seal.fields(of: astray, pieces: manifest.pieces), record: name) == nil)
+    var more = manifest
+    more.pieces.append(manifest.sha256)
+    let file = try #require(seal.recordName(of: manifest.file))
+    #expect(seal.contents(of: seal.fields(of: more, pieces: manifest.pieces), record: file) == nil)
+  }
+
+  @Test func piecesAreAlwaysSealedAlike() {
+    let piece: [UInt8] = (0..<70_000).map { UInt8(truncatingIfNeeded: $0) }
+    let sealed = seal.sealed(piece)
+    #expect(sealed == seal.sealed(piece) && sealed.count <= piece.count + VaultSeal.overhead)
+    #expect(seal.opened(sealed) == piece)
+    #expect(otherSeal.opened(sealed) == nil && otherSeal.sealed(piece) != sealed)
+    var broken = sealed
+    broken[500] ^= 1
+    #expect(seal.opened(broken) == nil && seal.opened([]) == nil && seal.opened(piece) == nil)
+  }
+
+  @Test func theLargestManifestFitsIntoARecord() throws {
+    var manifest = try manifest(pieces: Limits.chunksPerRecord)
+    manifest.file = String(repeating: "\u{1F600}", count: 63)
+    manifest.size = .max
+    let (name, fields, _) = try sealed(manifest)
+    #expect(fields.serialized().count < Limits.recordBytes)
+    #expect(seal.contents(of: fields, record: name)?.manifest == manifest)
+  }
+
+  private func manifest(pieces: Int) throws -> VaultManifest {
+    VaultManifest(
+      file: "vault.db", size: 12_345, sha256: try hash("all"),
+      pieces: try (0..<pieces).map { try hash("piece \($0)") })
+  }
+
+  private func sealed(
+    _ manifest: VaultManifest
+  ) throws -> (name: Name, fields: JSONValue, pieces: [ChunkHash]) {
+    let pieces = try manifest.pieces.map { try hash("sealed " + $0.text) }
+    let name = try #require(seal.recordName(of: manifest.file))
+    return (name, seal.fields(of: manifest, pieces: pieces), pieces)
+  }
+
+  private func hash(_ text: String) throws -> ChunkHash {
+    try #require(ChunkHash(bytes: SHA256.hash(Array(text.utf8))))
+  }
+}
+
+extension String {
+  /// With another letter in that place.
+  fileprivate func otherLetter(at place: Int) -> String {
+    var letters = Array(utf8)
+    letters[place] = letters[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+    return String(decoding: letters, as: UTF8.self)
   }
 }

@@ -1,0 +1,129 @@
+import Changes
+
+/// The vault's files as this device can read them.
+package struct VaultShelf: Sendable {
+  package struct File: Hashable, Sendable {
+    package let record: Record
+    package let manifest: VaultManifest
+    package let isSealed: Bool
+
+    /// Of a conflict copy, the file that it is a version of.
+    package var copyOf: String? { VaultFileResolver.original(ofCopy: manifest.file) }
+  }
+
+  /// Why a record says nothing to this device.
+  package enum Trouble: String, CaseIterable, Hashable, Sendable {
+    /// It is sealed, and this device does not have the vault's key.
+    case noKey
+    /// It is sealed with another key than this device has.
+    case otherKey
+    /// Nobody who has the key wrote what stands there now.
+    case unreadable
+  }
+
+  /// By name.
+  package let files: [File]
+  package let others: [(record: Record, trouble: Trouble)]
+
+  package init(_ records: [Record], key: VaultKey?) {
+    let seal = key.map(VaultSeal.init)
+    var files: [File] = []
+    var others: [(record: Record, trouble: Trouble)] = []
+    for record in records where record.type == VaultApp.fileType && !record.isDeleted {
+      let fields = record.value ?? .null
+      let isSealed = VaultSeal.isSealed(fields)
+      if let contents = (isSealed ? seal : .plain)?.contents(of: fields, record: record.name) {
+        files.append(File(record: record, manifest: contents.manifest, isSealed: isSealed))
+      } else if isSealed, let key {
+        others.append((record, fields["key"]?.string == key.id ? .unreadable : .otherKey))
+      } else {
+        others.append((record, isSealed ? .noKey : .unreadable))
+      }
+    }
+    self.files = files.sorted { left, right in
+      let names = (left.manifest.file.utf8, right.manifest.file.utf8)
+      return names.0.elementsEqual(names.1)
+        ? left.record.name < right.record.name : names.0.lexicographicallyPrecedes(names.1)
+    }
+    self.others = others
+  }
+
+  /// The conflict copies.
+  package var copies: [File] { files.filter { $0.copyOf != nil } }
+
+  /// Whether a copy has the same bytes as the file that it is a version of.
+  package func isNeedless(_ copy: File) -> Bool {
+    guard let original = copy.copyOf else { return false }
+    return files.contains { file in
+      file.manifest.file.utf8.elementsEqual(original.utf8) && file.isSealed == copy.isSealed
+        && file.manifest.sha256 == copy.manifest.sha256
+    }
+  }
+
+  package func view(_ shown: [File], of state: AppState, empty: String) -> AppView {
+    let name = shown.map { RowText.width(of: RowText.line($0.manifest.file)) }.max() ?? 0
+    let rows = shown.map { row($0, min(name, 48), of: state) } + sentences
+    return AppView(
+      json: [
+        "files": .array(shown.map { json($0, of: state) }),
+        "others": .array(
+          others.map { other in
+            [
+              "name": .string(other.record.name.text), "trouble": .string(other.trouble.rawValue),
+              "modifiedAt": .number(JSONNumber(other.record.modifiedAt)),
+              "device": .string(other.record.device.text),
+            ]
+          }),
+      ],
+      lines: rows.isEmpty ? [empty] : rows)
+  }
+
+  private func json(_ file: File, of state: AppState) -> JSONValue {
+    let entry: JSONValue = [
+      "name": .string(file.record.name.text), "file": .string(file.manifest.file),
+      "size": .number(JSONNumber(Int64(file.manifest.size))),
+      "sha256": .string(file.manifest.sha256.text),
+      "modifiedAt": .number(JSONNumber(file.record.modifiedAt)),
+      "device": .string(file.record.device.text),
+      "deviceName": .string(state.name(of: file.record.device)),
+      "isSealed": .bool(file.isSealed),
+    ]
+    guard let original = file.copyOf else { return entry }
+    return entry.setting("copyOf", to: .string(original))
+      .setting("isNeedless", to: .bool(isNeedless(file)))
+  }
+
+  private func row(_ file: File, _ width: Int, of state: AppState) -> String {
+    var note = ""
+    if let original = file.copyOf {
+      note = isNeedless(file) ? "  [same as " : "  [other version of "
+      note += RowText.line(original) + "]"
+    }
+    return [
+      RowText.left(RowText.line(file.manifest.file), width),
+      RowText.right(RowText.bytes(Int64(file.manifest.size)), 10),
+      RowText.right(RowText.age(of: file.record.modifiedAt, at: state.now), 6),
+      RowText.line(state.name(of: file.record.device)) + note,
+    ].joined(separator: "  ")
+  }
+
+  /// What is to be said of records that say nothing to this device.
+  private var sentences: [String] {
+    Trouble.allCases.compactMap { trouble in
+      let count = others.count { $0.trouble == trouble }
+      if count == 0 { return nil }
+      let files = count == 1 ? "1 file is" : "\(count) files are"
+      return switch trouble {
+      case .noKey:
+        "\(files) sealed, and this device does not have the vault's key: give it a code from "
+          + "lockstep agent pair of a device that has it, with lockstep agent vault unlock"
+      case .otherKey:
+        "\(files) sealed with another key than this device's: bring the right one with "
+          + "lockstep agent vault restore"
+      case .unreadable:
+        "\(files) not readable, and written by no device that has the vault's key: add the file "
+          + "again on a device that still has it"
+      }
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Changes
+import Testing
+
+@testable import Apps
+
+struct WrappedVaultKeyTests {
+  private let record = Name(trusted: "code/abc")
+  private let key: VaultKey
+  private let secret: VaultSecret
+
+  init() throws {
+    key = try #require(VaultKey(bytes: Array(0..<16)))
+    secret = try #require(VaultSecret(letters: Array("0123456789AB".utf8)))
+  }
+
+  /// As Python's `hashlib.scrypt` and `cryptography` wrap it.
+  @Test func aWrappedKeyIsThatOfOtherPrograms() throws {
+    let wrapped = try wrapped()
+    #expect(wrapped.fields == fields)
+    #expect(wrapped.key(secret: secret, record: record) == key)
+  }
+
+  @Test func itIsOpenedWithItsSecretAndInItsRecordAlone() throws {
+    let read = try #require(WrappedVaultKey(fields: fields))
+    #expect(read.expiresAt == 5 && read.keyID == key.id)
+    #expect(read.key(secret: secret, record: record) == key)
+    #expect(read.key(secret: VaultSecret(word: 1), record: record) == nil)
+    #expect(read.key(secret: secret, record: Name(trusted: "code/abd")) == nil)
+    let named = fields.setting("key", to: "0000000000000000")
+    let renamed = try #require(WrappedVaultKey(fields: named))
+    #expect(renamed.key(secret: secret, record: record) == nil)
+    let cheaper = try #require(WrappedVaultKey(fields: fields.setting("n", to: 1_024)))
+    #expect(cheaper.key(secret: secret, record: record) == nil)
+  }
+
+  /// Whoever wrote the record, the device's memory and time are its own.
+  @Test(arguments: [
+    ("n", 1 << 40), ("n", 1 << 18), ("n", -65_536), ("n", 0), ("r", 17), ("r", 0),
+    ("r", 1 << 60), ("p", 5), ("p", 0), ("p", -1),
+  ])
+  func whatAsksForTooMuchIsNotTried(member: String, value: Int64) {
+    #expect(
+      WrappedVaultKey(fields: fields.setting(member, to: .number(JSONNumber(value)))) == nil)
+  }
+
+  @Test func whatIsNoWrappedKeyIsNone() {
+    for (member, value) in [
+      ("key", 1), ("salt", "AAA"), ("salt", "AAAA"), ("wrapped", "AAAA"), ("wrapped", nil),
+      ("expiresAt", "soon"), ("n", "65536"),
+    ] as [(String, JSONValue?)] {
+      #expect(WrappedVaultKey(fields: fields.setting(member, to: value)) == nil, "\(member)")
+    }
+    let salt = String(repeating: "AAAA", count: 30)
+    #expect(WrappedVaultKey(fields: fields.setting("salt", to: .string(salt))) == nil)
+    #expect(WrappedVaultKey(fields: .null) == nil)
+    #expect(WrappedVaultKey(fields: fields) != nil)
+  }
+
+  /// Parameters that no scrypt knows.
+  @Test func aCostThatIsNoPowerOfTwoOpensNothing() throws {
+    let odd = try #require(WrappedVaultKey(fields: fields.setting("n", to: 65_535)))
+    #expect(odd.key(secret: secret, record: record) == nil)
+  }
+
+  private func wrapped() throws -> WrappedVaultKey {
+    try #require(
+      WrappedVaultKey(key, secret: secret, salt: Array(0..<16), record: record, expiresAt: 5))
+  }
+
+  private let fields: JSONValue = [
+    "key": "b5042643d3ecb49c", "salt": "AAECAwQFBgcICQoLDA0ODw==", "n": 65_536, "r": 8, "p": 1,
+    "wrapped": "wuONSFlvhJPHh7spDZnqyZdvaIGAZr/vKaR6u29Uk7k=", "expiresAt": 5,
+  ]
+}
