@@ -11,9 +11,15 @@ struct RelayCall {
   /// The body of a response with a status of 200 to 299. Anything else is a failure with the
   /// relay's own words.
   func perform(_ request: HTTPCallRequest) throws(CommandFailure) -> [UInt8] {
+    let (status, body) = try answer(request)
+    return try Self.body(body, status: status)
+  }
+
+  /// A response, whatever its status.
+  func answer(_ request: HTTPCallRequest) throws(CommandFailure) -> (status: Int, body: [UInt8]) {
     let report = try Self.outcome(of: HTTPCall(request, to: relay, at: SystemClock.moment()))
     switch report {
-    case .answered(let status, let body): return try Self.body(body, status: status)
+    case .answered(let status, let body): return (status, body)
     case .unreachable(let reason):
       throw CommandFailure(
         "the relay at \(relay.url) cannot be reached: \(reason); is it running, and is that its "
@@ -94,7 +100,7 @@ extension RelayCall {
     return members
   }
 
-  private func decoded<Value>(
+  func decoded<Value>(
     _ body: [UInt8], _ decode: ([UInt8]) throws(Refusal) -> Value
   ) throws(CommandFailure) -> Value {
     do throws(Refusal) {

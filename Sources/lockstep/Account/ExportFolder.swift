@@ -98,7 +98,7 @@ struct ExportFolder {
   }
 
   /// nil where there is no such folder.
-  private static func names(in folder: String) throws(CommandFailure) -> [String]? {
+  static func names(in folder: String) throws(CommandFailure) -> [String]? {
     guard let stream = opendir(folder) else {
       if errno == ENOENT { return nil }
       throw PlainFile.failure(folder, "be read", errno)

@@ -18,7 +18,7 @@ enum AgentCommand {
       AgentSyncCommand.command, AgentRunCommand.command, AgentDevicesCommand.command,
       AgentRenameCommand.command, AgentLeaveCommand.command,
       AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
-      AgentHabitsCommand.command, AgentSimulateCommand.command,
+      AgentHabitsCommand.command, AgentVaultCommand.command, AgentSimulateCommand.command,
     ])
 
   static let home = CommandOption.required("home", .folder, "The device's home.")

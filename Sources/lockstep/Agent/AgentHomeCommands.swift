@@ -9,23 +9,41 @@ enum AgentPairCommand {
   static let command = Command(
     name: "pair",
     summary: "Prints a pairing code: another device joins this one's account with it.",
-    discussion: "A code lets one device in, within ten minutes.",
-    options: AgentApp.options
-  ) { arguments throws(CommandFailure) in
+    discussion: """
+      A code lets one device in, within ten minutes. Where this home has the vault's key, the code \
+      has a second half, which opens the vault there and is never sent to the relay; a device that \
+      has joined already gets the key with lockstep agent vault unlock.
+      """,
+    options: AgentApp.options + [withoutVault.entry], action: run)
+
+  static let withoutVault = CommandOption.flag(
+    "no-vault", "The code lets the device in, and does not open the vault there.")
+
+  @Sendable private static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeMember(session.ask(.credentials))
       let offer = try RelayCall(relay: member.relay).pairingOffer(token: member.token)
+      let code =
+        arguments[withoutVault]
+        ? nil : try VaultKeys.code(for: offer, session, VaultRecords(member))
+      let text = code?.text ?? offer.code
+      let link = TypedCode.link(to: member.relay, text)
       if arguments[AgentCommand.json] {
-        return try TerminalOutput.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
+        let json: JSONValue = [
+          "code": .string(text), "expiresAt": .number(JSONNumber(offer.expiresAt)),
+          "link": .string(link), "opensVault": .bool(code != nil),
+        ]
+        return try TerminalOutput.printed(json.text)
       }
       let minutes = max(0, (offer.expiresAt - SystemClock.moment().wall + 30_000) / 60_000)
       return try TerminalOutput.printed(
         """
-        \(offer.code)
+        \(text)
 
         On the other device, within \(minutes) minutes:
           lockstep agent join --relay \(member.relay.url) --home DIR --code -
-        and type the code there.
+        and type the code there, or this link, which says all of it:
+          \(link)
         """)
     }
   }

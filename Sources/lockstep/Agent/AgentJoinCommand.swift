@@ -6,11 +6,13 @@ import StorageSQLite
 
 /// `lockstep agent join`: makes a home a device of an account.
 enum AgentJoinCommand {
-  static let relay = CommandOption.required("relay", .relay, "The relay.")
+  static let relay = CommandOption.optional(
+    "relay", ValueKind.relay, "The relay; a link says it itself.")
   static let isNew = CommandOption.flag("new", "Make a new account (on a relay that is --open).")
   static let code = CommandOption.optional(
     "code", ValueKind.text("CODE"),
-    "Join the account that issued this pairing code; - reads it from standard input.")
+    "Join the account that issued this pairing code, or the link that stands beside it; - reads "
+      + "it from standard input.")
   static let name = CommandOption.optional(
     "name", ValueKind.text("NAME"), "What the device is called; this machine's name if not given.")
 
@@ -19,8 +21,9 @@ enum AgentJoinCommand {
     summary: "Makes a home a device of an account: a new one, or one that issued a pairing code.",
     discussion: """
       A home whose device was revoked joins its account anew with a code of that account; what it \
-      had not synced goes out then. A code on the command line can be seen by others on this \
-      machine while the command runs; --code - keeps it to yourself.
+      had not synced goes out then. Of a code of 24 letters the second half opens the vault, and is \
+      not sent. A code on the command line can be seen by others on this machine while the command \
+      runs; --code - keeps it to yourself.
       """,
     options: [
       relay.entry, AgentCommand.home.entry, isNew.entry, code.entry, name.entry,
@@ -30,24 +33,24 @@ enum AgentJoinCommand {
     guard arguments[isNew] != (arguments[code] != nil) else {
       throw CommandFailure("say either --new or --code CODE", exitCode: .usage)
     }
+    let typed = arguments[isNew] ? nil : try TypedCode.read(arguments[code])
+    let relay = try relay(arguments, typed)
     let folder = AgentCommand.folder(arguments)
     guard let lock = try folder.lock() else {
       throw CommandFailure("another process holds the home \(folder.path); stop that one first")
     }
     defer { withExtendedLifetime(lock) {} }
-    return try join(arguments, folder)
+    return try join(relay, typed, arguments, folder)
   }
 
-  private static func join(_ arguments: Arguments, _ folder: HomeFolder)
-    throws(CommandFailure) -> ExitCode
-  {
+  private static func join(
+    _ relay: RelayAddress, _ typed: TypedCode?, _ arguments: Arguments, _ folder: HomeFolder
+  ) throws(CommandFailure) -> ExitCode {
     let (store, owner) = try open(folder)
     if let owner, arguments[isNew] { throw belongsTo(owner, folder) }
-    let relay = arguments[relay]
     let deviceName = arguments[name] ?? machineName
-    let code = arguments[code]
     let credentials = try RelayCall(relay: relay).join(
-      code: code == "-" ? try readCode() : code, deviceName: deviceName)
+      code: typed?.code.relayPart, deviceName: deviceName)
     if let owner, owner.credentials.account != credentials.account {
       // Otherwise that account would list a device that nobody has.
       try RelayCall(relay: relay).revoke(credentials.device, token: credentials.token)
@@ -63,17 +66,55 @@ enum AgentJoinCommand {
       throw CommandFailure(
         "the relay made a device, but its home cannot be written: \(error)")
     }
+    let keyFault = keyFault(typed, folder, HomeMember(relay: relay, token: credentials.token))
     if arguments[AgentCommand.json] {
-      return try TerminalOutput.printed(
+      _ = try TerminalOutput.printed(
         JSONValue.object([
           JSONMember("accountID", .string(credentials.account.text)),
           JSONMember("deviceID", .string(credentials.device.text)),
           JSONMember("deviceName", .string(deviceName)),
           JSONMember("relay", .string(relay.url)),
         ]).text)
+    } else {
+      _ = try TerminalOutput.printed(
+        "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)")
     }
-    return try TerminalOutput.printed(
-      "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)")
+    if let keyFault { throw keyFault }
+    return .success
+  }
+
+  /// nil where the vault's key came along, or the code did not say that it does. The device has
+  /// joined, whatever became of it.
+  private static func keyFault(
+    _ typed: TypedCode?, _ folder: HomeFolder, _ member: HomeMember
+  ) -> CommandFailure? {
+    guard let typed, typed.code.secret != nil else { return nil }
+    do throws(CommandFailure) {
+      _ = try VaultKeys.unlock(typed.code, folder, VaultRecords(member))
+      return nil
+    } catch {
+      return CommandFailure(
+        "it has joined, but has not the vault's key: \(error.message ?? ""); then lockstep agent "
+          + "vault unlock --home \(folder.path)")
+    }
+  }
+
+  /// Where to join: what the command says, or the link.
+  private static func relay(
+    _ arguments: Arguments, _ typed: TypedCode?
+  ) throws(CommandFailure) -> RelayAddress {
+    let named = arguments[relay]
+    if let named, let link = typed?.relay, link != named {
+      throw CommandFailure(
+        "--relay says \(named.url), and the link \(link.url); give one of them", exitCode: .usage)
+    }
+    guard let address = named ?? typed?.relay else {
+      throw CommandFailure(
+        "--relay URL is missing (or LOCKSTEP_RELAY in the environment); a link with a code says "
+          + "it too; see lockstep agent join --help",
+        exitCode: .usage)
+    }
+    return address
   }
 
   /// The home's store, and who it belongs to already.
@@ -93,13 +134,6 @@ enum AgentJoinCommand {
       "the home \(folder.path) belongs to account \(owner.credentials.account.text) on "
         + "\(owner.relay) already; leave that first (lockstep agent leave --home "
         + "\(folder.path)), name another home, or give a code of that account")
-  }
-
-  private static func readCode() throws(CommandFailure) -> String {
-    guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else {
-      throw CommandFailure("no pairing code came on standard input")
-    }
-    return line
   }
 
   private static var machineName: String {

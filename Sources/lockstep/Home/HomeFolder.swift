@@ -9,6 +9,7 @@ import StorageSQLite
 ///     HOME/lock              locked by the process that holds the home
 ///     HOME/replica.sqlite    records, cursor, outbox, and who this device is
 ///     HOME/chunks            pieces of files
+///     HOME/vault.key         what opens the vault
 ///     HOME/agent.sock        where that process takes the orders of the others
 struct HomeFolder: Sendable {
   let path: String
@@ -37,6 +38,7 @@ struct HomeFolder: Sendable {
     } catch {
       throw CommandFailure("\(error)")
     }
+    try VaultKeyFile(self).removeAll()
     for name in ["replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock"]
     where unlink(path + "/" + name) != 0 && errno != ENOENT {
       throw CommandFailure(

@@ -34,7 +34,8 @@ final class HomeHolder {
       settings.notice = { log.warning("\($0)") }
       if log.level == .trace { settings.trace = { log.trace($0) } }
       let group = try NodeGroup<HomeNode>(count: 1, settings)
-      var replica = Replica(store: store, apps: AppCatalog.all)
+      var replica = Replica(
+        store: store, apps: AppCatalog.all(vaultKey: VaultKeys.source(in: folder)))
       try group.work(on: .commits) { assignments, _ in
         assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
       }

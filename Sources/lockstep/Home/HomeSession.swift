@@ -6,7 +6,7 @@ import Glibc
 /// it itself for as long as the command takes.
 final class HomeSession {
   private(set) var connection: HomeConnection
-  private let folder: HomeFolder
+  let folder: HomeFolder
   /// Of the agent, where this command comes to hold the home.
   private let configuration: AgentConfiguration
   private let log: Log

@@ -178,6 +178,11 @@ struct HomeMember {
   let relay: RelayAddress
   let token: String
 
+  init(relay: RelayAddress, token: String) {
+    self.relay = relay
+    self.token = token
+  }
+
   init(_ answer: JSONValue) throws(CommandFailure) {
     guard let url = answer["relay"]?.string, let relay = RelayAddress(url: url),
       let token = answer["token"]?.string

@@ -1,0 +1,129 @@
+import Apps
+import Changes
+import Glibc
+
+/// `lockstep agent vault unlock`, `phrase` and `restore`: the vault's key comes to a device, is
+/// written down, and comes back.
+enum AgentVaultKeyCommands {
+  static let code = CommandOption.optional(
+    "code", ValueKind.text("CODE"),
+    "The code, or the link that stands beside it; standard input, if not given or -.")
+
+  static let unlock = Command(
+    name: "unlock",
+    summary: "Gets the vault's key from another device, by a code of its lockstep agent pair.",
+    discussion: """
+      For devices that joined the account before it had a vault, or with a code that did not open \
+      it. A code opens one device's vault, within ten minutes. On the command line it could be \
+      seen by others on this machine while the command runs.
+      """,
+    options: [code.entry] + AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    let typed = try TypedCode.read(arguments[code])
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let member = try HomeMember(session.ask(.credentials))
+      let key = try VaultKeys.unlock(typed.code, session.folder, VaultRecords(member))
+      return try told(key, "this device opens the vault", arguments)
+    }
+  }
+
+  static let isShown = CommandOption.flag(
+    "show", "Print it though standard output is no terminal.")
+
+  static let phrase = Command(
+    name: "phrase",
+    summary: "Prints the vault's recovery phrase, to be written down and kept safe.",
+    discussion: """
+      Whoever has the phrase, and the account's files, can read the vault. Without any device and \
+      without the phrase nobody can, you included.
+      """,
+    options: [isShown.entry, AgentCommand.home.entry, AgentCommand.json.entry]
+  ) { arguments throws(CommandFailure) in
+    let folder = AgentCommand.folder(arguments)
+    guard folder.exists else { throw HomeSession.noHome(folder) }
+    guard let key = try VaultKeyFile(folder).key() else {
+      throw CommandFailure(
+        "this device does not have the vault's key, so it has no phrase; look for it on a device "
+          + "that has, or get the key with lockstep agent vault unlock --home \(folder.path)")
+    }
+    guard arguments[isShown] || TerminalOutput.standard.isTerminal else {
+      throw CommandFailure(
+        "the phrase is a secret, and this is no terminal; say --show to print it")
+    }
+    let phrase = VaultPhrase.text(of: key)
+    if arguments[AgentCommand.json] {
+      let json: JSONValue = ["phrase": .string(phrase), "key": .string(key.id)]
+      return try TerminalOutput.printed(json.text)
+    }
+    return try TerminalOutput.printed(
+      """
+      \(phrase)
+
+      Write these \(VaultPhrase.wordCount) words down and keep them away from your devices. They \
+      open the vault
+      when all devices are lost: lockstep agent vault restore, on a device of the account.
+      """)
+  }
+
+  static let givenPhrase = CommandOption.optional(
+    "phrase", ValueKind.text("-"), "Where the phrase comes from: -, which is standard input.")
+
+  static let restore = Command(
+    name: "restore",
+    summary: "Brings the vault's key back from its recovery phrase.",
+    discussion: """
+      The phrase comes on standard input: on the command line others could see it. Whether letters \
+      are large, and what stands between the words, plays no part.
+      """,
+    options: [givenPhrase.entry] + AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    guard arguments[givenPhrase] == nil || arguments[givenPhrase] == "-" else {
+      throw CommandFailure(
+        "a phrase on the command line can be seen by others; give it on standard input",
+        exitCode: .usage)
+    }
+    let key = try readPhrase()
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let member = try HomeMember(session.ask(.credentials))
+      try VaultKeys.restore(key, session.folder, VaultRecords(member))
+      return try told(key, "this device opens the vault again", arguments)
+    }
+  }
+
+  /// Nine words, each perhaps in a line of its own.
+  private static func readPhrase() throws(CommandFailure) -> VaultKey {
+    let isAsked = isatty(STDIN_FILENO) == 1
+    if isAsked { TerminalOutput.writeToStandardError("Phrase: ") }
+    let text =
+      isAsked
+      ? readLine() ?? ""
+      : try StandardInput.text(try StandardInput.read(atMost: 4 << 10, "the phrase"), "the phrase")
+    do throws(VaultPhrase.Fault) {
+      return try VaultPhrase.key(from: text)
+    } catch {
+      throw CommandFailure(sentence(error))
+    }
+  }
+
+  static func sentence(_ fault: VaultPhrase.Fault) -> String {
+    switch fault {
+    case .letters(let count):
+      "a recovery phrase has \(VaultPhrase.wordCount) words of five letters, 45 letters in all, "
+        + "and this has \(count); nothing was changed"
+    case .word(let place):
+      "word \(place) cannot be in a recovery phrase, so it is misspelt; nothing was changed"
+    case .checksum:
+      "these words do not belong together: one is misspelt, or two have changed places; nothing "
+        + "was changed"
+    }
+  }
+
+  private static func told(
+    _ key: VaultKey, _ sentence: String, _ arguments: Arguments
+  ) throws(CommandFailure) -> ExitCode {
+    if arguments[AgentCommand.json] {
+      return try TerminalOutput.printed(JSONValue.object([.init("key", .string(key.id))]).text)
+    }
+    return try TerminalOutput.printed("\(sentence) (key \(key.id))")
+  }
+}

@@ -1,0 +1,66 @@
+import Apps
+import Devices
+import Glibc
+
+/// What a person gives for a code: the code itself, or the link that stands beside it, from the
+/// command line or from standard input.
+///
+///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
+///
+/// What stands behind `#` is for the device alone: browsers do not send it either.
+struct TypedCode: Equatable {
+  let code: VaultCode
+  /// Of a link.
+  let relay: RelayAddress?
+
+  private static let mark = "/#code="
+
+  /// `given`: nil or `-` reads a line of standard input.
+  static func read(_ given: String?) throws(CommandFailure) -> TypedCode {
+    if let given, given != "-" { return try TypedCode(given) }
+    if isatty(STDIN_FILENO) == 1 { TerminalOutput.writeToStandardError("Code: ") }
+    guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else {
+      throw CommandFailure("no pairing code came on standard input")
+    }
+    return try TypedCode(line)
+  }
+
+  init(_ text: String) throws(CommandFailure) {
+    guard text.contains("#") else {
+      code = try Self.code(text)
+      relay = nil
+      return
+    }
+    let link = text.split(whereSeparator: \.isWhitespace).joined()
+    guard let mark = Self.range(of: Self.mark, in: link),
+      let relay = RelayAddress(url: String(link[..<mark.lowerBound]))
+    else {
+      throw CommandFailure(
+        "that link is none of lockstep agent pair, such as http://RELAY:5625/#code=CODE")
+    }
+    self.relay = relay
+    code = try Self.code(String(link[mark.upperBound...]))
+  }
+
+  static func link(to relay: RelayAddress, _ code: String) -> String { relay.url + mark + code }
+
+  private static func code(_ text: String) throws(CommandFailure) -> VaultCode {
+    guard let code = VaultCode(typed: text) else {
+      throw CommandFailure(
+        "that code is mistyped: one has 12 letters and digits, or 24 where the vault's key comes "
+          + "along; nothing was sent")
+    }
+    return code
+  }
+
+  private static func range(of mark: String, in text: String) -> Range<String.Index>? {
+    var start = text.startIndex
+    while start < text.endIndex {
+      if text[start...].hasPrefix(mark) {
+        return start..<text.index(start, offsetBy: mark.count)
+      }
+      start = text.index(after: start)
+    }
+    return nil
+  }
+}

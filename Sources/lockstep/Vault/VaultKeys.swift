@@ -1,0 +1,175 @@
+import Apps
+import Changes
+import Link
+import Loop
+
+/// The vault's key on this device: how it is made, handed over and brought back. It never leaves a
+/// device in the clear, unless a person writes it down.
+enum VaultKeys {
+  /// How this home writes its vault for the relay; nil where it has no key yet.
+  static func seal(in folder: HomeFolder) throws(CommandFailure) -> VaultSeal? {
+    try VaultKeyFile(folder).key().map(VaultSeal.init)
+  }
+
+  /// For the apps of whoever holds the home: reads the key whenever it is asked for, so that one
+  /// that comes while the process runs is used at once. A file that cannot be read counts as none;
+  /// the commands about keys say what is wrong with it.
+  static func source(in folder: HomeFolder) -> @Sendable () -> VaultKey? {
+    {
+      do throws(CommandFailure) {
+        return try VaultKeyFile(folder).key()
+      } catch {
+        return nil
+      }
+    }
+  }
+
+  /// The home's key; made now, if this is the account's first device with a vault. Throws where
+  /// another device was first, with the way to its key.
+  static func ensure(_ session: HomeSession) throws(CommandFailure) -> VaultKey {
+    if let key = try VaultKeyFile(session.folder).key() { return key }
+    return try ensure(session.folder, VaultRecords(HomeMember(session.ask(.credentials))))
+  }
+
+  static func ensure(
+    _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultKey {
+    let file = VaultKeyFile(folder)
+    if let key = try file.key() { return key }
+    // One of an attempt before, whose end nobody saw, is as good as a new one.
+    let key: VaultKey
+    if let attempt = try file.newKey() {
+      key = attempt
+    } else {
+      key = try file.keepNew(drawnKey)
+    }
+    let standing: String
+    do throws(CommandFailure) {
+      standing = try records.announce(key)
+    } catch {
+      throw CommandFailure(
+        "the vault's key, made once for an account, could not be made: \(error.message ?? ""); "
+          + "do it again with the relay in reach")
+    }
+    guard standing == key.id else {
+      try file.dropNew()
+      throw CommandFailure(
+        "this account's vault has a key already, and this device does not have it: get a code "
+          + "with lockstep agent pair on a device that has it, and give it to lockstep agent vault "
+          + "unlock --home \(folder.path)")
+    }
+    try file.adoptNew()
+    return key
+  }
+
+  /// A code that brings the key along, which waits at the relay from now on, wrapped; nil where
+  /// this home has no key.
+  static func code(
+    for offer: PairingOffer, _ session: HomeSession, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultCode? {
+    guard let key = try VaultKeyFile(session.folder).key(),
+      let code = VaultCode(offer: offer.code, secret: VaultSecret(word: Entropy.secrets.word()))
+    else { return nil }
+    let view = HomeView(try session.ask(.show(app: VaultApp().name, ["show": "codes"])))
+    let expired = (view.json["codes"]?.array ?? []).compactMap { code -> Name? in
+      guard let expiresAt = code["expiresAt"]?.int64, let name = code["name"]?.string,
+        expiresAt < offer.expiresAt - Limits.pairingMilliseconds
+      else { return nil }
+      return Name(name)
+    }
+    do throws(CommandFailure) {
+      try offered(key, code, expiresAt: offer.expiresAt, records, removing: expired)
+    } catch {
+      throw CommandFailure(
+        "the vault's key cannot be given along: \(error.message ?? ""); "
+          + "lockstep agent pair --no-vault makes a code without it")
+    }
+    return code
+  }
+
+  /// The key waits for whoever has the code. `expired`: records of others that nobody can use any
+  /// more, which go then.
+  static func offered(
+    _ key: VaultKey, _ code: VaultCode, expiresAt: Int64, _ records: VaultRecords,
+    removing expired: [Name]
+  ) throws(CommandFailure) {
+    guard let name = code.recordName, let secret = code.secret else { return }
+    let salt = Entropy.secrets.bytes(WrappedVaultKey.saltBytes)
+    guard
+      let wrapped = WrappedVaultKey(
+        key, secret: secret, salt: salt, record: name, expiresAt: expiresAt)
+    else { throw noMemory }
+    try records.put(wrapped, as: name, removing: Array(expired.prefix(expiredMax)))
+  }
+
+  /// Records that go with one save; the others go with the next.
+  private static let expiredMax = 100
+
+  /// Takes the key that waits under a code. What went wrong changed nothing, here or there.
+  static func unlock(
+    _ code: VaultCode, _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultKey {
+    guard let secret = code.secret, let name = code.recordName else {
+      throw CommandFailure(
+        "that code has the relay's half alone, and no vault's key comes with it: lockstep agent "
+          + "pair prints one of 24 letters on a device that has the key")
+    }
+    guard let wrapped = try records.wrapped(name), wrapped.expiresAt > (try records.time()) else {
+      throw CommandFailure(
+        "no vault's key waits under that code: it was used, has expired, or its first half is "
+          + "mistyped; make a new one with lockstep agent pair on a device that has the key")
+    }
+    guard let key = wrapped.key(secret: secret, record: name) else {
+      throw CommandFailure(
+        "the second half of that code is wrong; nothing was changed, so look at it and try again")
+    }
+    try keep(key, folder, standing: try records.keyID())
+    do throws(CommandFailure) {
+      try records.remove(name)
+    } catch {
+      // It is of no use without the code, it expires, and whoever makes the next removes it.
+    }
+    return key
+  }
+
+  /// Takes the key that a person wrote down; the account gets it where it has none.
+  static func restore(
+    _ key: VaultKey, _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) {
+    try keep(key, folder, standing: try records.announce(key))
+  }
+
+  /// `standing`: the id of the account's key, where it is known.
+  private static func keep(
+    _ key: VaultKey, _ folder: HomeFolder, standing: String?
+  ) throws(CommandFailure) {
+    guard standing == nil || standing == key.id else {
+      throw CommandFailure(
+        "that is the key of another vault (\(key.id)); this account's is \(standing ?? "")")
+    }
+    let file = VaultKeyFile(folder)
+    if let own = try file.key() {
+      guard own == key else {
+        throw CommandFailure(
+          "this home has another vault's key already (\(own.id), not \(key.id)); nothing was "
+            + "changed")
+      }
+      return
+    }
+    try file.keep(key)
+    try file.dropNew()
+  }
+
+  private static var drawnKey: VaultKey {
+    guard let key = VaultKey(bytes: Entropy.secrets.bytes(VaultKey.count)) else {
+      preconditionFailure("as many bytes were drawn as a key has")
+    }
+    return key
+  }
+
+  private static var noMemory: CommandFailure {
+    CommandFailure(
+      "this machine has not the \(Limits.scryptBytes >> 20) MiB of memory that a code's secret "
+        + "takes; try again when others need less")
+  }
+}

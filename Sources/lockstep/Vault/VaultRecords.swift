@@ -1,0 +1,124 @@
+import Apps
+import Changes
+import Devices
+import Link
+import Loop
+
+/// What the relay keeps of the vault's key: which one it is, and keys that wait, wrapped, for
+/// another device. Asked past the outbox, since who asks must know at once what became of it.
+struct VaultRecords {
+  private let call: RelayCall
+  private let token: String
+
+  init(_ member: HomeMember) {
+    call = RelayCall(relay: member.relay)
+    token = member.token
+  }
+
+  /// The id of the account's key; nil where it has none yet.
+  func keyID() throws(CommandFailure) -> String? {
+    guard let record = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: token)
+    else { return nil }
+    return try Self.id(in: record)
+  }
+
+  /// Says which key is the account's, where it has none yet. The id that holds then: this one's,
+  /// or that of another device that was first.
+  func announce(_ key: VaultKey) throws(CommandFailure) -> String {
+    if let standing = try keyID() { return standing }
+    let fields: JSONValue = ["key": .string(key.id)]
+    let mutation = Mutation(
+      name: VaultApp.keyRecord, type: VaultApp.keyType, fields: fields.serialized(),
+      modifiedAt: try call.time(), baseTag: 0)
+    switch try call.save([mutation], zone: VaultApp.zone, token: token).first {
+    case .saved: return key.id
+    case .conflict(_, let record): return try Self.id(in: record)
+    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+    case nil: throw CommandFailure("the relay did not say whether the key was made; try again")
+    }
+  }
+
+  /// What waits for whoever has a code; nil where nothing does.
+  func wrapped(_ name: Name) throws(CommandFailure) -> WrappedVaultKey? {
+    guard let record = try call.record(name, zone: VaultApp.zone, token: token) else { return nil }
+    guard let fields = record.value, let wrapped = WrappedVaultKey(fields: fields) else {
+      throw CommandFailure(
+        "what waits under that code is no vault's key; make a new code with lockstep agent pair")
+    }
+    return wrapped
+  }
+
+  /// `expired`: others that nobody can use any more, which go with the same save.
+  func put(_ wrapped: WrappedVaultKey, as name: Name, removing expired: [Name])
+    throws(CommandFailure)
+  {
+    let now = try call.time()
+    let mutation = Mutation(
+      name: name, type: VaultApp.keyType, fields: wrapped.fields.serialized(), modifiedAt: now,
+      baseTag: 0)
+    let results = try call.save(
+      [mutation] + expired.filter { $0 != name }.map { Self.delete($0, now) },
+      zone: VaultApp.zone, token: token)
+    switch results.first {
+    case .saved: return
+    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+    case .conflict, nil:
+      throw CommandFailure("another key waits under that code; make a new one")
+    }
+  }
+
+  /// Nobody needs it any more.
+  func remove(_ name: Name) throws(CommandFailure) {
+    _ = try call.save([Self.delete(name, try call.time())], zone: VaultApp.zone, token: token)
+  }
+
+  /// Relay time, milliseconds since the Unix epoch.
+  func time() throws(CommandFailure) -> Int64 { try call.time() }
+
+  private static func delete(_ name: Name, _ now: Int64) -> Mutation {
+    Mutation(name: name, type: VaultApp.keyType, fields: nil, modifiedAt: now, baseTag: nil)
+  }
+
+  private static func id(in record: Record) throws(CommandFailure) -> String {
+    guard let id = record.value?["key"]?.string else {
+      throw CommandFailure(
+        "the account's record of its vault's key cannot be read; another program wrote it")
+    }
+    return id
+  }
+}
+
+extension RelayCall {
+  /// nil where there is no such record, or it is deleted.
+  func record(_ name: Name, zone: Name, token: String) throws(CommandFailure) -> Record? {
+    let path = ["v1", "zones", zone.text, "records", name.text]
+    let (status, body) = try answer(HTTPCallRequest("GET", path: path, token: token))
+    if status == 404 { return nil }
+    return try decoded(try Self.body(body, status: status)) { body throws(Refusal) in
+      try Record.decoded(body: body)
+    }
+  }
+
+  /// One result a mutation, in order.
+  func save(_ mutations: [Mutation], zone: Name, token: String) throws(CommandFailure)
+    -> [MutationResult]
+  {
+    var random = Entropy.seededRandom()
+    let request = SaveRequest(
+      id: BatchID(random: &random), zone: zone, atomic: false, mutations: mutations)
+    let body = try perform(
+      HTTPCallRequest(
+        "POST", path: ["v1", "zones", zone.text, "records"], token: token,
+        body: request.encodedBody()))
+    return try decoded(body) { body throws(Refusal) in
+      try SaveAnswer.decoded(body: body)
+    }.results
+  }
+
+  /// Relay time, milliseconds since the Unix epoch.
+  func time() throws(CommandFailure) -> Int64 {
+    try decoded(try perform(HTTPCallRequest("GET", path: ["v1", "time"]))) {
+      body throws(Refusal) in try TimeAnswer.decoded(body: body)
+    }.time
+  }
+}

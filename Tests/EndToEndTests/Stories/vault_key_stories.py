@@ -1,0 +1,277 @@
+"""How the vault's key comes to a person's devices, and never to the relay."""
+
+import base64
+import concurrent.futures
+import contextlib
+import hashlib
+import json
+import os
+import pty
+import stat
+import subprocess
+
+from middle import Middle
+from story import LOCKSTEP, Home, Relay, folder, main, refused, run
+
+KEY = hashlib.sha256(b"the key of a vault").digest()[:16]
+OTHER = hashlib.sha256(b"another key").digest()[:16]
+
+
+def phrase(key):
+    """The key in proquints, by the paper, with a word to check it."""
+    def word(number):
+        consonants, vowels = "bdfghjklmnprstvz", "aiou"
+        return (consonants[number >> 12] + vowels[number >> 10 & 3] + consonants[number >> 6 & 15]
+                + vowels[number >> 4 & 3] + consonants[number & 15])
+    check = hashlib.sha256(b"lockstep vault phrase" + key).digest()[:2]
+    whole = key + check
+    return " ".join(word(whole[at] << 8 | whole[at + 1]) for at in range(0, len(whole), 2))
+
+
+@contextlib.contextmanager
+def phone_with_key():
+    """A relay, and a device that has the vault's key."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone")
+        restore(phone)
+        yield relay, directory, phone
+
+
+def restore(home, key=KEY):
+    return run("agent", "vault", "restore", home=home.path, input=phrase(key) + "\n").stdout
+
+
+def key_of(home):
+    """The bytes of the key in a home; None where it has none."""
+    path = os.path.join(home.path, "vault.key")
+    if not os.path.exists(path):
+        return None
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with open(path) as file:
+        return bytes.fromhex(file.read())
+
+
+def join(relay, directory, name, code, expect_code=0, words=()):
+    home = Home(os.path.join(directory, name))
+    done = run("agent", "join", *words, "--code", "-", "--name", name, home=home.path,
+               input=code + "\n", expect_code=expect_code)
+    return home, done
+
+
+def offer(home, *words):
+    return json.loads(home.run("pair", *words, "--json"))
+
+
+def vault(person):
+    """The live records of the vault by name."""
+    changes = person.call("GET", "/v1/changes?zone=Vault").json["changes"]
+    return {each["name"]: each["fields"] for each in changes if not each["deleted"]}
+
+
+def story_a_code_of_two_halves_brings_the_key_along():
+    """By the code and by the link; what waited at the relay is gone afterwards."""
+    with phone_with_key() as (relay, directory, phone):
+        told = offer(phone)
+        assert len(told["code"]) == 29 and told["opensVault"], told
+        laptop, done = join(relay, directory, "laptop", told["code"].lower().replace("-", " "),
+                            words=["--relay", relay.address])
+        assert key_of(laptop) == KEY and "is a device of account" in done.stdout, done
+        told = offer(phone)
+        assert told["link"] == f"{relay.address}/#code={told['code']}", told
+        tablet, _ = join(relay, directory, "tablet", told["link"])
+        assert key_of(tablet) == KEY
+        assert [*vault(phone.person(relay))] == ["key"]
+        text = phone.run("pair")
+        assert "/#code=" in text and "--code -" in text, text
+        told = offer(phone, "--no-vault")
+        assert len(told["code"]) == 14 and not told["opensVault"], told
+        shelf, _ = join(relay, directory, "shelf", told["link"])
+        assert key_of(shelf) is None
+
+
+def story_a_device_that_joined_before_gets_the_key_by_unlock():
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone")
+        laptop = phone.pair(relay, directory)
+        assert len(phone.code()) == 14
+        laptop.refuses("vault", "phrase", "--show", says=["does not have", "vault unlock"])
+        restore(phone)
+        code = phone.code()
+        refused("agent", "vault", "unlock", home=laptop.path, input=code[:14] + "\n",
+                says="relay's half alone")
+        assert "opens the vault" in run(
+            "agent", "vault", "unlock", "--code", "-", home=laptop.path, input=code + "\n").stdout
+        assert key_of(laptop) == KEY
+        # A code is for one device.
+        refused("agent", "vault", "unlock", home=laptop.path, input=code, says="agent pair")
+
+
+def story_a_wrong_secret_is_refused_and_nothing_is_lost():
+    """The device has joined all the same; the key still waits for who types it right."""
+    with phone_with_key() as (relay, directory, phone):
+        code = phone.code()
+        last = "0" if code[-1] != "0" else "1"
+        laptop, done = join(relay, directory, "laptop", code[:-1] + last, expect_code=1,
+                            words=["--relay", relay.address])
+        assert "is a device of account" in done.stdout, done
+        assert "second half" in done.stderr and "vault unlock --home" in done.stderr, done
+        assert key_of(laptop) is None and laptop.status()["state"] == "inSync"
+        run("agent", "vault", "unlock", home=laptop.path, input=code + "\n")
+        assert key_of(laptop) == KEY
+        # A code that is too long for the relay's, and no whole one, is not sent at all.
+        for typed in [code[:-1], code + "X", code[:15] + "U" + code[16:]]:
+            tablet = Home(os.path.join(directory, "tablet"))
+            refused("agent", "join", "--relay", relay.address, "--code", "-", home=tablet.path,
+                    input=typed, says=["mistyped", "nothing was sent"])
+        refused("agent", "join", "--code", "-", home=tablet.path, input="AAAA-BBBB-CCCC", code=2,
+                says="--relay")
+        refused("agent", "join", "--relay", "http://127.0.0.1:1", "--code", "-", home=tablet.path,
+                input=offer(phone)["link"], code=2, says="give one of them")
+
+
+def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
+    """Written down on a terminal, or with --show; a slip of the pen is named."""
+    with phone_with_key() as (relay, directory, phone):
+        phone.refuses("vault", "phrase", says=["secret", "--show"])
+        main_end, terminal = pty.openpty()
+        try:
+            subprocess.run([LOCKSTEP, "agent", "vault", "phrase", "--home", phone.path],
+                           stdin=subprocess.DEVNULL, stdout=terminal, check=True, timeout=30)
+            seen = os.read(main_end, 4096).decode()
+        finally:
+            os.close(main_end)
+            os.close(terminal)
+        assert seen.startswith(phrase(KEY)) and "Write these 9 words down" in seen, seen
+        written = json.loads(phone.run("vault", "phrase", "--show", "--json"))["phrase"]
+        assert written == phrase(KEY)
+        # All devices but one that is empty are lost; that one has the account's owner's code.
+        tablet, _ = join(relay, directory, "tablet", offer(phone, "--no-vault")["link"])
+        phone.run("leave")
+        assert not [name for name in os.listdir(phone.path) if name.startswith("vault")]
+        words = written.split()
+        for text, says in [("", "has 0"), (" ".join(words[1:]), "has 40"),
+                           (" ".join(words[:2] + ["bocan"] + words[3:]), "word 3"),
+                           (" ".join(words[:1:-1] + words[:2]), "together"),
+                           (phrase(OTHER), "another vault")]:
+            refused("agent", "vault", "restore", home=tablet.path, input=text, says=says)
+        assert key_of(tablet) is None
+        refused("agent", "vault", "restore", "--phrase", written, home=tablet.path, code=2,
+                says="standard input")
+        answer = run("agent", "vault", "restore", "--phrase", "-", "--json", home=tablet.path,
+                     input="\n".join(words).upper()).stdout
+        assert key_of(tablet) == KEY and json.loads(answer)["key"] == vault(
+            tablet.person(relay))["key"]["key"]
+
+
+def story_two_first_devices_at_once_make_one_key():
+    """Both at the same moment; the one that was late is told how to get the other's."""
+    for _ in range(5):
+        with folder() as directory, Relay() as relay:
+            phone = Home.new(relay, directory, "phone")
+            homes = [phone, phone.pair(relay, directory)]
+
+            def make(home, key):
+                return subprocess.run(
+                    [LOCKSTEP, "agent", "vault", "restore", "--home", home.path],
+                    input=phrase(key), text=True, capture_output=True, timeout=60)
+
+            with concurrent.futures.ThreadPoolExecutor() as both:
+                ends = list(both.map(make, homes, [KEY, OTHER]))
+            assert sorted(each.returncode for each in ends) == [0, 1], ends
+            winner = 0 if ends[0].returncode == 0 else 1
+            assert "another vault" in ends[1 - winner].stderr, ends
+            assert key_of(homes[winner]) == [KEY, OTHER][winner]
+            assert key_of(homes[1 - winner]) is None
+            run("agent", "vault", "unlock", home=homes[1 - winner].path,
+                input=homes[winner].code())
+            assert key_of(homes[0]) == key_of(homes[1])
+
+
+def story_the_secret_is_nowhere_at_the_relay():
+    """Not on the wire, not in what it stores, not in its log: neither the code's second half, nor
+    the key, nor the phrase. The first half is, which shows that the search finds something."""
+    with folder() as directory, Relay("--log-level", "trace") as relay, Middle(relay) as middle:
+        phone = Home(os.path.join(directory, "phone"))
+        run("agent", "join", "--relay", middle.address, "--new", home=phone.path)
+        restore(phone)
+        codes = [phone.code()]
+        laptop, _ = join(relay, directory, "laptop", codes[0], words=["--relay", middle.address])
+        tablet, _ = join(relay, directory, "tablet", offer(laptop, "--no-vault")["link"])
+        codes.append(laptop.code())
+        # While it waits there, too.
+        seen = [stored(relay)]
+        run("agent", "vault", "unlock", home=tablet.path, input=codes[1])
+        assert [key_of(each) for each in (phone, laptop, tablet)] == [KEY] * 3
+        seen += [stored(relay), relay.text().encode(), wire(middle)]
+        for code in codes:
+            secret = code[15:]
+            for text in [secret, secret.replace("-", ""), secret.lower(),
+                         secret.lower().replace("-", "")]:
+                assert not any(text.encode() in each for each in seen), text
+        secrets = [KEY, KEY.hex().encode(), base64.b64encode(KEY).rstrip(b"="),
+                   *[word.encode() for word in phrase(KEY).split()[:8]]]
+        for secret in secrets:
+            assert not any(secret in each for each in seen), secret
+        assert codes[0][:14].encode() in seen[-1]
+        assert b"wrapped" in seen[-1] and b"wrapped" in seen[0]
+
+
+def story_what_the_relay_says_of_keys_is_not_believed():
+    """It gives back what it likes: none of it becomes a key, or uses up the device."""
+    with folder() as directory, Relay() as relay, Middle(relay) as middle:
+        phone = Home(os.path.join(directory, "phone"))
+        run("agent", "join", "--relay", middle.address, "--new", home=phone.path)
+        laptop, _ = join(relay, directory, "laptop", phone.code(),
+                         words=["--relay", middle.address])
+        restore(phone)
+        code = phone.code()
+        changes = {"n": 1 << 40, "p": 1 << 30, "wrapped": "AAAA"}
+
+        for name, value in changes.items():
+            def lie(request):
+                if request.method != "GET" or "/records/code" not in request.path:
+                    return None
+                status, fields, body = middle.ask("GET", request.path, b"", request.headers)
+                body["fields"][name] = value
+                return status, fields, body
+
+            middle.on_request = lie
+            refused("agent", "vault", "unlock", home=laptop.path, input=code,
+                    says="no vault's key")
+
+        def lie_about_the_key(request):
+            if not request.path.endswith("/records/key"):
+                return None
+            status, fields, body = middle.ask("GET", request.path, b"", request.headers)
+            body["fields"]["key"] = "0011223344556677"
+            return status, fields, body
+
+        middle.on_request = lie_about_the_key
+        refused("agent", "vault", "unlock", home=laptop.path, input=code, says="another vault")
+        assert key_of(laptop) is None
+        middle.on_request = None
+        run("agent", "vault", "unlock", home=laptop.path, input=code)
+        assert key_of(laptop) == KEY
+
+
+def stored(relay):
+    """All bytes of the relay's store."""
+    found = []
+    for directory, _, names in os.walk(relay.store):
+        for name in names:
+            path = os.path.join(directory, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    found.append(file.read())
+    return b"\n".join(found)
+
+
+def wire(middle):
+    """All that was said."""
+    return "\n".join(
+        f"{each.method} {each.path} {each.headers} {json.dumps(each.message)}"
+        for each in list(middle.heard)).encode()
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=4)

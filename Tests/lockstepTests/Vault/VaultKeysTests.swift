@@ -1,0 +1,173 @@
+import Apps
+import Changes
+import Devices
+import Glibc
+import TemporaryFolders
+import Testing
+
+@testable import lockstep
+
+/// Two devices of an account, on a relay of this process.
+struct VaultKeysTests {
+  private final class Stage {
+    let folder: TemporaryFolder
+    let relay: ServingRelay
+    let homes: [HomeFolder]
+    let records: [VaultRecords]
+
+    init() throws {
+      folder = try TemporaryFolder()
+      let path = folder.path
+      relay = try ServingRelay(store: path + "/relay")
+      let members = try RelayCall(relay: relay.address).account(devices: 2)
+      homes = ["phone", "laptop"].map { HomeFolder(path: path + "/" + $0) }
+      for home in homes where mkdir(home.path, 0o700) != 0 {
+        throw CommandFailure("\(home.path) cannot be made")
+      }
+      let address = relay.address
+      records = members.map { VaultRecords(HomeMember(relay: address, token: $0.token)) }
+    }
+
+    func key(_ device: Int) throws -> VaultKey? { try VaultKeyFile(homes[device]).key() }
+
+    func ensure(_ device: Int) throws -> VaultKey {
+      try VaultKeys.ensure(homes[device], records[device])
+    }
+
+    func unlock(_ device: Int, _ code: VaultCode) throws -> VaultKey {
+      try VaultKeys.unlock(code, homes[device], records[device])
+    }
+
+    /// A code of the first device, which has the key.
+    func code(expiresIn milliseconds: Int64 = 600_000) throws -> VaultCode {
+      let code = try #require(
+        VaultCode(offer: "7Q2M-0XKD-9RTA", secret: VaultSecret(word: 0x1234_5678_9ABC_DEF0)))
+      try VaultKeys.offered(
+        try #require(try key(0)), code, expiresAt: try records[0].time() + milliseconds,
+        records[0], removing: [])
+      return code
+    }
+  }
+
+  private func reason(_ body: () throws -> Void) -> String {
+    do {
+      try body()
+      return ""
+    } catch {
+      return (error as? CommandFailure)?.message ?? "\(error)"
+    }
+  }
+
+  @Test func theFirstDeviceMakesTheKeyAndTheSecondIsToldHowToGetIt() throws {
+    let stage = try Stage()
+    #expect(try stage.records[0].keyID() == nil)
+    let key = try stage.ensure(0)
+    #expect(try stage.ensure(0) == key && (try stage.records[1].keyID()) == key.id)
+    #expect(try VaultKeys.seal(in: stage.homes[0])?.chunkSeed == VaultSeal(key).chunkSeed)
+    let told = reason { _ = try stage.ensure(1) }
+    #expect(told.contains("agent pair") && told.contains("vault unlock"), "\(told)")
+    #expect(try stage.key(1) == nil && VaultKeys.seal(in: stage.homes[1]) == nil)
+    #expect(VaultKeys.source(in: stage.homes[0])() == key)
+    #expect(VaultKeys.source(in: stage.homes[1])() == nil)
+    try stage.relay.stop()
+  }
+
+  /// One has drawn a key and not announced it when the other goes all the way.
+  @Test func twoFirstDevicesMakeOneKey() throws {
+    let stage = try Stage()
+    let drawn = try #require(VaultKey(bytes: Array(0..<16)))
+    _ = try VaultKeyFile(stage.homes[0]).keepNew(drawn)
+    let key = try stage.ensure(1)
+    #expect(reason { _ = try stage.ensure(0) }.contains("has a key already"))
+    #expect(try stage.key(0) == nil && VaultKeyFile(stage.homes[0]).newKey() == nil)
+    #expect(try stage.records[0].announce(drawn) == key.id)
+    try stage.relay.stop()
+  }
+
+  @Test func aCrashAfterTheRelayKnewIsMendedByTheNextWhoAsks() throws {
+    let stage = try Stage()
+    let drawn = try #require(VaultKey(bytes: Array(0..<16)))
+    _ = try VaultKeyFile(stage.homes[0]).keepNew(drawn)
+    #expect(try stage.records[0].announce(drawn) == drawn.id)
+    #expect(try stage.ensure(0) == drawn)
+    #expect(try stage.key(0) == drawn && VaultKeyFile(stage.homes[0]).newKey() == nil)
+    try stage.relay.stop()
+  }
+
+  @Test func withNoRelayInReachNoKeyIsMadeAndNothingIsLost() throws {
+    let stage = try Stage()
+    try stage.relay.stop()
+    #expect(reason { _ = try stage.ensure(0) }.contains("relay in reach"))
+    #expect(try stage.key(0) == nil)
+  }
+
+  @Test func aCodeBringsTheKeyToOneDevice() throws {
+    let stage = try Stage()
+    let key = try stage.ensure(0)
+    let code = try stage.code()
+    #expect(try stage.unlock(1, code) == key)
+    #expect(try stage.key(1) == key)
+    #expect(try stage.records[0].wrapped(try #require(code.recordName)) == nil)
+    #expect(reason { _ = try stage.unlock(1, code) }.contains("no vault's key waits"))
+    // A second code for who has the key already changes nothing.
+    #expect(try stage.unlock(1, try stage.code()) == key)
+    try stage.relay.stop()
+  }
+
+  @Test func aWrongSecretIsRefusedAndNothingIsLost() throws {
+    let stage = try Stage()
+    let key = try stage.ensure(0)
+    let code = try stage.code()
+    let wrong = try #require(VaultCode(offer: code.relayPart, secret: VaultSecret(word: 1)))
+    #expect(reason { _ = try stage.unlock(1, wrong) }.contains("second half"))
+    #expect(try stage.key(1) == nil)
+    let half = try #require(VaultCode(typed: code.relayPart))
+    #expect(reason { _ = try stage.unlock(1, half) }.contains("relay's half alone"))
+    #expect(try stage.unlock(1, code) == key)
+    try stage.relay.stop()
+  }
+
+  @Test func anExpiredCodeOpensNothingAndGoesWithTheNext() throws {
+    let stage = try Stage()
+    _ = try stage.ensure(0)
+    let code = try stage.code(expiresIn: -1)
+    #expect(reason { _ = try stage.unlock(1, code) }.contains("has expired"))
+    let next = try #require(VaultCode(offer: "0000-1111-2222", secret: VaultSecret(word: 1)))
+    let expired = try #require(code.recordName)
+    try VaultKeys.offered(
+      try #require(try stage.key(0)), next, expiresAt: try stage.records[0].time() + 1_000,
+      stage.records[0], removing: [expired])
+    #expect(try stage.records[1].wrapped(expired) == nil)
+    #expect(try stage.records[1].wrapped(try #require(next.recordName)) != nil)
+    try stage.relay.stop()
+  }
+
+  @Test func aPhraseBringsTheKeyBackAndNoOtherKeyTakesItsPlace() throws {
+    let stage = try Stage()
+    let key = try stage.ensure(0)
+    let other = try #require(VaultKey(bytes: Array(0..<16)))
+    let refused = reason { try VaultKeys.restore(other, stage.homes[1], stage.records[1]) }
+    #expect(refused.contains("another vault") && refused.contains(key.id))
+    #expect(try stage.key(1) == nil)
+    try VaultKeys.restore(key, stage.homes[1], stage.records[1])
+    try VaultKeys.restore(key, stage.homes[1], stage.records[1])
+    #expect(try stage.key(1) == key)
+    try stage.relay.stop()
+  }
+
+  @Test func aPhraseMakesTheAccountsKeyWhereItHasNone() throws {
+    let stage = try Stage()
+    let key = try #require(VaultKey(bytes: Array(0..<16)))
+    try VaultKeys.restore(key, stage.homes[1], stage.records[1])
+    #expect(try stage.records[0].keyID() == key.id && (try stage.key(1)) == key)
+    #expect(reason { _ = try stage.ensure(0) }.contains("has a key already"))
+    try stage.relay.stop()
+  }
+
+  @Test(arguments: [
+    (VaultPhrase.Fault.letters(44), "has 44"), (.word(3), "word 3"), (.checksum, "together"),
+  ])
+  func aSlipInAPhraseIsNamed(fault: VaultPhrase.Fault, word: String) {
+    #expect(AgentVaultKeyCommands.sentence(fault).contains(word))
+  }
+}
