@@ -23,6 +23,7 @@ package struct VaultShelf: Sendable {
 
   /// By name.
   package let files: [File]
+  private let hasKey: Bool
   package let others: [(record: Record, trouble: Trouble)]
 
   package init(_ records: [Record], key: VaultKey?) {
@@ -46,6 +47,7 @@ package struct VaultShelf: Sendable {
         ? left.record.name < right.record.name : names.0.lexicographicallyPrecedes(names.1)
     }
     self.others = others
+    hasKey = key != nil
   }
 
   /// The conflict copies.
@@ -99,6 +101,8 @@ package struct VaultShelf: Sendable {
       note = isNeedless(file) ? "  [same as " : "  [other version of "
       note += RowText.line(original) + "]"
     }
+    // Where there is a key, nobody of this account need have written it.
+    if hasKey && !file.isSealed { note += "  [not sealed]" }
     return [
       RowText.left(RowText.line(file.manifest.file), width),
       RowText.right(RowText.bytes(Int64(file.manifest.size)), 10),

@@ -21,9 +21,9 @@ enum AgentJoinCommand {
     summary: "Makes a home a device of an account: a new one, or one that issued a pairing code.",
     discussion: """
       A home whose device was revoked joins its account anew with a code of that account; what it \
-      had not synced goes out then. Of a code of 24 letters the second half opens the vault, and is \
-      not sent. A code on the command line can be seen by others on this machine while the command \
-      runs; --code - keeps it to yourself.
+      had not synced goes out then. Of a code of 24 letters the second half opens the vault, and \
+      is not sent. A code on the command line can be seen by others on this machine while the \
+      command runs; --code - keeps it to yourself.
       """,
     options: [
       relay.entry, AgentCommand.home.entry, isNew.entry, code.entry, name.entry,

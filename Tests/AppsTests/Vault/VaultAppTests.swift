@@ -78,6 +78,8 @@ struct VaultAppTests {
     let files = try #require(try table.view(["show": "files"]).json["files"]?.array)
     #expect(files.map { $0["file"]?.string } == ["plain.db", "vault.db", copy])
     #expect(files.map { $0["isSealed"]?.bool } == [false, true, true])
+    let lines = try table.view(["show": "files"]).lines
+    #expect(lines.map { $0.hasSuffix("[not sealed]") } == [true, false, false])
     #expect(try table.order(["do": "clean"]).lines == ["1 conflict copy removed"])
   }
 
