@@ -2,7 +2,7 @@ import Changes
 
 /// Files that are the same on every device: zone `Vault`, a record a file.
 ///
-///     {"do": "clean"}
+///     {"do": "clean"} · {"do": "settle"}
 ///     {"show": "files"} · {"show": "conflicts"} · {"show": "codes"}
 ///
 /// Which key seals the vault stands in the record `key`, and keys on their way to other devices in
@@ -50,6 +50,7 @@ package struct VaultApp: App {
             "left": JSONValue(integerLiteral: Int64(others)),
           ],
           lines: VaultApp.told(removed: needless.count, left: others)))
+    case "settle": return settled(state)
     default: throw EditRefusal("the vault does not know that order")
     }
   }
@@ -65,6 +66,48 @@ package struct VaultApp: App {
     case "codes": return VaultApp.codes(of: state)
     default: throw EditRefusal("the vault has no such view")
     }
+  }
+
+  /// Judges anew what nothing was chosen for, since this device could not read one side: it may
+  /// have got the key meanwhile. What the relay has and nobody with the key wrote gives way.
+  private func settled(_ state: AppState) -> AppOutcome {
+    let key = key()
+    var steps: [AppOutcome.Step] = []
+    var settled = 0
+    let waiting = state.asking.filter { $0.type == VaultApp.fileType }
+    for server in waiting {
+      guard let local = state.records.first(where: { $0.key == server.key }) else { continue }
+      let resolver = VaultFileResolver(key: { key })
+      let conflict = Conflict(base: nil, local: Version(local), server: Version(server))
+      if case .merged(let fields, let copies) = resolver.resolve(conflict) {
+        steps += copies.compactMap(VaultApp.adding)
+        let isLocal = fields == local.value && fields != server.value
+        steps.append(.decide(server.key, keepLocal: isLocal))
+      } else if VaultShelf([server], key: key).others.first?.trouble == .unreadable,
+        !VaultShelf([local], key: key).files.isEmpty
+      {
+        steps.append(.decide(server.key, keepLocal: true))
+      } else {
+        continue
+      }
+      settled += 1
+    }
+    let left = waiting.count - settled
+    var lines = [settled == 1 ? "1 conflict settled" : "\(settled) conflicts settled"]
+    if left > 0 { lines.append("\(left) cannot be: this device cannot read both sides") }
+    return AppOutcome(
+      steps,
+      view: AppView(
+        json: [
+          "settled": JSONValue(integerLiteral: Int64(settled)),
+          "left": JSONValue(integerLiteral: Int64(left)),
+        ], lines: lines))
+  }
+
+  private static func adding(_ copy: Resolution.Copy) -> AppOutcome.Step? {
+    guard let name = Name(copy.name) else { return nil }
+    let key = RecordKey(zone: zone, name: name)
+    return .edit(EditRequest(key: key, type: fileType) { _ throws(EditRefusal) in copy.fields })
   }
 
   private static func removing(_ record: Record) -> EditRequest {
@@ -97,5 +140,13 @@ package struct VaultApp: App {
     return AppView(
       json: ["codes": .array(codes)],
       lines: [codes.count == 1 ? "1 code waits" : "\(codes.count) codes wait"])
+  }
+}
+
+extension Version {
+  fileprivate init(_ record: Record) {
+    self.init(
+      name: record.name.text, fields: record.value, modifiedAt: record.modifiedAt,
+      device: record.device.text)
   }
 }

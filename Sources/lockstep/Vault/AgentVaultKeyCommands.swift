@@ -23,6 +23,7 @@ enum AgentVaultKeyCommands {
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeMember(session.ask(.credentials))
       let key = try VaultKeys.unlock(typed.code, session.folder, VaultRecords(member))
+      try settle(session)
       return try told(key, "this device opens the vault", arguments)
     }
   }
@@ -86,8 +87,14 @@ enum AgentVaultKeyCommands {
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeMember(session.ask(.credentials))
       try VaultKeys.restore(key, session.folder, VaultRecords(member))
+      try settle(session)
       return try told(key, "this device opens the vault again", arguments)
     }
+  }
+
+  /// Conflicts that came while the key was away are judged now.
+  private static func settle(_ session: HomeSession) throws(CommandFailure) {
+    _ = try session.ask(.order(app: VaultApp().name, ["do": "settle"]))
   }
 
   /// Nine words, each perhaps in a line of its own.

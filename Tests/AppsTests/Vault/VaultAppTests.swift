@@ -123,16 +123,62 @@ struct VaultAppTests {
       ])
   }
 
+  /// Both versions are kept as by the rule, once this device can read them.
+  @Test(arguments: [(Int64(1), true), (9, false)])
+  func whatWaitedForTheKeyIsSettledWithIt(serverAt: Int64, keepsLocal: Bool) throws {
+    let key = try #require(VaultKey(bytes: Array(1...16)))
+    let seal = VaultSeal(key)
+    let name = try #require(seal.recordName(of: "vault.db")).text
+    var table = AppTable(VaultApp(key: { key }))
+    table.take(name, VaultApp.fileType, try fields("vault.db", 1, seal), at: serverAt)
+    table.asking = Array(table.state.records)
+    table.take(name, VaultApp.fileType, try fields("vault.db", 2, seal), at: 5)
+    let asking = table.asking
+    #expect(try table.order(["do": "settle"]).lines == ["1 conflict settled"])
+    #expect(table.decisions.map(\.keepLocal) == [keepsLocal])
+    let older = VaultFileResolver.conflictName(of: "vault.db", modifiedAt: min(serverAt, 5))
+    let copy = try #require(seal.recordName(of: older)).text
+    #expect(table.fields(copy) == (try fields(older, keepsLocal ? 1 : 2, seal)))
+    // Without the key they wait on.
+    var locked = AppTable(VaultApp())
+    locked.take(name, VaultApp.fileType, try fields("vault.db", 2, seal), at: 5)
+    locked.asking = asking
+    #expect(try locked.order(["do": "settle"]).json == ["settled": 0, "left": 1])
+    #expect(locked.decisions.isEmpty)
+  }
+
+  @Test func whatNobodyWithTheKeyWroteGivesWay() throws {
+    let key = try #require(VaultKey(bytes: Array(1...16)))
+    let seal = VaultSeal(key)
+    let name = try #require(seal.recordName(of: "vault.db")).text
+    let real = try fields("vault.db", 2, seal)
+    for (forged, settled) in [
+      (real.setting("sealed", to: "AAAA"), Int64(1)), (real.setting("key", to: "00"), 0),
+    ] {
+      var table = AppTable(VaultApp(key: { key }))
+      table.take(name, VaultApp.fileType, forged, at: 9)
+      table.asking = Array(table.state.records)
+      table.take(name, VaultApp.fileType, real, at: 5)
+      #expect(try table.order(["do": "settle"]).json["settled"]?.int64 == settled)
+      #expect(table.decisions.map(\.keepLocal) == (settled == 1 ? [true] : []))
+      #expect(table.fields(name) == real)
+    }
+  }
+
   private let copy = VaultFileResolver.conflictName(of: "vault.db", modifiedAt: 5)
 
   /// A file that came from the laptop a minute ago.
   private func take(
     _ table: inout AppTable, _ file: String, _ number: UInt8, _ seal: VaultSeal = .plain
   ) throws {
-    let hash = try #require(ChunkHash(bytes: Array(repeating: number, count: 32)))
-    let manifest = VaultManifest(file: file, size: 2_048, sha256: hash, pieces: [hash])
     table.take(
       try #require(seal.recordName(of: file)).text, VaultApp.fileType,
-      seal.fields(of: manifest, pieces: [hash]), at: 1_772_366_340_000)
+      try fields(file, number, seal), at: 1_772_366_340_000)
+  }
+
+  private func fields(_ file: String, _ number: UInt8, _ seal: VaultSeal) throws -> JSONValue {
+    let hash = try #require(ChunkHash(bytes: Array(repeating: number, count: 32)))
+    let manifest = VaultManifest(file: file, size: 2_048, sha256: hash, pieces: [hash])
+    return seal.fields(of: manifest, pieces: [hash])
   }
 }

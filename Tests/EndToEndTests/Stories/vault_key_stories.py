@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pty
+import socket
 import stat
 import subprocess
 
@@ -104,6 +105,34 @@ def story_a_device_that_joined_before_gets_the_key_by_unlock():
         assert key_of(laptop) == KEY
         # A code is for one device.
         refused("agent", "vault", "unlock", home=laptop.path, input=code, says="agent pair")
+
+
+def story_a_process_that_runs_uses_the_key_when_it_comes():
+    """It said what to do about a sealed file; then it opens what it can."""
+    with phone_with_key() as (relay, directory, phone):
+        laptop, _ = join(relay, directory, "laptop", offer(phone, "--no-vault")["link"])
+        person = laptop.person(relay)
+        fields = {"sealed": "AAAA", "key": vault(person)["key"]["key"], "chunks": []}
+        person.save({"name": "forged", "type": "VaultFile", "fields": fields, "modifiedAt": 1},
+                    zone="Vault")
+        with laptop.kept():
+            laptop.run("sync")
+            told = asked(laptop, {"show": "files"})
+            assert told["view"]["others"][0]["trouble"] == "noKey", told
+            assert "vault unlock" in told["lines"][0], told
+            run("agent", "vault", "unlock", home=laptop.path, input=phone.code())
+            told = asked(laptop, {"show": "files"})
+            assert told["view"]["others"][0]["trouble"] == "unreadable", told
+
+
+def asked(home, question):
+    """What the process that holds a home answers for the vault."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.settimeout(20)
+        asking.connect(os.path.join(home.path, "agent.sock"))
+        request = {"verb": "show", "app": "vault", "question": question}
+        asking.sendall(json.dumps(request).encode() + b"\n")
+        return json.loads(asking.makefile().readline())["answer"]
 
 
 def story_a_wrong_secret_is_refused_and_nothing_is_lost():
