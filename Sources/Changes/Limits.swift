@@ -132,6 +132,9 @@ public enum Limits {
   /// and four times what our own records ask for.
   public static let scryptBytes = 128 << 20
   public static let scryptLanes: Int64 = 4
+  /// Records that one merge may make beside the one it merges. A rule makes one; more come only
+  /// where the copy's name is taken, and the names then differ.
+  public static let copiesOfOneMerge = 16
   /// One line of `lockstep resolve`, in bytes: three records at their largest, spelt generously.
   public static let resolveLineBytes = 8 << 20
 

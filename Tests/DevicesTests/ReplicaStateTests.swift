@@ -195,6 +195,22 @@ struct ReplicaStateTests {
     #expect(try desk.store.outbox().isEmpty)
   }
 
+  /// Two versions of one instant give their copies one name.
+  @Test func aCopyIsNeverWrittenOverAnother() throws {
+    var desk = try Desk()
+    let server = desk.record("a", TestApp.draft, ["text": "theirs"], at: 10, tag: 4)
+    let name = "a~\(server.device.text)-10"
+    try desk.apply([desk.record(name, TestApp.draft, ["text": "another's"], at: 5, tag: 2)])
+    _ = desk.edit(.fields("a", TestApp.draft, ["text": "mine"]))
+    let batch = try desk.takeOne()
+    try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: server)])
+    let group = try desk.takeOne()
+    let texts = try group.mutations.map { try desk.store.record(.desk($0.name.text))?.text }
+    #expect(Set(texts) == ["theirs", "another's", "mine"])
+    #expect(group.mutations.first { $0.name.text == name }?.baseTag == 2)
+    #expect(group.atomic && group.mutations.count == 3)
+  }
+
   @Test func aQuestionHoldsUpItsRecordAlone() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.choice, ["v": 1]))

@@ -43,6 +43,12 @@ enum PairingRule {
       "Tests/SimulationTests/Simulation/VirtualNetworkTests.swift"
     ),
     ("Sources/Simulation/VirtualRelay.swift", "Tests/ToolsTests/Budget/BudgetDayTests.swift"),
+    ("Sources/Tools/People/AppPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
+    ("Sources/Tools/People/ClipboardPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
+    ("Sources/Tools/People/HabitPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
+    ("Sources/Tools/People/MemoPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
+    ("Sources/Tools/People/TimerPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
+    ("Sources/Tools/People/VaultPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
     ("Sources/Tools/Budget/DayDevice.swift", "Tests/ToolsTests/Budget/BudgetDayTests.swift"),
     ("Sources/lockstep/Account/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Agent/", "Tests/EndToEndTests/StoryTests.swift"),

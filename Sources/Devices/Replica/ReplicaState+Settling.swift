@@ -30,12 +30,10 @@ extension ReplicaState {
       let bytes = fields?.serialized()
       let isServers = Merging.equal(bytes, server.fields)
       var wanted: [NewCopy] = []
-      for copy in copies {
-        if let new = try newCopy(copy, of: entry) { wanted.append(new) }
-      }
+      for copy in copies { try collect(copy, of: entry, server, into: &wanted) }
       let group = isServers || wanted.isEmpty ? nil : ledger.outbox.nextNumber
       // Copies first: they have the smaller numbers (see `ungroup`).
-      for copy in wanted { try put(copy, of: entry, server, group: group) }
+      for copy in wanted { try put(copy, group: group) }
       guard !isServers else { return try accept(server, for: entry.key) }
       try putMerged(bytes, of: entry, server, group: group)
     }
@@ -103,37 +101,49 @@ extension ReplicaState {
 
   /// A further record that keeps what a merge could not.
   private struct NewCopy {
-    var key: RecordKey
-    var fields: [UInt8]
+    var change: OutboxEntry
+    /// What is held under its name.
     var held: Record?
   }
 
-  /// nil where the copy is here already.
-  private mutating func newCopy(_ copy: Resolution.Copy, of entry: OutboxEntry) throws(StorageError)
-    -> NewCopy?
-  {
+  /// Nothing where the copy is here already. Where another stands under its name, such as that of
+  /// a version of the same instant, none is written over: the two meet as any two versions do.
+  private mutating func collect(
+    _ copy: Resolution.Copy, of entry: OutboxEntry, _ server: Record, into wanted: inout [NewCopy]
+  ) throws(StorageError) {
     let key = RecordKey(zone: entry.key.zone, name: ReplicaState.name(copy.name))
     let fields = copy.fields.serialized()
     let held = try ledger.record(key)
-    guard !Merging.equal(fields, held?.fields) else { return nil }
-    return NewCopy(key: key, fields: fields, held: held)
+    guard !Merging.equal(fields, held?.fields) else { return }
+    var change = OutboxEntry(
+      number: ledger.takeNumber(), key: key,
+      type: entry.fields == nil ? server.type : entry.type, fields: fields,
+      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: nil,
+      state: .waiting)
+    var further: [Resolution.Copy] = []
+    if let held, !held.isDeleted, wanted.count < Limits.copiesOfOneMerge,
+      case .merged(let fields, let copies) = merging.resolve(change, held)
+    {
+      change.fields = fields?.serialized()
+      further = copies
+    }
+    change.base = held
+    if let newest = held?.modifiedAt { change.modifiedAt = max(change.modifiedAt, newest + 1) }
+    if !Merging.equal(change.fields, held?.fields) {
+      wanted.append(NewCopy(change: change, held: held))
+    }
+    for copy in further { try collect(copy, of: entry, server, into: &wanted) }
   }
 
-  private mutating func put(
-    _ copy: NewCopy, of entry: OutboxEntry, _ server: Record, group: Int64?
-  ) throws(StorageError) {
-    var added = OutboxEntry(
-      number: ledger.takeNumber(), key: copy.key,
-      type: entry.fields == nil ? server.type : entry.type, fields: copy.fields,
-      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: copy.held,
-      state: .waiting, group: group)
-    if let open = ledger.outbox.open(copy.key) {
-      added.base = open.base
+  private mutating func put(_ copy: NewCopy, group: Int64?) throws(StorageError) {
+    var change = copy.change
+    change.group = group
+    if let open = ledger.outbox.open(change.key) {
+      change.base = open.base
       ledger.remove(open)
     }
-    if let newest = copy.held?.modifiedAt { added.modifiedAt = max(added.modifiedAt, newest + 1) }
-    ledger.put(added)
-    try ledger.put(try record(of: added, tag: copy.held?.tag ?? 0))
+    ledger.put(change)
+    try ledger.put(try record(of: change, tag: copy.held?.tag ?? 0))
   }
 
   /// A copy's name may be too long, made from a long name and more. Its end tells it apart.

@@ -3,9 +3,9 @@ public import Changes
 public import Devices
 public import Link
 
-/// Simulated people on simulated devices that talk to a real relay: they press the timer's buttons,
-/// lose the network, press on, and come back. At the end all devices of an account must show the
-/// same, and that must be what the rules demand of what was pressed.
+/// Simulated people on simulated devices that talk to a real relay: they use their apps, lose the
+/// network, go on, and come back. At the end all devices of an account must show the same, and that
+/// must be what the rules demand of what was done.
 public struct PeopleNode: Node, ~Copyable {
   public typealias Job = FleetJob
   public typealias Outcome = AgentOutcome
@@ -23,7 +23,7 @@ public struct PeopleNode: Node, ~Copyable {
   private struct Hand {
     var nextPress: Instant
     var offlineUntil: Instant?
-    var shown: Record?
+    var shown = ShownRecords()
     var status = SyncStatus()
   }
 
@@ -31,7 +31,10 @@ public struct PeopleNode: Node, ~Copyable {
   private var random: SeededRandom
   private var fleet: Fleet
   private var hands: [Hand]
-  private var histories: [TimerHistory]
+  /// Of each account, those of the plan's apps.
+  private var plays: [[any AppPlay]]
+  /// Orders that are not done yet, and whose they are.
+  private var presses = PendingPresses<(account: Int, play: Int)>()
   private var phase: Phase
   private var nextLook: Instant
   private var orders: UInt64 = 0
@@ -51,7 +54,8 @@ public struct PeopleNode: Node, ~Copyable {
       configurations: Array(repeating: configuration, count: count), random: &agentRandom,
       at: moment)
     hands = Array(repeating: Hand(nextPress: moment.instant), count: count)
-    histories = Array(repeating: TimerHistory(), count: plan.accounts)
+    let apps = plan.chosenApps
+    plays = (0..<plan.accounts).map { _ in apps.map { AppPlays.play(of: $0) } }
     phase = .acting(until: moment.instant.advanced(milliseconds: Int64(plan.seconds) * 1_000))
     nextLook = moment.instant
     result.accounts = plan.accounts
@@ -90,12 +94,16 @@ public struct PeopleNode: Node, ~Copyable {
     switch phase {
     case .done: return
     case .acting(let until):
-      for index in hands.indices { play(index, at: moment) }
+      for index in hands.indices {
+        decide(index, at: moment)
+        play(index, at: moment)
+      }
       guard until <= moment.instant else { return }
       for index in hands.indices { fleet.order(.goOnline, to: index, at: moment) }
       phase = .settling(
         until: moment.instant.advanced(milliseconds: PeoplePlan.settleMilliseconds))
     case .settling(let until):
+      for index in hands.indices { decide(index, at: moment) }
       judge()
       guard result.isGood || until <= moment.instant else { return }
       phase = .done
@@ -123,59 +131,72 @@ public struct PeopleNode: Node, ~Copyable {
       result.timesOffline += 1
       fleet.order(.goOffline, to: index, at: moment)
     }
-    press(event(), on: index, at: moment)
+    press(on: index, at: moment)
   }
 
-  private mutating func event() -> TimerEvent {
-    // Short phases run out while people are still pressing, long ones do not.
-    let length: Int64 = Int.random(in: 0..<3, using: &random) == 0 ? 6_000 : 1_500_000
-    return switch Int.random(in: 0..<10, using: &random) {
-    case 0...3: .start(length: length)
-    case 4: .pause
-    case 5: .resume
-    case 6...7: .stop
-    case 8: .skip
-    default: .snooze(length: 6_000)
-    }
-  }
-
-  private mutating func press(_ event: TimerEvent, on index: Int, at moment: Moment) {
+  private mutating func press(on index: Int, at moment: Moment) {
+    let account = index / plan.devices
+    let play = plays[account].count == 1 ? 0 : .random(in: 0..<plays[account].count, using: &random)
     orders += 1
     let order = OrderID(rawValue: orders)
-    fleet.order(.edit(order, .timer(event, settings: nil)), to: index, at: moment)
+    guard
+      let wanted = plays[account][play].press(order, seeing: hands[index].shown, &random)
+    else { return }
+    presses.add(order, (account, play))
+    fleet.order(wanted, to: index, at: moment)
+  }
+
+  /// Where no rule decides, the person does, sooner or later.
+  private mutating func decide(_ index: Int, at moment: Moment) {
+    guard let key = hands[index].status.asking.first,
+      Int.random(in: 0..<5, using: &random) == 0
+    else { return }
+    orders += 1
+    let keepsLocal = Bool.random(using: &random)
+    fleet.order(
+      .decide(OrderID(rawValue: orders), key, keepLocal: keepsLocal), to: index, at: moment)
   }
 
   private mutating func take(_ report: AgentReport, from index: Int) {
     switch report {
-    case .edited(_, .success(let record)):
-      result.edits += 1
-      histories[index / plan.devices].made(from: hands[index].shown?.fields, to: record.fields)
-      hands[index].shown = record
-    case .edited(_, .failure(.refused)): result.refused += 1
-    case .edited(_, .failure(let failure)): result.faults.append("device \(index): \(failure)")
+    case .edited(let order, .success(let record)):
+      let before = hands[index].shown.show(record)
+      done(order) { $0.edited(from: before, to: record) }
+    case .told(let order, .success): done(order) { _ in }
+    case .edited(let order, .failure(let failure)), .told(let order, .failure(let failure)):
+      dropped(order, failure, on: index)
     case .storeFailed(let error): result.faults.append("device \(index): \(error)")
     case .ready(let status), .status(let status), .statusRead(_, let status),
       .synced(_, let status):
       hands[index].status = status
     case .changed(let records):
-      for record in records where record.key == TimerApp.stateKey { show(record, on: index) }
-    case .told, .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress: break
+      for record in records { show(record, on: index) }
+    case .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress: break
     }
   }
 
-  /// What came from elsewhere brings nothing new to the history but corrected stamps; what a
-  /// countdown that ended made of the screen does, like a press.
+  /// A decision is nobody's press: what it makes is shown, and belongs to no play.
+  private mutating func done(_ order: OrderID, _ also: (inout any AppPlay) -> Void) {
+    guard let (account, play) = presses.take(order) else { return }
+    result.edits += 1
+    plays[account][play].done(order)
+    also(&plays[account][play])
+  }
+
+  private mutating func dropped(_ order: OrderID, _ failure: EditFailure, on index: Int) {
+    if let (account, play) = presses.take(order) { plays[account][play].dropped(order) }
+    switch failure {
+    // Another device has decided it meanwhile.
+    case .refused, .nothingToDecide: result.refused += 1
+    case .tooLarge, .outboxFull, .notJoined, .storage, .stopping:
+      result.faults.append("device \(index): \(failure)")
+    }
+  }
+
   private mutating func show(_ record: Record, on index: Int) {
-    let before = hands[index].shown
-    hands[index].shown = record
-    histories[index / plan.devices].corrected(from: before?.fields, to: record.fields)
-    guard let after = record.fields.flatMap(TimerFacts.init(fields:)) else { return }
-    var state = TimerApp.state(of: before)
-    while let next = state.afterZero() {
-      state = next
-      guard TimerFacts(fields: state.fields.serialized())?.edits == after.edits else { continue }
-      histories[index / plan.devices].made(from: before?.fields, to: record.fields)
-      return
+    let before = hands[index].shown.show(record)
+    for play in plays[index / plan.devices].indices {
+      plays[index / plan.devices][play].changed(from: before, to: record)
     }
   }
 
@@ -185,34 +206,28 @@ public struct PeopleNode: Node, ~Copyable {
     result.asDemanded = 0
     for account in 0..<plan.accounts {
       let devices = hands[account * plan.devices..<(account + 1) * plan.devices]
-      guard devices.allSatisfy({ $0.status.state == .inSync }),
-        let first = devices.first?.shown?.fields,
-        devices.allSatisfy({ $0.shown?.fields == first })
+      guard devices.allSatisfy({ $0.status.state == .inSync }), let first = devices.first,
+        devices.allSatisfy({ $0.shown.looksLike(first.shown) })
       else { continue }
       result.equal += 1
-      let demanded = TimerFacts(
-        edits: histories[account].demanded,
-        completedPomodoros: histories[account].completedPomodoros)
-      if TimerFacts(fields: first) == demanded || histories[account].isOrderDependent {
+      if plays[account].allSatisfy({ $0.faults(in: first.shown).isEmpty }) {
         result.asDemanded += 1
       }
     }
   }
-}
 
-extension PeopleNode {
   /// What each account that did not end well shows, device by device, and what it should.
   private mutating func explain() {
     for account in 0..<plan.accounts {
-      let demanded = TimerFacts(
-        edits: histories[account].demanded,
-        completedPomodoros: histories[account].completedPomodoros)
+      let first = hands[account * plan.devices].shown
       for index in account * plan.devices..<(account + 1) * plan.devices {
-        let shown = hands[index].shown?.fields.flatMap(TimerFacts.init(fields:))
-        guard shown != demanded || hands[index].status.state != .inSync else { continue }
+        let (shown, state) = (hands[index].shown, hands[index].status.state)
+        var faults = plays[account].flatMap { $0.faults(in: shown) }
+        if !shown.looksLike(first) { faults.append("differs from device 0") }
+        guard !faults.isEmpty || state != .inSync else { continue }
+        let said = faults.isEmpty ? "is not in step" : faults.joined(separator: "; ")
         result.faults.append(
-          "account \(account), device \(index % plan.devices) (\(hands[index].status.state)) shows "
-            + "\(shown?.description ?? "nothing") and should show \(demanded)")
+          "account \(account), device \(index % plan.devices) (\(state)) \(said)")
       }
     }
   }

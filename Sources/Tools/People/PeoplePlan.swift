@@ -1,8 +1,12 @@
+import Apps
+import Changes
 public import Devices
 
 /// A simulation of people on real connections: how many, with how many devices, for how long.
 public struct PeoplePlan: Sendable, Hashable {
   public var accounts = 5
+  /// What people use, by name.
+  public var apps = ["timer"]
   /// Devices an account, 2 to 16.
   public var devices = 3
   /// How long they press buttons, before everybody comes online and things settle.
@@ -13,6 +17,8 @@ public struct PeoplePlan: Sendable, Hashable {
   public var transport: Transport?
 
   public init() {}
+
+  var chosenApps: [any App] { AppCatalog.all.filter { apps.contains($0.name) } }
 
   /// How long it may take, with everybody online, until all is settled.
   static let settleMilliseconds: Int64 = 30_000
@@ -27,6 +33,10 @@ public struct PeoplePlan: Sendable, Hashable {
     if accounts < 1 || accounts > 1_000 { faults.append("--accounts takes 1 to 1000") }
     if devices < 2 || devices > 16 { faults.append("--devices takes 2 to 16") }
     if seconds < 1 || seconds > 3_600 { faults.append("--seconds takes 1 to 3600") }
+    for app in apps where !AppCatalog.all.contains(where: { $0.name == app }) {
+      faults.append("there is no app \(app)")
+    }
+    if apps.isEmpty { faults.append("name an app") }
     return faults
   }
 }

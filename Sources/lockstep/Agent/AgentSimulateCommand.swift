@@ -6,6 +6,9 @@ import Tools
 
 /// `lockstep agent simulate`: simulated people on a real relay.
 enum AgentSimulateCommand {
+  static let app = CommandOption.defaulted(
+    "app", .word(of: ["all"] + AppCatalog.all.map(\.name)), default: "all",
+    "What they use; everything, one thing after the other, if not given.")
   static let relay = CommandOption.optional(
     "relay", ValueKind.relay, "An --open relay; one of its own if not given.")
   static let accounts = CommandOption.defaulted(
@@ -13,7 +16,7 @@ enum AgentSimulateCommand {
   static let devices = CommandOption.defaulted(
     "devices", .integer(2...16), default: "3", "Devices of each.")
   static let seconds = CommandOption.defaulted(
-    "seconds", .integer(1...3_600), default: "10", "How long they press buttons.")
+    "seconds", .integer(1...3_600), default: "10", "How long they use them.")
   static let seed = CommandOption.defaulted(
     "seed", .seed, default: "1", "What they do, and when, follows from it.")
 
@@ -25,16 +28,18 @@ enum AgentSimulateCommand {
     name: "simulate",
     summary: "Lets simulated people use a relay: offline, at odds, and back again.",
     discussion: """
-      Everybody presses the timer's buttons on all devices, which lose the network now and then. \
-      At the end all come online, and every device of an account must show the same, and that must \
-      be what the rules demand of what was pressed. The exit code is 1 where it is not so.
+      Everybody uses the apps on all devices, which lose the network now and then. At the end all \
+      come online, and every device of an account must show the same, and that must be what the \
+      rules demand of what was done: no text is lost that nobody saw when it was replaced, and \
+      what was counted adds up. The exit code is 1 where it is not so.
       """,
     options: [
-      relay.entry, accounts.entry, devices.entry, seconds.entry, seed.entry, transport.entry,
-      AgentCommand.json.entry,
+      app.entry, relay.entry, accounts.entry, devices.entry, seconds.entry, seed.entry,
+      transport.entry, AgentCommand.json.entry,
     ]
   ) { arguments throws(CommandFailure) in
     var plan = PeoplePlan()
+    plan.apps = arguments[app] == "all" ? AppCatalog.all.map(\.name) : [arguments[app]]
     plan.accounts = arguments[accounts]
     plan.devices = arguments[devices]
     plan.seconds = arguments[seconds]
@@ -58,7 +63,7 @@ enum AgentSimulateCommand {
     defer { progress.clear() }
     let stores = try FleetHomes(relay: relay, progress: progress).join(
       accounts: plan.accounts, devices: plan.devices)
-    progress.show("\(plan.accounts) people press buttons for \(plan.seconds) s")
+    progress.show("\(plan.accounts) people use their apps for \(plan.seconds) s")
     let finished = try FleetHomes.drive(
       PeopleNode(plan: plan, random: Entropy.seededRandom(), at: SystemClock.moment()),
       apps: AppCatalog.all, on: stores
@@ -88,7 +93,7 @@ extension PeopleResult {
 
   var text: String {
     let lines = [
-      "\(edits) edits (and \(refused) presses that made no sense just then), "
+      "\(edits) edits (and \(refused) that made no sense just then), "
         + "\(conflicts) conflicts, \(timesOffline) times offline",
       "all devices show the same:   \(equal) of \(accounts) accounts",
       "and what the rules demand:   \(asDemanded) of \(accounts) accounts",

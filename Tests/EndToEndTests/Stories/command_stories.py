@@ -353,6 +353,12 @@ def story_simulated_people_and_the_bench_tell_a_program_what_they_saw():
                    "--seconds", "2", "--seed", "7", "--json")
         result = json.loads(told.stdout)
         assert result["good"] is True and result["accounts"] == result["equal"] == 2, result
+        for app in ["timer", "vault", "clipboard", "memo", "habits"]:
+            told = run("agent", "simulate", "--app", app, "--relay", relay.address, "--accounts", "2",
+                       "--devices", "2", "--seconds", "2", "--json")
+            result = json.loads(told.stdout)
+            assert result["good"] is True and result["edits"] > 0, (app, result)
+        refused("agent", "simulate", "--app", "radio", says="none of all, timer", code=2)
         bench = ["bench", "latency", "--accounts", "3", "--devices", "3", "--rate", "20",
                  "--seconds", "2"]
         keys = {"p50Ms", "p90Ms", "p99Ms", "p999Ms", "maxMs", "commitP50Ms", "sent", "delivered",

@@ -7,12 +7,14 @@ import Testing
 
 struct PeopleNodeTests {
   private func stage(
-    seed: UInt64 = 1, seconds: Int = 6, transport: Transport? = nil
+    seed: UInt64 = 1, seconds: Int = 6, transport: Transport? = nil,
+    people: [String] = ["timer"], apps: [any App] = AppCatalog.all
   ) throws -> FleetStage<PeopleNode> {
     var plan = PeoplePlan()
     (plan.accounts, plan.devices, plan.seconds, plan.seed) = (2, 3, seconds, seed)
     plan.transport = transport
-    return try FleetStage(accounts: 2, devices: 3, apps: AppCatalog.all) {
+    plan.apps = people
+    return try FleetStage(accounts: 2, devices: 3, apps: apps) {
       PeopleNode(plan: plan, random: SeededRandom(seed: seed), at: $0)
     }
   }
@@ -31,6 +33,39 @@ struct PeopleNodeTests {
     #expect(result.isGood, "\(result.faults.joined(separator: "\n"))")
     #expect(result.accounts == 2 && result.equal == 2 && result.asDemanded == 2)
     #expect(result.edits > 10)
+  }
+
+  @Test(arguments: AppCatalog.all.map(\.name))
+  func eachAppKeepsWhatItsRuleKeeps(_ app: String) throws {
+    var conflicts = 0
+    for seed in UInt64(1)...8 {
+      let result = try finish(stage(seed: seed, seconds: 12, people: [app]))
+      #expect(result.isGood, "\(seed): \(result.faults.joined(separator: "\n"))")
+      #expect(result.edits > 20)
+      conflicts += result.conflicts
+    }
+    // Nobody is at odds over the clipboard: no item is written twice.
+    #expect(conflicts > 0 || app == "clipboard")
+  }
+
+  @Test func allAppsAtOnceGetOnWithEachOther() throws {
+    for seed in UInt64(1)...6 {
+      let all = AppCatalog.all.map(\.name)
+      let result = try finish(stage(seed: seed, seconds: 20, people: all))
+      #expect(result.isGood, "\(seed): \(result.faults.joined(separator: "\n"))")
+    }
+  }
+
+  /// What the newer version alone stands for is lost to the older: people would notice.
+  @Test(arguments: [MemosApp() as any App, VaultApp() as any App])
+  func aRuleThatLosesTextIsFound(_ app: any App) throws {
+    let apps = AppCatalog.all.map { $0.name == app.name ? NewerAlone(inner: $0) : $0 }
+    let results = try (1...8).map {
+      try finish(stage(seed: $0, seconds: 12, people: [app.name], apps: apps))
+    }
+    #expect(results.contains { !$0.isGood && $0.equal == $0.accounts })
+    let faults: [String] = results.flatMap { $0.faults }
+    #expect(faults.contains { $0.contains("lost") })
   }
 
   @Test(arguments: Transport.allCases)
@@ -75,5 +110,28 @@ struct PeopleNodeTests {
     #expect(stage.reports.isEmpty)
     stage.run(seconds: 31)
     #expect(stage.reports.count == 1)
+  }
+}
+
+/// An app whose conflicts the newer version wins, whatever it replaces.
+private struct NewerAlone: App, Resolver {
+  let inner: any App
+
+  var name: String { inner.name }
+  var zone: Name { inner.zone }
+  var types: [Name] { inner.types }
+
+  func resolver(for type: Name) -> (any Resolver)? {
+    inner.resolver(for: type) == nil ? nil : self
+  }
+
+  func resolve(_ conflict: Conflict) -> Resolution {
+    let (local, server) = (conflict.local, conflict.server)
+    let isLocalNewer = (local.modifiedAt, local.device) > (server.modifiedAt, server.device)
+    return .merged(fields: isLocalNewer ? local.fields : server.fields, copies: [])
+  }
+
+  func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    try inner.outcome(of: order, on: state)
   }
 }

@@ -1,0 +1,62 @@
+import Apps
+import Changes
+import Devices
+
+/// Memos are written, written anew, and removed. In the end no text may be lost that nobody saw
+/// when it was replaced.
+struct MemoPlay: AppPlay {
+  private var pending = PendingPresses<Writing>()
+  private var texts = WrittenTexts()
+  private var count = 0
+
+  mutating func press(
+    _ order: OrderID, seeing shown: ShownRecords, _ random: inout SeededRandom
+  ) -> AgentOrder? {
+    let memos = shown.records(of: MemosApp.memoType)
+    let (app, draw) = (MemosApp().name, Int.random(in: 0..<10, using: &random))
+    count += 1
+    let text = "text \(count)\nof many"
+    guard memos.count >= 3, draw > 0, let memo = memos.randomElement(using: &random),
+      let old = MemoPlay.content(memo)
+    else {
+      pending.add(order, Writing(old: nil, new: text))
+      return .perform(
+        order, app: app,
+        ["do": "add", "name": .string("memo \(count)"), "content": .string(text)])
+    }
+    if draw == 1 {
+      pending.add(order, Writing(old: old, new: nil))
+      let key = memo.key
+      return .edit(
+        order,
+        EditRequest(key: key, type: MemosApp.memoType) { context throws(EditRefusal) in
+          // People remove what they see.
+          guard context.current.flatMap(MemoPlay.content) == old else {
+            throw EditRefusal("it is another text by now")
+          }
+          return nil
+        })
+    }
+    pending.add(order, Writing(old: old, new: text))
+    return .perform(
+      order, app: app,
+      [
+        "do": "edit", "memo": .string(memo.name.text), "was": .string(old),
+        "content": .string(text),
+      ])
+  }
+
+  mutating func done(_ order: OrderID) {
+    if let writing = pending.take(order) { texts.replaced(writing.old, by: writing.new) }
+  }
+
+  mutating func dropped(_ order: OrderID) { _ = pending.take(order) }
+
+  func faults(in shown: ShownRecords) -> [String] {
+    let found = shown.records(of: MemosApp.memoType).compactMap(MemoPlay.content)
+    let lost = texts.lost(in: found)
+    return lost.isEmpty ? [] : ["memos have lost \(lost)"]
+  }
+
+  private static func content(_ memo: Record) -> String? { memo.value?["content"]?.string }
+}

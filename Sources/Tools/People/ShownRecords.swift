@@ -1,0 +1,30 @@
+import Changes
+
+/// What a device shows: its live records, by key.
+struct ShownRecords {
+  private(set) var all: [Record] = []
+
+  subscript(key: RecordKey) -> Record? {
+    let place = all.lowerBound { $0.key < key }
+    return place < all.count && all[place].key == key ? all[place] : nil
+  }
+
+  /// By name.
+  func records(of type: Name) -> [Record] { all.filter { $0.type == type } }
+
+  /// Gives what was shown before.
+  @discardableResult
+  mutating func show(_ record: Record) -> Record? {
+    let place = all.lowerBound { $0.key < record.key }
+    let before = place < all.count && all[place].key == record.key ? all[place] : nil
+    if before != nil { all.remove(at: place) }
+    if !record.isDeleted { all.insert(record, at: place) }
+    return before
+  }
+
+  /// Who saved a record last, and when, is not what a person sees.
+  func looksLike(_ other: ShownRecords) -> Bool {
+    all.count == other.all.count
+      && zip(all, other.all).allSatisfy { $0.key == $1.key && $0.fields == $1.fields }
+  }
+}

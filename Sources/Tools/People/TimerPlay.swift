@@ -1,0 +1,57 @@
+import Apps
+import Changes
+import Devices
+
+/// The timer's buttons. In the end it must show what the set of all edits demands that nobody
+/// replaced knowingly.
+struct TimerPlay: AppPlay {
+  private var history = TimerHistory()
+
+  mutating func press(
+    _ order: OrderID, seeing shown: ShownRecords, _ random: inout SeededRandom
+  ) -> AgentOrder? {
+    .edit(order, .timer(TimerPlay.event(&random), settings: nil))
+  }
+
+  private static func event(_ random: inout SeededRandom) -> TimerEvent {
+    // Short phases run out while people are still pressing, long ones do not.
+    let length: Int64 = Int.random(in: 0..<3, using: &random) == 0 ? 6_000 : 1_500_000
+    return switch Int.random(in: 0..<10, using: &random) {
+    case 0...3: .start(length: length)
+    case 4: .pause
+    case 5: .resume
+    case 6...7: .stop
+    case 8: .skip
+    default: .snooze(length: 6_000)
+    }
+  }
+
+  mutating func edited(from before: Record?, to record: Record) {
+    guard record.key == TimerApp.stateKey else { return }
+    history.made(from: before?.fields, to: record.fields)
+  }
+
+  /// What came from elsewhere brings nothing new to the history but corrected stamps; what a
+  /// countdown that ended made of the screen does, like a press.
+  mutating func changed(from before: Record?, to record: Record) {
+    guard record.key == TimerApp.stateKey else { return }
+    history.corrected(from: before?.fields, to: record.fields)
+    guard let after = record.fields.flatMap(TimerFacts.init(fields:)) else { return }
+    var state = TimerApp.state(of: before)
+    while let next = state.afterZero() {
+      state = next
+      guard TimerFacts(fields: state.fields.serialized())?.edits == after.edits else { continue }
+      history.made(from: before?.fields, to: record.fields)
+      return
+    }
+  }
+
+  func faults(in shown: ShownRecords) -> [String] {
+    if history.isOrderDependent { return [] }
+    let facts = shown[TimerApp.stateKey]?.fields.flatMap(TimerFacts.init(fields:))
+    let demanded = TimerFacts(
+      edits: history.demanded, completedPomodoros: history.completedPomodoros)
+    guard facts != demanded, facts != nil || !demanded.edits.isEmpty else { return [] }
+    return ["shows \(facts?.description ?? "nothing") and should show \(demanded)"]
+  }
+}
