@@ -82,7 +82,7 @@ let package = Package(
     tests(
       "lockstepTests",
       [
-        "lockstep", "Apps", "Changes", "Devices", "Link", "Loop", "Relay", "Storage",
+        "lockstep", "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
         "StorageFiles", "StorageSQLite", "TemporaryFolders",
       ]),
     .target(

@@ -135,6 +135,24 @@ public enum Limits {
   /// Records that one merge may make beside the one it merges. A rule makes one; more come only
   /// where the copy's name is taken, and the names then differ.
   public static let copiesOfOneMerge = 16
+  /// The history of a home's files: of each of its two parts, in bytes.
+  public static let vaultHistoryBytes = 1 << 20
+  /// Files that one home keeps the same as the account's, conflict copies among them.
+  public static let vaultFiles = 1_000
+  /// Tries to read a file that is written all the while, before that is told.
+  public static let vaultReads = 5
+  /// From the last that was heard of a file to looking at it: when a writer has closed it, when one
+  /// has just written, and at most while one goes on.
+  public static let vaultClosedMilliseconds: Int64 = 50
+  public static let vaultWritingMilliseconds: Int64 = 500
+  public static let vaultBusyMilliseconds: Int64 = 5_000
+  /// For how long a file is gone before it is deleted elsewhere: editors delete and make anew.
+  public static let vaultGoneMilliseconds: Int64 = 2_000
+  /// After what could not be done with a file it is tried again: first, and at most.
+  public static let vaultRetryMilliseconds: Int64 = 5_000
+  public static let vaultRetryMaxMilliseconds: Int64 = 600_000
+  /// From one report of a file's progress to the next.
+  public static let vaultProgressMilliseconds: Int64 = 100
   /// One line of `lockstep resolve`, in bytes: three records at their largest, spelt generously.
   public static let resolveLineBytes = 8 << 20
 

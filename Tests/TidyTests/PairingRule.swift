@@ -55,6 +55,7 @@ enum PairingRule {
     ("Sources/lockstep/Bench", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/CommandLine/Editor.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/CommandLine/StandardInput.swift", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/Vault/VaultMirror", "Tests/lockstepTests/Vault/VaultEngineTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/ResolveCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
   ]

@@ -2,11 +2,14 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -72,4 +75,24 @@ int linux_sync_filesystem(int descriptor) { return syncfs(descriptor); }
 
 size_t linux_unix_path_capacity(void) {
   return sizeof((struct sockaddr_un *)0)->sun_path - 1;
+}
+
+int linux_rename_new(const char *from, const char *to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return -1;
+  if (link(from, to) != 0) return -1;
+  return unlink(from);
+}
+
+int linux_exchange(const char *one, const char *other) {
+  return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
+int linux_has_writers(int descriptor) {
+  // Whoever opens the file while the lease is held is waited for by a signal, which by default
+  // ends the process; this one is passed over.
+  if (fcntl(descriptor, F_SETSIG, SIGURG) != 0) return 0;
+  if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+  fcntl(descriptor, F_SETLEASE, F_UNLCK);
+  return 0;
 }

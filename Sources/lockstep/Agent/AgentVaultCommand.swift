@@ -1,14 +1,203 @@
-/// `lockstep agent vault`: files that all devices share, sealed before they leave.
+import Apps
+import Changes
+import Devices
+import Glibc
+import Loop
+
+/// `lockstep agent vault`: files that are the same on every device.
 enum AgentVaultCommand {
   static let command = Command(
     name: "vault",
     summary: "Keeps files the same on all devices, sealed: the relay cannot read them.",
     discussion: """
+      A file that is added is watched: what is written into it goes to the account's other \
+      devices, and comes into the file there, while lockstep agent run (or any command) holds the \
+      home. Where two devices wrote it, both versions are kept, the older one beside it as a \
+      conflict copy. Devices that shall have a file add it as well; one that is not there yet is \
+      downloaded.
+
       The vault's key is made on the account's first device with a vault, and never leaves a \
       device in the clear. Other devices get it with a code of lockstep agent pair, or from the \
       recovery phrase. docs/security.md tells what the relay can still see.
       """,
     subcommands: [
-      AgentVaultKeyCommands.unlock, AgentVaultKeyCommands.phrase, AgentVaultKeyCommands.restore,
+      add, list, status, watch, conflicts, history, forget, AgentVaultKeyCommands.unlock,
+      AgentVaultKeyCommands.phrase, AgentVaultKeyCommands.restore,
     ])
+
+  private static let app = VaultApp().name
+  private static let name = CommandOption.optional(
+    "name", ValueKind.text("NAME"), "What it is called in the vault; as the file, if not given.")
+  private static let isPlain = CommandOption.flag(
+    "plain", "Do not encrypt it: the relay's owner can read it.")
+  private static let last = CommandOption.defaulted(
+    "last", ValueKind.integer(1...100_000), default: "50", "How many events, the newest last.")
+
+  private static let add = Command(
+    name: "add", summary: "Keeps a file in step from now on, or downloads one of the account.",
+    discussion: """
+      A file that is not there yet is downloaded, where the account has one of its name. Where \
+      both have it with another content, both are kept.
+      """,
+    options: [name.entry, isPlain.entry] + AgentApp.options,
+    operands: Command.Operands("FILE", "Where it is on this device.")
+  ) { arguments throws(CommandFailure) in
+    let path = try absolute(arguments.operands[0])
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      // What the account has of it must be known first; without the relay, what is known has to do.
+      _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
+      if !arguments[isPlain] {
+        let known = arguments[name] ?? FilePath.name(of: path)
+        if try isSealed(known, session) { _ = try VaultKeys.ensure(session) }
+      }
+      let request: JSONValue = [
+        "do": "add", "path": .string(path), "plain": .bool(arguments[isPlain]),
+      ]
+      let answer = try session.ask(
+        .mirror(request.setting("name", to: arguments[name].map { .string($0) })))
+      let wait = try VaultWait(
+        AgentCommand.folder(arguments), names: [answer["name"]?.string ?? ""])
+      return try printed(wait, arguments)
+    }
+  }
+
+  /// Where the files stand; a failure where one cannot be synced.
+  private static func printed(
+    _ wait: VaultWait, _ arguments: Arguments
+  ) throws(CommandFailure) -> ExitCode {
+    if arguments[AgentCommand.json] {
+      return try TerminalOutput.printed(JSONValue.array(wait.files.map(\.json)).text)
+    }
+    for file in wait.files {
+      let name = Log.oneLine(file.name)
+      switch file.state {
+      case .synced:
+        let size = file.size.map { ", \(ByteCount.text($0))" } ?? ", deleted"
+        _ = try TerminalOutput.printed("\(name) is in step\(size)")
+      case .error: throw CommandFailure("\(name): \(file.reason ?? "it cannot be synced")")
+      case .unknown, .syncing, .uploading, .downloading:
+        _ = try TerminalOutput.printed("\(name) is kept in step from now on")
+        let reason = file.reason ?? "it is not in step yet"
+        TerminalOutput.writeToStandardError(
+          "lockstep: \(Log.oneLine(reason)); lockstep agent run goes on with it\n")
+      }
+    }
+    return .success
+  }
+
+  /// Whether the account's file of that name is sealed; one that it does not have will be.
+  private static func isSealed(
+    _ name: String, _ session: HomeSession
+  ) throws(CommandFailure) -> Bool {
+    let view = HomeView(try session.ask(.show(app: app, ["show": "files"])))
+    let standing = view.json["files"]?.array?.first { $0["file"]?.string == name }
+    return standing?["isSealed"]?.bool ?? true
+  }
+
+  /// From the root; a command's own folder is not the one of the process that holds the home.
+  private static func absolute(_ path: String) throws(CommandFailure) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let here = getcwd(nil, 0) else {
+      throw CommandFailure("this folder is gone; change to another one, then try again")
+    }
+    defer { free(here) }
+    guard let folder = String(validatingCString: here) else {
+      throw CommandFailure("this folder's name is not UTF-8; name the file from the root")
+    }
+    return FilePath.joined(folder, path)
+  }
+
+  private static let status = Command(
+    name: "status", summary: "Tells where each file stands, and why one cannot be synced.",
+    discussion: """
+      A file is unknown, synced, syncing, uploading, downloading, or in error. The exit code is 1 \
+      where one is in error.
+      """,
+    options: AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      // A home that nobody held has only just begun to look.
+      let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
+      let wait = try VaultWait(
+        AgentCommand.folder(arguments), names: nil, milliseconds: patience)
+      let code: ExitCode = wait.files.contains { $0.state == .error } ? .failure : .success
+      if arguments[AgentCommand.json] {
+        _ = try TerminalOutput.printed(
+          JSONValue.object([
+            JSONMember("files", .array(wait.files.map(\.json))),
+            JSONMember("status", wait.status.json),
+          ]).text)
+      } else {
+        let sync = wait.status.line(now: SystemClock.moment().wall)
+        _ = try TerminalOutput.printed(VaultFileStatus.table(wait.files) + "\n\n" + sync)
+      }
+      return code
+    }
+  }
+
+  private static let watch = Command(
+    name: "watch",
+    summary: "Shows the files live, with what is on its way; a JSON line a change elsewhere.",
+    discussion: "It ends with q, Ctrl-C, or when nobody reads it.", options: AgentApp.options,
+    action: VaultWatch.run)
+
+  private static let history = Command(
+    name: "history", summary: "Shows what was sent, received, kept twice and removed.",
+    options: [last.entry] + AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    let folder = AgentCommand.folder(arguments)
+    guard folder.exists else { throw HomeSession.noHome(folder) }
+    let events = try VaultHistory(home: folder).last(arguments[last])
+    if arguments[AgentCommand.json] {
+      return try TerminalOutput.printed(JSONValue.array(events).text)
+    }
+    let lines = events.map(VaultHistory.line)
+    return try TerminalOutput.printed(
+      lines.isEmpty ? "nothing has happened yet" : lines.joined(separator: "\n"))
+  }
+
+  private static let forget = Command(
+    name: "forget", summary: "Keeps a file no longer in step here; the file itself stays.",
+    options: AgentApp.options,
+    operands: Command.Operands("NAME", "What it is called in the vault.")
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let request: JSONValue = ["do": "forget", "name": .string(arguments.operands[0])]
+      let answer = try session.ask(.mirror(request))
+      if arguments[AgentCommand.json] { return try TerminalOutput.printed(answer.text) }
+      return try TerminalOutput.printed(
+        "\(Log.oneLine(answer["path"]?.string ?? "")) is kept in step no longer; it stays here "
+          + "as it is")
+    }
+  }
+
+  private static let list = Command(
+    name: "list", summary: "Shows the files that the account has.", options: AgentApp.options
+  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, ["show": "files"]) }
+
+  private static let conflicts = Command(
+    name: "conflicts",
+    summary: "Shows conflict copies; with clean, removes those that are the same as their file.",
+    options: AgentApp.options,
+    operands: Command.Operands(
+      "clean", "Remove the copies that have their file's content.", counts: 0...1)
+  ) { arguments throws(CommandFailure) in
+    guard let word = arguments.operands.first else {
+      return try AgentApp.show(arguments, app, ["show": "conflicts"])
+    }
+    guard word == "clean" else {
+      throw CommandFailure(
+        "\u{201C}\(word)\u{201D} is not clean, the only word that may stand "
+          + "there", exitCode: .usage)
+    }
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let (view, _) = try AgentApp.ordered(session, app, ["do": "clean"])
+      // The files of the copies go as well.
+      _ = try VaultWait(
+        AgentCommand.folder(arguments), names: nil,
+        milliseconds: AgentCommand.patienceMilliseconds)
+      return try TerminalOutput.printed(
+        arguments[AgentCommand.json] ? view.json.text : view.text)
+    }
+  }
 }

@@ -10,6 +10,7 @@ import StorageSQLite
 ///     HOME/replica.sqlite    records, cursor, outbox, and who this device is
 ///     HOME/chunks            pieces of files
 ///     HOME/vault.key         what opens the vault
+///     HOME/vault.json        files that are kept as the account has them; their history beside it
 ///     HOME/agent.sock        where that process takes the orders of the others
 struct HomeFolder: Sendable {
   let path: String
@@ -18,6 +19,12 @@ struct HomeFolder: Sendable {
 
   /// Where the pieces of files lie.
   var chunks: String { path + "/chunks" }
+
+  /// Which files are kept the same as the account's.
+  var vault: String { path + "/vault.json" }
+  /// What happened to them, and what happened before that.
+  var vaultHistory: String { path + "/vault-history.jsonl" }
+  var olderVaultHistory: String { path + "/vault-history.1.jsonl" }
 
   var socket: String { SocketPath.of("agent.sock", in: path) }
 
@@ -39,7 +46,10 @@ struct HomeFolder: Sendable {
       throw CommandFailure("\(error)")
     }
     try VaultKeyFile(self).removeAll()
-    for name in ["replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock"]
+    for name in [
+      "replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock", "vault.json",
+      "vault.json.new", "vault-history.jsonl", "vault-history.1.jsonl",
+    ]
     where unlink(path + "/" + name) != 0 && errno != ENOENT {
       throw CommandFailure(
         "\(path)/\(name) cannot be removed: \(String(cString: strerror(errno)))")

@@ -7,10 +7,12 @@ import Storage
 import StorageFiles
 import StorageSQLite
 
-/// Holds a home for as long as it runs: its store, its agent on a thread of its own, and the socket
-/// where commands, this process's own too, hand in what they want.
+/// Holds a home for as long as it runs: its store, its agent on a thread of its own, the mirror of
+/// its files beside it, and the socket where commands, this process's own too, hand in what they
+/// want.
 final class HomeHolder {
   private let group: NodeGroup<HomeNode>
+  private let mirror: VaultMirror
   private let lock: DirectoryLock
 
   /// nil where another process holds the home.
@@ -25,8 +27,14 @@ final class HomeHolder {
           "the home \(folder.path) has not joined an account; see lockstep agent join --help")
       }
       let listener = try Listener.open(.local(path: folder.socket), door: .control)[0]
+      let mail = try Mailbox<VaultMessage>(isBlocking: true)
       var settings = GroupSettings<HomeReport> { _, report in
-        if case .failed(let error) = report { log.error("\(error)") }
+        switch report {
+        case .failed(let error): log.error("\(error)")
+        case .stopped: mail.post(.stop)
+        case .told(let report): mail.post(.told(report))
+        case .asked(let id, let request): mail.post(.asked(id, request))
+        }
       }
       settings.isLastReport = { report in
         if case .stopped = report { true } else { false }
@@ -48,7 +56,8 @@ final class HomeHolder {
         identity: identity, configuration: configuration, random: Entropy.seededRandom(),
         at: SystemClock.moment())
       try group.add(node, listeners: [listener])
-      return HomeHolder(group: group, lock: lock)
+      let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
+      return HomeHolder(group: group, mirror: mirror, lock: lock)
     } catch let failure as CommandFailure {
       throw failure
     } catch {
@@ -56,13 +65,16 @@ final class HomeHolder {
     }
   }
 
-  private init(group: NodeGroup<HomeNode>, lock: DirectoryLock) {
+  private init(group: NodeGroup<HomeNode>, mirror: VaultMirror, lock: DirectoryLock) {
     self.group = group
+    self.mirror = mirror
     self.lock = lock
   }
 
   /// Runs until a signal comes.
   func run(until signals: Signals) throws(CommandFailure) {
+    try mirror.start()
+    defer { mirror.stop() }
     do throws(SystemFault) {
       _ = try group.run(signals)
     } catch {
@@ -77,10 +89,12 @@ final class HomeHolder {
     } catch {
       throw CommandFailure("\(error)")
     }
+    try mirror.start()
   }
 
   /// Finishes what the store has begun, and lets go of the home.
   func stop() throws(CommandFailure) {
+    mirror.stop()
     group.stop()
     do throws(SystemFault) {
       _ = try group.waitForEnd()

@@ -8,7 +8,7 @@ import Storage
 struct HomeNode: Node, ~Copyable {
   typealias Job = AgentJob
   typealias Outcome = AgentOutcome
-  typealias Order = Never
+  typealias Order = HomeOrder
   typealias Report = HomeReport
   typealias News = Never
 
@@ -26,6 +26,7 @@ struct HomeNode: Node, ~Copyable {
     let id: ConnectionID
     var input: [UInt8] = []
     var watch: Watch?
+    var watchesMirror = false
     /// Bytes that wait for the client to take them.
     var unsent = 0
   }
@@ -62,6 +63,8 @@ struct HomeNode: Node, ~Copyable {
   private var pending: [OrderID: Pending] = [:]
   private var waiting: [OrderID] = []
   private var orders: UInt64 = 0
+  /// Where the mirror stands, as it said last.
+  private var mirror: JSONValue = ["files": []]
   private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
 
   init(
@@ -82,7 +85,7 @@ struct HomeNode: Node, ~Copyable {
     settle(at: moment)
   }
 
-  mutating func handle(_ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<AgentOutcome, HomeOrder, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, let opening) where !id.isOutgoing: welcome(id, opening)
     case .closed(let id, _) where !id.isOutgoing: clients.removeAll { $0.id == id }
@@ -96,6 +99,7 @@ struct HomeNode: Node, ~Copyable {
       agent.handle(.deadlineReached, at: moment)
       answerOverdue(at: moment)
       tick(at: moment)
+    case .ordered(let order): take(order, at: moment)
     case .stopping: agent.handle(.ordered(.stop), at: moment)
     }
     settle(at: moment)
@@ -159,12 +163,37 @@ struct HomeNode: Node, ~Copyable {
       answer(id, .success(["names": .number(JSONNumber(Int64(names.count)))]))
       lookAgain(at: moment)
     case .credentials: answer(id, .success(HomeStatus.secret(identity)))
+    case .mirror(let request): actions.append(.report(.asked(id, request)))
+    case .mirrorStatus: answer(id, .success(mirror))
+    case .watchMirror:
+      guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+      clients[index].watchesMirror = true
+      tell(id, HomeNode.mirrorLine(mirror))
+      tellStatus(to: index)
     case .watch(let app, let question, let isTicking):
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
       clients[index].watch = Watch(app: app, question: question, isTicking: isTicking)
       look(index, at: moment)
       tellStatus(to: index)
     }
+  }
+
+  /// What the mirror wants.
+  private mutating func take(_ order: HomeOrder, at moment: Moment) {
+    switch order {
+    case .agent(let order): agent.handle(.ordered(order), at: moment)
+    case .answer(let id, let reply): answer(id, reply)
+    case .stands(let mirror):
+      self.mirror = mirror
+      for client in clients
+      where client.watchesMirror && client.unsent <= Self.untickedBytesMin {
+        tell(client.id, HomeNode.mirrorLine(mirror))
+      }
+    }
+  }
+
+  private static func mirrorLine(_ mirror: JSONValue) -> JSONValue {
+    .object([JSONMember("mirror", mirror)])
   }
 
   private mutating func newOrder(
@@ -213,24 +242,36 @@ struct HomeNode: Node, ~Copyable {
     switch report {
     case .ready(let status):
       self.status = status
+      tellMirror(.status(status))
       isReady = true
       for client in clients { takeLines(of: client.id, at: moment) }
     case .told(let order, let result): takeTold(order, result, at: moment)
-    case .changed: lookAgain(at: moment)
+    case .changed:
+      tellMirror(report)
+      lookAgain(at: moment)
     case .status(let status):
+      tellMirror(report)
       let isSame =
         status.clockOffset == self.status.clockOffset && status.asking == self.status.asking
       self.status = status
       if !isSame { lookAgain(at: moment) }
-      for index in clients.indices where clients[index].watch != nil { tellStatus(to: index) }
+      for index in clients.indices
+      where clients[index].watch != nil || clients[index].watchesMirror {
+        tellStatus(to: index)
+      }
     case .synced(let order, let status):
       self.status = status
       guard let asked = finish(order) else { return }
       answer(asked.client, .success(HomeStatus(identity: identity, status: status).json))
     case .storeFailed(let error): actions.append(.report(.failed(error)))
     case .stopped: actions.append(.report(.stopped))
-    case .edited, .read, .statusRead, .pieceAdded, .pieceRead, .pieceProgress: break
+    case .edited, .read, .statusRead, .pieceAdded, .pieceRead, .pieceProgress: tellMirror(report)
     }
+  }
+
+  /// All orders but those of commands are the mirror's.
+  private mutating func tellMirror(_ report: AgentReport) {
+    actions.append(.report(.told(report)))
   }
 
   private mutating func takeTold(

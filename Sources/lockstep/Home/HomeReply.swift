@@ -1,10 +1,29 @@
 import Changes
+import Devices
+import Link
 import Storage
 
-/// What the holder of a home tells the command that started it.
+/// What the holder of a home tells the process that it is in.
 enum HomeReport: Sendable {
   case failed(StorageError)
   case stopped
+  /// For the mirror, which works beside the agent: what the agent says of its orders, of changes,
+  /// and of where sync stands.
+  case told(AgentReport)
+  /// A command asks something of the mirror, which answers by `HomeOrder.answer`.
+  case asked(ConnectionID, JSONValue)
+}
+
+/// What the mirror asks of the holder of a home.
+enum HomeOrder: Sendable {
+  /// An order to the agent. Its number is the mirror's own: `HomeOrder.firstNumber` or above.
+  case agent(AgentOrder)
+  case answer(ConnectionID, HomeReply)
+  /// Where the mirror stands: told to whoever asks, at once, and to those who watch.
+  case stands(JSONValue)
+
+  /// The holder numbers its own orders from 1.
+  static let firstNumber: UInt64 = 1 << 63
 }
 
 /// The answer to a request: a value, or one sentence for a person.

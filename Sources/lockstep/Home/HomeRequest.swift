@@ -18,12 +18,19 @@ enum HomeRequest: Equatable {
   case sync(milliseconds: Int64)
   /// Who this home is, with its token: for calls that the command makes itself.
   case credentials
+  /// For the mirror, which keeps real files the same as the account's; answered by it.
+  case mirror(JSONValue)
+  /// Where the mirror stands. Answered at once, whatever it is doing.
+  case mirrorStatus
+  /// The same, told anew with every change, between lines about the sync.
+  case watchMirror
 
   /// Asking it twice does the same as asking it once.
   var mayBeRepeated: Bool {
     switch self {
     case .order: false
-    case .show, .watch, .status, .names, .sync, .credentials: true
+    case .show, .watch, .status, .names, .sync, .credentials, .mirror, .mirrorStatus, .watchMirror:
+      true
     }
   }
 
@@ -55,6 +62,11 @@ enum HomeRequest: Equatable {
       else { return nil }
       self = .sync(milliseconds: milliseconds)
     case "credentials": self = .credentials
+    case "mirror":
+      guard let request = line["request"], request.members != nil else { return nil }
+      self = .mirror(request)
+    case "mirrorStatus": self = .mirrorStatus
+    case "watchMirror": self = .watchMirror
     default: return nil
     }
   }
@@ -78,6 +90,9 @@ enum HomeRequest: Equatable {
     case .sync(let milliseconds):
       ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]
     case .credentials: ["verb": "credentials"]
+    case .mirror(let request): ["verb": "mirror", "request": request]
+    case .mirrorStatus: ["verb": "mirrorStatus"]
+    case .watchMirror: ["verb": "watchMirror"]
     }
   }
 }

@@ -10,7 +10,8 @@ struct HomeRequestTests {
     .show(app: "clipboard", ["show": "list"]), .watch(app: "memo", [:], isTicking: true),
     .watch(app: "memo", ["show": "list"], isTicking: false), .status, .names([:]),
     .names([DeviceID(rawValue: 5): "phone", DeviceID(rawValue: 7): "电脑"]), .sync(milliseconds: 0),
-    .sync(milliseconds: 60_000), .credentials,
+    .sync(milliseconds: 60_000), .credentials, .mirror(["do": "look"]), .mirrorStatus,
+    .watchMirror,
   ]
 
   @Test(arguments: all.indices)
@@ -26,6 +27,7 @@ struct HomeRequestTests {
     #"{"verb":"order","app":"timer"}"#, #"{"verb":"order","app":"timer","order":"start"}"#,
     #"{"verb":"show","question":{}}"#, #"{"verb":"watch","app":"timer","question":[]}"#,
     #"{"verb":"sync"}"#, #"{"verb":"names"}"#,
+    #"{"verb":"mirror"}"#, #"{"verb":"mirror","request":"look"}"#,
     #"{"verb":"names","names":{"x":"phone"}}"#, #"{"verb":"names","names":{"0000000000000005":5}}"#,
     #"{"verb":"sync","milliseconds":-1}"#, #"{"verb":"sync","milliseconds":60001}"#,
   ])

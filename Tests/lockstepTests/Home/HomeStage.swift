@@ -15,7 +15,11 @@ struct HomeStage: ~Copyable {
   /// Whether nothing answers the agent, for good or bad; otherwise it is refused.
   var isSilent = false
   private(set) var closed: [ConnectionID] = []
+  /// But for those that are the mirror's.
   private(set) var reports: [HomeReport] = []
+  private(set) var told: [AgentReport] = []
+  /// Requests of commands to the mirror.
+  private(set) var asked: [(ConnectionID, JSONValue)] = []
 
   private var node: HomeNode
   private var replica: Replica<MemoryReplicaStore>
@@ -73,6 +77,12 @@ struct HomeStage: ~Copyable {
 
   mutating func ask(_ number: UInt64, _ request: HomeRequest) {
     send(number, request.line.serialized() + [UInt8(ascii: "\n")])
+  }
+
+  /// The mirror wants something.
+  mutating func order(_ order: HomeOrder) {
+    node.handle(.ordered(order), at: moment)
+    settle()
   }
 
   mutating func stop() {
@@ -133,6 +143,8 @@ struct HomeStage: ~Copyable {
     case .close(let id, _): if !id.isOutgoing { closed.append(id) }
     case .open(let id, _):
       if !isSilent { node.handle(.closed(id, .connectFailed("refused")), at: moment) }
+    case .report(.told(let report)): told.append(report)
+    case .report(.asked(let id, let request)): asked.append((id, request))
     case .report(let report): reports.append(report)
     case .multicast, .pauseReading, .resumeReading: break
     }

@@ -34,3 +34,15 @@ int linux_sync_filesystem(int descriptor);
 
 /// Bytes of path that a Unix socket's address has room for, the final zero left out.
 size_t linux_unix_path_capacity(void);
+
+/// renameat2 with RENAME_NOREPLACE: fails with EEXIST where `to` is taken. Where the file system
+/// lacks it, a link and an unlink do the same.
+int linux_rename_new(const char *_Nonnull from, const char *_Nonnull to);
+
+/// renameat2 with RENAME_EXCHANGE: two files change names in one step. Fails with EINVAL, ENOSYS or
+/// ENOTSUP where the file system lacks it.
+int linux_exchange(const char *_Nonnull one, const char *_Nonnull other);
+
+/// 1 where another opening of this file may write into it, 0 where none is known of (fcntl(2),
+/// F_SETLEASE). The descriptor must be open for reading.
+int linux_has_writers(int descriptor);

@@ -1,0 +1,151 @@
+import Apps
+import Changes
+import Devices
+import Digest
+
+/// From the account to the file: its pieces come into a file beside it, which then takes its place.
+extension VaultEngine {
+  /// Pieces that are asked for at a time; each may lie in memory.
+  private static let ahead = 4
+
+  func pull(
+    _ entry: VaultEntry, _ seal: VaultSeal, _ record: VaultRecord?, over file: VaultFileState?
+  ) throws(VaultFault) {
+    guard let record, let contents = record.contents else { throw .changed }
+    let name = entry.name
+    let manifest = contents.manifest
+    if file != nil, try FileContent(entry.path).hasWriters {
+      throw .waiting("another program has it open to write; it is replaced once that is done")
+    }
+    tracks[name]?.state = .downloading
+    tracks[name]?.reason = nil
+    tracks[name]?.bytesDone = 0
+    tracks[name]?.bytesInAll = manifest.size
+    let fresh = try FreshFile(temporary(entry))
+    var reader = PieceFetcher(self, seal, contents)
+    do throws(VaultFault) {
+      while let piece = try reader.next(ahead: VaultEngine.ahead) {
+        try fresh.add(piece)
+        tracks[name]?.bytesDone = fresh.bytes
+        // A newer one has come meanwhile, or it was forgotten.
+        if moved.contains(record.record.name) || registry?[name] == nil { throw .changed }
+        try breathe()
+      }
+    } catch {
+      reader.abandon()
+      throw error
+    }
+    guard fresh.bytes == manifest.size, try fresh.finish(file?.rights ?? .new) == manifest.sha256
+    else {
+      fresh.discard()
+      throw .problem("what the account has of it is damaged; add it again where it is well")
+    }
+    try replace(entry, with: fresh, manifest, over: file)
+    var event = VaultHistory.Event(.received, name, at: wall)
+    (event.bytes, event.pieces) = (manifest.size, manifest.pieces.count)
+    event.device = record.record.device.text
+    history.add(event)
+    log.info("\(name): \(manifest.size) bytes received")
+  }
+
+  private func replace(
+    _ entry: VaultEntry, with fresh: FreshFile, _ manifest: VaultManifest,
+    over file: VaultFileState?
+  ) throws(VaultFault) {
+    guard var entry = registry?[entry.name], isStill(file, at: entry.path) else {
+      fresh.discard()
+      throw .changed
+    }
+    let swap = FileSwap(
+      path: entry.path, temporary: fresh.path, incoming: manifest.sha256,
+      expected: file?.content)
+    entry.swap = swap
+    do throws(VaultFault) {
+      try put(entry)
+    } catch {
+      fresh.discard()
+      throw error
+    }
+    let result: Result<FileSwap.End, VaultFault> = captured { () throws(VaultFault) in
+      try swap.replace()
+    }
+    entry.swap = nil
+    if case .success(let end) = result, end != .changed {
+      (entry.agreed, entry.isHeld, entry.seen) = (manifest.sha256, true, nil)
+      if case .folder(let mark) = FileLook(entry.folderPath) { entry.folder = mark }
+    }
+    try put(entry)
+    switch try result.get() {
+    case .done: break
+    case .changed: throw .changed
+    case .kept(let place): try keepAside(place, of: entry)
+    }
+  }
+
+  private func isStill(_ file: VaultFileState?, at path: String) -> Bool {
+    switch FileLook(path) {
+    case .absent: file == nil
+    case .file(let signature, _): file?.signature == signature
+    case .folder, .unfit: false
+    }
+  }
+}
+
+/// The pieces of one file, in order, from the home or from the relay.
+struct PieceFetcher {
+  private let engine: VaultEngine
+  private let seal: VaultSeal
+  private let contents: VaultSeal.Contents
+  private var orders: [OrderID] = []
+  /// Of the piece that is asked for next, and of the one that is given next.
+  private var asked = 0
+  private var given = 0
+
+  init(_ engine: VaultEngine, _ seal: VaultSeal, _ contents: VaultSeal.Contents) {
+    self.engine = engine
+    self.seal = seal
+    self.contents = contents
+  }
+
+  /// The next piece in the clear; nil after the last. So many are asked for beforehand.
+  mutating func next(ahead: Int) throws(VaultFault) -> [UInt8]? {
+    while orders.count < ahead, asked < contents.pieces.count {
+      let hash = contents.pieces[asked]
+      orders.append(
+        engine.order { .readPiece($0, hash, offset: 0, count: Limits.chunkBytes) })
+      asked += 1
+    }
+    guard given < asked else { return nil }
+    let sealed = try whole(orders[0])
+    orders.removeFirst()
+    guard let piece = seal.opened(sealed),
+      ChunkHash(bytes: SHA256.hash(piece)) == contents.manifest.pieces[given]
+    else {
+      throw .problem("what the account has of it is damaged; add it again where it is well")
+    }
+    given += 1
+    return piece
+  }
+
+  mutating func abandon() {
+    engine.abandon(orders)
+    orders = []
+  }
+
+  private func whole(_ order: OrderID) throws(VaultFault) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while true {
+      let report = try engine.report(order) { report in
+        if case .pieceRead(_, .success(let portion)) = report { return !portion.isLast }
+        return false
+      }
+      guard case .pieceRead(_, let result) = report else { return bytes }
+      switch result {
+      case .success(let portion):
+        bytes += portion.bytes
+        if portion.isLast { return bytes }
+      case .failure(let failure): throw failure.fault
+      }
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import Apps
+import Changes
+import Devices
+import Digest
+
+/// From the file to the account: it is read once, cut, and its new pieces go into the home before
+/// the record that names them is changed.
+extension VaultEngine {
+  /// A file as its record will say it.
+  struct Cut {
+    var manifest: VaultManifest
+    /// What its pieces are called at the relay.
+    var pieces: [ChunkHash]
+    var signature: FileSignature
+    /// Those that were not known before, by what they are called, with their bytes.
+    var new: [ChunkHash: Int]
+  }
+
+  func push(
+    _ entry: VaultEntry, _ seal: VaultSeal, over record: VaultRecord?
+  ) throws(VaultFault) {
+    let name = entry.name
+    var known: [ChunkHash: ChunkHash] = [:]
+    if entry.isHeld, let contents = record?.contents, contents.manifest.sha256 == entry.agreed {
+      known = Dictionary(zip(contents.manifest.pieces, contents.pieces)) { first, _ in first }
+    }
+    tracks[name]?.state = .syncing
+    tracks[name]?.reason = nil
+    let cut = try cut(entry, as: name, seal, known: known)
+    let fields = seal.fields(of: cut.manifest, pieces: cut.pieces)
+    guard let recordName = seal.recordName(of: name) else { throw .changed }
+    let base = record?.record
+    let key = RecordKey(zone: VaultApp.zone, name: recordName)
+    // Before the agent is told: the pieces begin to leave at once.
+    let bytes = cut.new.values.reduce(0, +)
+    tracks[name]?.upload = cut.new.mapValues { VaultTrack.Part(bytes: $0) }
+    tracks[name]?.bytesDone = 0
+    tracks[name]?.bytesInAll = bytes
+    try edit(
+      EditRequest(key: key, type: VaultApp.fileType) { context throws(EditRefusal) in
+        try VaultEngine.require(context.current, is: base)
+        return fields
+      })
+    tracks[name]?.state = .uploading
+    tracks[name]?.isUnsent = true
+    guard var entry = registry?[name] else { return }
+    (entry.agreed, entry.isHeld) = (cut.manifest.sha256, true)
+    entry.seen = entry.seen?.signature == cut.signature ? entry.seen : nil
+    try put(entry)
+    var event = VaultHistory.Event(.sent, name, at: wall)
+    (event.bytes, event.pieces) = (bytes, cut.new.count)
+    history.add(event)
+    log.info("\(name): \(cut.new.count) new pieces of \(bytes) bytes")
+  }
+
+  /// Reads the file, and puts those pieces into the home that are not `known` (what a piece is
+  /// called at the relay, by the hash of its content).
+  func cut(
+    _ entry: VaultEntry, as name: String, _ seal: VaultSeal, known: [ChunkHash: ChunkHash]
+  ) throws(VaultFault) -> Cut {
+    guard case .file(let signature, _) = FileLook(entry.path) else { throw .changed }
+    var place = ContentChunker.Sizes.place(forBytes: Int(signature.bytes))
+    while place < ContentChunker.Sizes.classes.count {
+      let sizes = ContentChunker.Sizes.classes[place]
+      if let cut = try cut(entry, as: name, seal, sizes, known) {
+        guard case .file(cut.signature, _) = FileLook(entry.path) else { throw .changed }
+        return cut
+      }
+      place += 1
+    }
+    throw .problem("it has more pieces than a record names; split it, or forget it")
+  }
+
+  /// nil where it comes to more pieces than a record may name.
+  private func cut(
+    _ entry: VaultEntry, as name: String, _ seal: VaultSeal, _ sizes: ContentChunker.Sizes,
+    _ known: [ChunkHash: ChunkHash]
+  ) throws(VaultFault) -> Cut? {
+    let file = try FileContent(entry.path)
+    let signature = try file.signature
+    let digest = SHA256()
+    var count: Int64 = 0
+    var chunker = ContentChunker(seed: seal.chunkSeed, sizes: sizes)
+    var basket = PieceBasket(self, seal, known)
+    do throws(VaultFault) {
+      while true {
+        let bytes = try file.read(FileContent.portion)
+        if bytes.isEmpty { break }
+        count += Int64(bytes.count)
+        if count > signature.bytes { throw .changed }
+        digest.update(bytes)
+        chunker.add(bytes)
+        while let piece = chunker.next() { try basket.add(piece) }
+        guard basket.contents.count < Limits.chunksPerRecord else {
+          basket.abandon()
+          return nil
+        }
+        try breathe()
+      }
+      if let last = chunker.finish() { try basket.add(last) }
+      let pieces = try basket.finish()
+      guard try file.signature == signature, let sha256 = ChunkHash(bytes: digest.finish()),
+        basket.contents.count <= Limits.chunksPerRecord
+      else { throw .changed }
+      return Cut(
+        manifest: VaultManifest(
+          file: name, size: Int(signature.bytes), sha256: sha256, pieces: basket.contents),
+        pieces: pieces, signature: signature, new: basket.new)
+    } catch {
+      basket.abandon()
+      throw error
+    }
+  }
+}
+
+/// Pieces of one file on their way into the home, a few at a time.
+struct PieceBasket {
+  /// The hashes of their contents, in order.
+  private(set) var contents: [ChunkHash] = []
+  private(set) var new: [ChunkHash: Int] = [:]
+  private let engine: VaultEngine
+  private let seal: VaultSeal
+  /// What a piece is called at the relay, by the hash of its content.
+  private var names: [ChunkHash: ChunkHash]
+  /// Given to the agent, and not told of.
+  private var waiting: [(order: OrderID, content: ChunkHash, bytes: Int)] = []
+  /// Of those.
+  private var under: Set<ChunkHash> = []
+
+  init(_ engine: VaultEngine, _ seal: VaultSeal, _ known: [ChunkHash: ChunkHash]) {
+    self.engine = engine
+    self.seal = seal
+    names = known
+  }
+
+  mutating func add(_ piece: [UInt8]) throws(VaultFault) {
+    guard let content = ChunkHash(bytes: SHA256.hash(piece)) else { return }
+    contents.append(content)
+    if names[content] != nil || under.contains(content) { return }
+    // The agent takes one more than this.
+    while waiting.count >= Limits.pieceAdds - 1 { try collect() }
+    let sealed = seal.sealed(piece)
+    waiting.append((engine.order { .addPiece($0, sealed) }, content, sealed.count))
+    under.insert(content)
+  }
+
+  /// What all of them are called at the relay, in order, once they are in the home.
+  mutating func finish() throws(VaultFault) -> [ChunkHash] {
+    while !waiting.isEmpty { try collect() }
+    return contents.compactMap { names[$0] }
+  }
+
+  mutating func abandon() {
+    engine.abandon(waiting.map(\.order))
+    waiting = []
+  }
+
+  private mutating func collect() throws(VaultFault) {
+    let first = waiting[0]
+    guard case .pieceAdded(_, let result) = try engine.report(first.order) else { return }
+    waiting.removeFirst()
+    under.remove(first.content)
+    switch result {
+    case .success(let name):
+      names[first.content] = name
+      new[name] = first.bytes
+    case .failure(let failure): throw failure.fault
+    }
+  }
+}
+
+extension PieceFailure {
+  /// What it means for the file that the piece is of.
+  var fault: VaultFault {
+    switch self {
+    case .tooLarge(let bytes): .problem("a piece has \(bytes) bytes, which is too large")
+    case .busy: .waiting("the home is busy with other pieces")
+    case .notJoined: .problem("this home has not joined an account; join one first")
+    case .nowhere: .waiting("some of it is not at the relay yet")
+    case .damaged: .waiting("some of it is damaged in this home, and is fetched anew")
+    case .refused(let refusal): .problem(refusal.detail)
+    case .unreachable(let reason): .waiting("the relay cannot be reached (\(reason))")
+    case .storage(let error): .problem("\(error)")
+    case .stopping: .stopping
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import Apps
+import Changes
+import Devices
+import Glibc
+import Loop
+
+/// What commands ask of the mirror. All of it is answered at once, whatever is under way: bytes are
+/// moved afterwards.
+///
+///     {"do": "add", "path": from the root, "name": in the vault, "plain": bool}
+///     {"do": "forget", "name": …}
+///     {"do": "look"}                              look at all files now
+extension VaultEngine {
+  func answer(_ request: JSONValue) -> HomeReply {
+    do throws(VaultRefusal) {
+      guard registry != nil else {
+        throw VaultRefusal("\(home.vault) cannot be used; see what lockstep agent run says")
+      }
+      switch request["do"]?.string {
+      case "add": return .success(try add(request))
+      case "forget": return .success(try forget(request))
+      case "look":
+        for (name, track) in tracks {
+          tracks[name]?.wakes(at: now)
+          // Not before it was looked at.
+          if track.state == .synced { tracks[name]?.state = .syncing }
+        }
+        return .success(["files": .number(JSONNumber(Int64(tracks.count)))])
+      default: throw VaultRefusal("the vault does not know that request")
+      }
+    } catch {
+      return .failure(error.reason)
+    }
+  }
+
+  /// Nothing was done; a sentence for a person.
+  struct VaultRefusal: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+  }
+
+  // MARK: add
+
+  private func add(_ request: JSONValue) throws(VaultRefusal) -> JSONValue {
+    guard let given = request["path"]?.string, given.hasPrefix("/") else {
+      throw VaultRefusal("the file must be named from the root")
+    }
+    guard let path = FilePath.absolute(given) else {
+      throw VaultRefusal(
+        "the folder \(FilePath.folder(of: given)) is not there; make it, then try again")
+    }
+    let name = request["name"]?.string ?? FilePath.name(of: path)
+    guard VaultManifest.isName(name) else {
+      throw VaultRefusal("\u{201C}\(name)\u{201D} is no name for a file; give one with --name")
+    }
+    if let standing = try standing(name, path) { return VaultEngine.told(standing) }
+    let isThere = try look(at: path)
+    var entry = VaultEntry(name: name, path: path)
+    entry.isPlain = try isPlain(name, wanted: request["plain"]?.bool ?? false, isThere, path)
+    do throws(VaultFault) {
+      try put(entry)
+    } catch {
+      throw VaultRefusal(VaultEngine.sentence(error))
+    }
+    tracks[name] = VaultTrack()
+    tracks[name]?.wakes(at: now)
+    watchFolders()
+    return VaultEngine.told(entry)
+  }
+
+  private static func told(_ entry: VaultEntry) -> JSONValue {
+    ["name": .string(entry.name), "path": .string(entry.path), "plain": .bool(entry.isPlain)]
+  }
+
+  /// The same file, if it is kept already.
+  private func standing(_ name: String, _ path: String) throws(VaultRefusal) -> VaultEntry? {
+    let entries = registry?.entries ?? []
+    if let entry = registry?[name] {
+      if entry.path == path { return entry }
+      throw VaultRefusal(
+        "\(name) is kept at \(entry.path) already; give this one another name with --name, or "
+          + "forget that one first (lockstep agent vault forget)")
+    }
+    if let entry = entries.first(where: { $0.path == path }) {
+      throw VaultRefusal("\(path) is kept already, as \(entry.name)")
+    }
+    let ownFolder = FilePath.real(home.path) ?? home.path
+    if path.hasPrefix(ownFolder + "/") {
+      throw VaultRefusal("\(path) lies in the home itself; keep files elsewhere")
+    }
+    guard entries.count < Limits.vaultFiles else {
+      throw VaultRefusal(
+        "\(Limits.vaultFiles) files are kept already; forget some (lockstep agent vault forget)")
+    }
+    return nil
+  }
+
+  private func look(at path: String) throws(VaultRefusal) -> Bool {
+    switch FileLook(path) {
+    case .absent: return false
+    case .folder: throw VaultRefusal("\(path) is a folder; add the files in it one by one")
+    case .unfit(let reason): throw VaultRefusal(reason)
+    case .file(let signature, _):
+      guard signature.bytes <= Int64(ContentChunker.bytesMax) else {
+        throw VaultRefusal(
+          "\(path) has \(ByteCount.text(signature.bytes)), and "
+            + "\(ByteCount.text(Int64(ContentChunker.bytesMax))) are the most")
+      }
+      do throws(VaultFault) {
+        _ = try FileContent(path)
+      } catch {
+        throw VaultRefusal(VaultEngine.sentence(error))
+      }
+      return true
+    }
+  }
+
+  /// Whether the file's record is in the clear: as the account has it, or else as it is wanted.
+  private func isPlain(
+    _ name: String, wanted: Bool, _ isThere: Bool, _ path: String
+  ) throws(VaultRefusal) -> Bool {
+    do throws(VaultFault) {
+      try refreshShelf()
+    } catch {
+      throw VaultRefusal(VaultEngine.sentence(error))
+    }
+    let standing = shelf.values.first {
+      $0.contents.map { $0.manifest.file.utf8.elementsEqual(name.utf8) } ?? false
+    }
+    if let standing { return standing.isPlain }
+    guard isThere else {
+      throw VaultRefusal(
+        "there is no file \(path), and the account has none called \(name); see lockstep agent "
+          + "vault list")
+    }
+    if !wanted && homeSeal == nil {
+      throw VaultRefusal(
+        "this device does not have the vault's key; bring it with lockstep agent vault unlock")
+    }
+    return wanted
+  }
+
+  private static func sentence(_ fault: VaultFault) -> String {
+    switch fault {
+    case .problem(let reason), .waiting(let reason): reason
+    case .changed: "the file was changed just now; try again"
+    case .stopping: "this home is being closed; try again"
+    }
+  }
+
+  // MARK: forget
+
+  private func forget(_ request: JSONValue) throws(VaultRefusal) -> JSONValue {
+    guard let name = request["name"]?.string, let entry = registry?[name] else {
+      throw VaultRefusal(
+        "this home keeps no file called so; see lockstep agent vault status")
+    }
+    let original = VaultFileResolver.original(ofCopy: name)
+    if entry.isCopy, let original, registry?[original] != nil {
+      throw VaultRefusal(
+        "\(name) is a conflict copy of \(original): delete the file, and it is gone everywhere")
+    }
+    let copies = (registry?.entries ?? []).filter { copy in
+      copy.isCopy && isCopy(copy.name, of: name)
+    }
+    do throws(VaultFault) {
+      try forget([name] + copies.map(\.name))
+    } catch {
+      throw VaultRefusal(VaultEngine.sentence(error))
+    }
+    return VaultEngine.told(entry)
+  }
+
+  /// A copy, or a copy of a copy.
+  private func isCopy(_ copy: String, of name: String) -> Bool {
+    var copy = copy
+    while let original = VaultFileResolver.original(ofCopy: copy) {
+      if original == name { return true }
+      copy = original
+    }
+    return false
+  }
+
+  /// The files stay where they are, and are looked at no more.
+  func forget(_ names: [String]) throws(VaultFault) {
+    do throws(CommandFailure) {
+      try registry?.remove(names)
+    } catch {
+      throw .problem(error.message ?? "the home cannot be written")
+    }
+    for name in names { tracks[name] = nil }
+    watchFolders()
+  }
+}

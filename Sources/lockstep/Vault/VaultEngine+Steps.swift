@@ -1,0 +1,288 @@
+import Apps
+import CLinux
+import Changes
+import Devices
+import Digest
+import Glibc
+import Loop
+
+/// What a file is, as it was just looked at.
+struct VaultFileState {
+  var content: ChunkHash
+  var signature: FileSignature
+  var rights: FileLook.FileRights
+}
+
+/// One step with one file: look at it and at its record, and do what the plan says.
+extension VaultEngine {
+  /// Where something is left to do afterwards, the file is due at once.
+  func step(_ name: String) throws(VaultFault) {
+    try refreshShelf()
+    guard registry?[name] != nil else { return }
+    let file = try look(name)
+    guard let entry = registry?[name] else { return }
+    let seal = try seal(of: entry)
+    guard let key = seal.recordName(of: entry.name) else {
+      throw .problem("\(entry.name) is no name for a record; forget it, and add it with --name")
+    }
+    let record = shelf[key]
+    if let record, record.contents == nil {
+      throw .problem("what the account has of it cannot be read on this device")
+    }
+    let plan = VaultPlan(
+      agreed: entry.agreed, file: file.map { version($0) },
+      record: record.flatMap { record in
+        record.contents.map { .init($0.manifest.sha256, at: record.record.modifiedAt) }
+      })
+    if plan != .deleteRecord { tracks[name]?.goneSince = nil }
+    tracks[name]?.size = file.map { Int($0.signature.bytes) }
+    switch plan {
+    case .settled: return try settle(entry, file)
+    case .push: try push(entry, seal, over: record)
+    case .pull: try pull(entry, seal, record, over: file)
+    case .removeFile: try remove(entry)
+    case .deleteRecord: return try delete(entry, record)
+    case .keepBoth(.record): try copyFile(entry, seal, file)
+    case .keepBoth(.file): try copyRecord(entry, seal, record)
+    }
+    tracks[name]?.wakes(at: now)
+  }
+
+  private func version(_ file: VaultFileState) -> VaultPlan.Version {
+    VaultPlan.Version(file.content, at: file.signature.modifiedAt + clockOffset)
+  }
+
+  // MARK: looking
+
+  /// The file as it is now; nil where there is none, in a folder that is there.
+  private func look(_ name: String) throws(VaultFault) -> VaultFileState? {
+    guard var entry = registry?[name] else { return nil }
+    guard case .folder(let mark) = FileLook(entry.folderPath) else {
+      throw .problem(
+        "the folder \(entry.folderPath) is not there; bring it back, or forget the file "
+          + "(lockstep agent vault forget)")
+    }
+    switch FileLook(entry.path) {
+    case .absent: return nil
+    case .folder:
+      throw .problem("a folder stands at \(entry.path); move it away, or forget the file")
+    case .unfit(let reason): throw .problem(reason)
+    case .file(let signature, let rights):
+      guard signature.bytes <= Int64(ContentChunker.bytesMax) else {
+        throw .problem(
+          "it has \(ByteCount.text(signature.bytes)), and "
+            + "\(ByteCount.text(Int64(ContentChunker.bytesMax))) are the most")
+      }
+      if let seen = entry.seen, seen.signature == signature, entry.folder == mark,
+        tracks[name]?.isSuspect == false
+      {
+        return VaultFileState(content: seen.content, signature: signature, rights: rights)
+      }
+      tracks[name]?.state = .syncing
+      tracks[name]?.reason = nil
+      tracks[name]?.isSuspect = false
+      let (content, read) = try FileContent.hash(entry.path) { () throws(VaultFault) in
+        try breathe()
+      }
+      guard read == signature else { throw .changed }
+      // The system's clock for files is coarse: what was written just now may be written again
+      // without a trace.
+      let age = wall - max(signature.modified, signature.changed) / 1_000_000
+      let isOld = age > Limits.vaultClosedMilliseconds / 2
+      // While it was read a command may have had it forgotten.
+      guard let current = registry?[name] else { throw .changed }
+      entry = current
+      entry.seen = isOld ? .init(signature: signature, content: content) : nil
+      entry.folder = mark
+      try put(entry)
+      return VaultFileState(content: content, signature: signature, rights: rights)
+    }
+  }
+
+  // MARK: steps without bytes
+
+  private func settle(_ entry: VaultEntry, _ file: VaultFileState?) throws(VaultFault) {
+    if file == nil, entry.isCopy {
+      try forget([entry.name])
+      return
+    }
+    var entry = entry
+    if entry.agreed != file?.content {
+      entry.agreed = file?.content
+      entry.isHeld = false
+      try put(entry)
+    }
+    guard tracks[entry.name]?.isUnsent ?? false else { return rest(entry.name) }
+    if tracks[entry.name]?.state != .error { tracks[entry.name]?.state = .uploading }
+    settleSent(entry.name)
+  }
+
+  /// The file was deleted on another device, and not touched here.
+  private func remove(_ entry: VaultEntry) throws(VaultFault) {
+    var entry = entry
+    tracks[entry.name]?.state = .syncing
+    let swap = FileSwap(
+      path: entry.path, temporary: temporary(entry), incoming: nil, expected: entry.agreed)
+    entry.swap = swap
+    try put(entry)
+    let result: Result<FileSwap.End, VaultFault> = captured { () throws(VaultFault) in
+      try swap.remove()
+    }
+    entry.swap = nil
+    if case .success(let end) = result, end != .changed {
+      (entry.agreed, entry.isHeld, entry.seen) = (nil, false, nil)
+    }
+    try put(entry)
+    switch try result.get() {
+    case .changed: throw .changed
+    case .kept(let place): try keepAside(place, of: entry)
+    case .done: history.add(.init(.removed, entry.name, at: wall))
+    }
+  }
+
+  /// The file was deleted here. Not at once: an editor may be about to make it anew.
+  private func delete(_ entry: VaultEntry, _ record: VaultRecord?) throws(VaultFault) {
+    guard let base = record?.record else { return }
+    if let mark = entry.folder, FileLook(entry.folderPath) != .folder(mark) {
+      throw .problem(
+        "\(entry.path) is gone, and its folder is another one than it was: if a disk is not "
+          + "mounted, mount it; if it was deleted, forget it (lockstep agent vault forget)")
+    }
+    tracks[entry.name]?.state = .syncing
+    let since = tracks[entry.name]?.goneSince ?? now
+    tracks[entry.name]?.goneSince = since
+    let end = since.advanced(milliseconds: Limits.vaultGoneMilliseconds)
+    guard end <= now else {
+      tracks[entry.name]?.wakes(at: end)
+      return
+    }
+    try edit(
+      EditRequest(key: base.key, type: base.type) { context throws(EditRefusal) in
+        try VaultEngine.require(context.current, is: base)
+        return nil
+      })
+    var entry = entry
+    (entry.agreed, entry.isHeld, entry.seen) = (nil, false, nil)
+    try put(entry)
+    tracks[entry.name]?.isUnsent = true
+    history.add(.init(.deleted, entry.name, at: wall))
+    tracks[entry.name]?.wakes(at: now)
+  }
+
+  /// The account's version is newer and keeps the name: the file's goes beside it, as a record; the
+  /// file of that name follows from the record, as on every device.
+  private func copyFile(
+    _ entry: VaultEntry, _ seal: VaultSeal, _ file: VaultFileState?
+  ) throws(VaultFault) {
+    guard let file else { throw .changed }
+    let name = VaultFileResolver.conflictName(
+      of: entry.name, modifiedAt: file.signature.modifiedAt + clockOffset)
+    let cut = try cut(entry, as: name, seal, known: [:])
+    guard cut.manifest.sha256 == file.content else { throw .changed }
+    try save(copy: cut.manifest, pieces: cut.pieces, of: entry, seal)
+    var entry = entry
+    // It is safe now: the account's may take its place.
+    (entry.agreed, entry.isHeld) = (file.content, false)
+    try put(entry)
+    tracks[entry.name]?.isUnsent = true
+  }
+
+  /// The file is newer and keeps the name: the account's version goes beside it.
+  private func copyRecord(
+    _ entry: VaultEntry, _ seal: VaultSeal, _ record: VaultRecord?
+  ) throws(VaultFault) {
+    guard let record, var contents = record.contents else { throw .changed }
+    contents.manifest.file = VaultFileResolver.conflictName(
+      of: entry.name, modifiedAt: record.record.modifiedAt)
+    try save(copy: contents.manifest, pieces: contents.pieces, of: entry, seal)
+    var entry = entry
+    (entry.agreed, entry.isHeld) = (contents.manifest.sha256, false)
+    try put(entry)
+    tracks[entry.name]?.isUnsent = true
+  }
+
+  private func save(
+    copy: VaultManifest, pieces: [ChunkHash], of entry: VaultEntry, _ seal: VaultSeal
+  ) throws(VaultFault) {
+    guard let name = seal.recordName(of: copy.file) else {
+      throw .problem("\(copy.file) is no name for a record; give the file a shorter one")
+    }
+    if let standing = shelf[name]?.contents, standing.manifest.sha256 == copy.sha256 { return }
+    let base = shelf[name]?.record
+    let fields = seal.fields(of: copy, pieces: pieces)
+    let key = RecordKey(zone: VaultApp.zone, name: name)
+    try edit(
+      EditRequest(key: key, type: VaultApp.fileType) { context throws(EditRefusal) in
+        try VaultEngine.require(context.current, is: base)
+        return fields
+      })
+    isShelfStale = true
+  }
+
+  /// What another program wrote between the look and the replacement: a version of its own.
+  func keepAside(_ place: String, of entry: VaultEntry) throws(VaultFault) {
+    guard case .file(let signature, _) = FileLook(place) else { return }
+    let at = signature.modifiedAt + clockOffset
+    for attempt in 0..<100 {
+      let name = VaultFileResolver.conflictName(of: entry.name, modifiedAt: at + Int64(attempt))
+      let path = FilePath.joined(entry.folderPath, name)
+      if linux_rename_new(place, path) == 0 { return try keep(copy: name, of: entry) }
+      guard errno == EEXIST else {
+        throw .problem("\(place) holds another version and cannot be renamed: move it yourself")
+      }
+    }
+    throw .problem("\(place) holds another version; move it to a name of your own")
+  }
+
+  // MARK: what steps share
+
+  /// Changes a record, durably.
+  func edit(_ request: EditRequest) throws(VaultFault) {
+    guard case .edited(_, let result) = try ask({ .edit($0, request) }) else { return }
+    isShelfStale = true
+    switch result {
+    case .success: _ = order { .readStatus($0) }
+    case .failure(.refused(VaultEngine.moved)): throw .changed
+    case .failure(.stopping): throw .stopping
+    case .failure(let failure): throw .problem(failure.explanation)
+    }
+  }
+
+  private static let moved = EditRefusal("the record has changed; look at it again")
+
+  /// The record is the one that the plan was made on.
+  static func require(_ current: Record?, is base: Record?) throws(EditRefusal) {
+    guard current?.fields == base?.fields else { throw moved }
+  }
+
+  /// A name beside the file that nobody else uses, the same with every start.
+  func temporary(_ entry: VaultEntry) -> String {
+    let digest = SHA256.hash(Array("\(home.path)\n\(entry.name)".utf8))
+    let own = String((ChunkHash(bytes: digest)?.text ?? "").prefix(12))
+    let name = CopyName.text("." + FilePath.name(of: entry.path), ".lockstep-" + own)
+    return FilePath.joined(entry.folderPath, name)
+  }
+
+  /// After a crash within a replacement.
+  func recover(_ entry: VaultEntry) {
+    guard let swap = entry.swap else { return }
+    do throws(VaultFault) {
+      if case .kept(let place) = swap.recover() { try keepAside(place, of: entry) }
+      var entry = registry?[entry.name] ?? entry
+      entry.swap = nil
+      try put(entry)
+    } catch {
+      log.error("\(entry.path): \(error)")
+    }
+  }
+
+  func captured<Value>(
+    _ body: () throws(VaultFault) -> Value
+  ) -> Result<Value, VaultFault> {
+    do throws(VaultFault) {
+      return .success(try body())
+    } catch {
+      return .failure(error)
+    }
+  }
+}

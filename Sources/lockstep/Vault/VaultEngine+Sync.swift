@@ -1,0 +1,168 @@
+import Apps
+import Changes
+import Devices
+
+/// A record of the vault, and what it says.
+struct VaultRecord {
+  let record: Record
+  /// nil where this device cannot read it.
+  let contents: VaultSeal.Contents?
+  let isPlain: Bool
+}
+
+/// What the account has of the files, and what has become of what was sent.
+extension VaultEngine {
+  /// Where sync stands.
+  func take(_ status: SyncStatus) {
+    let wasInReach = sync.transport != nil
+    sync = status
+    if !wasInReach && status.transport != nil {
+      for (name, track) in tracks where track.state == .syncing || track.state == .error {
+        tracks[name]?.wakes(at: now)
+      }
+    }
+    for (name, track) in tracks where track.isUnsent { settleSent(name) }
+  }
+
+  /// What was changed here is at the relay, or on its way, or will not go.
+  func settleSent(_ name: String) {
+    guard let entry = registry?[name], tracks[name]?.isUnsent ?? false else { return }
+    if let refusal = refusal(of: entry) {
+      tracks[name]?.state = .error
+      tracks[name]?.reason = refusal
+      return
+    }
+    if sync.waiting == 0 {
+      tracks[name]?.isUnsent = false
+      tracks[name]?.upload = [:]
+      if tracks[name]?.state == .uploading || tracks[name]?.state == .error {
+        rest(name)
+      }
+      return
+    }
+    guard tracks[name]?.state == .uploading || tracks[name]?.state == .synced else { return }
+    tracks[name]?.state = .uploading
+    tracks[name]?.reason = nil
+    if case .offline(_, let reason) = sync.state {
+      tracks[name]?.reason = "it goes up when the relay is back (\(reason))"
+    }
+  }
+
+  /// Why the relay does not take this file's change; nil where it says no such thing.
+  private func refusal(of entry: VaultEntry) -> String? {
+    if sync.blockedZones.contains(VaultApp.zone) {
+      return "the account's plan does not include the vault; ask the relay's owner"
+    }
+    if let refusal = sync.piecesRefused { return "it cannot go up: \(refusal.detail)" }
+    let record = recordName(of: entry)
+    let parked = sync.parked.first { $0.key.zone == VaultApp.zone && $0.key.name == record }
+    return parked.map { "the relay does not take it: \($0.refusal.detail)" }
+  }
+
+  /// Nothing is left to be done with a file for now.
+  func rest(_ name: String) {
+    tracks[name]?.state = .synced
+    tracks[name]?.reason = nil
+    tracks[name]?.bytesDone = 0
+    tracks[name]?.bytesInAll = 0
+  }
+
+  /// Records changed, by whichever device.
+  func take(_ records: [Record]) {
+    let own = records.filter { $0.zone == VaultApp.zone && $0.type == VaultApp.fileType }
+    guard !own.isEmpty else { return }
+    isShelfStale = true
+    for record in own { moved.insert(record.name) }
+    // A copy may have come for any of them.
+    for name in tracks.keys { tracks[name]?.wakes(at: now) }
+  }
+
+  // MARK: records
+
+  /// How this file's record is written for the relay.
+  func seal(of entry: VaultEntry) throws(VaultFault) -> VaultSeal {
+    if entry.isPlain { return .plain }
+    guard let seal = homeSeal else {
+      throw .problem(
+        "this device does not have the vault's key; bring it with lockstep agent vault unlock")
+    }
+    return seal
+  }
+
+  /// nil where this home has no key that can be used. It may come at any time.
+  var homeSeal: VaultSeal? {
+    do throws(CommandFailure) { return try VaultKeys.seal(in: home) } catch { return nil }
+  }
+
+  func recordName(of entry: VaultEntry) -> Name? {
+    (entry.isPlain ? .plain : homeSeal)?.recordName(of: entry.name)
+  }
+
+  /// Reads the vault's records where they have changed.
+  func refreshShelf() throws(VaultFault) {
+    guard isShelfStale else { return }
+    isShelfStale = false
+    moved = []
+    let answer = try ask {
+      .readRecords($0, zone: VaultApp.zone, type: VaultApp.fileType)
+    }
+    guard case .read(_, let result) = answer else { return }
+    switch result {
+    case .failure(let error):
+      isShelfStale = true
+      throw .problem("\(error)")
+    case .success(let records):
+      let seal = homeSeal
+      shelf = [:]
+      for record in records where !record.isDeleted {
+        shelf[record.name] = VaultEngine.read(record, seal)
+      }
+    }
+    try adoptCopies()
+  }
+
+  private static func read(_ record: Record, _ seal: VaultSeal?) -> VaultRecord {
+    guard let fields = record.value else {
+      return VaultRecord(record: record, contents: nil, isPlain: true)
+    }
+    if let contents = VaultSeal.plain.contents(of: fields, record: record.name) {
+      return VaultRecord(record: record, contents: contents, isPlain: true)
+    }
+    let contents = seal?.contents(of: fields, record: record.name)
+    return VaultRecord(record: record, contents: contents, isPlain: false)
+  }
+
+  /// Conflict copies of files that are kept here are kept here as well, beside them.
+  private func adoptCopies() throws(VaultFault) {
+    let known = shelf.values.filter { $0.contents != nil }.sorted {
+      $0.record.name < $1.record.name
+    }
+    for record in known {
+      guard let file = record.contents?.manifest.file, registry?[file] == nil,
+        let original = VaultFileResolver.original(ofCopy: file), let entry = registry?[original],
+        entry.isPlain == record.isPlain, (registry?.entries.count ?? 0) < Limits.vaultFiles
+      else { continue }
+      try keep(copy: file, of: entry)
+    }
+  }
+
+  /// A conflict copy beside its file is a file of the vault from here on.
+  func keep(copy name: String, of entry: VaultEntry) throws(VaultFault) {
+    var copy = VaultEntry(name: name, path: FilePath.joined(entry.folderPath, name))
+    copy.isPlain = entry.isPlain
+    copy.isCopy = true
+    try put(copy)
+    tracks[name, default: VaultTrack()].wakes(at: now)
+    var event = VaultHistory.Event(.conflict, entry.name, at: wall)
+    event.note = name
+    history.add(event)
+  }
+
+  func put(_ entry: VaultEntry) throws(VaultFault) {
+    do throws(CommandFailure) {
+      try registry?.put(entry)
+    } catch {
+      throw .problem(error.message ?? "the home cannot be written")
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import Changes
+import Loop
+
+/// Which folders are watched, and what is made of what happens in them.
+extension VaultEngine {
+  /// The folders of all files; where one is not there, the nearest above it that is, so that its
+  /// return is noticed.
+  func watchFolders() {
+    guard let watcher, let registry else { return }
+    var wanted: Set<String> = []
+    for entry in registry.entries {
+      var folder = entry.folderPath
+      while !isWatched(folder, by: watcher), folder != "/" {
+        folder = FilePath.folder(of: folder)
+      }
+      wanted.insert(folder)
+    }
+    for folder in watcher.watched where !wanted.contains(folder) { watcher.unwatch(folder) }
+  }
+
+  private func isWatched(_ folder: String, by watcher: FileWatcher) -> Bool {
+    do throws(SystemFault) {
+      try watcher.watch(folder)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  func take(_ event: FileEvent) {
+    guard let registry else { return }
+    switch event.kind {
+    case .overflow, .mounts, .folderGone:
+      watchFolders()
+      for entry in registry.entries { tracks[entry.name]?.heard(event.kind, at: now) }
+    case .written, .writing, .touched, .gone:
+      let isOfFiles = registry.entries.contains { $0.folderPath == event.folder }
+      for entry in registry.entries where entry.folderPath == event.folder {
+        if let name = event.name, name == FilePath.name(of: entry.path) {
+          tracks[entry.name]?.heard(event.kind, at: now)
+        }
+      }
+      if !isOfFiles { lookForFolders() }
+    }
+  }
+
+  /// Something happened in a folder above those that are missing.
+  private func lookForFolders() {
+    guard let watcher, let registry else { return }
+    let before = Set(watcher.watched)
+    watchFolders()
+    for entry in registry.entries where !before.contains(entry.folderPath) {
+      tracks[entry.name]?.wakes(at: now)
+    }
+  }
+}

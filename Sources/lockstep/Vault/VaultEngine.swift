@@ -1,0 +1,273 @@
+import Changes
+import Devices
+import Link
+import Loop
+
+/// Keeps files on this disk the same as what the account has of them: looks at a file when it was
+/// written or its record changed, makes a plan (`VaultPlan`), and does one step of it, until there
+/// is nothing left to do.
+///
+/// It runs on a thread of its own and waits for the agent as for the disk. Whatever it waits for,
+/// it answers commands, tells where it stands, and stops when it is asked to. It holds nothing in
+/// memory that a crash may not take: what was agreed on, and what is being replaced, stand in the
+/// registry first.
+final class VaultEngine {
+  let home: HomeFolder
+  let log: Log
+  let history: VaultHistory
+  private let mail: Mailbox<VaultMessage>
+  private let post: @Sendable (HomeOrder) -> Void
+
+  var registry: VaultRegistry?
+  var watcher: FileWatcher?
+  var tracks: [String: VaultTrack] = [:]
+  /// The vault's records as the device holds them, by name.
+  var shelf: [Name: VaultRecord] = [:]
+  /// They are not what they were when they were read.
+  var isShelfStale = true
+  /// Records that changed since the shelf was read.
+  var moved: Set<Name> = []
+  var sync = SyncStatus()
+
+  private var replies: [OrderID: [AgentReport]] = [:]
+  private var orders = HomeOrder.firstNumber
+  private var isStopping = false
+  private var told: JSONValue?
+  private var toldAt = Instant(nanoseconds: 0)
+
+  init(
+    _ home: HomeFolder, _ mail: Mailbox<VaultMessage>, log: Log,
+    post: @escaping @Sendable (HomeOrder) -> Void
+  ) {
+    self.home = home
+    self.log = log
+    self.mail = mail
+    self.post = post
+    history = VaultHistory(home: home)
+  }
+
+  var now: Instant { SystemClock.instant() }
+  var wall: Int64 { SystemClock.moment().wall }
+  /// Relay time less this machine's.
+  var clockOffset: Int64 { sync.clockOffset ?? 0 }
+
+  /// Until it is told to stop.
+  func run() {
+    do {
+      let watcher = try FileWatcher()
+      self.watcher = watcher
+      let registry = try VaultRegistry(home: home)
+      self.registry = registry
+      for entry in registry.entries {
+        recover(entry)
+        tracks[entry.name, default: VaultTrack()].wakes(at: now)
+      }
+      watchFolders()
+    } catch {
+      // The home's records are synced all the same; whoever asks for files is told.
+      log.error("files are not kept in step: \(error)")
+    }
+    tell()
+    while !isStopping {
+      if let name = nextDue {
+        work(name)
+      } else {
+        pump(milliseconds: untilDue)
+      }
+      tell()
+    }
+  }
+
+  // MARK: whose turn it is
+
+  private var nextDue: String? {
+    let now = now
+    let due = tracks.filter { $0.value.due.map { $0 <= now } ?? false }
+    return due.min { left, right in
+      guard let first = left.value.due, let second = right.value.due else { return false }
+      return first == second ? left.key < right.key : first < second
+    }?.key
+  }
+
+  private var untilDue: Int64? {
+    let now = now
+    return tracks.values.compactMap(\.due).min().map { $0.milliseconds(since: now) + 1 }
+  }
+
+  /// One step with one file.
+  private func work(_ name: String) {
+    tracks[name]?.due = nil
+    tracks[name]?.touchedAt = nil
+    do throws(VaultFault) {
+      try step(name)
+      tracks[name]?.restarts = 0
+      tracks[name]?.retryMilliseconds = 0
+    } catch {
+      // It may have been forgotten meanwhile.
+      guard tracks[name] != nil else { return }
+      switch error {
+      case .stopping: break
+      case .changed: restart(name)
+      case .problem(let reason):
+        if tracks[name]?.reason != reason {
+          var event = VaultHistory.Event(.failed, name, at: wall)
+          event.note = reason
+          history.add(event)
+          log.warning("\(name): \(reason)")
+        }
+        tracks[name]?.state = .error
+        tracks[name]?.reason = reason
+        retry(name)
+      case .waiting(let reason):
+        tracks[name]?.state = .syncing
+        tracks[name]?.reason = reason
+        retry(name)
+      }
+    }
+  }
+
+  /// Something changed under the work: it begins anew, and not for ever.
+  private func restart(_ name: String) {
+    isShelfStale = true
+    tracks[name]?.isSuspect = true
+    tracks[name]?.restarts += 1
+    guard tracks[name]?.restarts ?? 0 < Limits.vaultReads else {
+      tracks[name]?.restarts = 0
+      tracks[name]?.state = .error
+      tracks[name]?.reason = "it keeps changing while it is read; it is tried again"
+      return retry(name)
+    }
+    tracks[name]?.wakes(at: now.advanced(milliseconds: Limits.vaultClosedMilliseconds))
+  }
+
+  private func retry(_ name: String) {
+    let last = tracks[name]?.retryMilliseconds ?? 0
+    let next = min(
+      max(2 * last, Limits.vaultRetryMilliseconds), Limits.vaultRetryMaxMilliseconds)
+    tracks[name]?.retryMilliseconds = next
+    tracks[name]?.wakes(at: now.advanced(milliseconds: next))
+  }
+
+  // MARK: the agent
+
+  /// Gives an order, and waits for the first that is reported about it.
+  func ask(_ make: (OrderID) -> AgentOrder) throws(VaultFault) -> AgentReport {
+    try report(order(make))
+  }
+
+  /// Gives an order; `report` tells what comes of it.
+  func order(_ make: (OrderID) -> AgentOrder) -> OrderID {
+    let id = OrderID(rawValue: orders)
+    orders += 1
+    replies[id] = []
+    post(.agent(make(id)))
+    return id
+  }
+
+  /// Waits for what is reported about an order; `isMore`: it is reported about again.
+  func report(
+    _ id: OrderID, isMore: (AgentReport) -> Bool = { _ in false }
+  ) throws(VaultFault) -> AgentReport {
+    while true {
+      if isStopping { throw .stopping }
+      if let first = replies[id]?.first {
+        replies[id]?.removeFirst()
+        if !isMore(first) { replies[id] = nil }
+        return first
+      }
+      pump(milliseconds: nil)
+      tell()
+    }
+  }
+
+  /// What is still reported about these interests nobody.
+  func abandon(_ ids: [OrderID]) {
+    for id in ids { replies[id] = nil }
+  }
+
+  // MARK: what comes in
+
+  /// Waits, and takes what has come: messages, and what happened in folders. Nothing to wait with
+  /// nothing given.
+  func pump(milliseconds: Int64?) {
+    guard let watcher else {
+      var messages: [VaultMessage] = []
+      if milliseconds == 0 {
+        mail.take(into: &messages)
+      } else {
+        _ = mail.waitForMessages(into: &messages)
+      }
+      for message in messages { take(message) }
+      return
+    }
+    if milliseconds != 0 { watcher.wait(for: mail, milliseconds: milliseconds) }
+    var messages: [VaultMessage] = []
+    mail.take(into: &messages)
+    for message in messages { take(message) }
+    do throws(SystemFault) {
+      for event in try watcher.events() { take(event) }
+    } catch {
+      log.error("files are not watched any more: \(error)")
+    }
+  }
+
+  /// Between two pieces of work that wait for nothing.
+  func breathe() throws(VaultFault) {
+    pump(milliseconds: 0)
+    tell()
+    if isStopping { throw .stopping }
+  }
+
+  private func take(_ message: VaultMessage) {
+    switch message {
+    case .stop: isStopping = true
+    case .asked(let id, let request):
+      let reply = answer(request)
+      // Whoever asks next where it stands is told of what was just done.
+      tell()
+      post(.answer(id, reply))
+    case .told(let report): take(report)
+    }
+  }
+
+  private func take(_ report: AgentReport) {
+    switch report {
+    case .edited(let id, _), .read(let id, _), .pieceAdded(let id, _), .pieceRead(let id, _):
+      if replies[id] != nil { replies[id]?.append(report) }
+    case .statusRead(let id, let status):
+      replies[id] = nil
+      take(status)
+    case .status(let status): take(status)
+    case .changed(let records): take(records)
+    case .pieceProgress(let progress):
+      for name in tracks.keys where tracks[name]?.progressed(progress) ?? false { return }
+    case .ready, .told, .synced, .storeFailed, .stopped: break
+    }
+  }
+
+  /// Tells the node where all files stand: at once where something changed, and now and then while
+  /// bytes alone do.
+  func tell() {
+    let json = standing
+    guard json != told else { return }
+    let isLate = now.milliseconds(since: toldAt) >= Limits.vaultProgressMilliseconds
+    guard isLate || told.map(VaultEngine.withoutBytes) != VaultEngine.withoutBytes(json) else {
+      return
+    }
+    told = json
+    toldAt = now
+    post(.stands(json))
+  }
+
+  private static func withoutBytes(_ json: JSONValue) -> JSONValue {
+    .array((json["files"]?.array ?? []).map { $0.setting("bytesDone", to: nil) })
+  }
+
+  private var standing: JSONValue {
+    let entries = registry?.entries ?? []
+    let files = entries.map { entry in
+      (tracks[entry.name] ?? VaultTrack()).json(entry)
+    }
+    return ["files": .array(files)]
+  }
+}

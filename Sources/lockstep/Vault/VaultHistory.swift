@@ -1,0 +1,108 @@
+import Changes
+import Glibc
+
+/// What happened to a home's files, a line of JSON an event, in `HOME/vault-history.jsonl` and,
+/// before that, `HOME/vault-history.1.jsonl`: bounded, so that it never has to be looked after.
+struct VaultHistory {
+  struct Event: Hashable {
+    enum What: String {
+      case sent
+      case received
+      case conflict
+      case removed
+      case deleted
+      case failed
+    }
+
+    var what: What
+    var file: String
+    /// Milliseconds since the Unix epoch, by this machine's clock.
+    var at: Int64
+    var bytes: Int?
+    var pieces: Int?
+    /// Who wrote it, where it was received.
+    var device: String?
+    var note: String?
+
+    init(_ what: What, _ file: String, at: Int64) {
+      self.what = what
+      self.file = file
+      self.at = at
+    }
+
+    var json: JSONValue {
+      let json: JSONValue = [
+        "at": .number(JSONNumber(at)), "file": .string(file), "what": .string(what.rawValue),
+      ]
+      func number(_ value: Int?) -> JSONValue? { value.map { .number(JSONNumber(Int64($0))) } }
+      return json.setting("bytes", to: number(bytes)).setting("pieces", to: number(pieces))
+        .setting("device", to: device.map { .string($0) })
+        .setting("note", to: note.map { .string($0) })
+    }
+  }
+
+  private let path: String
+  private let older: String
+  private let bytesMax: Int64
+
+  /// `bytesMax`: of each of the two files.
+  init(home: HomeFolder, bytesMax: Int64 = Int64(Limits.vaultHistoryBytes)) {
+    path = home.vaultHistory
+    older = home.olderVaultHistory
+    self.bytesMax = bytesMax
+  }
+
+  /// A history that cannot be written is no reason to keep a file from being synced.
+  func add(_ event: Event) {
+    if case .file(let signature, _) = FileLook(path), signature.bytes >= bytesMax {
+      _ = rename(path, older)
+    }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { return }
+    let line = event.json.serialized() + [UInt8(ascii: "\n")]
+    _ = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    close(descriptor)
+  }
+
+  /// The last `count` events, the oldest first. Lines that a crash cut are passed over.
+  func last(_ count: Int) throws(CommandFailure) -> [JSONValue] {
+    var events: [JSONValue] = []
+    for path in [older, path] {
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else {
+        if errno == ENOENT { continue }
+        throw PlainFile.failure(path, "be read", errno)
+      }
+      let file = PlainFile(path: path, descriptor: descriptor)
+      let bytes = try file.contents(atMost: 2 * Int(bytesMax) + (1 << 20), path)
+      for line in bytes.split(separator: UInt8(ascii: "\n")) {
+        do throws(JSONFault) {
+          events.append(try JSONValue(parsing: Array(line)))
+        } catch {
+          continue
+        }
+      }
+    }
+    return events.suffix(count)
+  }
+
+  /// For a person: when, which file, and what.
+  static func line(_ event: JSONValue) -> String {
+    let bytes = event["bytes"]?.int64.map(ByteCount.text) ?? ""
+    let pieces = event["pieces"]?.int64 ?? 0
+    let device = event["device"]?.string ?? ""
+    let note = event["note"]?.string ?? ""
+    let what =
+      switch event["what"]?.string.flatMap(Event.What.init(rawValue:)) {
+      case .sent: pieces == 0 ? "sent; all its pieces were there" : "sent \(bytes) of new pieces"
+      case .received: "received \(bytes) from \(device)"
+      case .conflict: "both versions kept, the other as \(note)"
+      case .removed: "removed, as on another device"
+      case .deleted: "deleted here, and so everywhere"
+      case .failed: "failed: \(note)"
+      case nil: event["what"]?.string ?? ""
+      }
+    let at = CalendarTime.text(event["at"]?.int64 ?? 0)
+    return "\(at)  \(Log.oneLine(event["file"]?.string ?? ""))  \(Log.oneLine(what))"
+  }
+}

@@ -1,0 +1,61 @@
+import Changes
+import Devices
+import Loop
+
+/// Waits until files are the same as the account's, or can be no further for now.
+struct VaultWait {
+  /// Where the files that were waited for stand, and the home's sync.
+  private(set) var files: [VaultFileStatus] = []
+  private(set) var status = HomeStatus(json: .null)
+
+  /// For how long a file may wait for the relay or another program before that is told.
+  private static let patienceMilliseconds: Int64 = 3_000
+
+  /// `names`: nil for all that the home keeps. `milliseconds`: how long in all; without end where
+  /// there is none.
+  init(
+    _ folder: HomeFolder, names: [String]?, progress: Progress = Progress(),
+    milliseconds: Int64? = nil
+  ) throws(CommandFailure) {
+    guard let connection = HomeConnection(socket: folder.socket), connection.send(.watchMirror)
+    else {
+      throw CommandFailure("the process that holds the home \(folder.path) has gone; try again")
+    }
+    defer { progress.clear() }
+    let begun = SystemClock.instant()
+    var waitsSince: Instant?
+    var isTold = false
+    while true {
+      switch connection.next(milliseconds: 250) {
+      case .line(let line):
+        if let mirror = line["mirror"] {
+          isTold = true
+          files = VaultFileStatus.all(mirror).filter { names?.contains($0.name) ?? true }
+          progress.show(VaultWait.line(files))
+        }
+        if let status = line["status"] { self.status = HomeStatus(json: status) }
+      case .timeout, .other: break
+      case .closed:
+        throw CommandFailure("the process that holds the home \(folder.path) has gone; try again")
+      }
+      let now = SystemClock.instant()
+      let isThere = isTold && names.map { files.count >= $0.count } ?? true
+      if isThere, files.allSatisfy(\.isDone) { return }
+      if let milliseconds, now.milliseconds(since: begun) >= milliseconds { return }
+      guard isThere, files.allSatisfy({ $0.isDone || $0.isWaiting }) else {
+        waitsSince = nil
+        continue
+      }
+      let since = waitsSince ?? now
+      waitsSince = since
+      if now.milliseconds(since: since) >= VaultWait.patienceMilliseconds { return }
+    }
+  }
+
+  private static func line(_ files: [VaultFileStatus]) -> String {
+    guard let file = files.first(where: { !$0.isDone }) else { return "" }
+    let bar = file.bar(24)
+    return [Log.oneLine(file.name), file.state.rawValue, bar, file.progress].filter { !$0.isEmpty }
+      .joined(separator: "  ")
+  }
+}

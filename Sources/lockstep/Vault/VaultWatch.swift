@@ -1,0 +1,130 @@
+import Apps
+import Changes
+import Devices
+import Glibc
+import Loop
+
+/// The vault, live: a row a file, with a bar where bytes are on their way, and sync below.
+struct VaultView: WatchView {
+  private var files: [VaultFileStatus]?
+  private var status: HomeStatus?
+  /// Bytes a second, by file, and what they were reckoned from.
+  private var rates: [String: Rate] = [:]
+
+  private struct Rate {
+    var bytes: Int64
+    var at: Int64
+    var perSecond: Int64 = 0
+  }
+
+  /// The rate is that of about the last second.
+  private static let rateMilliseconds: Int64 = 1_000
+
+  mutating func take(_ line: JSONValue, at wall: Int64) {
+    if let status = line["status"] { self.status = HomeStatus(json: status) }
+    guard let mirror = line["mirror"] else { return }
+    let files = VaultFileStatus.all(mirror)
+    self.files = files
+    for file in files {
+      guard file.state == .uploading || file.state == .downloading, file.bytesInAll > 0 else {
+        rates[file.name] = nil
+        continue
+      }
+      guard let last = rates[file.name], file.bytesDone >= last.bytes, wall >= last.at else {
+        rates[file.name] = Rate(bytes: file.bytesDone, at: wall)
+        continue
+      }
+      let passed = wall - last.at
+      guard passed >= Self.rateMilliseconds else { continue }
+      rates[file.name] = Rate(
+        bytes: file.bytesDone, at: wall, perSecond: (file.bytesDone - last.bytes) * 1_000 / passed)
+    }
+  }
+
+  func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow] {
+    let room = max(1, height - 2)
+    var shown = body(columns: columns)
+    if shown.count > room { shown = shown.prefix(room - 1) + [ScreenRow("…", .faint)] }
+    let sync = status.map { $0.isInSync ? "in sync" : $0.line(now: wall) } ?? ""
+    let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
+    let gap = [ScreenRow](repeating: ScreenRow(), count: max(0, height - 1 - shown.count))
+    return Array((shown + gap + [foot]).suffix(max(1, height)))
+  }
+
+  private func body(columns: Int) -> [ScreenRow] {
+    guard let files else { return [ScreenRow("…")] }
+    if files.isEmpty {
+      return [ScreenRow("no file is kept in step here; add one: lockstep agent vault add FILE")]
+    }
+    let width = min(40, files.map { RowText.width(of: RowText.line($0.name)) }.max() ?? 0)
+    return files.flatMap { rows(of: $0, name: width, columns: columns) }
+  }
+
+  private func rows(of file: VaultFileStatus, name width: Int, columns: Int) -> [ScreenRow] {
+    let name = ScreenRow(RowText.line(file.name)).cut(to: max(1, width)).padded(to: width)
+    let state = ScreenRow(file.state.rawValue, ink(of: file.state)).padded(to: 11)
+    var row = name + "  " + state + "  "
+    let progress = file.progress
+    if progress.isEmpty {
+      row = row + (file.size.map(ByteCount.text) ?? "")
+    } else {
+      row = row + file.bar(min(20, max(4, columns / 6))) + " " + progress
+      if let rate = rates[file.name], rate.perSecond > 0 {
+        row = row + "  \(ByteCount.text(rate.perSecond))/s"
+      }
+    }
+    return [row] + (file.reason.map { [ScreenRow("  " + RowText.line($0), .faint)] } ?? [])
+  }
+}
+
+/// What needs a person stands out, and what is as it should be.
+private func ink(of state: VaultTrack.State) -> Ink {
+  switch state {
+  case .error: .red
+  case .synced: .green
+  case .unknown, .syncing, .uploading, .downloading: .plain
+  }
+}
+
+/// `lockstep agent vault watch`.
+enum VaultWatch {
+  @Sendable static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
+    guard TerminalOutput.standard.takesScreens, isatty(STDIN_FILENO) == 1,
+      !arguments[AgentCommand.json]
+    else {
+      return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+        try lines(session)
+      }
+    }
+    // Before any thread is started: they inherit that the signals are held back.
+    let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
+    let resizes = try AgentCommand.signals([SIGWINCH])
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      var watch = LiveWatch(
+        session: session, app: VaultApp().name, request: .watchMirror, view: VaultView(),
+        look: try DeviceLook(HomeMember(session.ask(.credentials))), ringsBell: false,
+        notifies: false)
+      return try watch.run(until: signals, resizes: resizes)
+    }
+  }
+
+  private static func lines(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
+    while true {
+      guard session.connection.send(.watchMirror) else {
+        try session.reopen()
+        continue
+      }
+      lines: while true {
+        // A reader that has gone is noticed only by writing, so the wait is bounded.
+        switch session.connection.next(milliseconds: 1_000) {
+        case .line(let line):
+          if let mirror = line["mirror"] { _ = try TerminalOutput.printed(mirror.text) }
+        case .timeout: if TerminalOutput.standard.hasNoReader { return .success }
+        case .closed: break lines
+        case .other: break
+        }
+      }
+      try session.reopen()
+    }
+  }
+}

@@ -1,0 +1,373 @@
+"""What a person does with files that are the same on every device: real agents, a real relay."""
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import signal
+import stat
+import subprocess
+
+from story import LOCKSTEP, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
+
+
+class Device:
+    """A home, and the folder in which its files are."""
+
+    def __init__(self, home, files):
+        self.home, self.files = home, files
+        os.makedirs(files, exist_ok=True)
+
+    def path(self, name="vault.db"):
+        return os.path.join(self.files, name)
+
+    def write(self, data, name="vault.db"):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def read(self, name="vault.db"):
+        try:
+            with open(self.path(name), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def all(self):
+        return {name: self.read(name) for name in os.listdir(self.files)}
+
+    def add(self, name="vault.db", *options):
+        return self.home.run("vault", "add", self.path(name), *options)
+
+    def status(self):
+        # Its exit code is 1 where a file is in error.
+        done = subprocess.run(
+            [LOCKSTEP, "agent", "vault", "status", "--json", "--home", self.home.path],
+            capture_output=True, timeout=60)
+        assert done.returncode in (0, 1), done
+        answer = json.loads(done.stdout)
+        return {file["name"]: file for file in answer["files"]}
+
+    def state(self, name="vault.db"):
+        return self.status().get(name, {}).get("state")
+
+    def history(self):
+        return json.loads(self.home.run("vault", "history", "--json"))
+
+
+@contextlib.contextmanager
+def devices(count=2, *options):
+    """A relay, and devices of one account with a folder each."""
+    with folder() as directory, Relay(*options) as relay:
+        phone = Home.new(relay, directory, "phone")
+        # The first file makes the vault's key, which codes then bring along.
+        first = os.path.join(directory, "first")
+        with open(first, "w") as file:
+            file.write("first")
+        phone.run("vault", "add", first)
+        phone.run("vault", "forget", "first")
+        os.remove(os.path.join(phone.path, "vault-history.jsonl"))
+        homes = [phone] + [phone.pair(relay, directory, f"device{n}") for n in range(1, count)]
+        yield relay, *[
+            Device(home, os.path.join(directory, f"files{n}")) for n, home in enumerate(homes)]
+
+
+@contextlib.contextmanager
+def running(*devices):
+    """`agent run` in each of the homes."""
+    with contextlib.ExitStack() as stack:
+        for device in devices:
+            kept = stack.enter_context(device.home.kept())
+            stack.callback(lambda kept=kept: kept.process.poll() is None and kept.stop())
+        yield
+
+
+def same(*devices, what):
+    """All devices come to have these files."""
+    wait_until(lambda: all(device.all() == what for device in devices),
+               lambda: f"{what.keys()} on {[list(device.all()) for device in devices]}", 40)
+
+
+def alike(*devices, count):
+    wait_until(
+        lambda: len(devices[0].all()) == count
+        and all(device.all() == devices[0].all() for device in devices),
+        lambda: f"{count} files on {[sorted(device.all()) for device in devices]}", 40)
+    return devices[0].all()
+
+
+def noise(count, seed=1):
+    return random.Random(seed).randbytes(count)
+
+
+def stored(relay):
+    """Bytes of pieces that the relay has."""
+    chunks = os.path.join(relay.store, "chunks")
+    return sum(os.path.getsize(os.path.join(root, name))
+               for root, _, names in os.walk(chunks) for name in names)
+
+
+def story_a_file_is_added_and_arrives():
+    """Each command holds the home for as long as it takes; then agents keep both in step."""
+    with devices() as (_, phone, laptop):
+        phone.write(b"first")
+        assert "vault.db is in step" in phone.add()
+        assert "in step" in laptop.add()
+        assert laptop.read() == b"first"
+        assert stat.S_IMODE(os.stat(laptop.path()).st_mode) == 0o600
+        with running(phone, laptop):
+            laptop.write(b"second")
+            same(phone, laptop, what={"vault.db": b"second"})
+            wait_until(lambda: phone.state() == "synced", "the file to be synced")
+        assert [event["what"] for event in phone.history()] == ["sent", "received"]
+        # What changed while nobody looked goes with the next command that looks.
+        phone.write(b"third")
+        phone.home.run("sync")
+        laptop.home.run("sync")
+        assert laptop.read() == b"third"
+
+
+def story_an_editor_writes_beside_it_and_renames():
+    """As vim, sed -i and most others do; with a backup that is renamed, too. Rights are kept."""
+    with devices() as (_, phone, laptop):
+        phone.write(b"one\n")
+        phone.add()
+        laptop.add()
+        os.chmod(laptop.path(), 0o640)
+        with running(phone, laptop):
+            subprocess.run(["sed", "-i", "s/one/two/", phone.path()], check=True)
+            same(phone, laptop, what={"vault.db": b"two\n"})
+            os.rename(phone.path(), phone.path("vault.db~"))
+            phone.write(b"three\n")
+            os.remove(phone.path("vault.db~"))
+            same(phone, laptop, what={"vault.db": b"three\n"})
+            for number in range(20):
+                phone.write(b"%d\n" % number, ".vault.db.swp")
+                os.rename(phone.path(".vault.db.swp"), phone.path())
+            same(phone, laptop, what={"vault.db": b"19\n"})
+        assert stat.S_IMODE(os.stat(laptop.path()).st_mode) == 0o640
+        assert not [event for event in laptop.history() if event["what"] != "received"]
+
+
+def story_a_file_that_is_deleted_and_made_again_was_never_gone():
+    """A delete goes everywhere; one that is taken back within a moment goes nowhere."""
+    with devices() as (_, phone, laptop):
+        phone.write(b"one")
+        phone.add()
+        laptop.add()
+        with running(phone, laptop):
+            os.remove(phone.path())
+            phone.write(b"two")
+            same(phone, laptop, what={"vault.db": b"two"})
+            assert "deleted" not in [event["what"] for event in phone.history()]
+            os.remove(phone.path())
+            same(phone, laptop, what={})
+            laptop.write(b"three")
+            same(phone, laptop, what={"vault.db": b"three"})
+
+
+def story_a_byte_at_the_front_of_a_large_file_sends_under_a_megabyte():
+    with devices() as (relay, phone, laptop):
+        data = noise(50_000_000)
+        phone.write(data)
+        phone.add()
+        before = stored(relay)
+        laptop.add()
+        assert laptop.read() == data
+        with running(phone, laptop):
+            phone.write(b"!" + data)
+            wait_until(lambda: laptop.read() == b"!" + data, "the change to arrive", 60)
+        sent = stored(relay) - before
+        assert 0 < sent < 1_000_000, sent
+
+
+def story_both_write_offline_and_both_versions_are_kept():
+    """The newer keeps the name; the other is beside it; on both devices the same bytes."""
+    with devices() as (relay, phone, laptop):
+        phone.write(b"base")
+        phone.add()
+        laptop.add()
+        relay.stop()
+        with running(phone, laptop):
+            phone.write(b"of the phone")
+            wait_until(lambda: len(phone.history()) == 2, "the phone's change to be noticed")
+            laptop.write(b"of the laptop")
+            wait_until(lambda: len(laptop.history()) == 2, "the laptop's change to be noticed")
+            relay.start()
+            found = alike(phone, laptop, count=2)
+            assert found["vault.db"] == b"of the laptop", found
+            [copy] = [name for name in found if "_conflict_" in name]
+            assert found[copy] == b"of the phone" and copy.endswith("Z.db"), found
+            # A copy that is deleted is gone everywhere.
+            os.remove(laptop.path(copy))
+            same(phone, laptop, what={"vault.db": b"of the laptop"})
+
+
+def story_copies_that_are_the_same_are_cleaned():
+    with devices() as (_, phone, laptop):
+        phone.write(b"of the phone")
+        phone.add()
+        laptop.write(b"of the laptop")
+        laptop.add()
+        with running(phone, laptop):
+            found = alike(phone, laptop, count=2)
+            [copy] = [name for name in found if "_conflict_" in name]
+            assert copy in phone.home.run("vault", "conflicts")
+            phone.home.run("vault", "conflicts", "clean")
+            assert len(phone.all()) == 2
+            phone.write(found[copy])
+            same(phone, laptop, what={"vault.db": found[copy], copy: found[copy]})
+            wait_until(lambda: laptop.state() == "synced", "the laptop to be in step")
+            laptop.home.run("vault", "conflicts", "clean")
+            same(phone, laptop, what={"vault.db": found[copy]})
+
+
+def story_a_killed_transfer_goes_on_where_it_was():
+    """The agent is killed in the middle, both on the way up and on the way down."""
+    with devices() as (relay, phone, laptop):
+        data = noise(40_000_000)
+        phone.write(data)
+        with phone.home.kept() as kept:
+            phone.home.background("vault", "add", phone.path())
+            wait_until(lambda: stored(relay) > 4_000_000, "some of it to go up", 60)
+            kept.stop(signal.SIGKILL)
+        phone.add()
+        assert stored(relay) < len(data) + 2_000_000, stored(relay)
+        chunks = os.path.join(laptop.home.path, "chunks")
+
+        def fetched():
+            return sum(os.path.getsize(os.path.join(root, name))
+                       for root, _, names in os.walk(chunks) for name in names)
+
+        with laptop.home.kept() as kept:
+            laptop.home.run("sync")
+            laptop.home.background("vault", "add", laptop.path())
+            wait_until(lambda: fetched() > 4_000_000, "some of it to come down", 60)
+            kept.stop(signal.SIGKILL)
+        assert laptop.read() is None or laptop.read() == data
+        laptop.add()
+        assert laptop.all() == {"vault.db": data}
+
+
+def story_a_full_disk_loses_nothing():
+    """It is said, nothing half written is left, and it goes on once there is room."""
+    with SmallDisk(3_000) as disk, devices() as (_, phone, laptop):
+        if not disk.mounted:
+            print("no disk can be mounted here: the story of the full disk is not told")
+            return
+        data = noise(5_000_000)
+        phone.write(b"small")
+        phone.add()
+        laptop.files = disk.path
+        laptop.add()
+        with running(phone, laptop):
+            phone.write(data)
+            wait_until(lambda: laptop.state() == "error", "the disk to be full", 60)
+            assert "make room" in laptop.status()["vault.db"]["reason"], laptop.status()
+            assert laptop.all() == {"vault.db": b"small"}
+            disk.grow(20_000)
+            same(phone, laptop, what={"vault.db": data})
+
+
+def story_what_cannot_be_kept_is_refused():
+    with devices() as (_, phone, laptop):
+        phone.home.refuses("vault", "add", phone.path("none"), says="there is no file")
+        phone.home.refuses("vault", "add", phone.files, says="is a folder")
+        phone.home.refuses("vault", "add", phone.path("none/none"), says="make it")
+        os.mkfifo(phone.path("pipe"))
+        phone.home.refuses("vault", "add", phone.path("pipe"), says="no plain file")
+        os.remove(phone.path("pipe"))
+        phone.home.refuses("vault", "forget", "none", says="vault status")
+        refused("agent", "vault", "conflicts", "dance", home=phone.home.path, says="clean", code=2)
+        with open(phone.path("huge"), "wb") as file:
+            file.truncate((4 << 30) + 1)
+        phone.home.refuses("vault", "add", phone.path("huge"), says="4.0 GiB are the most")
+        assert "add one" in phone.home.run("vault", "status")
+        assert "nothing has happened yet" in phone.home.run("vault", "history")
+
+
+def story_a_file_that_may_not_be_read_is_told_and_tried_again():
+    """As another user than the superuser, who may read all."""
+    if os.geteuid() == 0 and not os.path.exists("/usr/bin/setpriv"):
+        print("no other user can be had here: the story of the unreadable file is not told")
+        return
+    wrapper = ["/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    wrapper = wrapper if os.geteuid() == 0 else []
+    with devices() as (_, phone, _laptop):
+        phone.write(b"secret")
+        os.chmod(phone.path(), 0o000)
+        if wrapper:
+            top = os.path.dirname(phone.home.path)
+            for root, folders, names in os.walk(top):
+                for name in [root] + [os.path.join(root, each) for each in folders + names]:
+                    os.chown(name, 65534, 65534)
+        refused("agent", "vault", "add", phone.path(), home=phone.home.path, wrapper=wrapper,
+                says="cannot be read: Permission denied")
+        os.chmod(phone.path(), 0o600)
+        run("agent", "vault", "add", phone.path(), home=phone.home.path, wrapper=wrapper)
+        command = [*wrapper, LOCKSTEP, "agent", "run", "--home", phone.home.path]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as kept:
+            try:
+                os.chmod(phone.path(), 0o000)
+                os.utime(phone.path())
+
+                def reason():
+                    words = ["agent", "vault", "status", "--home", phone.home.path]
+                    return subprocess.run(
+                        [*wrapper, LOCKSTEP, *words], capture_output=True, text=True,
+                        timeout=60).stdout
+
+                wait_until(lambda: "Permission denied" in reason(), "the file to be unreadable")
+                os.chmod(phone.path(), 0o600)
+                wait_until(lambda: "synced" in reason(), "the file to be readable again")
+            finally:
+                kept.terminate()
+
+
+def story_a_forgotten_file_stays():
+    with devices() as (_, phone, laptop):
+        phone.write(b"one")
+        phone.add()
+        laptop.add()
+        assert "in step no longer" in laptop.home.run("vault", "forget", "vault.db")
+        with running(phone, laptop):
+            phone.write(b"two")
+            wait_until(lambda: len(phone.history()) == 2, "the change to be sent")
+            phone.home.run("sync")
+            laptop.home.run("sync")
+            assert laptop.read() == b"one" and laptop.status() == {}
+        # Added again, it has changed on one side alone, and nobody knows: both are kept.
+        laptop.add()
+        assert b"two" in laptop.all().values() and b"one" in laptop.all().values()
+
+
+def story_three_devices_come_to_the_same():
+    """Files come and go on all of them, also while one has no way to the others."""
+    with devices(3) as (_, *all):
+        choice = random.Random(7)
+        for number, device in enumerate(all):
+            device.write(b"%d" % number, f"{number}.txt")
+            device.add(f"{number}.txt")
+        for device in all:
+            for number in range(3):
+                device.add(f"{number}.txt")
+        with running(*all):
+            for step in range(30):
+                device = choice.choice(all)
+                name = f"{choice.randrange(3)}.txt"
+                device.write(noise(choice.randrange(1, 300_000), step), name)
+            wait_until(
+                lambda: len({json.dumps({name: hashlib.sha256(data).hexdigest()
+                                         for name, data in sorted(device.all().items())
+                                         if not name.startswith(".")})
+                             for device in all}) == 1
+                and all_synced(all), "all to be the same", 60)
+
+
+def all_synced(devices):
+    return all(file["state"] == "synced"
+               for device in devices for file in device.status().values())
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=2)

@@ -1,0 +1,52 @@
+import Changes
+import Digest
+import Glibc
+import TemporaryFolders
+import Testing
+
+@testable import lockstep
+
+struct FreshFileTests {
+  @Test func itHasTheRightsItIsGiven() throws {
+    let folder = try TemporaryFolder()
+    let file = try FreshFile(folder.path("new"))
+    try file.add(Array("hello ".utf8))
+    try file.add(Array("there".utf8))
+    #expect(try folder.rights("new") == 0o600)
+    let rights = FileLook.FileRights(mode: 0o640, owner: getuid(), group: getgid())
+    let hash = try file.finish(rights)
+    #expect(hash == ChunkHash(bytes: SHA256.hash(Array("hello there".utf8))))
+    #expect(file.bytes == 11)
+    #expect(try folder.rights("new") == 0o640)
+    #expect(try !FileContent(folder.path("new")).hasWriters)
+  }
+
+  @Test func itIsGoneWithItsOwnerUnlessItIsFinished() throws {
+    let folder = try TemporaryFolder()
+    do {
+      let file = try FreshFile(folder.path("new"))
+      try file.add([1])
+      #expect(try folder.contents() == ["new"])
+    }
+    #expect(try folder.contents() == [])
+    do { _ = try FreshFile(folder.path("new")).finish(.new) }
+    #expect(try folder.contents() == ["new"])
+  }
+
+  @Test func whatAKilledProcessLeftIsWrittenAnew() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("half of it", to: "new")
+    let file = try FreshFile(folder.path("new"))
+    _ = try file.finish(.new)
+    #expect(try folder.bytes("new") == [])
+  }
+
+  @Test func aFolderThatIsNotThereIsAProblem() throws {
+    let folder = try TemporaryFolder()
+    #expect {
+      _ = try FreshFile(folder.path("none/new"))
+    } throws: { error in
+      if case .problem = error as? VaultFault { true } else { false }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import Changes
+import Devices
+import Loop
+import Testing
+
+@testable import lockstep
+
+struct VaultTrackTests {
+  private func at(_ milliseconds: Int64) -> Instant {
+    Instant(nanoseconds: milliseconds * 1_000_000)
+  }
+
+  @Test func aFileIsLookedAtSoonAfterItWasClosed() {
+    var track = VaultTrack()
+    track.heard(.writing, at: at(0))
+    #expect(track.due == at(500))
+    track.heard(.written, at: at(20))
+    #expect(track.due == at(70))
+    #expect(track.isSuspect)
+  }
+
+  @Test func writesPutTheLookOffButNotForEver() {
+    var track = VaultTrack()
+    for time in stride(from: Int64(0), through: 20_000, by: 100) {
+      track.heard(.writing, at: at(time))
+    }
+    #expect(track.due == at(5_000))
+  }
+
+  @Test func rightsAloneMakeNoContentSuspect() {
+    var track = VaultTrack()
+    track.heard(.touched, at: at(0))
+    #expect(track.due == at(500) && !track.isSuspect)
+    track.heard(.overflow, at: at(10))
+    #expect(track.due == at(10) && track.isSuspect)
+  }
+
+  @Test func progressCountsEachByteOnce() throws {
+    let hashes = try (1...2).map { number in
+      try #require(ChunkHash(bytes: [UInt8](repeating: UInt8(number), count: 32)))
+    }
+    var track = VaultTrack()
+    track.upload = [hashes[0]: .init(bytes: 10)]
+    func progress(_ hash: ChunkHash, _ done: Int, _ way: PieceProgress.Direction = .up) -> Bool {
+      track.progressed(
+        PieceProgress(hash: hash, direction: way, bytesDone: done, bytesInAll: 10))
+    }
+    #expect(progress(hashes[0], 4))
+    #expect(progress(hashes[0], 4))
+    // A broken upload begins anew.
+    #expect(progress(hashes[0], 0))
+    #expect(progress(hashes[0], 10))
+    #expect(track.bytesDone == 10)
+    #expect(!progress(hashes[1], 5) && !progress(hashes[0], 5, .down))
+  }
+}
