@@ -11,7 +11,7 @@ import Testing
       "chunk_stories", "wake_stories", "events_stories", "switching_stories", "zone_stories",
       "history_stories", "data_stories", "call_stories", "refusal_stories", "limit_stories",
       "subscription_stories", "piece_stories", "away_stories", "patience_stories",
-      "app_stories", "vault_key_stories", "screen_stories", "vault_stories",
+      "app_stories", "conflict_stories", "vault_key_stories", "screen_stories", "vault_stories",
     ])
   func storyHolds(_ file: String) throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
