@@ -62,6 +62,7 @@ extension VaultEngine {
         "the folder \(entry.folderPath) is not there; bring it back, or forget the file "
           + "(lockstep agent vault forget)")
     }
+    try requireWatch(of: entry.folderPath)
     switch FileLook(entry.path) {
     case .absent: return nil
     case .folder:

@@ -40,7 +40,10 @@ extension VaultEngine {
       }
       return
     }
-    guard tracks[name]?.state == .uploading || tracks[name]?.state == .synced else { return }
+    // An error that is not tried again by itself was the relay's, which has thought better of it.
+    let wasRefused = tracks[name]?.state == .error && tracks[name]?.due == nil
+    let state = tracks[name]?.state
+    guard state == .uploading || state == .synced || wasRefused else { return }
     tracks[name]?.state = .uploading
     tracks[name]?.reason = nil
     if case .offline(_, let reason) = sync.state {

@@ -6,7 +6,8 @@ extension VaultEngine {
   /// The folders of all files; where one is not there, the nearest above it that is, so that its
   /// return is noticed.
   func watchFolders() {
-    guard let watcher, let registry else { return }
+    guard let registry, !registry.entries.isEmpty || watcher != nil else { return }
+    guard let watcher = openedWatcher else { return }
     var wanted: Set<String> = []
     for entry in registry.entries {
       var folder = entry.folderPath
@@ -16,6 +17,33 @@ extension VaultEngine {
       wanted.insert(folder)
     }
     for folder in watcher.watched where !wanted.contains(folder) { watcher.unwatch(folder) }
+  }
+
+  /// A home without files needs none; nil where the system gives none.
+  private var openedWatcher: FileWatcher? {
+    if let watcher { return watcher }
+    do throws(SystemFault) {
+      watcher = try FileWatcher()
+    } catch {
+      log.error("files cannot be watched: \(error)")
+    }
+    return watcher
+  }
+
+  /// Throws where changes in a folder would not be noticed.
+  func requireWatch(of folder: String) throws(VaultFault) {
+    guard let watcher = openedWatcher else {
+      throw .problem(
+        "files cannot be watched: too many programs do so; raise fs.inotify.max_user_instances")
+    }
+    if watcher.watched.contains(folder) { return }
+    do throws(SystemFault) {
+      try watcher.watch(folder)
+    } catch {
+      throw .problem(
+        "the folder \(folder) cannot be watched (\(error.text)); let it be read, or raise "
+          + "fs.inotify.max_user_watches")
+    }
   }
 
   private func isWatched(_ folder: String, by watcher: FileWatcher) -> Bool {

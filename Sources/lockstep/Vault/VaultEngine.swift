@@ -53,9 +53,7 @@ final class VaultEngine {
 
   /// Until it is told to stop.
   func run() {
-    do {
-      let watcher = try FileWatcher()
-      self.watcher = watcher
+    do throws(CommandFailure) {
       let registry = try VaultRegistry(home: home)
       self.registry = registry
       for entry in registry.entries {
@@ -65,7 +63,7 @@ final class VaultEngine {
       watchFolders()
     } catch {
       // The home's records are synced all the same; whoever asks for files is told.
-      log.error("files are not kept in step: \(error)")
+      log.error("files are not kept in step: \(error.message ?? "")")
     }
     tell()
     while !isStopping {
@@ -187,8 +185,8 @@ final class VaultEngine {
 
   // MARK: what comes in
 
-  /// Waits, and takes what has come: messages, and what happened in folders. Nothing to wait with
-  /// nothing given.
+  /// Waits, and takes what has come: messages, and what happened in folders. Without end, where no
+  /// time is given; a home that watches no folder waits for messages alone.
   func pump(milliseconds: Int64?) {
     guard let watcher else {
       var messages: [VaultMessage] = []

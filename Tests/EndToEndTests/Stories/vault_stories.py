@@ -8,7 +8,9 @@ import random
 import signal
 import stat
 import subprocess
+import time
 
+from screen_stories import Screen
 from story import LOCKSTEP, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
 
 
@@ -362,6 +364,56 @@ def story_three_devices_come_to_the_same():
                                          if not name.startswith(".")})
                              for device in all}) == 1
                 and all_synced(all), "all to be the same", 60)
+
+
+def story_agents_that_are_killed_lose_nothing():
+    """Both devices write, and both agents are killed at any moment, again and again: what each
+    program wrote last is there in the end, on both."""
+    with devices() as (_, phone, laptop):
+        choice = random.Random(11)
+        phone.write(noise(400_000))
+        phone.add()
+        laptop.add()
+        written = {}
+        for turn in range(10):
+            with phone.home.kept() as one, laptop.home.kept() as other:
+                for device in choice.choice([[phone], [laptop], [phone, laptop]]):
+                    written[device] = noise(choice.randrange(1, 800_000), 100 + turn)
+                    written[device] += device.home.path.encode()
+                    device.write(written[device], ".writing")
+                    os.rename(device.path(".writing"), device.path())
+                deadline = time.monotonic() + choice.random()
+                wait_until(lambda: time.monotonic() > deadline, "the moment to come")
+                one.stop(signal.SIGKILL)
+                other.stop(signal.SIGKILL)
+            # What is not the newest any more may have been replaced by the other's.
+            newest = {device: device.read() for device in (phone, laptop)}
+        with running(phone, laptop):
+            wait_until(lambda: phone.all() == laptop.all() and all_synced([phone, laptop]),
+                       lambda: f"{sorted(phone.all())} and {sorted(laptop.all())} to be alike", 60)
+            found = list(phone.all().values())
+            for data in newest.values():
+                assert data in found, sorted(phone.all())
+            assert not [name for name in phone.all() if "lockstep" in name], sorted(phone.all())
+
+
+def story_what_is_on_its_way_is_seen():
+    """A row a file on the screen, and a JSON line a change elsewhere."""
+    with devices() as (_, phone, laptop):
+        phone.write(noise(3_000_000))
+        with running(phone), laptop.home.background("vault", "watch") as lines, \
+                Screen(phone.home, "vault", "watch", columns=80) as screen:
+            screen.shows("no file is kept in step")
+            phone.add()
+            screen.shows(r"vault\.db +synced +2\.8 MiB")
+            laptop.add()
+            states = []
+            while "synced" not in states:
+                for file in json.loads(lines.line())["files"]:
+                    states.append(file["state"])
+            assert states[0] == "unknown" and "downloading" in states, states
+            screen.type("q")
+            screen.process.wait(timeout=20)
 
 
 def all_synced(devices):
