@@ -5,7 +5,6 @@ import Devices
 /// Memos are written, written anew, and removed. In the end no text may be lost that nobody saw
 /// when it was replaced.
 struct MemoPlay: AppPlay {
-  private var pending = PendingPresses<Writing>()
   private var texts = WrittenTexts()
   private var count = 0
 
@@ -19,13 +18,13 @@ struct MemoPlay: AppPlay {
     guard memos.count >= 3, draw > 0, let memo = memos.randomElement(using: &random),
       let old = MemoPlay.content(memo)
     else {
-      pending.add(order, Writing(old: nil, new: text))
+      texts.ordered(order, old: nil, new: text)
       return .perform(
         order, app: app,
         ["do": "add", "name": .string("memo \(count)"), "content": .string(text)])
     }
     if draw == 1 {
-      pending.add(order, Writing(old: old, new: nil))
+      texts.ordered(order, old: old, new: nil)
       let key = memo.key
       return .edit(
         order,
@@ -37,7 +36,7 @@ struct MemoPlay: AppPlay {
           return nil
         })
     }
-    pending.add(order, Writing(old: old, new: text))
+    texts.ordered(order, old: old, new: text)
     return .perform(
       order, app: app,
       [
@@ -46,11 +45,9 @@ struct MemoPlay: AppPlay {
       ])
   }
 
-  mutating func done(_ order: OrderID) {
-    if let writing = pending.take(order) { texts.replaced(writing.old, by: writing.new) }
-  }
+  mutating func done(_ order: OrderID) { texts.done(order) }
 
-  mutating func dropped(_ order: OrderID) { _ = pending.take(order) }
+  mutating func dropped(_ order: OrderID) { texts.dropped(order) }
 
   func faults(in shown: ShownRecords) -> [String] {
     let found = shown.records(of: MemosApp.memoType).compactMap(MemoPlay.content)

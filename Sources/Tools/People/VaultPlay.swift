@@ -5,7 +5,6 @@ import Devices
 /// Files are saved anew on any device. In the end every version must be there that nobody saw when
 /// it was replaced: under the file's name, or beside it as a conflict copy.
 struct VaultPlay: AppPlay {
-  private var pending = PendingPresses<Writing>()
   private var versions = WrittenTexts()
   private static let files = 2
 
@@ -19,7 +18,7 @@ struct VaultPlay: AppPlay {
     let isRemoved = old != nil && Int.random(in: 0..<10, using: &random) == 0
     let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
     guard let hash = ChunkHash(bytes: bytes) else { return nil }
-    pending.add(order, Writing(old: old, new: isRemoved ? nil : hash.text))
+    versions.ordered(order, old: old, new: isRemoved ? nil : hash.text)
     return .edit(
       order,
       EditRequest(key: key, type: VaultApp.fileType) { context throws(EditRefusal) in
@@ -33,11 +32,9 @@ struct VaultPlay: AppPlay {
       })
   }
 
-  mutating func done(_ order: OrderID) {
-    if let writing = pending.take(order) { versions.replaced(writing.old, by: writing.new) }
-  }
+  mutating func done(_ order: OrderID) { versions.done(order) }
 
-  mutating func dropped(_ order: OrderID) { _ = pending.take(order) }
+  mutating func dropped(_ order: OrderID) { versions.dropped(order) }
 
   func faults(in shown: ShownRecords) -> [String] {
     let found = shown.records(of: VaultApp.fileType).compactMap(VaultPlay.version)
