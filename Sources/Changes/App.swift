@@ -29,6 +29,9 @@ public protocol App: Sendable {
   func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome
   /// The answer to a question, an object of the app's own form as well.
   func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView
+  /// The types of which a device that begins with none, and finds some in the account, asks the
+  /// person first whether they shall be here; most apps take what there is.
+  var asksToRestore: [Name] { get }
   /// The types of which only so many records stand; most apps have none.
   var boundedTypes: [Name] { get }
   /// Of a bounded type, those that the app lets go of. Asked on a device that is caught up with the
@@ -43,6 +46,8 @@ extension App {
   public func dueEdit(for record: Record) -> DueEdit? { nil }
 
   public var types: [Name] { [] }
+
+  public var asksToRestore: [Name] { [] }
 
   public var boundedTypes: [Name] { [] }
 

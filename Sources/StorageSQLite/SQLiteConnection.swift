@@ -111,11 +111,12 @@ final class SQLiteConnection {
     try transaction(transactions?.begin, body)
   }
 
-  /// Does `body` on one view of the database.
+  /// Does `body` on one view of the database: where a transaction is open, on that one's.
   func read<Value>(
     _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
-    try transaction(transactions?.read, body)
+    if handle != nil, sqlite3_get_autocommit(handle) == 0 { return try body() }
+    return try transaction(transactions?.read, body)
   }
 
   private func transaction<Value>(

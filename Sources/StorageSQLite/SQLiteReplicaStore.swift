@@ -25,9 +25,16 @@ public final class SQLiteReplicaStore: ReplicaStore {
   /// owner alone.
   ///
   /// Throws `tooNew`, `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
-  public init(home: String) throws(StorageError) {
+  public convenience init(home: String) throws(StorageError) { try self.init(home, .writer) }
+
+  /// Opens it to look, beside whatever process holds the home; what is written fails.
+  public convenience init(reading home: String) throws(StorageError) {
+    try self.init(home, .reader)
+  }
+
+  private init(_ home: String, _ role: SQLiteConnection.Role) throws(StorageError) {
     connection = try SQLiteConnection(
-      path: home + "/replica.sqlite", role: .writer, schema: .replica)
+      path: home + "/replica.sqlite", role: role, schema: .replica)
     outboxTable = try OutboxTable(connection)
     pieceTable = try PieceTable(connection)
     recordTable = try HeldRecordTable(connection, pieceTable)
@@ -48,6 +55,13 @@ public final class SQLiteReplicaStore: ReplicaStore {
 
   /// Moves the log into the database and lets go of the files. What is asked afterwards fails.
   public func close() { connection.close() }
+
+  /// Does `body` on one view of the store, whatever another process writes meanwhile.
+  public func onOneView<Value>(
+    _ body: () throws(StorageError) -> Value
+  ) throws(StorageError) -> Value {
+    try connection.read(body)
+  }
 
   public func identity() throws(StorageError) -> HomeIdentity? {
     try selectIdentity.first { row in

@@ -17,6 +17,19 @@ package enum Lockstep {
       ResolveCommand.command,
     ])
 
+  /// What was typed must be what is kept: letters of another encoding would become others.
+  package static func start() -> ExitCode {
+    let arguments = CommandLine.unsafeArgv
+    for index in 1..<max(1, Int(CommandLine.argc)) {
+      guard let argument = arguments[index] else { continue }
+      guard String(validatingCString: argument) != nil else {
+        complain("\(root.name): word \(index) of the command is not UTF-8 text; nothing was done")
+        return .usage
+      }
+    }
+    return run(Array(CommandLine.arguments.dropFirst()))
+  }
+
   /// `words`: what stands behind the program's name. Faults go to standard error, each with its
   /// next step.
   package static func run(_ words: [String]) -> ExitCode {

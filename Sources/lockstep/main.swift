@@ -1,3 +1,3 @@
 import Glibc
 
-exit(Lockstep.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+exit(Lockstep.start().rawValue)

@@ -29,6 +29,8 @@ package struct FaultPlan {
     case failReplica(device: Int, write: Int, milliseconds: Int64)
     /// The relay's store is put back as it was so long ago, while the relay is down.
     case restoreStore(ageMilliseconds: Int64, milliseconds: Int64)
+    /// The person switches a zone off on one device, and on again.
+    case switchZone(device: Int, zone: Name, milliseconds: Int64)
     /// The plan of a device's account has only these zones for a while.
     case changePlan(device: Int, zones: [Name], milliseconds: Int64)
   }
@@ -60,7 +62,7 @@ package struct FaultPlan {
 
   package enum Kind: CaseIterable {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
-    case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan
+    case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
 
     /// What goes wrong in the life of a relay that is never restored, and sells nothing.
     package static let usual: [Kind] = [
@@ -101,6 +103,10 @@ package struct FaultPlan {
     case .restoreStore:
       return .restoreStore(
         ageMilliseconds: random.number(in: 0...15_000), milliseconds: min(milliseconds, 10_000))
+    case .switchZone:
+      return .switchZone(
+        device: device, zone: random.one(of: [TimerApp.zone, NotesApp.zone]),
+        milliseconds: milliseconds)
     case .changePlan:
       let zones = random.one(of: [[], [TimerApp.zone], [NotesApp.zone]])
       return .changePlan(device: device, zones: zones, milliseconds: milliseconds)

@@ -26,6 +26,8 @@ package struct Tally {
     case snapshot, snapshotPage, snapshotPageUnderWrites
     /// A device heard that its plan does not include a zone, or no zone at all.
     case zoneBlocked, planGone
+    /// A device's person switched a zone off, or on again.
+    case zoneSwitched
     /// A listener was told a change that it watches, or was hinted at one.
     case listenerWoken, listenerHinted
     /// A piece of a file that a record names in the end.

@@ -1,3 +1,4 @@
+import Apps
 import Changes
 import Devices
 import Simulation
@@ -45,6 +46,13 @@ extension World {
       relay.crash(isMachineGone: false)
       relay.store.restore(backup, opening: opening())
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in relay.start() }
+    case .switchZone(let device, let zone, let milliseconds):
+      zonesOff[device].append(zone)
+      settleZones(of: devices[device])
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
+        zonesOff[device].removeAll { $0 == zone }
+        settleZones(of: devices[device])
+      }
     case .changePlan(let device, let zones, let milliseconds):
       setPlan(Plan(zones: zones), ofDevice: device)
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
@@ -93,6 +101,15 @@ extension World {
     }
   }
 
+  /// The person looks which zones are off, and switches what should not be.
+  func settleZones(of device: DeviceMachine) {
+    guard profile.kinds.contains(.switchZone) else { return }
+    for zone in [NotesApp.zone, TimerApp.zone] where profile.notes > 0 || zone == TimerApp.zone {
+      let isOn = !zonesOff[device.index].contains(zone)
+      device.order(.setSyncing(device.nextOrderID(), zone: zone, isOn))
+    }
+  }
+
   private func switchOn(_ device: Int) {
     guard switchedOff[device] else { return }
     switchedOff[device] = false
@@ -108,8 +125,10 @@ extension World {
     }
     for device in devices {
       unplugged[device.index] = (0, false)
+      zonesOff[device.index] = []
       switchOn(device.index)
       device.store.heal()
+      settleZones(of: device)
       start(device)
     }
   }

@@ -30,6 +30,8 @@ package final class World {
   /// Per device: until when it has no network, and whether nothing tells it.
   var unplugged: [(until: Int64, isSilent: Bool)]
   var switchedOff: [Bool]
+  /// Per device: the zones that the person wants off.
+  var zonesOff: [[Name]]
   /// Of the relay's store, by the number of the fault that will put it back.
   var backups: [Int: WatchedZoneStore.Backup] = [:]
   private(set) var isHealed = false
@@ -73,6 +75,7 @@ package final class World {
     bounds = BoundsChecker(outside: outside)
     unplugged = devices.map { _ in (0, false) }
     switchedOff = devices.map { _ in false }
+    zonesOff = devices.map { _ in [] }
     breakMachines()
     openDoors()
     schedule(&random)
@@ -195,5 +198,7 @@ extension World {
     }
     device.seat?.onBytes = { [unowned self] in status.heard(device.index) }
     if switchedOff[device.index] { device.order(.goOffline) }
+    // What a process was told right before it died, it may have forgotten.
+    settleZones(of: device)
   }
 }

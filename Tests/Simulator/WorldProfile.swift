@@ -104,9 +104,22 @@ extension WorldProfile {
     devicesPerAccount: 2...4, actsPerAccount: 15...40, span: 15_000...60_000,
     clockOffset: -60_000...60_000, notes: 12, hasListeners: true, historyMilliseconds: 20_000)
 
+  /// People switch zones off and on again.
+  package static let zonesOff = WorldProfile(
+    name: "zones off",
+    kinds: [.switchZone, .cut, .unplug, .crashDevice, .failReplica, .crashRelay],
+    faults: 4...10, notes: 12)
+
+  /// … of a relay that forgets, and is put back from a backup.
+  package static let zonesOffAndRestored = WorldProfile(
+    name: "zones off and restored",
+    kinds: [.switchZone, .switchZone, .restoreStore, .unplug, .crashDevice], faults: 3...9,
+    span: 20_000...60_000, notes: 12, historyMilliseconds: 20_000)
+
   package static let all: [WorldProfile] = [
     quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded, forgetful, restored,
     plans, large, whole, wholeAndLarge, unrestored, files,
+    zonesOff, zonesOffAndRestored,
   ]
 }
 

@@ -46,6 +46,25 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
+  @Test func whoLooksSeesOneMomentAndWritesNothing() throws {
+    let directory = try TemporaryFolder()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    try store.write([.setValue(key: "k", "before")])
+    let looking = try SQLiteReplicaStore(reading: directory.path)
+    let seen = try looking.onOneView { () throws(StorageError) in
+      let before = try looking.value("k")
+      try store.write([.setValue(key: "k", "after")])
+      return [before, "\(try looking.outbox().count)", try looking.value("k")]
+    }
+    #expect(seen == ["before", "0", "before"])
+    #expect(try looking.value("k") == "after")
+    #expect(throws: StorageError.self) { try looking.write([.setValue(key: "k", "never")]) }
+    #expect(try store.value("k") == "after")
+    #expect(throws: StorageError.self) {
+      try SQLiteReplicaStore(reading: directory.path("nowhere"))
+    }
+  }
+
   @Test func aFullDiskUndoesTheWriteAndTheStoreGoesOn() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)

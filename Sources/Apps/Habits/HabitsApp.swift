@@ -19,6 +19,9 @@ package struct HabitsApp: App {
   package var zone: Name { HabitsApp.zone }
   package var types: [Name] { [HabitsApp.checkInType, HabitsApp.habitType] }
 
+  /// Days without their habit are nothing to ask about.
+  package var asksToRestore: [Name] { [HabitsApp.habitType] }
+
   package func resolver(for type: Name) -> (any Resolver)? {
     switch type {
     case HabitsApp.habitType: HabitResolver()

@@ -24,7 +24,7 @@ package struct Choice {
 
   /// The place in the list.
   package func place(_ word: String) throws(EditRefusal) -> Int {
-    if entries.isEmpty { throw EditRefusal("there is no \(noun)") }
+    if entries.isEmpty { throw EditRefusal("there is no \(noun) here") }
     if let exact = entries.firstIndex(where: { Choice.same($0.name, word) }) { return exact }
     if let number = Int(word), String(number) == word {
       guard entries.indices.contains(number - 1) else {
@@ -42,7 +42,8 @@ package struct Choice {
         "\(max(begun.count, titled.count)) of them are called so; give the number in the list")
     }
     guard let place = begun.first, !word.isEmpty else {
-      throw EditRefusal("there is no \(noun) \u{201C}\(RowText.line(word))\u{201D}")
+      throw EditRefusal(
+        "there is no \(noun) \u{201C}\(RowText.line(word))\u{201D}; give its number in the list")
     }
     return place
   }

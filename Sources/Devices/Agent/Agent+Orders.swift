@@ -12,6 +12,7 @@ extension Agent {
       case told(OrderID)
       /// Nobody waits for it.
       case note
+      case switching(OrderID)
       case read(OrderID)
       case dueEdits
       case sync
@@ -41,6 +42,12 @@ extension Agent {
     case .nameDevices(let names):
       guard !isStopping else { return }
       submit(.nameDevices(names), .note, at: moment)
+    case .setSyncing(let id, let zone, let isOn):
+      guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
+      submit(.setSyncing(id, zone: zone, isOn), .switching(id), at: moment)
+    case .answerRestore(let id, let app):
+      guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
+      submit(.answerRestore(id, app: app), .switching(id), at: moment)
     case .readRecord(let id, let key): submit(.readRecord(id, key), .read(id), at: moment)
     case .readRecords(let id, let zone, let type):
       submit(.readRecords(id, zone: zone, type: type), .read(id), at: moment)
@@ -98,6 +105,7 @@ extension Agent {
       if case .loaded(let found) = result { loaded(found, outcome.outbox, at: moment) }
       engine.finished(
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
+      if case .switched(_, _, let position?) = result { engine.wentBack(to: position) }
       tell(result)
       if case .pieces(let found) = result, case .piece(let errand) = job.kind {
         pieceJobDone(errand, found, at: moment)
@@ -117,6 +125,7 @@ extension Agent {
     case .told(let order, let told):
       if case .success = told { edits += 1 }
       report(.told(order, told))
+    case .switched(let order, let switched, _): report(.switched(order, switched))
     case .read(let order, let records): report(.read(order, .success(records)))
     case .loaded, .applied, .pieces, .done: break
     }
@@ -154,6 +163,7 @@ extension Agent {
     switch job.kind {
     case .order(let id): report(.edited(id, .failure(.storage(error))))
     case .told(let id): report(.told(id, .failure(.storage(error))))
+    case .switching(let id): report(.switched(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
     case .piece(let errand): pieceJobFailed(errand, error, at: moment)
     case .load, .dueEdits, .sync, .note: break
@@ -162,7 +172,7 @@ extension Agent {
       switch job.kind {
       case .load, .sync: true
       case .piece(let errand): job.hasOffer || errand.movesChanges
-      case .order, .told, .read, .dueEdits, .note: job.hasOffer
+      case .order, .told, .read, .dueEdits, .note, .switching: job.hasOffer
       }
     guard isSync else { return }
     report(.storeFailed(error))

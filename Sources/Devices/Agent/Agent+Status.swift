@@ -6,13 +6,21 @@ extension Agent {
   /// a few milliseconds.
   public func relayTime(at moment: Moment) -> Int64 { clock.reading(at: moment).relayTime }
 
+  /// Up to where the device has read; nil before its first sync is done, and in one.
+  public var cursor: ChangeToken? { engine.position.cursor }
+
   func status(at moment: Moment) -> SyncStatus {
     var status = SyncStatus()
     let reading = clock.reading(at: moment)
     status.state = state
     status.lastSync = lastSync
     status.transport = engine.transport
-    status.waiting = engine.outbox.unsent
+    status.waiting = engine.outbox.unsentWhileOn
+    status.switchedOff = engine.outbox.off.map { zone in
+      SyncStatus.SwitchedOff(
+        zone: zone, waiting: engine.outbox.waiting.first { $0.zone == zone }?.count ?? 0)
+    }
+    status.questions = engine.outbox.questions
     status.parked = engine.outbox.parked
     status.parkedCount = engine.outbox.parkedCount
     status.asking = engine.outbox.asking
@@ -57,7 +65,8 @@ extension Agent {
     if engine.isPaused, let pause { return .offline(since: pause.since, reason: pause.reason) }
     guard engine.isInSync else { return .syncing }
     let waitsForPerson =
-      engine.outbox.parkedCount > 0 || engine.outbox.askingCount > 0 || engine.outbox.unsent > 0
+      engine.outbox.parkedCount > 0 || engine.outbox.askingCount > 0
+      || engine.outbox.unsentWhileOn > 0 || !engine.outbox.questions.isEmpty
     return waitsForPerson ? .needsPerson : .inSync
   }
 

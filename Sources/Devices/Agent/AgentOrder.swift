@@ -18,6 +18,13 @@ public enum AgentOrder: Sendable {
   /// What the person calls the account's devices, to be remembered for `AppState.deviceNames`. At
   /// most `Limits.devicesPerAccount`; nothing is reported.
   case nameDevices([DeviceID: String])
+  /// Switch the sync of a zone off, or on again. While it is off nothing of it goes out and nothing
+  /// that comes in is taken; what met meanwhile is settled once it is on. Kept in the home.
+  /// Reported as `switched`.
+  case setSyncing(OrderID, zone: Name, Bool)
+  /// The person lets what others have made of an app be here (`SyncStatus.questions`). Reported as
+  /// `switched`.
+  case answerRestore(OrderID, app: String)
   /// One record, reported as `read`: none where there is none, or where it is deleted.
   case readRecord(OrderID, RecordKey)
   /// Records of one type, by name, reported as `read`.

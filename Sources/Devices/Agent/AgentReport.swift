@@ -9,6 +9,8 @@ public enum AgentReport: Sendable {
   case edited(OrderID, Result<Record, EditFailure>)
   /// What an app says; what it says of an order is durable. Or nothing was done.
   case told(OrderID, Result<AppView, EditFailure>)
+  /// What was ordered holds, over restarts too; whether it was otherwise before.
+  case switched(OrderID, Result<Bool, EditFailure>)
   /// What the screen shows has changed, by this device or another: the records as they now stand,
   /// deleted ones without fields. All that is told is durable. Each change is told once.
   case changed([Record])

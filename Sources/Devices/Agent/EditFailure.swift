@@ -12,6 +12,9 @@ public enum EditFailure: Error, Hashable, Sendable {
   case notJoined
   /// `decide` named a record that waits for no decision.
   case nothingToDecide
+  /// The app asks first what becomes of so many records that others have made
+  /// (`AgentOrder.answerRestore`).
+  case restoreFirst(app: String, count: Int)
   case storage(StorageError)
   /// The agent is stopping.
   case stopping

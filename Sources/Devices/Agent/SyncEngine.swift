@@ -67,7 +67,7 @@ struct SyncEngine {
   private var hasSendable: Bool {
     outbox.frozen != nil
       || outbox.waiting.contains { waiting in
-        !blockedZones.contains(waiting.zone)
+        !blockedZones.contains(waiting.zone) && !outbox.off.contains(waiting.zone)
           && waiting.count > (outbox.heldBack.first { $0.zone == waiting.zone }?.count ?? 0)
       }
   }
@@ -139,6 +139,14 @@ struct SyncEngine {
     guard transport != nil else { return }
     mustFetch = true
     hasCaughtUp = false
+  }
+
+  /// The device stands where it stood before: what follows is read once more.
+  mutating func wentBack(to position: ChangePosition) {
+    self.position = position
+    ahead = nil
+    isFetchStale = isFetching
+    fetchNow()
   }
 
   /// It is time to look whether there is something.

@@ -18,6 +18,10 @@ public struct SyncStatus: Hashable, Sendable {
   public var asking: [RecordKey]
   /// Zones that the account's plan does not include: their changes wait.
   public var blockedZones: [Name]
+  /// Zones that the person has switched off, by name. What waits there is not counted in `waiting`.
+  public var switchedOff: [SwitchedOff]
+  /// What a person must say before an app is used.
+  public var questions: [RestoreQuestion]
   /// Pieces of files that local changes wait for, and that the relay may lack.
   public var piecesWaiting: Int
   /// Why the relay takes no more pieces until a person acts; their records wait, others go on.
@@ -43,6 +47,17 @@ public struct SyncStatus: Hashable, Sendable {
     case stopped
   }
 
+  public struct SwitchedOff: Hashable, Sendable {
+    public var zone: Name
+    /// Local changes that wait until it is on.
+    public var waiting: Int
+
+    public init(zone: Name, waiting: Int) {
+      self.zone = zone
+      self.waiting = waiting
+    }
+  }
+
   public struct Parked: Hashable, Sendable {
     public var key: RecordKey
     public var refusal: Refusal
@@ -61,8 +76,24 @@ public struct SyncStatus: Hashable, Sendable {
     askingCount = 0
     asking = []
     blockedZones = []
+    switchedOff = []
+    questions = []
     piecesWaiting = 0
     traffic = Traffic()
+  }
+}
+
+/// The account has so many records of an app that asks whether they shall be here
+/// (`App.asksToRestore`).
+public struct RestoreQuestion: Hashable, Sendable {
+  public var app: String
+  public var zone: Name
+  public var count: Int
+
+  public init(app: String, zone: Name, count: Int) {
+    self.app = app
+    self.zone = zone
+    self.count = count
   }
 }
 

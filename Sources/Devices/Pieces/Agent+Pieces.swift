@@ -61,7 +61,7 @@ extension Agent {
       case .addPiece(let id, _): report(.pieceAdded(id, .failure(.stopping)))
       case .readPiece(let id, _, _, _): report(.pieceRead(id, .failure(.stopping)))
       case .edit, .perform, .show, .nameDevices, .readRecord, .readRecords, .readAll, .readStatus,
-        .decide, .syncNow, .goOffline, .goOnline, .stop:
+        .decide, .setSyncing, .answerRestore, .syncNow, .goOffline, .goOnline, .stop:
         preconditionFailure("only orders about pieces wait for the home")
       }
     }

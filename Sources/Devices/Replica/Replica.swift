@@ -19,7 +19,7 @@ public struct Replica<Store: ReplicaStore> {
 
 /// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
 /// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+Pieces`, `+Restore`, `+Settling`,
-/// `+Snapshot`, `+Stamps`.
+/// `+Snapshot`, `+Stamps`, `+Welcome`, `+Zones`.
 struct ReplicaState {
   let apps: [any App]
   var ledger: Ledger
@@ -45,6 +45,12 @@ struct ReplicaState {
   /// The wall clock's steps that `assumedOffset` has followed.
   var followedSteps: Int64 = 0
   var lastSync: Int64?
+  /// By name.
+  var zonesOff: [ZoneOff] = []
+  /// Of the zones whose apps ask; nil: the first snapshot has not told yet.
+  var welcomes: [Name: Welcome] = [:]
+  /// As they stood with the last job that the store did.
+  private var lastQuestions: [RestoreQuestion] = []
   private var isLoaded = false
 
   static let offsetKey = "clock.offset"
@@ -77,6 +83,7 @@ struct ReplicaState {
         batch = try takeBatch(offer, job.clock)
       }
       let needs = try takeNeeds()
+      lastQuestions = try questions()
       let changed = try commit()
       return outcome(.success(result), changed: changed, batch: batch, needs: needs)
     } catch {
@@ -105,6 +112,11 @@ struct ReplicaState {
     case .nameDevices(let names):
       try nameDevices(names)
       return .done
+    case .setSyncing(let order, let zone, let isOn):
+      let (result, movedTo) = try setSyncing(zone, isOn)
+      return .switched(order, result, movedTo: movedTo)
+    case .answerRestore(let order, let app):
+      return .switched(order, try answerRestore(of: app), movedTo: nil)
     case .makeDueEdits(let isConnected):
       try makeDueEdits(isConnected: isConnected, job.clock)
       return .done
@@ -120,7 +132,7 @@ struct ReplicaState {
     case .apply(let arrivals):
       try restamp(job.clock)
       let applied = try apply(arrivals, job.clock)
-      if applied.isAtEnd { try trim(job.clock) }
+      if applied.isAtEnd || applied.isLinked { try trim(job.clock) }
       return .applied(applied)
     case .refuseBatch(let id, let refusal):
       var applied = Applied(position: position)
@@ -187,6 +199,8 @@ struct ReplicaState {
     restore = try ledger.store.value(ReplicaState.restoreKey).flatMap { Restore(text: $0) }
     heldBefore = try number(ReplicaState.heldBeforeKey)
     hasLost = try !ledger.store.lostRecords(limit: 1, bytes: 0).isEmpty
+    try loadZonesOff()
+    try loadWelcomes()
     try loadDueEdits()
     isLoaded = true
   }
@@ -214,6 +228,8 @@ struct ReplicaState {
     var outbox = ledger.outbox.summary
     outbox.heldBack = gate.counts(in: ledger.outbox)
     outbox.mayBringBack = mayBringBack
+    outbox.off = zonesOff.map(\.zone)
+    outbox.questions = lastQuestions
     return ReplicaOutcome(
       result: result, changed: changed, batch: batch, outbox: outbox,
       due: due.times(on: device.text), needs: needs)

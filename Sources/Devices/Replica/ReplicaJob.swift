@@ -31,6 +31,8 @@ enum ReplicaTask: Sendable {
   case perform(OrderID, app: String, JSONValue)
   case show(OrderID, app: String, JSONValue)
   case nameDevices([DeviceID: String])
+  case setSyncing(OrderID, zone: Name, Bool)
+  case answerRestore(OrderID, app: String)
   /// Make the edits whose time has come. Others' are left to them for a while when connected.
   case makeDueEdits(isConnected: Bool)
   case readRecord(OrderID, RecordKey)
@@ -75,6 +77,8 @@ enum ReplicaResult: Sendable {
   case told(OrderID, Result<AppView, EditFailure>)
   case read(OrderID, [Record])
   case applied(Applied)
+  /// `movedTo`: where the device stands now, where it has gone back.
+  case switched(OrderID, Result<Bool, EditFailure>, movedTo: ChangePosition?)
   case pieces(PieceResult)
   case done
 }
@@ -106,6 +110,8 @@ struct Applied: Hashable, Sendable {
   var clockAhead = false
   /// The last page had no more behind it, and the device stands at its end.
   var isAtEnd = false
+  /// An answer began where the device stood: nobody else had saved anything by then.
+  var isLinked = false
   /// There was an answer to a batch among them.
   var hasAnswer = false
   /// Records turned down for now.
@@ -152,6 +158,10 @@ struct OutboxSummary: Hashable, Sendable {
   var frozen: BatchID?
   /// Zones that have waiting entries, and how many, by name.
   var waiting: [ZoneCount] = []
+  /// Zones that are switched off: what waits there is not to be sent.
+  var off: [Name] = []
+  /// What a person must say before an app is used.
+  var questions: [RestoreQuestion] = []
   /// Those of them that wait for pieces of files to be at the relay.
   var heldBack: [ZoneCount] = []
   var parked: [SyncStatus.Parked] = []
@@ -160,6 +170,11 @@ struct OutboxSummary: Hashable, Sendable {
   var askingCount = 0
   /// More of what the relay has lost waits, and there is room for it.
   var mayBringBack = false
+
+  /// Waiting and sent, but for what is switched off.
+  var unsentWhileOn: Int {
+    waiting.reduce(unsent) { off.contains($1.zone) ? $0 - $1.count : $0 }
+  }
 
   struct ZoneCount: Hashable, Sendable {
     var zone: Name

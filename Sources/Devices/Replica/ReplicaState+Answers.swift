@@ -62,7 +62,8 @@ extension ReplicaState {
       server.device == device && server.modifiedAt == entry.modifiedAt && server.tag > 0
     if isOwn { return try acknowledge(entry, server.tag) }
     // Which of the two came first cannot be told before the relay has said how far back it went.
-    guard !isRestored else {
+    // Nor is anything of a zone that was switched off meanwhile taken: it is read once that is on.
+    guard !isRestored, !isOff(entry.key.zone) else {
       reopen(entry)
       return
     }

@@ -8,6 +8,11 @@ extension ReplicaState {
     -> Result<Record, EditFailure>
   {
     guard identity != nil else { return .failure(.notJoined) }
+    if let app = apps.first(where: { $0.zone == request.key.zone }),
+      let question = try unanswered(of: app)
+    {
+      return .failure(question)
+    }
     try restamp(clock)
     try makeDueEdits(of: request.key, clock)
     let held = try ledger.record(request.key)
@@ -31,6 +36,7 @@ extension ReplicaState {
       return .failure(
         .refused(EditRefusal("a record names at most \(Limits.chunksPerRecord) pieces of files")))
     }
+    noteOwn(request.key.zone)
     return .success(
       try change(
         request.key, type: value == nil ? held?.type ?? request.type : request.type,

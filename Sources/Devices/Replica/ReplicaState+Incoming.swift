@@ -38,6 +38,7 @@ extension ReplicaState {
     }
     let isSnapshot = position.cursor == nil
     if position == .nothing { beginSnapshot() }
+    if isSnapshot { try meet(page) }
     for record in page.changes {
       try take(record, isSnapshot: isSnapshot, &applied)
       if isSnapshot { ledger.name(record.key, snapshot: snapshot) }
@@ -48,6 +49,7 @@ extension ReplicaState {
       return
     }
     try finishSnapshot(&applied)
+    endWelcomes()
     position = .nothing
     move(to: page.token)
   }
@@ -69,7 +71,10 @@ extension ReplicaState {
   /// An answer that begins beyond the cursor shows that others have saved in between.
   private mutating func follow(_ answer: SaveAnswer, _ applied: inout Applied) {
     guard let cursor = position.cursor else { return }
-    if cursor.isSamePlace(as: answer.since) { return move(to: answer.token) }
+    if cursor.isSamePlace(as: answer.since) {
+      applied.isLinked = true
+      return move(to: answer.token)
+    }
     if !cursor.covers(answer.token) { applied.foundGap = true }
   }
 
@@ -102,6 +107,7 @@ extension ReplicaState {
       if !overtaken.contains(where: { $0.key == key }) { overtaken.append(server) }
       return
     }
+    guard !isOff(key.zone) else { return try passOver(server) }
     if let entry = ledger.outbox.open(key) {
       let known = entry.knownTag
       // A tag of a lost history may have been given once more, to another version.
@@ -123,7 +129,7 @@ extension ReplicaState {
   private mutating func noteSync(_ applied: Applied, _ clock: ClockReading) throws(StorageError) {
     let isOld = clock.relayTime - (lastSync ?? 0) > Limits.syncNoteMilliseconds
     guard ledger.hasChanges || isOld, position.cursor != nil, !applied.foundGap, clock.isTrusted,
-      ledger.outbox.summary.unsent == 0
+      unsentWhileOn == 0
     else { return }
     lastSync = clock.relayTime
     ledger.setValue(ReplicaState.lastSyncKey, String(clock.relayTime))

@@ -8,6 +8,7 @@ extension ReplicaState {
   {
     guard identity != nil else { return .failure(.notJoined) }
     guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    if let question = try unanswered(of: app) { return .failure(question) }
     let state = try state(of: app, clock)
     let outcome: AppOutcome
     do throws(EditRefusal) {
@@ -36,6 +37,7 @@ extension ReplicaState {
     throws(StorageError) -> Result<AppView, EditFailure>
   {
     guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    if let question = try unanswered(of: app) { return .failure(question) }
     let state = try state(of: app, clock)
     do throws(EditRefusal) {
       return .success(try app.view(question, of: state))
@@ -46,7 +48,7 @@ extension ReplicaState {
 
   /// The device is caught up: of what has only so many records, the others go.
   mutating func trim(_ clock: ClockReading) throws(StorageError) {
-    for app in apps where ledger.hasWritten(in: app.zone) {
+    for app in apps where ledger.hasWritten(in: app.zone) && !isOff(app.zone) {
       for type in app.boundedTypes {
         let records = try ledger.records(zone: app.zone, type: type)
         for key in app.surplus(of: type, among: records) {

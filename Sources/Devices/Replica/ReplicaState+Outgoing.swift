@@ -42,7 +42,7 @@ extension ReplicaState {
     gate.prune(ledger.outbox)
     for first in ledger.outbox.entries {
       guard first.state == .waiting, !bounds.blockedZones.contains(first.key.zone),
-        !gate.holdsBack(first)
+        !isOff(first.key.zone), !gate.holdsBack(first)
       else { continue }
       let members =
         first.group.map { group in

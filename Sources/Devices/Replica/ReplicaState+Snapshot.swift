@@ -20,6 +20,7 @@ extension ReplicaState {
   mutating func beginSnapshot() {
     snapshot += 1
     ledger.beginSnapshot()
+    forgetPlacesOfZonesOff()
     ledger.setValue(ReplicaState.snapshotKey, String(snapshot))
   }
 
@@ -33,7 +34,7 @@ extension ReplicaState {
       } else if restore?.hasLost(record.tag) == true {
         ledger.lose(record.key)
         hasLost = true
-      } else {
+      } else if !isOff(record.key.zone) {
         gone.append(record)
       }
     }
@@ -51,6 +52,7 @@ extension ReplicaState {
     guard let entry = ledger.outbox.open(key) else { return }
     let nothing = Record.nothing(at: key, type: entry.type)
     if restore?.hasLost(entry.knownTag) == true { return try stand(entry, on: nothing) }
+    guard !isOff(key.zone) else { return }
     // What a person was asked about was deleted since. Other changes meet that when they are sent.
     if case .asking(let asked) = entry.state, asked.tag > 0 { try settle(entry, nothing, &applied) }
   }

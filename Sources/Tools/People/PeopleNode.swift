@@ -148,6 +148,11 @@ public struct PeopleNode: Node, ~Copyable {
 
   /// Where no rule decides, the person does, sooner or later.
   private mutating func decide(_ index: Int, at moment: Moment) {
+    if let question = hands[index].status.questions.first {
+      orders += 1
+      fleet.order(
+        .answerRestore(OrderID(rawValue: orders), app: question.app), to: index, at: moment)
+    }
     guard let key = hands[index].status.asking.first,
       Int.random(in: 0..<5, using: &random) == 0
     else { return }
@@ -171,7 +176,7 @@ public struct PeopleNode: Node, ~Copyable {
       hands[index].status = status
     case .changed(let records):
       for record in records { show(record, on: index) }
-    case .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress: break
+    case .switched, .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress: break
     }
   }
 
@@ -188,6 +193,8 @@ public struct PeopleNode: Node, ~Copyable {
     switch failure {
     // Another device has decided it meanwhile.
     case .refused, .nothingToDecide: result.refused += 1
+    // This device began with nothing; see `decide`.
+    case .restoreFirst: result.refused += 1
     case .tooLarge, .outboxFull, .notJoined, .storage, .stopping:
       result.faults.append("device \(index): \(failure)")
     }

@@ -8,12 +8,15 @@ import Glibc
 struct ExportFolder {
   /// Where it will stand.
   let path: String
+  /// Those within it.
+  private let folders: [String]
   private var partial: String { path + ".partial" }
 
   /// Throws where `path` is something else than an empty folder or nothing.
-  init(path: String) throws(CommandFailure) {
+  init(path: String, folders: [String] = [chunks]) throws(CommandFailure) {
     self.path = try Self.checked(path)
-    for folder in [partial, partial + "/" + Self.chunks] where mkdir(folder, 0o700) != 0 {
+    self.folders = folders
+    for folder in [partial] + folders.map({ partial + "/" + $0 }) where mkdir(folder, 0o700) != 0 {
       let reason = errno
       guard reason != EEXIST else {
         throw CommandFailure(
@@ -70,7 +73,7 @@ struct ExportFolder {
 
   /// Nothing is left of it.
   func discard() throws(CommandFailure) {
-    for folder in [partial + "/" + Self.chunks, partial] {
+    for folder in folders.map({ partial + "/" + $0 }) + [partial] {
       for name in try Self.names(in: folder) ?? [] { try Self.remove(folder + "/" + name) }
       guard rmdir(folder) == 0 || errno == ENOENT else {
         throw PlainFile.failure(folder, "be removed", errno)
@@ -78,7 +81,7 @@ struct ExportFolder {
     }
   }
 
-  private static let chunks = "chunks"
+  static let chunks = "chunks"
 
   private static func name(of chunk: ChunkHash) -> String { chunks + "/" + chunk.text }
 

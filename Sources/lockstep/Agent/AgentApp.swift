@@ -1,3 +1,4 @@
+import Apps
 import Changes
 import Glibc
 import Link
@@ -17,7 +18,7 @@ enum AgentApp {
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let (view, status) = try ordered(session, app, order)
-      return try printed(view, status, arguments)
+      return try printed(view, status, arguments, app)
     }
   }
 
@@ -28,6 +29,7 @@ enum AgentApp {
     // A home that nobody held may not know yet what other devices did; a person means what they
     // show. Without a relay in reach, what is known has to do.
     let isInReach = session.isHolder ? try synced(session).isInReach : true
+    try askFirst(session, app)
     let view = HomeView(try session.ask(.order(app: app, order)))
     return (view, isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status)))
   }
@@ -37,10 +39,11 @@ enum AgentApp {
     _ arguments: Arguments, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let status = try settled(session)
-      if status.isInReach { try learnNames(session) }
+      if try settled(session).isInReach { try learnNames(session) }
+      try askFirst(session, app)
       let view = HomeView(try session.ask(.show(app: app, question)))
-      return try printed(view, status, arguments)
+      let status = HomeStatus(json: try session.ask(.status))
+      return try printed(view, status, arguments, app)
     }
   }
 
@@ -49,6 +52,7 @@ enum AgentApp {
     _ session: HomeSession, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
     let status = try settled(session)
+    try askFirst(session, app)
     return (HomeView(try session.ask(.show(app: app, question))), status)
   }
 
@@ -77,12 +81,26 @@ enum AgentApp {
     HomeStatus(json: try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds)))
   }
 
+  /// What the person must say before the app is used, where somebody is there to say it.
+  static func askFirst(_ session: HomeSession, _ app: String) throws(CommandFailure) {
+    guard let zone = zone(of: app) else { return }
+    try RestorePrompt.settle(session, app, zone)
+  }
+
+  private static func zone(of app: String) -> Name? {
+    AppCatalog.all.first { $0.name == app }?.zone
+  }
+
   private static func printed(
-    _ view: HomeView, _ status: HomeStatus, _ arguments: Arguments
+    _ view: HomeView, _ status: HomeStatus, _ arguments: Arguments, _ app: String
   ) throws(CommandFailure) -> ExitCode {
     if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
     let code = try TerminalOutput.printed(view.text)
-    if !status.isInSync {
+    if let zone = zone(of: app), status.waitingOff(in: zone) != nil {
+      TerminalOutput.writeToStandardError(
+        "lockstep: \(app) is switched off here: nothing goes out or comes in before "
+          + "lockstep agent \(app) on\n")
+    } else if !status.isInSync {
       TerminalOutput.writeToStandardError("lockstep: \(AgentCommand.syncNote(status))\n")
     }
     return code

@@ -8,9 +8,13 @@ enum AgentClipboardCommand {
     summary: "Is a clipboard that all devices share: add, list, copy, remove, clear, and watch it.",
     discussion: """
       The \(Limits.clipboardItems) newest items stand; older ones go. An item is named by its \
-      number in the list, from 1, the newest.
+      number in the list, from 1, the newest. Switched off, a device keeps what is copied on it to \
+      itself, and takes nothing of others, until it is switched on again.
       """,
-    subcommands: [add, list, copy, remove, clear, status, watch])
+    subcommands: [
+      add, list, copy, remove, clear, AgentClipboardSyncCommands.on,
+      AgentClipboardSyncCommands.off, AgentClipboardSyncCommands.status, watch,
+    ])
 
   private static let app = ClipboardApp().name
   private static let item = Command.Operands("ITEM", "Its number in the list.")
@@ -57,10 +61,6 @@ enum AgentClipboardCommand {
   private static let clear = Command(
     name: "clear", summary: "Removes all items from all devices.", options: AgentApp.options
   ) { arguments throws(CommandFailure) in try AgentApp.order(arguments, app, ["do": "clear"]) }
-
-  private static let status = Command(
-    name: "status", summary: "Tells whether the clipboard is in sync, and since when.",
-    options: AgentApp.options, action: AgentStatusCommand.run)
 
   private static let watch = HomeWatch.command(
     "Shows the clipboard live; without a terminal, a JSON line a change.", app: app,

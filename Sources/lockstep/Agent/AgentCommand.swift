@@ -16,7 +16,8 @@ enum AgentCommand {
     subcommands: [
       AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
       AgentSyncCommand.command, AgentRunCommand.command, AgentDevicesCommand.command,
-      AgentRenameCommand.command, AgentLeaveCommand.command,
+      AgentRenameCommand.command, AgentExportCommand.command,
+      AgentLeaveCommand.command,
       AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
       AgentHabitsCommand.command, AgentVaultCommand.command, AgentSimulateCommand.command,
     ])

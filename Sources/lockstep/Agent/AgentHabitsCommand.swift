@@ -13,8 +13,8 @@ enum AgentHabitsCommand {
       """,
     subcommands: [
       add, edit, remove, check("check", "Marks a habit as done.", true),
-      check("uncheck", "Takes a check back.", false), count, list, day, conflicts, keep, status,
-      watch,
+      check("uncheck", "Takes a check back.", false), count, list, day, conflicts, keep,
+      AgentHabitsRestoreCommand.command, status, watch,
     ])
 
   private static let app = HabitsApp().name
@@ -84,7 +84,9 @@ enum AgentHabitsCommand {
   ) { arguments throws(CommandFailure) in
     let word = arguments.operands.dropFirst().first ?? "1"
     guard let amount = Int64(word) else {
-      throw CommandFailure("\"\(Log.oneLine(word))\" is no number to count by", exitCode: .usage)
+      throw CommandFailure(
+        "\"\(Log.oneLine(word))\" is no number to count by; say a whole one, as 3",
+        exitCode: .usage)
     }
     return try AgentApp.order(
       arguments, app,

@@ -71,6 +71,7 @@ enum HomeWatch {
       let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
       let resizes = try AgentCommand.signals([SIGWINCH])
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+        try AgentApp.askFirst(session, app)
         var watch = LiveWatch(
           session: session, app: app,
           request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),

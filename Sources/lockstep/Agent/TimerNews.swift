@@ -11,23 +11,28 @@ enum TimerNews {
     // An edit at zero has the instant at which the countdown ran out.
     let isZero = was.zeroAt != nil && was.zeroAt == new.editedAt
     let who = RowText.line(new.deviceName)
+    // But for a break that is put off once more.
+    if was.stateType == now.stateType, was.isPaused == now.isPaused,
+      now.stateType != TimerPhase.snooze.rawValue
+    {
+      // Nobody presses what leads here: of two edits that met, another one stands now.
+      let stands = "what \(who) did at the same time stands"
+      return was.device == now.device || now.device.isEmpty ? nil : stands
+    }
     let length = new.duration.map { " of " + minutes($0) } ?? ""
     switch TimerPhase(rawValue: now.stateType) {
-    case .focus where was.stateType == now.stateType && was.isPaused != now.isPaused:
-      return continued(who, new)
+    case .focus where was.stateType == now.stateType: return continued(who, new)
     case .focus: return "\(who) started a focus\(length)"
-    case .breakTime where was.stateType == now.stateType && was.isPaused != now.isPaused:
-      return continued(who, new)
+    case .breakTime where was.stateType == now.stateType: return continued(who, new)
     case .breakTime where isZero && was.stateType == TimerPhase.focus.rawValue:
       return "focus done, the \(ordinal(now.completedPomodoros)); a break\(length) follows"
     case .breakTime where isZero: return "the break that was put off begins"
     case .breakTime: return "\(who) went on to a break\(length)"
-    case .snooze where was.stateType == now.stateType && was.isPaused != now.isPaused:
-      return continued(who, new)
+    case .snooze where was.isPaused != now.isPaused: return continued(who, new)
     case .snooze: return "\(who) put the break off for " + (new.duration.map(minutes) ?? "a while")
     case .idle where isZero: return "the break is over"
     case .idle where was.stateType == TimerPhase.breakTime.rawValue: return "\(who) ended the break"
-    case .idle: return was.stateType == now.stateType ? nil : "\(who) stopped the timer"
+    case .idle: return "\(who) stopped the timer"
     case nil: return "\(who) did what this version does not know: \(RowText.line(now.stateType))"
     }
   }

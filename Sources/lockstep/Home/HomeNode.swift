@@ -162,7 +162,6 @@ struct HomeNode: Node, ~Copyable {
       agent.handle(.ordered(.nameDevices(names)), at: moment)
       answer(id, .success(["names": .number(JSONNumber(Int64(names.count)))]))
       lookAgain(at: moment)
-    case .credentials: answer(id, .success(HomeStatus.secret(identity)))
     case .mirror(let request): actions.append(.report(.asked(id, request)))
     case .mirrorStatus: answer(id, .success(mirror))
     case .watchMirror:
@@ -170,6 +169,12 @@ struct HomeNode: Node, ~Copyable {
       clients[index].watchesMirror = true
       tell(id, HomeNode.mirrorLine(mirror))
       tellStatus(to: index)
+    case .setSyncing(let zone, let isOn):
+      agent.handle(.ordered(.setSyncing(newOrder(for: id), zone: zone, isOn)), at: moment)
+    case .answerRestore(let app):
+      agent.handle(.ordered(.answerRestore(newOrder(for: id), app: app)), at: moment)
+    case .credentials:
+      answer(id, .success(HomeStatus.secret(identity, cursor: agent.cursor)))
     case .watch(let app, let question, let isTicking):
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
       clients[index].watch = Watch(app: app, question: question, isTicking: isTicking)
@@ -265,6 +270,14 @@ struct HomeNode: Node, ~Copyable {
       answer(asked.client, .success(HomeStatus(identity: identity, status: status).json))
     case .storeFailed(let error): actions.append(.report(.failed(error)))
     case .stopped: actions.append(.report(.stopped))
+    case .switched(let order, let result):
+      guard let asked = finish(order) else { return }
+      switch result {
+      case .success(let isOther):
+        answer(asked.client, .success(["changed": .bool(isOther)]))
+        lookAgain(at: moment)
+      case .failure(let failure): answer(asked.client, .failure(failure.explanation))
+      }
     case .edited, .read, .statusRead, .pieceAdded, .pieceRead, .pieceProgress: tellMirror(report)
     }
   }

@@ -14,9 +14,14 @@ enum HomeRequest: Equatable {
   case status
   /// What the devices are called, as the relay told a command. Answered at once.
   case names([DeviceID: String])
+  /// Switch the sync of a zone on or off; answered once that is durable.
+  case setSyncing(zone: Name, Bool)
+  /// What others have made of an app shall be here.
+  case answerRestore(app: String)
   /// Sync now, and answer when all is there, nothing more can be done, or the time is up.
   case sync(milliseconds: Int64)
-  /// Who this home is, with its token: for calls that the command makes itself.
+  /// Who this home is, with its token, and up to where it has read: for calls that the command
+  /// makes itself.
   case credentials
   /// For the mirror, which keeps real files the same as the account's; answered by it.
   case mirror(JSONValue)
@@ -29,7 +34,8 @@ enum HomeRequest: Equatable {
   var mayBeRepeated: Bool {
     switch self {
     case .order: false
-    case .show, .watch, .status, .names, .sync, .credentials, .mirror, .mirrorStatus, .watchMirror:
+    case .show, .watch, .status, .names, .setSyncing, .answerRestore, .sync, .credentials, .mirror,
+      .mirrorStatus, .watchMirror:
       true
     }
   }
@@ -57,6 +63,13 @@ enum HomeRequest: Equatable {
         names[device] = name
       }
       self = .names(names)
+    case "syncing":
+      guard let zone = line["zone"]?.string.flatMap({ Name($0) }), let isOn = line["on"]?.bool
+      else { return nil }
+      self = .setSyncing(zone: zone, isOn)
+    case "restore":
+      guard let app else { return nil }
+      self = .answerRestore(app: app)
     case "sync":
       guard let milliseconds = line["milliseconds"]?.int64, (0...60_000).contains(milliseconds)
       else { return nil }
@@ -87,6 +100,9 @@ enum HomeRequest: Equatable {
         "names": .object(
           names.sorted { $0.key < $1.key }.map { JSONMember($0.key.text, .string($0.value)) }),
       ]
+    case .setSyncing(let zone, let isOn):
+      ["verb": "syncing", "zone": .string(zone.text), "on": .bool(isOn)]
+    case .answerRestore(let app): ["verb": "restore", "app": .string(app)]
     case .sync(let milliseconds):
       ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]
     case .credentials: ["verb": "credentials"]

@@ -41,6 +41,18 @@ struct HomeStatus {
       let zones = status.blockedZones.map { JSONValue.string($0.text) }
       members.append(JSONMember("blockedZones", .array(zones)))
     }
+    if !status.switchedOff.isEmpty {
+      let zones = status.switchedOff.map { off -> JSONValue in
+        ["zone": .string(off.zone.text), "waiting": number(Int64(off.waiting))]
+      }
+      members.append(JSONMember("zonesOff", .array(zones)))
+    }
+    if !status.questions.isEmpty {
+      let questions = status.questions.map { question -> JSONValue in
+        ["app": .string(question.app), "count": number(Int64(question.count))]
+      }
+      members.append(JSONMember("restore", .array(questions)))
+    }
     if let refusal = status.piecesRefused {
       members.append(JSONMember("piecesRefused", .string(refusal.detail)))
     }
@@ -51,10 +63,11 @@ struct HomeStatus {
   init(json: JSONValue) { self.json = json }
 
   /// Credentials for a command of the same person; they go through the home's socket alone.
-  static func secret(_ identity: HomeIdentity) -> JSONValue {
+  static func secret(_ identity: HomeIdentity, cursor: ChangeToken?) -> JSONValue {
     .object([
       JSONMember("relay", .string(identity.relay)),
       JSONMember("token", .string(identity.credentials.token)),
+      JSONMember("cursor", cursor.map { .string($0.text) } ?? .null),
     ])
   }
 
@@ -77,8 +90,28 @@ struct HomeStatus {
   /// Why there is no connection; nil where there is one, or none was tried yet.
   var trouble: String? { ["offline", "failed"].contains(text("state")) ? text("reason") : nil }
 
+  /// Changes that wait in a zone that is switched off; nil where it is on.
+  func waitingOff(in zone: Name) -> Int64? {
+    (json["zonesOff"]?.array ?? []).first { $0["zone"]?.string == zone.text }?["waiting"]?.int64
+  }
+
+  /// How much of an app the account has, where the person must say first what becomes of it.
+  func restoreCount(of app: String) -> Int64? {
+    (json["restore"]?.array ?? []).first { $0["app"]?.string == app }?["count"]?.int64
+  }
+
   /// What a person wants to know first, in one line; `now` is relay time in milliseconds.
-  func line(now: Int64) -> String {
+  func line(now: Int64) -> String { state(now: now) + offNote }
+
+  private var offNote: String {
+    (json["zonesOff"]?.array ?? []).map { off in
+      let count = off["waiting"]?.int64 ?? 0
+      let waits = count == 0 ? "" : " (\(count) \(count == 1 ? "change waits" : "changes wait"))"
+      return "; \(off["zone"]?.string ?? "") is switched off\(waits)"
+    }.joined()
+  }
+
+  private func state(now: Int64) -> String {
     let waiting = count("waiting")
     let left = waiting == 0 ? "" : ", \(waiting) \(waiting == 1 ? "change waits" : "changes wait")"
     switch text("state") {
@@ -95,6 +128,11 @@ struct HomeStatus {
       var reasons: [String] = []
       if records > 0 {
         reasons.append("\(records) \(records == 1 ? "record waits" : "records wait") for you")
+      }
+      for question in json["restore"]?.array ?? [] {
+        let app = question["app"]?.string ?? ""
+        reasons.append(
+          "say what becomes of the account's \(app): lockstep agent \(app) restore yes|wipe")
       }
       if let zones = blockedZones {
         reasons.append("the account's plan does not include \(zones)" + left)
@@ -167,6 +205,7 @@ extension EditFailure {
     case .outboxFull: "too many changes wait for the relay; bring it back, then try again"
     case .notJoined: "this home has not joined an account; see lockstep agent join --help"
     case .nothingToDecide: "that record waits for no decision"
+    case .restoreFirst(let app, let count): RestorePrompt.explanation(app, Int64(count))
     case .storage(let error): "\(error)"
     case .stopping: "this home is being closed; try again"
     }
@@ -177,10 +216,13 @@ extension EditFailure {
 struct HomeMember {
   let relay: RelayAddress
   let token: String
+  /// Up to where the home has read; nil before its first sync is done.
+  let cursor: String?
 
   init(relay: RelayAddress, token: String) {
     self.relay = relay
     self.token = token
+    cursor = nil
   }
 
   init(_ answer: JSONValue) throws(CommandFailure) {
@@ -189,5 +231,6 @@ struct HomeMember {
     else { throw CommandFailure("the process that holds the home is of another version; stop it") }
     self.relay = relay
     self.token = token
+    cursor = answer["cursor"]?.string
   }
 }

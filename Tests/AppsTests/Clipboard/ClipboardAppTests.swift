@@ -34,7 +34,7 @@ struct ClipboardAppTests {
     #expect(try contents(table) == ["three", "one"])
     #expect(try table.order(["do": "clear"]).lines == ["2 items removed"])
     #expect(try contents(table).isEmpty)
-    #expect(table.refusal(["do": "remove", "item": "1"]) == "there is no item")
+    #expect(table.refusal(["do": "remove", "item": "1"]) == "there is no item here")
   }
 
   @Test func aHundredStandAndTheOldestGo() throws {

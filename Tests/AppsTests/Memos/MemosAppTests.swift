@@ -64,7 +64,7 @@ struct MemosAppTests {
   @Test func whatMakesNoSenseIsRefused() {
     #expect(table.refusal(["do": "add", "name": "r", "content": " \n"]) != nil)
     #expect(table.refusal(["do": "edit", "memo": "1", "was": "", "content": "x"]) != nil)
-    #expect(table.refusal(["do": "remove", "memo": "1"]) == "there is no memo")
+    #expect(table.refusal(["do": "remove", "memo": "1"]) == "there is no memo here")
     #expect(table.refusal(["do": "dance"]) != nil)
     #expect(throws: EditRefusal.self) { try table.view(["show": "dance"]) }
   }

@@ -36,10 +36,10 @@ struct ChoiceTests {
     #expect(refusal("0", choice) == "there is no memo 0; the last one is 4")
     #expect(refusal("plan", choice) == "2 of them are called so; give the number in the list")
     #expect(refusal("7b", choice) == "2 of them are called so; give the number in the list")
-    #expect(refusal("bread", choice) == "there is no memo “bread”")
+    #expect(refusal("bread", choice) == "there is no memo “bread”; give its number in the list")
     #expect(refusal("", choice) != nil)
     #expect(refusal("01", choice) != nil)
-    #expect(refusal("1", Choice("memo", [])) == "there is no memo")
-    #expect(refusal("\u{1B}[2J", choice) == "there is no memo “[2J”")
+    #expect(refusal("1", Choice("memo", [])) == "there is no memo here")
+    #expect(refusal("\u{1B}[2J", choice) == "there is no memo “[2J”; give its number in the list")
   }
 }

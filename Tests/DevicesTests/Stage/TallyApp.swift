@@ -14,6 +14,7 @@ struct TallyApp: App {
   let zone = Name(trusted: "Tally")
   let types = [TallyApp.tally]
   let boundedTypes = [TallyApp.tally]
+  var asksToRestore: [Name] = []
 
   func resolver(for type: Name) -> (any Resolver)? {
     type == TallyApp.tally ? TallyResolver() : nil

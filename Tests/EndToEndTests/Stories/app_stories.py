@@ -155,6 +155,7 @@ def story_a_habit_is_counted_on_two_devices_and_nothing_is_counted_twice():
     with devices() as (relay, phone, laptop):
         phone.run("habits", "add", "Water", "--count", "--target", "8")
         phone.run("habits", "add", "Run")
+        laptop.run("habits", "restore", "yes")
         laptop.run("habits", "count", "water", "+2", "--day", "2026-03-01")
         phone.run("sync")
         relay.stop()
@@ -182,7 +183,7 @@ def story_a_habit_changed_on_two_devices_waits_for_the_person():
     """Nothing is overwritten; other habits go on; the choice goes to all devices."""
     with devices() as (relay, phone, laptop):
         phone.run("habits", "add", "Run")
-        laptop.run("sync")
+        laptop.run("habits", "restore", "yes")
         relay.stop()
         phone.run("habits", "edit", "run", "--title", "Jog")
         laptop.run("habits", "edit", "run", "--title", "Swim")

@@ -129,7 +129,7 @@ def story_a_habit_removed_here_and_renamed_there_waits_for_the_person():
         phone, laptop, desk = homes
         phone.run("habits", "add", "Water", "--count", "--target", "8")
         for home in (laptop, desk):
-            home.run("sync")
+            home.run("habits", "restore", "yes")
         with apart(relay, *homes):
             phone.run("habits", "remove", "water")
             laptop.run("habits", "edit", "water", "--title", "Tea")
@@ -158,7 +158,7 @@ def story_what_three_devices_counted_adds_up():
         phone, laptop, desk = homes
         phone.run("habits", "add", "Water", "--count", "--target", "8")
         for home in (laptop, desk):
-            home.run("sync")
+            home.run("habits", "restore", "yes")
         with apart(relay, *homes):
             for home, amount in zip(homes, ("+1", "+2", "+4")):
                 home.run("habits", "count", "water", amount, "--day", "2026-03-01")

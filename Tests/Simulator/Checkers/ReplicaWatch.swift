@@ -67,7 +67,12 @@ package final class ReplicaWatch {
   }
 
   package func wrote(_ changes: [ReplicaChange], before: View, after: View) {
-    checkCursor(before.cursor, after.cursor)
+    // A zone that is switched on again is read once more from where it was switched off.
+    let isSwitch = changes.contains { change in
+      if case .setValue("zones.off", _) = change { true } else { false }
+    }
+    if isSwitch { outside.tally.note(.zoneSwitched) }
+    if !isSwitch { checkCursor(before.cursor, after.cursor) }
     for case .loseRecord in changes { outside.tally.note(.recordMissed) }
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])

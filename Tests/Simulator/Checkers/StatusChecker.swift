@@ -27,6 +27,7 @@ package struct StatusChecker {
     do throws(StorageError) {
       for entry in try device.store.outbox() {
         switch entry.state {
+        case .waiting where status.switchedOff.contains { $0.zone == entry.key.zone }: break
         case .waiting, .sent:
           outside.fault("\(device.name) says in sync while \(entry.key.name) waits to be sent")
         case .parked, .asking:

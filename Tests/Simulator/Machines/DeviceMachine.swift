@@ -127,7 +127,7 @@ package final class DeviceMachine {
     case .changed(let records):
       outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
       watch.shown(records)
-    case .told, .read, .pieceProgress: break
+    case .told, .switched, .read, .pieceProgress: break
     case .pieceAdded(let order, let result): pieceAdded(order, result)
     case .pieceRead(let order, let result): pieceRead(order, result)
     case .storeFailed(let error):

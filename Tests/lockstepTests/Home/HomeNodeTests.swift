@@ -104,6 +104,24 @@ struct HomeNodeTests {
     #expect(stage.lines(1).isEmpty)
   }
 
+  @Test func aZoneIsSwitchedOffAndOnAndTheStatusSaysSo() throws {
+    var stage = try HomeStage()
+    stage.connect(1)
+    let clipboard = ClipboardApp.zone
+    stage.ask(1, .setSyncing(zone: clipboard, false))
+    #expect(try stage.answer(1) == ["changed": true])
+    stage.ask(1, .setSyncing(zone: clipboard, false))
+    #expect(try stage.answer(1) == ["changed": false])
+    stage.ask(1, .status)
+    #expect(HomeStatus(json: try stage.answer(1)).waitingOff(in: clipboard) == 0)
+    stage.ask(1, .setSyncing(zone: clipboard, true))
+    #expect(try stage.answer(1) == ["changed": true])
+    stage.ask(1, .setSyncing(zone: Name(trusted: "Elsewhere"), false))
+    #expect(throws: CommandFailure.self) { try stage.answer(1) }
+    stage.ask(1, .answerRestore(app: "habits"))
+    #expect(try stage.answer(1) == ["changed": false])
+  }
+
   @Test func syncIsAnsweredWhenItsTimeIsUp() throws {
     var stage = try HomeStage()
     stage.connect(1)

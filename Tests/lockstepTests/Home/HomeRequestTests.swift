@@ -11,7 +11,9 @@ struct HomeRequestTests {
     .watch(app: "memo", ["show": "list"], isTicking: false), .status, .names([:]),
     .names([DeviceID(rawValue: 5): "phone", DeviceID(rawValue: 7): "电脑"]), .sync(milliseconds: 0),
     .sync(milliseconds: 60_000), .credentials, .mirror(["do": "look"]), .mirrorStatus,
-    .watchMirror,
+    .watchMirror, .answerRestore(app: "habits"),
+    .setSyncing(zone: Name(trusted: "Clipboard"), true),
+    .setSyncing(zone: Name(trusted: "Clipboard"), false),
   ]
 
   @Test(arguments: all.indices)
@@ -26,7 +28,8 @@ struct HomeRequestTests {
     "{}", "[]", #"{"verb":"dance"}"#, #"{"verb":1}"#, #"{"verb":"order"}"#,
     #"{"verb":"order","app":"timer"}"#, #"{"verb":"order","app":"timer","order":"start"}"#,
     #"{"verb":"show","question":{}}"#, #"{"verb":"watch","app":"timer","question":[]}"#,
-    #"{"verb":"sync"}"#, #"{"verb":"names"}"#,
+    #"{"verb":"restore"}"#, #"{"verb":"syncing","zone":"","on":true}"#,
+    #"{"verb":"syncing","zone":"Clipboard"}"#, #"{"verb":"sync"}"#, #"{"verb":"names"}"#,
     #"{"verb":"mirror"}"#, #"{"verb":"mirror","request":"look"}"#,
     #"{"verb":"names","names":{"x":"phone"}}"#, #"{"verb":"names","names":{"0000000000000005":5}}"#,
     #"{"verb":"sync","milliseconds":-1}"#, #"{"verb":"sync","milliseconds":60001}"#,

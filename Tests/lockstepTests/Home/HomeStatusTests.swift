@@ -90,17 +90,35 @@ struct HomeStatusTests {
 
   @Test func theTokenStandsInTheCredentialsAlone() throws {
     #expect(!status(.inSync).json.text.contains("secret"))
-    let member = try HomeMember(HomeStatus.secret(identity))
+    let member = try HomeMember(HomeStatus.secret(identity, cursor: nil))
     #expect(member.token == "secret")
     #expect(member.relay.url == "http://relay:5625")
     #expect(throws: CommandFailure.self) { try HomeMember(["relay": "http://relay:5625"]) }
     #expect(throws: CommandFailure.self) { try HomeMember(["relay": "relay", "token": "t"]) }
   }
 
+  @Test func whatIsSwitchedOffAndWhatIsAskedIsSaid() {
+    let clipboard = Name(trusted: "Clipboard")
+    let off = status(.inSync) {
+      $0.switchedOff = [.init(zone: clipboard, waiting: 2)]
+    }
+    #expect(off.line(now: 0) == "in sync; Clipboard is switched off (2 changes wait)")
+    #expect(off.waitingOff(in: clipboard) == 2)
+    #expect(off.waitingOff(in: Name(trusted: "Memos")) == nil)
+    let asked = status(.needsPerson) {
+      $0.questions = [.init(app: "habits", zone: Name(trusted: "Habits"), count: 3)]
+    }
+    #expect(asked.line(now: 0).contains("lockstep agent habits restore yes|wipe"))
+    #expect(asked.restoreCount(of: "habits") == 3 && asked.restoreCount(of: "memo") == nil)
+  }
+
   @Test func everyEditFailureHasASentence() {
     #expect(EditFailure.tooLarge(bytes: 7).explanation.contains("7 bytes"))
     #expect(EditFailure.refused(EditRefusal("nothing runs")).explanation == "nothing runs")
     #expect(EditFailure.storage(.diskFull(path: "/x")).explanation.contains("/x"))
+    #expect(
+      EditFailure.restoreFirst(app: "habits", count: 1).explanation.contains(
+        "have 1 habit, and"))
     for failure in [EditFailure.outboxFull, .notJoined, .nothingToDecide, .stopping] {
       #expect(failure.explanation.count > 10)
     }

@@ -1,0 +1,58 @@
+import Changes
+import Loop
+
+/// `lockstep agent export`: all that a home holds, as files that anybody can read.
+enum AgentExportCommand {
+  static let command = Command(
+    name: "export",
+    summary: "Writes all that this home holds to a folder, as JSON and text files.",
+    discussion: """
+      DIR must not be there yet, or be empty. It gets home.json (whose home it is), a JSON list of \
+      each app's records in the app's own form (timer.json, clipboard.json, memo.json, \
+      habits.json, vault.json), the memos as texts (memos/), what waits for you (conflicts.json), \
+      and the pieces of files that lie here (chunks/, sealed ones as they are). The token and the \
+      vault's key are left out. It works with no relay in reach, and while the home is in use.
+
+      Everything is written to DIR.partial first, which becomes DIR once it is whole.
+      """,
+    options: [AgentCommand.home.entry, AgentCommand.json.entry],
+    operands: Command.Operands("DIR", "Where to.")
+  ) { arguments throws(CommandFailure) in
+    let home = AgentCommand.folder(arguments)
+    guard home.exists else { throw HomeSession.noHome(home) }
+    // Before there is anything that an interruption would leave behind.
+    let signals = try AgentCommand.signals()
+    let folder = try ExportFolder(path: arguments.operands[0], folders: HomeExport.folders)
+    do throws(CommandFailure) {
+      let export = HomeExport(home: home, folder: folder) { () throws(CommandFailure) in
+        do throws(SystemFault) {
+          return try signals.take() > 0
+        } catch {
+          throw CommandFailure("\(error)")
+        }
+      }
+      return try printed(try export.run(), arguments, folder.path)
+    } catch {
+      try folder.discard()
+      throw error
+    }
+  }
+
+  private static func printed(
+    _ done: HomeExport.Outcome, _ arguments: Arguments, _ path: String
+  ) throws(CommandFailure) -> ExitCode {
+    if arguments[AgentCommand.json] {
+      let json: JSONValue = [
+        "path": .string(path), "records": JSONValue(integerLiteral: Int64(done.records)),
+        "memos": JSONValue(integerLiteral: Int64(done.memos)),
+        "conflicts": JSONValue(integerLiteral: Int64(done.conflicts)),
+        "chunks": JSONValue(integerLiteral: Int64(done.chunks)),
+      ]
+      return try TerminalOutput.printed(json.text)
+    }
+    var parts = ["\(done.records) \(done.records == 1 ? "record" : "records")"]
+    if done.chunks > 0 { parts.append("\(done.chunks) pieces of files") }
+    if done.conflicts > 0 { parts.append("\(done.conflicts) waiting for you") }
+    return try TerminalOutput.printed("\(parts.joined(separator: ", ")) in \(path)")
+  }
+}

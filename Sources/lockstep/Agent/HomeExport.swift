@@ -1,0 +1,197 @@
+import Apps
+import Changes
+import Glibc
+import Storage
+import StorageSQLite
+
+/// Writes all that a home holds to a folder, as files that anybody can read. It looks into the
+/// store beside whatever process holds the home, at one moment, and asks no relay. The token stays
+/// where it is.
+struct HomeExport {
+  let home: HomeFolder
+  let folder: ExportFolder
+  /// Whether somebody wants it to end.
+  let isInterrupted: () throws(CommandFailure) -> Bool
+
+  struct Outcome: Hashable {
+    var records = 0
+    var memos = 0
+    var conflicts = 0
+    var chunks = 0
+  }
+
+  /// What is read from the store, all of one moment.
+  private struct View {
+    var identity: HomeIdentity?
+    var records: [Record]
+    var outbox: [OutboxEntry]
+    var pieces: [HeldPiece]
+    var lastSync: Int64?
+  }
+
+  static let folders = ["memos", "chunks"]
+
+  func run() throws(CommandFailure) -> Outcome {
+    let view = try look()
+    guard let identity = view.identity else {
+      throw CommandFailure("the home \(home.path) has not joined an account; there is nothing yet")
+    }
+    var outcome = Outcome()
+    let live = view.records.filter { !$0.isDeleted }
+    let waiting = Set(view.outbox.map(\.key))
+    for app in AppCatalog.all {
+      try goOn()
+      let records = live.filter { $0.zone == app.zone }
+      outcome.records += records.count
+      try writeRecords(records, waiting, to: app.name + ".json")
+    }
+    let zones = AppCatalog.all.map(\.zone)
+    let others = live.filter { !zones.contains($0.zone) }
+    outcome.records += others.count
+    if !others.isEmpty { try writeRecords(others, waiting, to: "other.json") }
+    outcome.memos = try writeMemos(live)
+    outcome.conflicts = try writeConflicts(view)
+    outcome.chunks = try writePieces(view.pieces, of: identity.credentials.account)
+    try write(summary(of: identity, view, outcome).text + "\n", to: "home.json")
+    try folder.finish()
+    return outcome
+  }
+
+  private func look() throws(CommandFailure) -> View {
+    do throws(StorageError) {
+      let store = try SQLiteReplicaStore(reading: home.path)
+      defer { store.close() }
+      return try store.onOneView { () throws(StorageError) in
+        View(
+          identity: try store.identity(), records: try store.allRecords(),
+          outbox: try store.outbox(), pieces: try store.pieces(after: nil, limit: .max),
+          lastSync: try store.value("sync.last").flatMap { Int64($0) })
+      }
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  private func goOn() throws(CommandFailure) {
+    if try isInterrupted() {
+      throw CommandFailure("the export was interrupted; nothing is left of it")
+    }
+  }
+
+  private func write(_ text: String, to name: String) throws(CommandFailure) {
+    try folder.create(name).write(Array(text.utf8))
+  }
+
+  // MARK: records
+
+  /// A JSON list with a record a line.
+  private func writeRecords(
+    _ records: [Record], _ waiting: Set<RecordKey>, to name: String
+  ) throws(CommandFailure) {
+    let lines = records.map { HomeExport.json(of: $0, isUnsent: waiting.contains($0.key)).text }
+    try write(HomeExport.list(lines), to: name)
+  }
+
+  private static func list(_ lines: [String]) -> String {
+    lines.isEmpty ? "[]\n" : "[\n" + lines.joined(separator: ",\n") + "\n]\n"
+  }
+
+  private static func json(of record: Record, isUnsent: Bool = false) -> JSONValue {
+    let json: JSONValue = [
+      "name": .string(record.name.text), "type": .string(record.type.text),
+      "modifiedAt": .number(JSONNumber(record.modifiedAt)),
+      "device": .string(record.device.text), "fields": record.value ?? .null,
+    ]
+    return isUnsent ? json.setting("unsent", to: true) : json
+  }
+
+  /// What waits for the person: both versions, and what the relay refused with its reason.
+  private func writeConflicts(_ view: View) throws(CommandFailure) -> Int {
+    var lines: [String] = []
+    for entry in view.outbox {
+      let key: JSONValue = [
+        "zone": .string(entry.key.zone.text), "name": .string(entry.key.name.text),
+      ]
+      let local = view.records.first { $0.key == entry.key }.map { HomeExport.json(of: $0) }
+      switch entry.state {
+      case .asking(let cloud):
+        lines.append(
+          key.setting("local", to: local ?? .null)
+            .setting("cloud", to: HomeExport.json(of: cloud)).text)
+      case .parked(let refusal):
+        lines.append(
+          key.setting("local", to: local ?? .null).setting("refused", to: .string(refusal.detail))
+            .text)
+      case .waiting, .sent: break
+      }
+    }
+    try write(HomeExport.list(lines), to: "conflicts.json")
+    return lines.count
+  }
+
+  // MARK: memos as texts
+
+  private func writeMemos(_ records: [Record]) throws(CommandFailure) -> Int {
+    let memos = MemoShelf(records).memos
+    var taken: Set<String> = []
+    for memo in memos {
+      try goOn()
+      let mark = memo.origin == nil ? "" : " (other version)"
+      let stem =
+        UniversalTime(memo.date).date + " " + HomeExport.fileName(memo.title) + mark
+      var name = stem
+      var number = 2
+      while !taken.insert(name.lowercased()).inserted {
+        name = stem + " \(number)"
+        number += 1
+      }
+      try write(memo.content, to: "memos/" + name + ".txt")
+    }
+    return memos.count
+  }
+
+  /// A title as a name that every file system takes.
+  static func fileName(_ title: String) -> String {
+    let kept = RowText.line(title).unicodeScalars.map { scalar -> Character in
+      "/\\:*?\"<>|".unicodeScalars.contains(scalar) ? "-" : Character(scalar)
+    }
+    var name = Substring(String(kept))
+    while name.utf8.count > 80 { name = name.dropLast() }
+    let trimmed = name.drop { $0 == "." || $0 == " " }
+    return trimmed.isEmpty ? "untitled" : String(trimmed)
+  }
+
+  // MARK: pieces of files
+
+  /// As they lie in the home: sealed ones stay sealed. One that goes meanwhile is left out.
+  private func writePieces(
+    _ pieces: [HeldPiece], of account: AccountID
+  ) throws(CommandFailure) -> Int {
+    var count = 0
+    for piece in pieces {
+      try goOn()
+      let path = "\(home.chunks)/\(account.text)/\(HexText.text(piece.file))"
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      if descriptor < 0, errno == ENOENT { continue }
+      guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
+      let bytes = try PlainFile(path: path, descriptor: descriptor)
+        .contents(atMost: Limits.chunkBytes, "the piece")
+      try folder.add(piece.hash, bytes)
+      count += 1
+    }
+    return count
+  }
+
+  private func summary(
+    of identity: HomeIdentity, _ view: View, _ outcome: Outcome
+  ) -> JSONValue {
+    [
+      "account": .string(identity.credentials.account.text),
+      "device": .string(identity.credentials.device.text),
+      "deviceName": .string(identity.deviceName), "relay": .string(identity.relay),
+      "lastSync": view.lastSync.map { .number(JSONNumber($0)) } ?? .null,
+      "records": JSONValue(integerLiteral: Int64(outcome.records)),
+      "unsent": JSONValue(integerLiteral: Int64(view.outbox.count)),
+    ]
+  }
+}
