@@ -27,8 +27,8 @@ package struct VaultFileResolver: Resolver {
     return .merged(fields: newer.fields, copies: [Resolution.Copy(name: copy, fields: fields)])
   }
 
-  /// Where one version cannot be read here (a device without the key makes none itself, so the
-  /// other was made by no device of this account) nothing is chosen, and nothing lost.
+  /// Where one version cannot be read here, nothing is chosen, and nothing lost: with the key
+  /// `VaultApp` can settle it later.
   private func sealed(_ conflict: Conflict) -> Resolution {
     if conflict.local.fields == conflict.server.fields {
       return .merged(fields: conflict.server.fields, copies: [])

@@ -140,7 +140,10 @@ enum AgentLeaveCommand {
   static let command = Command(
     name: "leave",
     summary: "Takes the device out of its account and removes its data from the home.",
-    discussion: "The account keeps what was synced; its other devices are not touched.",
+    discussion: """
+      The account keeps what was synced; its other devices are not touched. The vault's key goes \
+      with the home; the account's last device is told to have the phrase written down first.
+      """,
     options: [AgentCommand.home.entry, isForced.entry]
   ) { arguments throws(CommandFailure) in
     let folder = AgentCommand.folder(arguments)
@@ -156,7 +159,7 @@ enum AgentLeaveCommand {
         "\(unsynced) changes were not synced and would be lost; sync first "
           + "(lockstep agent sync --home \(folder.path)), or leave with --force")
     }
-    if let identity { try tellRelay(identity, isForced: isForced) }
+    if let identity { try tellRelay(identity, folder, isForced: isForced) }
     try folder.removeData()
     return try TerminalOutput.printed("\(folder.path) belongs to no account any more")
   }
@@ -170,11 +173,20 @@ enum AgentLeaveCommand {
     }
   }
 
-  private static func tellRelay(_ identity: HomeIdentity, isForced: Bool) throws(CommandFailure) {
+  private static func tellRelay(
+    _ identity: HomeIdentity, _ folder: HomeFolder, isForced: Bool
+  ) throws(CommandFailure) {
     guard let relay = RelayAddress(url: identity.relay) else { return }
+    let (call, token) = (RelayCall(relay: relay), identity.credentials.token)
     do throws(CommandFailure) {
-      try RelayCall(relay: relay).revoke(
-        identity.credentials.device, token: identity.credentials.token)
+      if !isForced, try VaultKeyFile(folder).key() != nil,
+        try call.devices(token: token).devices.count == 1
+      {
+        throw CommandFailure(
+          "this is the account's last device, and without the vault's key nobody can read the "
+            + "vault: write down what lockstep agent vault phrase --home \(folder.path) prints")
+      }
+      try call.revoke(identity.credentials.device, token: token)
     } catch {
       if !isForced {
         throw CommandFailure((error.message ?? "") + "; or leave with --force")

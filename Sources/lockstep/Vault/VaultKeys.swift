@@ -94,6 +94,12 @@ enum VaultKeys {
     removing expired: [Name]
   ) throws(CommandFailure) {
     guard let name = code.recordName, let secret = code.secret else { return }
+    // Where somebody deleted the whole zone, the account has its key again.
+    let standing = try records.announce(key)
+    guard standing == key.id else {
+      throw CommandFailure(
+        "this home's key (\(key.id)) is not the one of the account's vault (\(standing))")
+    }
     let salt = Entropy.secrets.bytes(WrappedVaultKey.saltBytes)
     guard
       let wrapped = WrappedVaultKey(
@@ -136,6 +142,7 @@ enum VaultKeys {
   static func restore(
     _ key: VaultKey, _ folder: HomeFolder, _ records: VaultRecords
   ) throws(CommandFailure) {
+    try compare(key, VaultKeyFile(folder).key())
     try keep(key, folder, standing: try records.announce(key))
   }
 
@@ -148,16 +155,18 @@ enum VaultKeys {
         "that is the key of another vault (\(key.id)); this account's is \(standing ?? "")")
     }
     let file = VaultKeyFile(folder)
-    if let own = try file.key() {
-      guard own == key else {
-        throw CommandFailure(
-          "this home has another vault's key already (\(own.id), not \(key.id)); nothing was "
-            + "changed")
-      }
-      return
-    }
+    let own = try file.key()
+    try compare(key, own)
+    if own != nil { return }
     try file.keep(key)
     try file.dropNew()
+  }
+
+  /// `own`: what the home has already.
+  private static func compare(_ key: VaultKey, _ own: VaultKey?) throws(CommandFailure) {
+    guard let own, own != key else { return }
+    throw CommandFailure(
+      "this home has another vault's key already (\(own.id), not \(key.id)); nothing was changed")
   }
 
   private static var drawnKey: VaultKey {

@@ -173,7 +173,10 @@ def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
         assert seen.startswith(phrase(KEY)) and "Write these 9 words down" in seen, seen
         written = json.loads(phone.run("vault", "phrase", "--show", "--json"))["phrase"]
         assert written == phrase(KEY)
-        # All devices but one that is empty are lost; that one has the account's owner's code.
+        # The last device with the key does not take it away in passing.
+        phone.refuses("leave", says=["last device", "vault phrase", "--force"])
+        assert key_of(phone) == KEY
+        # All devices are lost but one that never had the key.
         tablet, _ = join(relay, directory, "tablet", offer(phone, "--no-vault")["link"])
         phone.run("leave")
         assert not [name for name in os.listdir(phone.path) if name.startswith("vault")]

@@ -164,6 +164,26 @@ struct VaultKeysTests {
     try stage.relay.stop()
   }
 
+  /// Whoever has another key than the account's gives it to nobody, and loses it to no phrase.
+  @Test func aHomeWithAnotherKeyKeepsItToItself() throws {
+    let stage = try Stage()
+    let key = try stage.ensure(0)
+    let other = try #require(VaultKey(bytes: Array(0..<16)))
+    try VaultKeyFile(stage.homes[1]).keep(other)
+    let code = try stage.code()
+    #expect(reason { _ = try stage.unlock(1, code) }.contains("another vault's key already"))
+    let refused = reason { try VaultKeys.restore(key, stage.homes[1], stage.records[1]) }
+    #expect(refused.contains("another vault's key already"))
+    #expect(try stage.key(1) == other)
+    let given = reason {
+      try VaultKeys.offered(other, code, expiresAt: .max, stage.records[1], removing: [])
+    }
+    #expect(given.contains("is not the one of the account's vault"))
+    // Nothing of it was taken from who has the right one.
+    #expect(try stage.unlock(0, code) == key)
+    try stage.relay.stop()
+  }
+
   @Test(arguments: [
     (VaultPhrase.Fault.letters(44), "has 44"), (.word(3), "word 3"), (.checksum, "together"),
   ])
