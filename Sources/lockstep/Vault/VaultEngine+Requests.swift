@@ -115,7 +115,9 @@ extension VaultEngine {
     }
   }
 
-  /// Whether the file's record is in the clear: as the account has it, or else as it is wanted.
+  /// Whether the file's record is in the clear: as the account has it, or else as it is wanted. A
+  /// record in the clear may come from nobody of the account, and must not be what opens a file
+  /// that a person means to seal.
   private func isPlain(
     _ name: String, wanted: Bool, _ isThere: Bool, _ path: String
   ) throws(VaultRefusal) -> Bool {
@@ -124,10 +126,18 @@ extension VaultEngine {
     } catch {
       throw VaultRefusal(VaultEngine.sentence(error))
     }
-    let standing = shelf.values.first {
+    let standing = shelf.values.filter {
       $0.contents.map { $0.manifest.file.utf8.elementsEqual(name.utf8) } ?? false
     }
-    if let standing { return standing.isPlain }
+    if standing.contains(where: { !$0.isPlain }) { return false }
+    if !standing.isEmpty {
+      guard wanted else {
+        throw VaultRefusal(
+          "the account's file \(name) is not sealed: the relay's owner can read it, and may have "
+            + "put it there; add it with --plain if that is meant, or under another --name")
+      }
+      return true
+    }
     guard isThere else {
       throw VaultRefusal(
         "there is no file \(path), and the account has none called \(name); see lockstep agent "

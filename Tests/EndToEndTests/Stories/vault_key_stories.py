@@ -195,6 +195,54 @@ def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
             tablet.person(relay))["key"]["key"]
 
 
+def story_a_file_is_read_again_from_nothing_but_the_phrase():
+    """The key is made with the first file, whose name and bytes are nowhere at the relay; when the
+    device is gone, a new one gets both back."""
+    with folder() as directory, Relay("--log-level", "trace") as relay:
+        phone = Home.new(relay, directory, "phone")
+        tablet = phone.pair(relay, directory, "tablet")
+        path = os.path.join(directory, "secret-diary.txt")
+        text = "".join(f"line {number} of what nobody else shall read\n" for number in range(9999))
+        with open(path, "w") as file:
+            file.write(text)
+        assert "in step" in phone.run("vault", "add", path)
+        refused("agent", "vault", "add", path, home=tablet.path, says="has a key already")
+        written = json.loads(phone.run("vault", "phrase", "--show", "--json"))["phrase"]
+        seen = stored(relay) + relay.text().encode()
+        secrets = ["secret-diary", "what nobody else shall", hashlib.sha256(text.encode()).hexdigest()]
+        assert not [each for each in secrets if each.encode() in seen]
+        [name] = [each for each in vault(phone.person(relay)) if each != "key"]
+        assert name.encode() in seen
+        phone.run("leave")
+        assert "sealed" in tablet.run("vault", "list")
+        run("agent", "vault", "restore", home=tablet.path, input=written)
+        assert "secret-diary.txt" in tablet.run("vault", "list")
+        back = os.path.join(directory, "back")
+        os.mkdir(back)
+        tablet.run("vault", "add", os.path.join(back, "secret-diary.txt"))
+        with open(os.path.join(back, "secret-diary.txt")) as file:
+            assert file.read() == text
+
+
+def story_a_planted_record_does_not_open_a_file():
+    """Whoever can write into the account, as the relay can, puts a record in the clear where a file
+    will be added: nothing of the file is sent in the clear for it."""
+    with phone_with_key() as (relay, directory, phone):
+        planted = {"file": "vault.db", "size": 0, "sha256": hashlib.sha256(b"").hexdigest(),
+                   "chunks": []}
+        phone.person(relay).save(
+            {"name": "vault.db", "type": "VaultFile", "fields": planted, "modifiedAt": 1},
+            zone="Vault")
+        path = os.path.join(directory, "vault.db")
+        with open(path, "w") as file:
+            file.write("what shall be sealed")
+        phone.refuses("vault", "add", path, says=["not sealed", "--plain"])
+        assert b"what shall be sealed" not in stored(relay)
+        phone.run("vault", "add", path, "--name", "mine.db")
+        assert b"what shall be sealed" not in stored(relay)
+        assert "[not sealed]" in phone.run("vault", "list")
+
+
 def story_two_first_devices_at_once_make_one_key():
     """Both at the same moment; the one that was late is told how to get the other's."""
     for _ in range(5):
