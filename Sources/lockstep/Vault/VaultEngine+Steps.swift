@@ -217,7 +217,7 @@ extension VaultEngine {
         try VaultEngine.require(context.current, is: base)
         return fields
       })
-    isShelfStale = true
+    shelfChanges += 1
   }
 
   /// What another program wrote between the look and the replacement: a version of its own.
@@ -240,7 +240,7 @@ extension VaultEngine {
   /// Changes a record, durably.
   func edit(_ request: EditRequest) throws(VaultFault) {
     guard case .edited(_, let result) = try ask({ .edit($0, request) }) else { return }
-    isShelfStale = true
+    shelfChanges += 1
     switch result {
     case .success: _ = order { .readStatus($0) }
     case .failure(.refused(VaultEngine.moved)): throw .changed

@@ -74,7 +74,7 @@ extension VaultEngine {
   func take(_ records: [Record]) {
     let own = records.filter { $0.zone == VaultApp.zone && $0.type == VaultApp.fileType }
     guard !own.isEmpty else { return }
-    isShelfStale = true
+    shelfChanges += 1
     for record in own { moved.insert(record.name) }
     // A copy may have come for any of them.
     for name in tracks.keys { tracks[name]?.wakes(at: now) }
@@ -104,17 +104,17 @@ extension VaultEngine {
   /// Reads the vault's records where they have changed.
   func refreshShelf() throws(VaultFault) {
     guard isShelfStale else { return }
-    isShelfStale = false
     moved = []
+    // A command may ask for the same meanwhile, and must not be told of what stood before.
+    let known = shelfChanges
     let answer = try ask {
       .readRecords($0, zone: VaultApp.zone, type: VaultApp.fileType)
     }
     guard case .read(_, let result) = answer else { return }
     switch result {
-    case .failure(let error):
-      isShelfStale = true
-      throw .problem("\(error)")
+    case .failure(let error): throw .problem("\(error)")
     case .success(let records):
+      shelfRead = known
       let seal = homeSeal
       shelf = [:]
       for record in records where !record.isDeleted {

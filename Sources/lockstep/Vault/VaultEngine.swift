@@ -23,8 +23,9 @@ final class VaultEngine {
   var tracks: [String: VaultTrack] = [:]
   /// The vault's records as the device holds them, by name.
   var shelf: [Name: VaultRecord] = [:]
-  /// They are not what they were when they were read.
-  var isShelfStale = true
+  /// How often they may have changed, and as of which of these times they were read.
+  var shelfChanges = 1
+  var shelfRead = 0
   /// Records that changed since the shelf was read.
   var moved: Set<Name> = []
   var sync = SyncStatus()
@@ -45,6 +46,8 @@ final class VaultEngine {
     self.post = post
     history = VaultHistory(home: home)
   }
+
+  var isShelfStale: Bool { shelfRead != shelfChanges }
 
   var now: Instant { SystemClock.instant() }
   var wall: Int64 { SystemClock.moment().wall }
@@ -126,7 +129,7 @@ final class VaultEngine {
 
   /// Something changed under the work: it begins anew, and not for ever.
   private func restart(_ name: String) {
-    isShelfStale = true
+    shelfChanges += 1
     tracks[name]?.isSuspect = true
     tracks[name]?.restarts += 1
     guard tracks[name]?.restarts ?? 0 < Limits.vaultReads else {
