@@ -1,3 +1,4 @@
+import Apps
 import Changes
 import Devices
 import Loop
@@ -30,7 +31,7 @@ struct VaultWait {
       case .line(let line):
         if let mirror = line["mirror"] {
           isTold = true
-          files = VaultFileStatus.all(mirror).filter { names?.contains($0.name) ?? true }
+          files = VaultFileStatus.all(mirror).filter { VaultWait.belongs($0, to: names) }
           progress.show(VaultWait.line(files))
         }
         if let status = line["status"] { self.status = HomeStatus(json: status) }
@@ -50,6 +51,13 @@ struct VaultWait {
       waitsSince = since
       if now.milliseconds(since: since) >= VaultWait.patienceMilliseconds { return }
     }
+  }
+
+  /// What both versions of a file are kept in is waited for as well.
+  private static func belongs(_ file: VaultFileStatus, to names: [String]?) -> Bool {
+    guard let names else { return true }
+    let original = file.isCopy ? VaultFileResolver.original(ofCopy: file.name) : nil
+    return names.contains(file.name) || original.map(names.contains) ?? false
   }
 
   private static func line(_ files: [VaultFileStatus]) -> String {
