@@ -217,6 +217,9 @@ public enum Limits {
   public static let outboxRecords = 100_000
   /// Bytes of fields that wait in an outbox, its bases included: an agent holds them in memory.
   public static let outboxBytes = 256 << 20
+  /// How long a device that comes back waits for what others did meanwhile, before it lets what it
+  /// last knew run out: as long as others wait for the owner of a countdown.
+  public static let catchUpMilliseconds: Int64 = 2_000
   /// Edits that time makes with one transaction, where one leads to the next.
   public static let dueEdits = 100
   /// A measured offset is written down when it moved by this much, in milliseconds.

@@ -146,6 +146,37 @@ struct AgentClockTests {
     #expect(try device.record("egg")?.value == ["rings": 1])
   }
 
+  /// What it knew is old: the others have long rung, and gone on.
+  @Test(arguments: [Transport.webSocket, .longPoll, .poll])
+  func whoComesBackLooksWhatOthersDidBeforeItRings(_ transport: Transport) throws {
+    let stage = try Stage()
+    let owner = try stage.device(1)
+    let other = try stage.device(2, transports: [transport])
+    try stage.run()
+    let dueAt = stage.now + 10_000
+    try owner.edit(
+      .fields(
+        "egg", TestApp.egg,
+        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(owner.id.text)]))
+    try stage.run(40_000)
+    #expect(try other.record("egg")?.value == ["rings": 1])
+    let next = stage.now + 100_000
+    try owner.edit(
+      .fields(
+        "egg", TestApp.egg,
+        ["dueAt": .number(JSONNumber(next)), "owner": .string(owner.id.text)]))
+    try stage.run(40_000)
+    other.crash()
+    try stage.run(70_000)
+    try owner.edit(.fields("egg", TestApp.egg, ["rings": 7]))
+    try stage.run(1_000)
+    let saves = stage.relay.saves.count
+    try other.restart()
+    try stage.run(40_000)
+    #expect(try other.record("egg")?.value == ["rings": 7])
+    #expect(stage.relay.saves.count == saves)
+  }
+
   @Test(arguments: [Transport.webSocket, .longPoll])
   func aRelayWithAnImpossibleTimeIsLeftAndTriedAgain(_ transport: Transport) throws {
     let stage = try Stage()

@@ -136,6 +136,7 @@ extension Agent {
   ) {
     let isFirst = home == nil
     home = found
+    catchUpDeadline = moment.instant.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.loaded(found.position, outbox)
     if isFirst {
       clock.rememberedOffset = found.clockOffset.map { $0 - clock.wallSteps }

@@ -84,6 +84,7 @@ extension Agent {
   private mutating func online(newest: ChangeToken?, at moment: Moment) {
     let now = moment.instant
     outage = nil
+    catchUpDeadline = now.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.online(ladder.transport, newest: newest)
     if ladder.transport == .webSocket {
       ladder.rungServed()

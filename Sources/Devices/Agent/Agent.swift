@@ -35,6 +35,9 @@ public struct Agent: Node {
   var jobs: [PendingJob] = []
   var nextJob: UInt64
   var due = DueTimes()
+  /// Until when what others did is waited for, before time makes anything of what this device
+  /// last knew; nil where it is known, or was waited for.
+  var catchUpDeadline: Instant?
   var isNetworkOn = true
   var isStopping = false
   var hasStopped = false
@@ -209,6 +212,10 @@ public struct Agent: Node {
     let time = clock.reading(at: moment).isTrusted ? whileTrusted : due.own
     guard let time, home != nil, !isStopping, !jobs.contains(where: { $0.kind == .dueEdits })
     else { return deadlines.clear(.due) }
-    deadlines.set(.due, clock.instant(of: time, at: moment))
+    if engine.hasWhatOthersDid { catchUpDeadline = nil }
+    let instant = clock.instant(of: time, at: moment)
+    // Nobody is waited for who cannot be reached.
+    let earliest = outage == nil ? catchUpDeadline ?? instant : instant
+    deadlines.set(.due, max(instant, earliest))
   }
 }

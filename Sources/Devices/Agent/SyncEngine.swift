@@ -57,6 +57,11 @@ struct SyncEngine {
       && !outbox.mayBringBack
   }
 
+  /// Whatever became of this device's own changes.
+  var hasWhatOthersDid: Bool {
+    transport != nil && hasCaughtUp && !isApplying && arrivals.isEmpty
+  }
+
   /// In sync, and nothing is being asked.
   var isSettled: Bool { isInSync && !mustFetch && !isFetching }
 
