@@ -12,6 +12,8 @@ package final class RelayMachine {
   package var clock: VirtualClock
   package private(set) var isUp = false
 
+  /// The owner's orders that the store has not taken yet.
+  private var owed: [CommitRequest] = []
   private let outside: Outside
   private let nodes: Int
   private var random: SeededRandom
@@ -135,15 +137,24 @@ package final class RelayMachine {
 
   /// The relay's owner asks for something: of the running relay, or else of its store.
   package func administer(_ request: CommitRequest) {
-    if let commits, isUp {
-      let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
-      commits.add(Waiting(node: nil, id: JobID(rawValue: 0), job: job))
-      return
-    }
-    do throws(StorageError) {
-      _ = try store.commit([request], wall: clock.moment(at: outside.timeline.now).wall)
-    } catch {
-      outside.timeline.after(Span.seconds(1)) { [unowned self] in administer(request) }
+    owed.append(request)
+    if owed.count == 1 { carryOut() }
+  }
+
+  /// In the order in which they were given: whoever renews a plan after it ran out has it renewed.
+  private func carryOut() {
+    while let request = owed.first {
+      if let commits, isUp {
+        let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
+        commits.add(Waiting(node: nil, id: JobID(rawValue: 0), job: job))
+      } else {
+        do throws(StorageError) {
+          _ = try store.commit([request], wall: clock.moment(at: outside.timeline.now).wall)
+        } catch {
+          return outside.timeline.after(Span.seconds(1)) { [unowned self] in carryOut() }
+        }
+      }
+      owed.removeFirst()
     }
   }
 
