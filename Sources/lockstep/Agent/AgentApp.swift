@@ -18,7 +18,7 @@ enum AgentApp {
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let (view, status) = try ordered(session, app, order)
-      return try printed(view, status, arguments, app)
+      return try printed(view, status, arguments, app, session)
     }
   }
 
@@ -43,7 +43,7 @@ enum AgentApp {
       try askFirst(session, app)
       let view = HomeView(try session.ask(.show(app: app, question)))
       let status = HomeStatus(json: try session.ask(.status))
-      return try printed(view, status, arguments, app)
+      return try printed(view, status, arguments, app, session)
     }
   }
 
@@ -72,8 +72,7 @@ enum AgentApp {
 
   /// Where sync stands; a home that nobody held has only just begun to connect.
   private static func settled(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
-    let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
-    return HomeStatus(json: try session.ask(.sync(milliseconds: patience)))
+    session.isHolder ? try synced(session) : HomeStatus(json: try session.ask(.status))
   }
 
   /// Where sync stands after a little patience: at once where no relay is in reach.
@@ -92,7 +91,8 @@ enum AgentApp {
   }
 
   private static func printed(
-    _ view: HomeView, _ status: HomeStatus, _ arguments: Arguments, _ app: String
+    _ view: HomeView, _ status: HomeStatus, _ arguments: Arguments, _ app: String,
+    _ session: HomeSession
   ) throws(CommandFailure) -> ExitCode {
     if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
     let code = try TerminalOutput.printed(view.text)
@@ -101,7 +101,7 @@ enum AgentApp {
         "lockstep: \(app) is switched off here: nothing goes out or comes in before "
           + "lockstep agent \(app) on\n")
     } else if !status.isInSync {
-      TerminalOutput.writeToStandardError("lockstep: \(AgentCommand.syncNote(status))\n")
+      TerminalOutput.writeToStandardError("lockstep: \(AgentCommand.syncNote(status, session))\n")
     }
     return code
   }

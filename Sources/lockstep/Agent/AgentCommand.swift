@@ -69,10 +69,11 @@ enum AgentCommand {
   }
 
   /// What a command that changed something says of the relay, after having waited a little.
-  static func syncNote(_ status: HomeStatus) -> String {
+  static func syncNote(_ status: HomeStatus, _ session: HomeSession) -> String {
     if status.isInSync { return "synced" }
     let line = status.line(now: SystemClock.moment().wall)
-    if status.needsPerson { return line }
+    // Where another process holds the home, that one goes on.
+    if status.needsPerson || !session.isHolder { return line }
     return line + "; it will be synced with the next command, or by lockstep agent run"
   }
 
