@@ -60,6 +60,7 @@ enum PairingRule {
     ("Sources/lockstep/Watch/DeviceLook.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Watch/HomeWatch.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Watch/LiveWatch.swift", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/Watch/TimerPage.swift", "Tests/lockstepTests/Watch/TimerViewTests.swift"),
     ("Sources/lockstep/Vault/VaultMirror", "Tests/lockstepTests/Vault/VaultEngineTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/ResolveCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),

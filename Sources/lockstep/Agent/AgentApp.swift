@@ -101,7 +101,8 @@ enum AgentApp {
         "lockstep: \(app) is switched off here: nothing goes out or comes in before "
           + "lockstep agent \(app) on\n")
     } else if !status.isInSync {
-      TerminalOutput.writeToStandardError("lockstep: \(AgentCommand.syncNote(status, session))\n")
+      TerminalOutput.writeToStandardError(
+        "lockstep: \(AgentCommand.syncNote(status, goesOn: !session.isHolder))\n")
     }
     return code
   }

@@ -54,7 +54,8 @@ enum AgentClipboardSyncCommands {
         let was = answer["changed"]?.bool == true ? "is now" : "was already"
         let code = try TerminalOutput.printed("the clipboard \(was) \(name)")
         if isOn, !status.isInSync {
-          TerminalOutput.writeToStandardError("lockstep: \(AgentCommand.syncNote(status, session))\n")
+          TerminalOutput.writeToStandardError(
+            "lockstep: \(AgentCommand.syncNote(status, goesOn: !session.isHolder))\n")
         }
         return code
       }

@@ -69,11 +69,11 @@ enum AgentCommand {
   }
 
   /// What a command that changed something says of the relay, after having waited a little.
-  static func syncNote(_ status: HomeStatus, _ session: HomeSession) -> String {
+  /// `goesOn`: another process holds the home, and goes on syncing.
+  static func syncNote(_ status: HomeStatus, goesOn: Bool) -> String {
     if status.isInSync { return "synced" }
     let line = status.line(now: SystemClock.moment().wall)
-    // Where another process holds the home, that one goes on.
-    if status.needsPerson || !session.isHolder { return line }
+    if status.needsPerson || goesOn { return line }
     return line + "; it will be synced with the next command, or by lockstep agent run"
   }
 

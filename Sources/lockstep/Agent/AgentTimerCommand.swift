@@ -36,7 +36,8 @@ enum AgentTimerCommand {
         let (screen, status) = try AgentApp.ordered(session, TimerApp().name, event.order)
         return try TerminalOutput.printed(
           arguments[AgentCommand.json]
-            ? screen.json.text : "\(screen.text) · \(AgentCommand.syncNote(status, session))")
+            ? screen.json.text
+            : "\(screen.text) · \(AgentCommand.syncNote(status, goesOn: !session.isHolder))")
       }
     }
   }

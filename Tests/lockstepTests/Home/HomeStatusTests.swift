@@ -60,7 +60,15 @@ struct HomeStatusTests {
     #expect(status(.syncing) { $0.transport = .longPoll }.isInReach)
     #expect(!status(.offline(since: 0, reason: "refused")).isInReach)
     let parked = status(.needsPerson) { $0.parkedCount = 1 }
-    #expect(AgentCommand.syncNote(parked) == "in sync, but 1 record waits for you")
+    #expect(
+      AgentCommand.syncNote(parked, goesOn: false) == "in sync, but 1 record waits for you")
+  }
+
+  @Test func whoeverHoldsTheHomeGoesOnSyncing() {
+    let syncing = status(.syncing) { $0.waiting = 1 }
+    #expect(AgentCommand.syncNote(syncing, goesOn: true) == "syncing, 1 change waits")
+    #expect(AgentCommand.syncNote(syncing, goesOn: false).contains("with the next command"))
+    #expect(AgentCommand.syncNote(status(.inSync), goesOn: true) == "synced")
   }
 
   @Test func theSameIsReadInAnotherProcess() throws {
