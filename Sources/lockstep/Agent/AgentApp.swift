@@ -57,17 +57,22 @@ enum AgentApp {
   }
 
   /// Asks the relay what the account's devices are called, and tells the home, which remembers it
-  /// for views. A relay that cannot be asked is no reason to show nothing.
+  /// for views.
   static func learnNames(_ session: HomeSession) throws(CommandFailure) {
+    if let names = try deviceNames(session) { _ = try session.ask(.names(names)) }
+  }
+
+  /// What the relay says that the account's devices are called; nil where it cannot be asked, which
+  /// is no reason to show nothing.
+  static func deviceNames(_ session: HomeSession) throws(CommandFailure) -> [DeviceID: String]? {
     let member = try HomeMember(session.ask(.credentials))
-    let list: DeviceList
     do throws(CommandFailure) {
-      list = try RelayCall(relay: member.relay).devices(token: member.token)
+      let list = try RelayCall(relay: member.relay).devices(token: member.token)
+      let names = list.devices.map { ($0.id, $0.description.deviceName) }
+      return Dictionary(names) { first, _ in first }
     } catch {
-      return
+      return nil
     }
-    let names = list.devices.map { ($0.id, $0.description.deviceName) }
-    _ = try session.ask(.names(Dictionary(names) { first, _ in first }))
   }
 
   /// Where sync stands; a home that nobody held has only just begun to connect.

@@ -76,8 +76,10 @@ enum AgentJoinCommand {
           JSONMember("relay", .string(relay.url)),
         ]).text)
     } else {
+      let hasKey = typed?.code.secret != nil && keyFault == nil
       _ = try TerminalOutput.printed(
-        "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)")
+        "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)"
+          + (hasKey ? ", and has the key of its vault" : ""))
     }
     if let keyFault { throw keyFault }
     return .success

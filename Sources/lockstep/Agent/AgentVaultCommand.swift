@@ -151,7 +151,10 @@ enum AgentVaultCommand {
     if arguments[AgentCommand.json] {
       return try TerminalOutput.printed(JSONValue.array(events).text)
     }
-    let lines = events.map(VaultHistory.line)
+    let names = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      try AgentApp.deviceNames(session) ?? [:]
+    }
+    let lines = events.map { VaultHistory.line($0, deviceNames: names) }
     return try TerminalOutput.printed(
       lines.isEmpty ? "nothing has happened yet" : lines.joined(separator: "\n"))
   }

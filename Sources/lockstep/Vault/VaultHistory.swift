@@ -86,11 +86,12 @@ struct VaultHistory {
     return events.suffix(count)
   }
 
-  /// For a person: when, which file, and what.
-  static func line(_ event: JSONValue) -> String {
+  /// For a person: when, which file, and what. A device without a name is called by its id.
+  static func line(_ event: JSONValue, deviceNames: [DeviceID: String] = [:]) -> String {
     let bytes = event["bytes"]?.int64.map(ByteCount.text) ?? ""
     let pieces = event["pieces"]?.int64 ?? 0
-    let device = event["device"]?.string ?? ""
+    let id = event["device"]?.string ?? ""
+    let device = DeviceID(text: id).flatMap { deviceNames[$0] } ?? id
     let note = event["note"]?.string ?? ""
     let what =
       switch event["what"]?.string.flatMap(Event.What.init(rawValue:)) {

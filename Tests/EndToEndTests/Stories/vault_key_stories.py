@@ -76,7 +76,7 @@ def story_a_code_of_two_halves_brings_the_key_along():
         assert len(told["code"]) == 29 and told["opensVault"], told
         laptop, done = join(relay, directory, "laptop", told["code"].lower().replace("-", " "),
                             words=["--relay", relay.address])
-        assert key_of(laptop) == KEY and "is a device of account" in done.stdout, done
+        assert key_of(laptop) == KEY and "has the key of its vault" in done.stdout, done
         told = offer(phone)
         assert told["link"] == f"{relay.address}/#code={told['code']}", told
         tablet, _ = join(relay, directory, "tablet", told["link"])

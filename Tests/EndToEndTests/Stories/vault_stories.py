@@ -122,6 +122,7 @@ def story_a_file_is_added_and_arrives():
             same(phone, laptop, what={"vault.db": b"second"})
             wait_until(lambda: phone.state() == "synced", "the file to be synced")
         assert [event["what"] for event in phone.history()] == ["sent", "received"]
+        assert "from device1" in phone.home.run("vault", "history")
         # What changed while nobody looked goes with the next command that looks.
         phone.write(b"third")
         phone.home.run("sync")

@@ -18,10 +18,19 @@ struct VaultHistoryTests {
     #expect(try history.last(10) == [sent.json, received.json])
     #expect(try history.last(1) == [received.json])
     #expect(
-      try history.last(10).map(VaultHistory.line) == [
+      try history.last(10).map { VaultHistory.line($0) } == [
         "2026-03-01 12:00 UTC  a  sent 2.0 KiB of new pieces",
         "2026-03-01 12:01 UTC  b\\u{07}  received 5 B from phone",
       ])
+  }
+
+  @Test func aDeviceIsCalledAsThePersonCallsIt() {
+    let phone = DeviceID(rawValue: 7)
+    var event = VaultHistory.Event(.received, "a", at: 0)
+    (event.bytes, event.device) = (5, phone.text)
+    #expect(
+      VaultHistory.line(event.json, deviceNames: [phone: "phone"]).hasSuffix("from phone"))
+    #expect(VaultHistory.line(event.json).hasSuffix("from \(phone.text)"))
   }
 
   @Test func itIsBounded() throws {
