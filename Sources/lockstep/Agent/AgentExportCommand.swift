@@ -10,8 +10,9 @@ enum AgentExportCommand {
       DIR must not be there yet, or be empty. It gets home.json (whose home it is), a JSON list of \
       each app's records in the app's own form (timer.json, clipboard.json, memo.json, \
       habits.json, vault.json), the memos as texts (memos/), what waits for you (conflicts.json), \
-      and the pieces of files that lie here (chunks/, sealed ones as they are). The token and the \
-      vault's key are left out. It works with no relay in reach, and while the home is in use.
+      and the vault's files in the clear (vault/); of those that this home has no key for or not \
+      all of, the pieces as they lie here (chunks/). The token and the vault's key are left out. \
+      It works with no relay in reach, and while the home is in use.
 
       Everything is written to DIR.partial first, which becomes DIR once it is whole.
       """,
@@ -46,11 +47,13 @@ enum AgentExportCommand {
         "path": .string(path), "records": JSONValue(integerLiteral: Int64(done.records)),
         "memos": JSONValue(integerLiteral: Int64(done.memos)),
         "conflicts": JSONValue(integerLiteral: Int64(done.conflicts)),
+        "files": JSONValue(integerLiteral: Int64(done.files)),
         "chunks": JSONValue(integerLiteral: Int64(done.chunks)),
       ]
       return try TerminalOutput.printed(json.text)
     }
     var parts = ["\(done.records) \(done.records == 1 ? "record" : "records")"]
+    if done.files > 0 { parts.append("\(done.files) \(done.files == 1 ? "file" : "files")") }
     if done.chunks > 0 { parts.append("\(done.chunks) pieces of files") }
     if done.conflicts > 0 { parts.append("\(done.conflicts) waiting for you") }
     return try TerminalOutput.printed("\(parts.joined(separator: ", ")) in \(path)")

@@ -17,6 +17,9 @@ struct HomeExport {
     var records = 0
     var memos = 0
     var conflicts = 0
+    /// Of the vault.
+    var files = 0
+    /// Those of none of these files.
     var chunks = 0
   }
 
@@ -29,7 +32,7 @@ struct HomeExport {
     var lastSync: Int64?
   }
 
-  static let folders = ["memos", "chunks"]
+  static let folders = ["memos", files, "chunks"]
 
   func run() throws(CommandFailure) -> Outcome {
     let view = try look()
@@ -51,7 +54,11 @@ struct HomeExport {
     if !others.isEmpty { try writeRecords(others, waiting, to: "other.json") }
     outcome.memos = try writeMemos(live)
     outcome.conflicts = try writeConflicts(view)
-    outcome.chunks = try writePieces(view.pieces, of: identity.credentials.account)
+    let account = identity.credentials.account
+    let files = try writeFiles(live, view.pieces, of: account)
+    outcome.files = files.count
+    outcome.chunks = try writePieces(
+      view.pieces.filter { !files.pieces.contains($0.hash) }, of: account)
     try write(summary(of: identity, view, outcome).text + "\n", to: "home.json")
     try folder.finish()
     return outcome
@@ -72,7 +79,7 @@ struct HomeExport {
     }
   }
 
-  private func goOn() throws(CommandFailure) {
+  func goOn() throws(CommandFailure) {
     if try isInterrupted() {
       throw CommandFailure("the export was interrupted; nothing is left of it")
     }
@@ -88,7 +95,14 @@ struct HomeExport {
   private func writeRecords(
     _ records: [Record], _ waiting: Set<RecordKey>, to name: String
   ) throws(CommandFailure) {
-    let lines = records.map { HomeExport.json(of: $0, isUnsent: waiting.contains($0.key)).text }
+    let key = VaultKeys.source(in: home)()
+    let lines = records.map { record in
+      let json = HomeExport.json(of: record, isUnsent: waiting.contains(record.key))
+      guard record.type == VaultApp.fileType, VaultSeal.isSealed(record.value),
+        let (_, contents) = HomeExport.contents(of: record, key)
+      else { return json.text }
+      return json.setting("file", to: .string(contents.manifest.file)).text
+    }
     try write(HomeExport.list(lines), to: name)
   }
 
@@ -170,12 +184,7 @@ struct HomeExport {
     var count = 0
     for piece in pieces {
       try goOn()
-      let path = "\(home.chunks)/\(account.text)/\(HexText.text(piece.file))"
-      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-      if descriptor < 0, errno == ENOENT { continue }
-      guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
-      let bytes = try PlainFile(path: path, descriptor: descriptor)
-        .contents(atMost: Limits.chunkBytes, "the piece")
+      guard let bytes = try bytes(of: piece, account) else { continue }
       try folder.add(piece.hash, bytes)
       count += 1
     }

@@ -344,6 +344,27 @@ def story_a_forgotten_file_stays():
         assert b"two" in laptop.all().values() and b"one" in laptop.all().values()
 
 
+def story_a_vault_is_written_out_as_the_files_that_it_is():
+    """By a device that has the key; one that has it not writes what it holds."""
+    with devices() as (_, phone, laptop):
+        phone.write(noise(700_000))
+        phone.add()
+        laptop.add()
+        folder_ = phone.path("out")
+        told = json.loads(phone.home.run("export", folder_, "--json"))
+        # The first file of the account is one of them.
+        assert (told["files"], told["chunks"]) == (2, 0), told
+        with open(os.path.join(folder_, "vault", "vault.db"), "rb") as file:
+            assert file.read() == noise(700_000)
+        [record] = [each for each in json.load(open(os.path.join(folder_, "vault.json")))
+                    if each.get("file") == "vault.db"]
+        assert "sealed" in record["fields"], record
+        os.remove(os.path.join(laptop.home.path, "vault.key"))
+        told = json.loads(laptop.home.run("export", laptop.path("out"), "--json"))
+        assert told["files"] == 0 and told["chunks"] > 2, told
+        assert os.listdir(laptop.path("out/vault")) == []
+
+
 def story_three_devices_come_to_the_same():
     """Files come and go on all of them, also while one has no way to the others."""
     with devices(3) as (_, *all):

@@ -1,0 +1,76 @@
+import Apps
+import Changes
+import Glibc
+import Storage
+
+/// The vault's files, as they are on the devices that keep them.
+extension HomeExport {
+  /// How many there are, and the pieces that they are made of. A file of which this home lacks the
+  /// key or a piece is left as it lies: its pieces are among the others.
+  func writeFiles(
+    _ records: [Record], _ held: [HeldPiece], of account: AccountID
+  ) throws(CommandFailure) -> (count: Int, pieces: Set<ChunkHash>) {
+    let key = VaultKeys.source(in: home)()
+    var names: Set<String> = []
+    var used: Set<ChunkHash> = []
+    for record in records where record.type == VaultApp.fileType {
+      guard let (seal, contents) = HomeExport.contents(of: record, key),
+        names.insert(contents.manifest.file).inserted
+      else { continue }
+      let pieces = contents.pieces.compactMap { HomeExport.piece($0, among: held) }
+      let name = HomeExport.files + "/" + contents.manifest.file
+      guard pieces.count == contents.pieces.count,
+        try writeFile(name, pieces, seal, of: account)
+      else {
+        names.remove(contents.manifest.file)
+        continue
+      }
+      used.formUnion(contents.pieces)
+    }
+    return (names.count, used)
+  }
+
+  static let files = "vault"
+
+  /// What a record says, where this home can read it.
+  static func contents(
+    of record: Record, _ key: VaultKey?
+  ) -> (VaultSeal, VaultSeal.Contents)? {
+    guard let fields = record.value else { return nil }
+    for seal in [VaultSeal.plain] + (key.map { [VaultSeal($0)] } ?? []) {
+      if let contents = seal.contents(of: fields, record: record.name) { return (seal, contents) }
+    }
+    return nil
+  }
+
+  private static func piece(_ hash: ChunkHash, among held: [HeldPiece]) -> HeldPiece? {
+    let place = held.lowerBound { $0.hash < hash }
+    return place < held.count && held[place].hash == hash ? held[place] : nil
+  }
+
+  /// False, and nothing is left of it, where a piece has gone meanwhile or is not what it was.
+  private func writeFile(
+    _ name: String, _ pieces: [HeldPiece], _ seal: VaultSeal, of account: AccountID
+  ) throws(CommandFailure) -> Bool {
+    let file = try folder.create(name)
+    for piece in pieces {
+      try goOn()
+      guard let bytes = try bytes(of: piece, account), let opened = seal.opened(bytes) else {
+        try folder.remove(name)
+        return false
+      }
+      try file.write(opened)
+    }
+    return true
+  }
+
+  /// nil where it has gone meanwhile.
+  func bytes(of piece: HeldPiece, _ account: AccountID) throws(CommandFailure) -> [UInt8]? {
+    let path = "\(home.chunks)/\(account.text)/\(HexText.text(piece.file))"
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0, errno == ENOENT { return nil }
+    guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
+    return try PlainFile(path: path, descriptor: descriptor)
+      .contents(atMost: Limits.chunkBytes, "the piece")
+  }
+}
