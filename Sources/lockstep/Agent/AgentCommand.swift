@@ -16,7 +16,7 @@ enum AgentCommand {
     subcommands: [
       AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
       AgentSyncCommand.command, AgentRunCommand.command, AgentDevicesCommand.command,
-      AgentRenameCommand.command, AgentExportCommand.command,
+      AgentRenameCommand.command, AgentRevokeCommand.command, AgentExportCommand.command,
       AgentLeaveCommand.command,
       AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
       AgentHabitsCommand.command, AgentVaultCommand.command, AgentSimulateCommand.command,

@@ -58,3 +58,54 @@ enum AgentRenameCommand {
     }
   }
 }
+
+/// `lockstep agent revoke`: takes another device out of the account.
+enum AgentRevokeCommand {
+  static let command = Command(
+    name: "revoke",
+    summary: "Takes another device out of the account, as when it was lost or sold.",
+    discussion: """
+      It is turned away at once, and gets nothing new. What it holds stays with it, the vault's \
+      key too; docs/security.md tells what that means.
+      """,
+    options: AgentApp.options,
+    operands: Command.Operands("DEVICE", "Its name or its id; see lockstep agent devices.")
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let member = try HomeMember(session.ask(.credentials))
+      let call = RelayCall(relay: member.relay)
+      let own = HomeStatus(json: try session.ask(.status)).json["device"]?.string
+      let device = try device(
+        arguments.operands[0], of: try call.devices(token: member.token).devices)
+      if device.id.text == own {
+        throw CommandFailure("that is this device; lockstep agent leave takes it out")
+      }
+      try call.revoke(device.id, token: member.token)
+      if arguments[AgentCommand.json] {
+        return try TerminalOutput.printed(
+          JSONValue.object([JSONMember("revoked", .string(device.id.text))]).text)
+      }
+      let name = RowText.line(device.description.deviceName)
+      return try TerminalOutput.printed(
+        "\(name) (\(device.id.text)) is no device of this account any more")
+    }
+  }
+
+  private static func device(
+    _ wanted: String, of devices: [Device]
+  ) throws(CommandFailure) -> Device {
+    let found = devices.filter {
+      $0.id.text == wanted || $0.description.deviceName.utf8.elementsEqual(wanted.utf8)
+    }
+    guard let device = found.first else {
+      throw CommandFailure(
+        "the account has no device \u{201C}\(RowText.line(wanted))\u{201D}; see lockstep agent "
+          + "devices")
+    }
+    guard found.count == 1 else {
+      throw CommandFailure(
+        "\(found.count) devices are called so; give the id that lockstep agent devices shows")
+    }
+    return device
+  }
+}

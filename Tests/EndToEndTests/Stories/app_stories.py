@@ -258,6 +258,28 @@ def story_devices_are_listed_and_renamed():
         phone.refuses("devices", says="cannot be reached")
 
 
+def story_a_lost_device_is_taken_out():
+    """It is turned away at once, keeps what it had not sent, and says what to do."""
+    with devices() as (relay, phone, laptop):
+        laptop.run("memo", "add", "mine")
+        phone.refuses("revoke", "tablet", says="has no device")
+        phone.refuses("revoke", "phone", says="lockstep agent leave")
+        with laptop.kept():
+            wait_until(lambda: laptop.status()["state"] == "inSync", "the laptop to be in sync")
+            assert "laptop" in phone.run("revoke", "laptop")
+            wait_until(lambda: laptop.status()["state"] == "failed", "the laptop to be told")
+        assert "join the account again" in laptop.run("sync", code=1)
+        assert len(shown(laptop, "memo", "list")["memos"]) == 1
+        assert [each["deviceName"] for each in shown(phone, "devices")["devices"]] == ["phone"]
+        phone.refuses("revoke", laptop.status()["device"], says="has no device")
+        other = phone.pair(relay, os.path.dirname(phone.path), "tablet")
+        again = phone.pair(relay, os.path.dirname(phone.path), "spare")
+        phone.run("rename", "tablet", "--device", again.status()["device"])
+        phone.refuses("revoke", "tablet", says="2 devices are called so")
+        told = json.loads(phone.run("revoke", other.status()["device"], "--json"))
+        assert told["revoked"] == other.status()["device"], told
+
+
 def story_a_plan_without_habits_says_so_and_the_rest_goes_on():
     with folder() as directory, Relay(is_open=False) as relay:
         code = json.loads(run(
