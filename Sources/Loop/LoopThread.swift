@@ -45,7 +45,7 @@ package struct LoopThread: Sendable {
   }
 
   /// Nobody waits for its end.
-  func detach() {
+  package func detach() {
     let code = pthread_detach(handle)
     precondition(code == 0)
   }

@@ -69,6 +69,15 @@ final class DeviceLook: Sendable {
     _ = write(descriptor, &one, 8)
   }
 
+  /// Nobody asks any more. An answer that is still on its way is waited for by nobody.
+  func end() {
+    let (last, isAsking) = state.withLock { state in
+      defer { state.thread = nil }
+      return (state.thread, state.isAsking)
+    }
+    if isAsking { last?.detach() } else { last?.join() }
+  }
+
   /// What was found since the last time.
   func take() -> Found? {
     var count: UInt64 = 0

@@ -43,6 +43,7 @@ struct LiveWatch {
     defer { keys.restore() }
     var screen = try FullScreen(.standard)
     defer { screen.leave() }
+    defer { look.end() }
     while true {
       guard session.connection.send(request) else {
         try session.reopen()
