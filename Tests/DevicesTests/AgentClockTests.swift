@@ -5,6 +5,13 @@ import Testing
 
 /// Stamps are relay time, however wrong the device's clock; and time makes edits by itself.
 struct AgentClockTests {
+  /// A countdown of this device.
+  private func wound(by device: TestDevice, dueAt: Int64) -> EditRequest {
+    .fields(
+      "egg", TestApp.egg,
+      ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(device.id.text)])
+  }
+
   @Test(arguments: [Int64(-7_200_000), -3_000, 0, 3_000, 86_400_000])
   func aWrongClockStampsRightOnceItIsOnline(_ error: Int64) throws {
     let stage = try Stage()
@@ -88,10 +95,7 @@ struct AgentClockTests {
     let other = try stage.device(2)
     try stage.run()
     let dueAt = stage.now + 10_000
-    try owner.edit(
-      .fields(
-        "egg", TestApp.egg,
-        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(owner.id.text)]))
+    try owner.edit(wound(by: owner, dueAt: dueAt))
     try stage.run(9_900)
     #expect(try other.record("egg")?.value?["rings"] == nil)
     try stage.run(300)
@@ -108,10 +112,7 @@ struct AgentClockTests {
     let other = try stage.device(2)
     try stage.run()
     let dueAt = stage.now + 10_000
-    try owner.edit(
-      .fields(
-        "egg", TestApp.egg,
-        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(owner.id.text)]))
+    try owner.edit(wound(by: owner, dueAt: dueAt))
     try stage.run(1_000)
     try owner.order { _ in .goOffline }
     try stage.run(10_000)
@@ -134,10 +135,7 @@ struct AgentClockTests {
     let device = try stage.device(1)
     try stage.run()
     let dueAt = stage.now + 10_000
-    try device.edit(
-      .fields(
-        "egg", TestApp.egg,
-        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(device.id.text)]))
+    try device.edit(wound(by: device, dueAt: dueAt))
     try stage.run(1_000)
     device.crash()
     try stage.run(60_000)
@@ -154,17 +152,11 @@ struct AgentClockTests {
     let other = try stage.device(2, transports: [transport])
     try stage.run()
     let dueAt = stage.now + 10_000
-    try owner.edit(
-      .fields(
-        "egg", TestApp.egg,
-        ["dueAt": .number(JSONNumber(dueAt)), "owner": .string(owner.id.text)]))
+    try owner.edit(wound(by: owner, dueAt: dueAt))
     try stage.run(40_000)
     #expect(try other.record("egg")?.value == ["rings": 1])
     let next = stage.now + 100_000
-    try owner.edit(
-      .fields(
-        "egg", TestApp.egg,
-        ["dueAt": .number(JSONNumber(next)), "owner": .string(owner.id.text)]))
+    try owner.edit(wound(by: owner, dueAt: next))
     try stage.run(40_000)
     other.crash()
     try stage.run(70_000)

@@ -19,8 +19,7 @@ extension JSONValue {
 extension Record {
   /// nil where it is deleted, or where another program wrote what is no JSON.
   package var value: JSONValue? {
-    guard let fields else { return nil }
-    do { return try JSONValue(parsing: fields) } catch { return nil }
+    fields.flatMap { JSONValue(ifJSON: $0) }
   }
 }
 

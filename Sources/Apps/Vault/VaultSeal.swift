@@ -69,7 +69,7 @@ package struct VaultSeal: Sendable {
     guard fields["key"]?.string == keys.id, let pieces = VaultManifest.hashes(fields["chunks"]),
       let sealed = fields["sealed"]?.string.flatMap({ Base64.decode($0) }),
       let bytes = keys.manifest.opened(sealed, data: VaultSeal.bond(name, pieces)),
-      let inside = VaultSeal.value(bytes), let manifest = VaultManifest(fields: inside),
+      let inside = JSONValue(ifJSON: bytes), let manifest = VaultManifest(fields: inside),
       manifest.pieces.count == pieces.count, keys.recordName(of: manifest.file) == name
     else { return nil }
     return Contents(manifest: manifest, pieces: pieces)
@@ -98,13 +98,14 @@ package struct VaultSeal: Sendable {
   /// Whether these fields are sealed, with whatever key.
   package static func isSealed(_ fields: JSONValue?) -> Bool { fields?["sealed"] != nil }
 
+  /// What reads these fields: `.plain`, or `seal` where they are sealed.
+  package static func reader(of fields: JSONValue?, _ seal: VaultSeal?) -> VaultSeal? {
+    isSealed(fields) ? seal : .plain
+  }
+
   private static let pieceBond = Array("piece".utf8)
 
   private static func bond(_ name: Name, _ pieces: [ChunkHash]) -> [UInt8] {
     Array("manifest \(name.text) ".utf8) + SHA256.hash(pieces.flatMap(\.bytes))
-  }
-
-  private static func value(_ bytes: [UInt8]) -> JSONValue? {
-    do { return try JSONValue(parsing: bytes) } catch { return nil }
   }
 }

@@ -33,7 +33,8 @@ package struct VaultShelf: Sendable {
     for record in records where record.type == VaultApp.fileType && !record.isDeleted {
       let fields = record.value ?? .null
       let isSealed = VaultSeal.isSealed(fields)
-      if let contents = (isSealed ? seal : .plain)?.contents(of: fields, record: record.name) {
+      let reader = VaultSeal.reader(of: fields, seal)
+      if let contents = reader?.contents(of: fields, record: record.name) {
         files.append(File(record: record, manifest: contents.manifest, isSealed: isSealed))
       } else if isSealed, let key {
         others.append((record, fields["key"]?.string == key.id ? .unreadable : .otherKey))

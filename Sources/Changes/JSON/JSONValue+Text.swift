@@ -11,6 +11,15 @@ extension JSONValue {
     try self.init(parsing: Array(text.utf8))
   }
 
+  /// nil where `bytes` is no such text, and nobody wants to know why.
+  package init?(ifJSON bytes: [UInt8]) {
+    do throws(JSONFault) {
+      try self.init(parsing: bytes)
+    } catch {
+      return nil
+    }
+  }
+
   /// The canonical form: members sorted by the bytes of their names, no white space, no escape that
   /// is not needed, each number in its one form. Equal values give the same bytes.
   public func serialized() -> [UInt8] {

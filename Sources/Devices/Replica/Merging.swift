@@ -70,7 +70,7 @@ struct Merging: Sendable {
   }
 
   static func value(_ bytes: [UInt8]) -> JSONValue? {
-    do { return try JSONValue(parsing: bytes) } catch { return nil }
+    JSONValue(ifJSON: bytes)
   }
 
   private func resolver(zone: Name, type: Name) -> (any Resolver)? {

@@ -101,7 +101,7 @@ struct WakeIndex: Sendable {
 
   /// nil where it has a name twice: a value that no condition can have.
   private static func value(_ json: [UInt8]) -> JSONValue? {
-    do { return try JSONValue(parsing: json) } catch { return nil }
+    JSONValue(ifJSON: json)
   }
 }
 

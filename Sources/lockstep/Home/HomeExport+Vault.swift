@@ -8,19 +8,18 @@ extension HomeExport {
   /// How many there are, and the pieces that they are made of. A file of which this home lacks the
   /// key or a piece is left as it lies: its pieces are among the others.
   func writeFiles(
-    _ records: [Record], _ held: [HeldPiece], of account: AccountID
+    _ records: [Record], _ seal: VaultSeal?, _ held: [HeldPiece], of account: AccountID
   ) throws(CommandFailure) -> (count: Int, pieces: Set<ChunkHash>) {
-    let key = VaultKeys.source(in: home)()
     var names: Set<String> = []
     var used: Set<ChunkHash> = []
     for record in records where record.type == VaultApp.fileType {
-      guard let (seal, contents) = HomeExport.contents(of: record, key),
+      guard let (reader, contents) = HomeExport.contents(of: record, seal),
         names.insert(contents.manifest.file).inserted
       else { continue }
       let pieces = contents.pieces.compactMap { HomeExport.piece($0, among: held) }
       let name = HomeExport.files + "/" + contents.manifest.file
       guard pieces.count == contents.pieces.count,
-        try writeFile(name, pieces, seal, of: account)
+        try writeFile(name, pieces, reader, of: account)
       else {
         names.remove(contents.manifest.file)
         continue
@@ -32,15 +31,14 @@ extension HomeExport {
 
   static let files = "vault"
 
-  /// What a record says, where this home can read it.
+  /// What a record says, and what reads its pieces, where this home can.
   static func contents(
-    of record: Record, _ key: VaultKey?
+    of record: Record, _ seal: VaultSeal?
   ) -> (VaultSeal, VaultSeal.Contents)? {
-    guard let fields = record.value else { return nil }
-    for seal in [VaultSeal.plain] + (key.map { [VaultSeal($0)] } ?? []) {
-      if let contents = seal.contents(of: fields, record: record.name) { return (seal, contents) }
-    }
-    return nil
+    guard let fields = record.value, let reader = VaultSeal.reader(of: fields, seal),
+      let contents = reader.contents(of: fields, record: record.name)
+    else { return nil }
+    return (reader, contents)
   }
 
   private static func piece(_ hash: ChunkHash, among held: [HeldPiece]) -> HeldPiece? {

@@ -40,22 +40,23 @@ struct HomeExport {
       throw CommandFailure("the home \(home.path) has not joined an account; there is nothing yet")
     }
     var outcome = Outcome()
+    let seal = VaultKeys.source(in: home)().map(VaultSeal.init)
     let live = view.records.filter { !$0.isDeleted }
     let waiting = Set(view.outbox.map(\.key))
     for app in AppCatalog.all {
       try goOn()
       let records = live.filter { $0.zone == app.zone }
       outcome.records += records.count
-      try writeRecords(records, waiting, to: app.name + ".json")
+      try writeRecords(records, waiting, seal, to: app.name + ".json")
     }
     let zones = AppCatalog.all.map(\.zone)
     let others = live.filter { !zones.contains($0.zone) }
     outcome.records += others.count
-    if !others.isEmpty { try writeRecords(others, waiting, to: "other.json") }
+    if !others.isEmpty { try writeRecords(others, waiting, seal, to: "other.json") }
     outcome.memos = try writeMemos(live)
     outcome.conflicts = try writeConflicts(view)
     let account = identity.credentials.account
-    let files = try writeFiles(live, view.pieces, of: account)
+    let files = try writeFiles(live, seal, view.pieces, of: account)
     outcome.files = files.count
     outcome.chunks = try writePieces(
       view.pieces.filter { !files.pieces.contains($0.hash) }, of: account)
@@ -93,13 +94,12 @@ struct HomeExport {
 
   /// A JSON list with a record a line.
   private func writeRecords(
-    _ records: [Record], _ waiting: Set<RecordKey>, to name: String
+    _ records: [Record], _ waiting: Set<RecordKey>, _ seal: VaultSeal?, to name: String
   ) throws(CommandFailure) {
-    let key = VaultKeys.source(in: home)()
     let lines = records.map { record in
       let json = HomeExport.json(of: record, isUnsent: waiting.contains(record.key))
       guard record.type == VaultApp.fileType, VaultSeal.isSealed(record.value),
-        let (_, contents) = HomeExport.contents(of: record, key)
+        let (_, contents) = HomeExport.contents(of: record, seal)
       else { return json.text }
       return json.setting("file", to: .string(contents.manifest.file)).text
     }

@@ -125,14 +125,11 @@ extension VaultEngine {
   }
 
   private static func read(_ record: Record, _ seal: VaultSeal?) -> VaultRecord {
-    guard let fields = record.value else {
-      return VaultRecord(record: record, contents: nil, isPlain: true)
+    let fields = record.value
+    let contents = fields.flatMap {
+      VaultSeal.reader(of: $0, seal)?.contents(of: $0, record: record.name)
     }
-    if let contents = VaultSeal.plain.contents(of: fields, record: record.name) {
-      return VaultRecord(record: record, contents: contents, isPlain: true)
-    }
-    let contents = seal?.contents(of: fields, record: record.name)
-    return VaultRecord(record: record, contents: contents, isPlain: false)
+    return VaultRecord(record: record, contents: contents, isPlain: !VaultSeal.isSealed(fields))
   }
 
   /// Conflict copies of files that are kept here are kept here as well, beside them.
