@@ -11,14 +11,12 @@ package struct VaultCode: Hashable, Sendable {
   package let relayPart: String
   package let secret: VaultSecret?
 
-  private static let letterCount = 12
-
   /// nil where `offer`, the relay's pairing code, is none of twelve letters.
   package init?(offer: String, secret: VaultSecret) {
-    guard let letters = VaultSecret.letters(offer), letters.count == VaultCode.letterCount else {
+    guard let letters = VaultSecret.letters(offer), letters.count == CodeLetters.count else {
       return nil
     }
-    relayPart = VaultSecret.grouped(letters)
+    relayPart = CodeLetters.grouped(letters)
     self.secret = secret
   }
 
@@ -27,15 +25,15 @@ package struct VaultCode: Hashable, Sendable {
   /// slip is in.
   package init?(typed: String) {
     let count = typed.unicodeScalars.count { $0 != "-" && !$0.properties.isWhitespace }
-    guard count > VaultCode.letterCount else {
+    guard count > CodeLetters.count else {
       relayPart = typed
       secret = nil
       return
     }
-    guard let letters = VaultSecret.letters(typed), letters.count == 2 * VaultCode.letterCount,
-      let secret = VaultSecret(letters: Array(letters[VaultCode.letterCount...]))
+    guard let letters = VaultSecret.letters(typed), letters.count == 2 * CodeLetters.count,
+      let secret = VaultSecret(letters: Array(letters[CodeLetters.count...]))
     else { return nil }
-    relayPart = VaultSecret.grouped(Array(letters[..<VaultCode.letterCount]))
+    relayPart = CodeLetters.grouped(Array(letters[..<CodeLetters.count]))
     self.secret = secret
   }
 
@@ -56,29 +54,21 @@ package struct VaultCode: Hashable, Sendable {
 /// Sixty random bits that one device shows and another is told by a person: twelve letters of
 /// Crockford's base 32, in which I and L count as 1 and O as 0.
 package struct VaultSecret: Hashable, Sendable {
-  private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
-
   let letters: [UInt8]
 
   /// `word`: random bits, of which 60 are used.
   package init(word: UInt64) {
-    letters = (0..<12).map { VaultSecret.alphabet[Int(word >> UInt64(5 * $0) & 31)] }
+    letters = CodeLetters.draw(word)
   }
 
   init?(letters: [UInt8]) {
-    guard letters.count == 12, letters.allSatisfy(VaultSecret.alphabet.contains) else {
-      return nil
-    }
+    guard letters.count == CodeLetters.count,
+      letters.allSatisfy({ CodeLetters.meant($0) == $0 })
+    else { return nil }
     self.letters = letters
   }
 
-  var text: String { VaultSecret.grouped(letters) }
-
-  static func grouped(_ letters: [UInt8]) -> String {
-    stride(from: 0, to: letters.count, by: 4).map { start in
-      String(decoding: letters[start..<min(start + 4, letters.count)], as: UTF8.self)
-    }.joined(separator: "-")
-  }
+  var text: String { CodeLetters.grouped(letters) }
 
   /// What somebody typed, as it was meant, without what stands between; nil where a letter is not
   /// of the alphabet.
@@ -86,12 +76,9 @@ package struct VaultSecret: Hashable, Sendable {
     var letters: [UInt8] = []
     for scalar in typed.unicodeScalars {
       if scalar == "-" || scalar.properties.isWhitespace { continue }
-      guard scalar.isASCII else { return nil }
-      var letter = UInt8(truncatingIfNeeded: scalar.value)
-      if (UInt8(ascii: "a")...UInt8(ascii: "z")) ~= letter { letter &= ~0x20 }
-      if letter == UInt8(ascii: "O") { letter = UInt8(ascii: "0") }
-      if letter == UInt8(ascii: "I") || letter == UInt8(ascii: "L") { letter = UInt8(ascii: "1") }
-      guard alphabet.contains(letter) else { return nil }
+      guard let byte = UInt8(exactly: scalar.value), let letter = CodeLetters.meant(byte) else {
+        return nil
+      }
       letters.append(letter)
     }
     return letters

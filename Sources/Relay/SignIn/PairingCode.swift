@@ -9,36 +9,20 @@ import Storage
 /// The alphabet is Crockford's base 32: no I, L, O or U, and what people type for them counts as
 /// what was meant.
 struct PairingCode: Hashable, Sendable {
-  private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
-  private static let symbolCount = 12
-
-  /// Twelve letters of the alphabet.
   private let symbols: [UInt8]
 
-  init(from secrets: SecretSource) {
-    let word = secrets.word()
-    symbols = (0..<PairingCode.symbolCount).map { index in
-      PairingCode.alphabet[Int(word >> UInt64(5 * index) & 31)]
-    }
-  }
+  init(from secrets: SecretSource) { symbols = CodeLetters.draw(secrets.word()) }
 
   /// nil where `typed` cannot be a code.
   init?(typed: String) {
     var symbols: [UInt8] = []
-    for byte in typed.utf8 {
-      switch byte {
-      case UInt8(ascii: "-"), UInt8(ascii: " "): continue
-      case UInt8(ascii: "o"), UInt8(ascii: "O"): symbols.append(UInt8(ascii: "0"))
-      case UInt8(ascii: "i"), UInt8(ascii: "I"), UInt8(ascii: "l"), UInt8(ascii: "L"):
-        symbols.append(UInt8(ascii: "1"))
-      case UInt8(ascii: "a")...UInt8(ascii: "z"): symbols.append(byte & ~0x20)
-      default: symbols.append(byte)
+    for byte in typed.utf8 where byte != UInt8(ascii: "-") && byte != UInt8(ascii: " ") {
+      guard let letter = CodeLetters.meant(byte), symbols.count < CodeLetters.count else {
+        return nil
       }
-      guard symbols.count <= PairingCode.symbolCount else { return nil }
+      symbols.append(letter)
     }
-    guard symbols.count == PairingCode.symbolCount,
-      symbols.allSatisfy(PairingCode.alphabet.contains)
-    else { return nil }
+    guard symbols.count == CodeLetters.count else { return nil }
     self.symbols = symbols
   }
 
@@ -53,10 +37,7 @@ struct PairingCode: Hashable, Sendable {
   }
 
   /// `XXXX-XXXX-XXXX`.
-  var text: String {
-    let groups = [0..<4, 4..<8, 8..<12].map { String(decoding: symbols[$0], as: UTF8.self) }
-    return groups.joined(separator: "-")
-  }
+  var text: String { CodeLetters.grouped(symbols) }
 
   /// What the store keeps of it.
   var hash: [UInt8] { SHA256.hash(symbols) }
