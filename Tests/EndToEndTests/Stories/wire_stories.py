@@ -172,8 +172,7 @@ def story_a_save_and_a_fetch_at_once_keep_the_chain():
         unmoved = 0
         for round in range(80):
             wanted = set()
-            for number, each in enumerate(others):
-                await each.save(record(f"o{round}-{number}"))
+            last = [await each.save(record(f"o{round}-{n}")) for n, each in enumerate(others)]
             for op in dice.sample(["save", "fetch"], 2):
                 if op == "save":
                     mine.add(f"m{round}")
@@ -197,6 +196,9 @@ def story_a_save_and_a_fetch_at_once_keep_the_chain():
                     cursor = message["token"]
                     seen |= {each["name"] for each in message["changes"]}
                 wanted.discard(message.get("id"))
+        for each, save in zip(others, last):
+            while (await each.hear()).get("id") != save:
+                pass
         await socket.say({"op": "fetch", "id": "end", "since": cursor})
         while (message := await socket.hear()).get("id") != "end":
             seen |= {each["name"] for each in message.get("changes", [])}
