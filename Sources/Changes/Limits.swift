@@ -176,6 +176,10 @@ public enum Limits {
   public static let sightingDelayMilliseconds: Int64 = 1_000
   /// How often the nodes of a process tell one another their counters.
   public static let statusMilliseconds: Int64 = 5_000
+  /// Connections that a node names when it is asked what waits: the worst say what is wrong.
+  public static let shownQueues = 5
+  /// How long loops and workers have to answer when a person asks how they are.
+  public static let stateMilliseconds: Int64 = 1_000
   /// How long a store waits for another connection to the same file (a reader that is in the way of
   /// the log's restart, a recovery after a crash), in milliseconds.
   public static let storeBusyMilliseconds = 5_000

@@ -53,6 +53,12 @@ public struct UniversalTime: Hashable, Sendable {
     return UniversalTime(day * 86_400_000).date == date ? day : nil
   }
 
+  /// `2026-03-01T12:00:00.000Z` (RFC 3339).
+  public var timestamp: String {
+    let clock = [hour, minute, second].map { UniversalTime.padded($0) }.joined(separator: ":")
+    return date + "T" + clock + "." + UniversalTime.padded(millisecond, 3) + "Z"
+  }
+
   /// `2026-03-01T12-00-00.000Z`: ISO 8601, but for the hyphens of the time, with which it may
   /// stand in a file's name everywhere.
   public var fileName: String {

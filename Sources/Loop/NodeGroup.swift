@@ -1,4 +1,5 @@
 import Changes
+import Glibc
 public import Link
 
 /// What a group does with what its nodes say, and how it runs them.
@@ -52,6 +53,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   let lookup: NameLookup
   @usableFromInline let endings: Mailbox<(place: Int, NodeEnding)>
   @usableFromInline let state = Locked(State())
+  @usableFromInline let pulse: Pulse
 
   /// `count`: how many nodes will be added.
   public init(count: Int, _ settings: GroupSettings<N.Report>) throws(SystemFault) {
@@ -60,6 +62,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     var mailboxes: [Mailbox<Runner.Mail>] = []
     for _ in 0..<count { mailboxes.append(try Mailbox(isBlocking: false)) }
     self.mailboxes = mailboxes
+    pulse = Pulse(nodes: count)
     lookup = try NameLookup()
     endings = try Mailbox(isBlocking: true)
   }
@@ -92,14 +95,16 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     }
     let surroundings = Runner.Surroundings(
       place: place, mailboxes: mailboxes, lanes: lanes, performInline: performInline,
-      settings: settings)
+      settings: settings, pulse: pulse)
     let loop = try makeLoop(place, listeners)
     let room = Room(Runner(node, loop, surroundings))
     let mailbox = mailboxes[place]
     let endings = endings
+    let pulse = pulse
     let seat = Seat {
       let ending = room.run()
       mailbox.close()
+      pulse.end(place)
       endings.post((place, ending))
     }
     state.withLock { $0.seats.append(seat) }
@@ -158,10 +163,13 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Runs all nodes, each on a thread, and returns when all have ended and all threads are joined:
-  /// how each node ended, by place. A signal is a call of `stop`.
-  public func run(_ signals: Signals? = nil) throws(SystemFault) -> [NodeEnding] {
+  /// how each node ended, by place. SIGTERM and SIGINT are calls of `stop`; other signals are for
+  /// the attendant.
+  public func run(_ signals: Signals? = nil, _ attendant: Attendant = Attendant())
+    throws(SystemFault) -> [NodeEnding]
+  {
     try start()
-    return try waitForEnd(signals)
+    return try waitForEnd(signals, attendant)
   }
 
   /// Starts all nodes, each on a thread. `waitForEnd` must follow, once.
@@ -175,24 +183,29 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Waits until all nodes have ended, as `run` does.
-  public func waitForEnd(_ signals: Signals? = nil) throws(SystemFault) -> [NodeEnding] {
-    let results = try waitForEndings(signals)
+  public func waitForEnd(_ signals: Signals? = nil, _ attendant: Attendant = Attendant())
+    throws(SystemFault) -> [NodeEnding]
+  {
+    let results = try waitForEndings(signals, attendant)
     let (threads, workers) = state.withLock { ($0.threads, $0.workers) }
     for thread in threads { thread.join() }
     for worker in workers { worker?.finish() }
     return results
   }
 
-  private func waitForEndings(_ signals: Signals?) throws(SystemFault) -> [NodeEnding] {
+  private func waitForEndings(
+    _ signals: Signals?, _ attendant: Attendant
+  ) throws(SystemFault) -> [NodeEnding] {
     var results = [NodeEnding?](repeating: nil, count: mailboxes.count)
     var news: [(place: Int, NodeEnding)] = []
     while results.contains(nil) {
+      let next = attendant.attend(SystemClock.instant())
       if endings.fallAsleep() {
         let descriptors = [endings.bell.rawValue] + (signals.map { [$0.rawValue] } ?? [])
-        if Syscall.waitUntilReadable(descriptors)[0] { endings.bell.wait() }
+        if Syscall.waitUntilReadable(descriptors, until: next)[0] { endings.bell.wait() }
       }
-      if let signals {
-        for _ in 0..<(try signals.take()) { stop() }
+      for number in try signals?.take() ?? [] {
+        if number == SIGTERM || number == SIGINT { stop() } else { attendant.signalled(number) }
       }
       endings.take(into: &news)
       for (place, ending) in news { results[place] = ending }

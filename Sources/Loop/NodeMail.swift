@@ -9,6 +9,8 @@ public struct NodeMail<Outcome: Sendable, Order: Sendable, News: Sendable>: Send
     case ordered(Order)
     case news(News)
     case addresses(LookupAnswer)
+    /// A question whether the loop still turns, by its number.
+    case pulse(Int)
     /// The first time: finish what is begun. The second time: end at once.
     case stop
   }

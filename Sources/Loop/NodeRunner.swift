@@ -30,17 +30,19 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     @usableFromInline let lanes: [Mailbox<Assignment<N.Job>>?]
     @usableFromInline let performInline: Perform?
     @usableFromInline let settings: GroupSettings<N.Report>
+    @usableFromInline let pulse: Pulse
 
     @inlinable
     init(
       place: Int, mailboxes: [Mailbox<Mail>], lanes: [Mailbox<Assignment<N.Job>>?],
-      performInline: Perform?, settings: GroupSettings<N.Report>
+      performInline: Perform?, settings: GroupSettings<N.Report>, pulse: Pulse
     ) {
       self.place = place
       self.mailboxes = mailboxes
       self.lanes = lanes
       self.performInline = performInline
       self.settings = settings
+      self.pulse = pulse
     }
   }
 
@@ -159,6 +161,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
       case .ordered(let order): handle(.ordered(order))
       case .news(let news): handle(.news(news))
       case .addresses(let answer): loop.pointee.connect(answer)
+      case .pulse(let round): surroundings.pulse.answer(surroundings.place, round)
       case .stop: beginEnding()
       }
     }

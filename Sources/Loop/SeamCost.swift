@@ -70,7 +70,7 @@ public enum SeamCost {
     }
     let surroundings = NodeRunner<Echo>.Surroundings(
       place: 0, mailboxes: [mailbox], lanes: Lane.allCases.map { _ in nil }, performInline: nil,
-      settings: GroupSettings { _, _ in })
+      settings: GroupSettings { _, _ in }, pulse: Pulse(nodes: 1))
     return NodeRunner(node, EventLoopOwner(loop), surroundings)
   }
 

@@ -15,13 +15,15 @@ public final class Signals: Sendable {
   /// Can be read once a signal has come.
   package var rawValue: Int32 { descriptor.rawValue }
 
-  /// How many have come since the last call; does not wait.
-  package func take() throws(SystemFault) -> Int {
+  /// The numbers of those that have come since the last call; does not wait. One that comes again
+  /// before it was taken counts once.
+  package func take() throws(SystemFault) -> [Int32] {
     try withUnsafeTemporaryAllocation(of: signalfd_siginfo.self, capacity: 4) {
       (buffer) throws(SystemFault) in
       switch try Syscall.read(descriptor.rawValue, UnsafeMutableRawBufferPointer(buffer)) {
-      case .done(let bytes): bytes / MemoryLayout<signalfd_siginfo>.size
-      case .wouldBlock: 0
+      case .done(let bytes):
+        buffer.prefix(bytes / MemoryLayout<signalfd_siginfo>.size).map { Int32($0.ssi_signo) }
+      case .wouldBlock: []
       }
     }
   }

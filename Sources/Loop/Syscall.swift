@@ -1,4 +1,5 @@
 import CLinux
+import Changes
 import Glibc
 
 /// One wrapper a system call. An interrupted call is made again; "would block" is a value; an errno
@@ -134,10 +135,17 @@ enum Syscall {
     infallible("read") { Glibc.read(descriptor, &count, 8) }
   }
 
-  /// Waits without end until one of `descriptors` can be read; says of each whether it can.
-  static func waitUntilReadable(_ descriptors: [Int32]) -> [Bool] {
+  /// Waits until one of `descriptors` can be read, or `end` has come; says of each whether it can.
+  static func waitUntilReadable(_ descriptors: [Int32], until end: Instant? = nil) -> [Bool] {
     var requests = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    infallible("poll") { Int(poll(&requests, nfds_t(requests.count), -1)) }
+    infallible("poll") {
+      // Rounded up, so that it is not asked again and again in the last millisecond.
+      let milliseconds = end.map { end in
+        max(
+          0, min(3_600_000, (end.nanoseconds - SystemClock.instant().nanoseconds) / 1_000_000 + 1))
+      }
+      return Int(poll(&requests, nfds_t(requests.count), milliseconds.map(Int32.init) ?? -1))
+    }
     return requests.map { $0.revents != 0 }
   }
 

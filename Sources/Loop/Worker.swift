@@ -11,6 +11,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   @usableFromInline typealias Mail = NodeMail<Outcome, Order, News>
 
   @usableFromInline let jobs: Mailbox<Assignment<Job>>
+  let progress: WorkerProgress
   private let thread: LoopThread
 
   /// What a worker's thread works with; made there, and never seen by another thread.
@@ -46,8 +47,9 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   }
 
   @usableFromInline
-  init(jobs: Mailbox<Assignment<Job>>, thread: LoopThread) {
+  init(jobs: Mailbox<Assignment<Job>>, progress: WorkerProgress, thread: LoopThread) {
     self.jobs = jobs
+    self.progress = progress
     self.thread = thread
   }
 
@@ -57,15 +59,17 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   ) throws(SystemFault) -> Worker {
     let jobs = try Mailbox<Assignment<Job>>(isBlocking: true)
     let handover = Handover(makeWorkplace)
+    let progress = WorkerProgress()
     let thread = try LoopThread("\(lane)") {
-      work(on: jobs, for: nodes, at: handover.makeWorkplace())
+      work(on: jobs, for: nodes, at: handover.makeWorkplace(), progress)
     }
-    return Worker(jobs: jobs, thread: thread)
+    return Worker(jobs: jobs, progress: progress, thread: thread)
   }
 
   @inlinable
   static func work(
-    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: Workplace
+    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: Workplace,
+    _ progress: WorkerProgress
   ) {
     var newcomers: [Assignment<Job>] = []
     var backlog = Backlog<Assignment<Job>>(workplace.portions)
@@ -80,8 +84,10 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
       // in memory at once; and who comes meanwhile has a place in the next.
       let portion = backlog.nextPortion(adding: newcomers) { workplace.weigh($0.job) }
       newcomers.removeAll(keepingCapacity: true)
+      progress.begin()
       perform(portion, for: nodes, at: workplace, &letters)
       if backlog.isEmpty, jobs.isEmpty { workplace.rest() }
+      progress.end()
     }
   }
 

@@ -31,7 +31,7 @@ struct RelayService {
   func run() throws(CommandFailure) {
     do {
       // Before any thread: they inherit that the two signals are held back.
-      let signals = try Signals()
+      let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
       raiseDescriptorLimit()
       let store = try openStore()
       if store.wasRestored {
@@ -45,7 +45,11 @@ struct RelayService {
       }
       let control = try Listener.open(
         .local(path: Self.controlSocket(inStore: self.store)), door: .control)[0]
-      let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings)
+      let board = StateBoard()
+      let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board))
+      let attendant = RelayAttendant(
+        of: group, nodes: configuration.nodes, board: board, log: log,
+        startedAt: SystemClock.instant())
       try startWorkers(of: group, on: store)
       try startFiles(of: group)
       for node in 0..<configuration.nodes {
@@ -59,7 +63,7 @@ struct RelayService {
           listeners: [front[node]] + owners)
       }
       announce(front[0].address, admin: admin?.address, accounts: accounts)
-      let endings = try group.run(signals)
+      let endings = try group.run(signals, attendant.attendant)
       if endings.contains(where: { $0 != .done }) {
         log.warning("stopped before all that was begun had ended")
       }
@@ -95,19 +99,20 @@ struct RelayService {
     return try open()
   }
 
-  private var settings: GroupSettings<RelayReport> {
+  private func settings(_ board: StateBoard) -> GroupSettings<RelayReport> {
     let log = log
     var settings = GroupSettings<RelayReport> { node, report in
       switch report {
-      case .accountMade(let account): log.info("account \(account.text) was made")
-      case .planChanged(let account): log.info("account \(account.text) has a new plan")
-      case .accountRemoved(let account): log.info("account \(account.text) was removed")
+      case .accountMade(let account): log.info("an account was made", [.account(account)])
+      case .planChanged(let account): log.info("an account has a new plan", [.account(account)])
+      case .accountRemoved(let account): log.info("an account was removed", [.account(account)])
       case .deviceJoined(let account, let device):
-        log.info("device \(device.text) joined account \(account.text)")
+        log.info("a device joined", [.device(device), .account(account)])
       case .deviceRevoked(let account, let device):
-        log.info("device \(device.text) of account \(account.text) was revoked")
-      case .storeFailed(let error): log.error("\(error)")
-      case .storeRecovered: log.info("the store works again")
+        log.info("a device was revoked", [.device(device), .account(account)])
+      case .storeFailed(let error): log.error("\(error)", [LogLine.Field("node", node)])
+      case .storeRecovered: log.info("the store works again", [LogLine.Field("node", node)])
+      case .state(let state): board.answered(node, state)
       case .status, .stopped: break
       }
     }
@@ -165,26 +170,29 @@ struct RelayService {
   }
 
   private func announce(_ address: PeerAddress, admin: PeerAddress?, accounts: Int) {
-    if let admin { say("lockstep relay: metrics and health on http://\(admin.text)") }
+    if let admin {
+      let url = "http://\(admin.text)"
+      log.tell(
+        "metrics and health", [LogLine.Field("url", url)],
+        block: "lockstep relay: metrics and health on \(url)")
+    }
     if !configuration.isOpen && accounts == 0 {
-      say(
-        """
-        lockstep relay: there is no account yet. Make the first with
-          lockstep account create NAME --store \(store)
-        """)
+      let command = "lockstep account create NAME --store \(store)"
+      log.tell(
+        "there is no account yet; make the first", [LogLine.Field("command", command)],
+        block: "lockstep relay: there is no account yet. Make the first with\n  \(command)")
     }
     if case .host(let host, let port) = address, host.hasPrefix("127.") || host == "::1" {
-      say(
+      let advice = """
+        only programs on this machine can reach it. For a phone in the same network, start it with \
+        --listen 0.0.0.0:\(port) and use this machine's own address there.
         """
-        lockstep relay: only programs on this machine can reach it. For a phone in the same \
-        network, start it with --listen 0.0.0.0:\(port) and use this machine's own address there.
-        """)
+      log.tell(advice, block: "lockstep relay: " + advice)
     }
-    say("lockstep relay: listening on http://\(address.text)")
+    let url = "http://\(address.text)"
+    log.tell(
+      "listening", [LogLine.Field("url", url)], block: "lockstep relay: listening on \(url)")
   }
-
-  /// What a person is told whatever the log level.
-  private func say(_ text: String) { TerminalOutput.writeToStandardError(text + "\n") }
 
   /// A connection is a descriptor; the usual soft limit of 1,024 is for programs that use select.
   private func raiseDescriptorLimit() {
@@ -193,6 +201,11 @@ struct RelayService {
     limit.rlim_cur = limit.rlim_max
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
+}
+
+extension LogLine.Field {
+  static func account(_ account: AccountID) -> LogLine.Field { .init("account", account.text) }
+  static func device(_ device: DeviceID) -> LogLine.Field { .init("device", device.text) }
 }
 
 extension PeerAddress {

@@ -96,6 +96,7 @@ public struct RelayNode: Node, ~Copyable {
     case .closed(let id, _): closed(id)
     case .finished(let job, let outcome): finished(job, outcome)
     case .ordered(.reportStatus): actions.append(.report(.status(currentStatus)))
+    case .ordered(.reportState): actions.append(.report(.state(currentState)))
     case .news(let news): heard(news)
     case .deadlineReached: expireTimers()
     case .stopping: stop()

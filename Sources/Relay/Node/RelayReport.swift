@@ -5,6 +5,8 @@ public import Storage
 public enum RelayOrder: Sendable, Hashable {
   /// Answered with `RelayReport.status`.
   case reportStatus
+  /// Answered with `RelayReport.state`.
+  case reportState
 }
 
 /// What a node tells the person at the relay, for the log. Never holds a secret.
@@ -17,6 +19,8 @@ public enum RelayReport: Sendable, Hashable {
   /// The store failed; nothing was done. Told once, until it works again.
   case storeFailed(StorageError)
   case storeRecovered
+  /// What this node holds.
+  case state(NodeState)
   /// The counters of this node alone.
   case status(RelayStatus)
   /// After `NodeEvent.stopping`: all that was begun is answered. What was sent may still wait in

@@ -40,7 +40,7 @@ enum AccountExportCommand {
 
   private static func isAsked(_ signals: Signals) throws(CommandFailure) -> Bool {
     do throws(SystemFault) {
-      return try signals.take() > 0
+      return try !signals.take().isEmpty
     } catch {
       throw CommandFailure("\(error)")
     }

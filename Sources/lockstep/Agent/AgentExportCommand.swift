@@ -27,7 +27,7 @@ enum AgentExportCommand {
     do throws(CommandFailure) {
       let export = HomeExport(home: home, folder: folder) { () throws(CommandFailure) in
         do throws(SystemFault) {
-          return try signals.take() > 0
+          return try !signals.take().isEmpty
         } catch {
           throw CommandFailure("\(error)")
         }

@@ -34,7 +34,7 @@ struct BenchWait {
 
   private func checkSignals() throws(CommandFailure) {
     do throws(SystemFault) {
-      if try signals.take() > 0 { throw SystemFault(call: "the bench", code: EINTR) }
+      if try !signals.take().isEmpty { throw SystemFault(call: "the bench", code: EINTR) }
     } catch {
       throw CommandFailure(error.code == EINTR ? "the bench was interrupted" : "\(error)")
     }

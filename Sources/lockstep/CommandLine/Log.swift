@@ -1,7 +1,11 @@
-/// What a long-running command says of itself, a line at a time, on standard error:
-/// `lockstep relay: warning: …`. It has no time of its own, which whoever collects it adds.
+import Changes
+import Glibc
+import Loop
+
+/// What a long-running command says of itself, a line at a time, on standard error, in one of the
+/// forms of `LogLine`.
 ///
-/// No secret may stand in a message: no token, no pairing code, no payload.
+/// No secret may stand in a message or a field: no token, no pairing code, no payload.
 package struct Log: Sendable {
   package enum Level: String, CaseIterable, Comparable, Sendable {
     case error, warning, info, debug, trace
@@ -17,54 +21,104 @@ package struct Log: Sendable {
       case .trace: 4
       }
     }
+
+    /// As the journal counts them (sd-daemon(3)).
+    fileprivate var priority: Int {
+      switch self {
+      case .error: 3
+      case .warning: 4
+      case .info: 6
+      case .debug, .trace: 7
+      }
+    }
+  }
+
+  /// Where lines go, and what is known of that place.
+  package struct Sink: Sendable {
+    package var takesColours = false
+    /// The journal reads a level in front of a plain line.
+    package var takesPriorities = false
+    package var write: @Sendable (String) -> Void
+
+    package init(
+      takesColours: Bool = false, takesPriorities: Bool = false,
+      write: @escaping @Sendable (String) -> Void
+    ) {
+      self.takesColours = takesColours
+      self.takesPriorities = takesPriorities
+      self.write = write
+    }
+
+    package static var standardError: Sink {
+      Sink(
+        takesColours: TerminalOutput.standardError.takesColours,
+        takesPriorities: TerminalOutput.isErrorJournal,
+        write: TerminalOutput.writeToStandardError)
+    }
   }
 
   package let level: Level
+  package let format: LogLine.Format
   private let source: String
-  private let takesColours: Bool
-  private let write: @Sendable (String) -> Void
+  private let sink: Sink
+  private let wall: @Sendable () -> Int64
 
-  /// `source`: the command, as in `lockstep relay`.
-  package init(_ source: String, level: Level) {
-    self.init(
-      source, level: level, takesColours: TerminalOutput.standardError.takesColours,
-      write: TerminalOutput.writeToStandardError)
-  }
-
+  /// `source`: the command, as in `lockstep relay`. `wall`: milliseconds since the Unix epoch.
   package init(
-    _ source: String, level: Level, takesColours: Bool, write: @escaping @Sendable (String) -> Void
+    _ source: String, level: Level, format: LogLine.Format = .plain, sink: Sink = .standardError,
+    wall: @escaping @Sendable () -> Int64 = { SystemClock.moment().wall }
   ) {
     self.source = source
     self.level = level
-    self.takesColours = takesColours
-    self.write = write
+    self.format = format
+    self.sink = sink
+    self.wall = wall
   }
 
-  package func error(_ message: @autoclosure () -> String) { say(.error, message) }
-  package func warning(_ message: @autoclosure () -> String) { say(.warning, message) }
-  package func info(_ message: @autoclosure () -> String) { say(.info, message) }
-  package func debug(_ message: @autoclosure () -> String) { say(.debug, message) }
-  package func trace(_ message: @autoclosure () -> String) { say(.trace, message) }
+  package typealias Fields = [LogLine.Field]
+
+  package func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [])
+  { say(.error, message, fields) }
+
+  package func warning(
+    _ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = []
+  ) { say(.warning, message, fields) }
+
+  package func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [])
+  { say(.info, message, fields) }
+
+  package func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [])
+  { say(.debug, message, fields) }
+
+  package func trace(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [])
+  { say(.trace, message, fields) }
+
+  /// Whatever the level is: what a person has asked for or must be told. `block`: the whole text
+  /// for people, of any number of lines; without it the message is that.
+  package func tell(_ message: String, _ fields: Fields = [], block: String? = nil) {
+    guard format == .plain, let block else {
+      write(line(.info, message, fields))
+      return
+    }
+    sink.write(block + "\n")
+  }
+
+  private func say(_ level: Level, _ message: () -> String, _ fields: () -> Fields) {
+    guard level <= self.level else { return }
+    write(line(level, message(), fields()))
+  }
+
+  private func line(_ level: Level, _ message: String, _ fields: Fields) -> LogLine {
+    LogLine(
+      source: source, level: level, wall: format == .plain ? 0 : wall(), message: message,
+      fields: fields)
+  }
 
   /// One call of the system a line, so that lines of several threads do not mix.
-  private func say(_ level: Level, _ message: () -> String) {
-    guard level <= self.level else { return }
-    write("\(source): \(title(of: level))\(Log.oneLine(message()))\n")
-  }
-
-  private func title(of level: Level) -> String {
-    if level == .info { return "" }
-    guard takesColours else { return "\(level.rawValue): " }
-    return "\u{1B}[\(colour(of: level))m\(level.rawValue):\u{1B}[0m "
-  }
-
-  private func colour(of level: Level) -> Int {
-    switch level {
-    case .error: 31
-    case .warning: 33
-    case .info: 0
-    case .debug, .trace: 2
-    }
+  private func write(_ line: LogLine) {
+    let isMarked = format == .plain && sink.takesPriorities
+    let mark = isMarked ? "<\(line.level.priority)>" : ""
+    sink.write(mark + line.text(format, takesColours: sink.takesColours) + "\n")
   }
 
   /// What others chose (a device's name) may stand in a message: it must not forge a line of its
@@ -76,7 +130,7 @@ package struct Log: Sendable {
     }.joined()
   }
 
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     scalar.properties.generalCategory == .control || scalar == "\u{2028}" || scalar == "\u{2029}"
   }
 }

@@ -40,6 +40,15 @@ package struct TerminalOutput: Sendable {
 
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// Whether standard error is the journal's own stream, as systemd says by the device and inode of
+  /// it (systemd.exec(5), JOURNAL_STREAM): behind a pipe or in a file its marks would be noise.
+  package static var isErrorJournal: Bool {
+    guard let stream = getenv("JOURNAL_STREAM") else { return false }
+    var status = stat()
+    guard fstat(STDERR_FILENO, &status) == 0 else { return false }
+    return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
+  }
+
   /// How many letters a line has; 80 where nobody knows.
   package var columns: Int {
     var size = winsize()

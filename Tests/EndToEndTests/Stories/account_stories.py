@@ -187,7 +187,7 @@ def story_a_plan_bounds_what_is_saved_at_once():
         expect(person.save(record("d")), 402, "planRequired")
         assert "has a new plan" not in relay.text()
         owner.run("plan", person.account, "--all")
-        assert f"account {person.account} has a new plan" in relay.text()
+        assert f"an account has a new plan (account {person.account})" in relay.text()
         expect(person.save(record("d")), 200)
 
 
@@ -251,7 +251,7 @@ def story_an_account_that_is_removed_is_gone_at_once():
         expect(person.changes(), 401, "badToken")
         expect(person.save(record("b")), 401, "badToken")
         assert [each["label"] for each in owner.list()] == ["dad"]
-        assert f"account {person.account} was removed" in relay.text()
+        assert f"an account was removed (account {person.account})" in relay.text()
         expect(other.changes(), 200)
         relay.stop()
         assert f"({other.account}) is removed" in owner.run("remove", "dad", "--yes")

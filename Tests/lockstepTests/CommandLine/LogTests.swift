@@ -5,7 +5,9 @@ import lockstep
 struct LogTests {
   private func said(level: Log.Level, colours: Bool = false, _ use: (Log) -> Void) -> [String] {
     let sink = Sink()
-    use(Log("lockstep relay", level: level, takesColours: colours, write: sink.write))
+    use(
+      Log(
+        "lockstep relay", level: level, sink: Log.Sink(takesColours: colours, write: sink.write)))
     return sink.lines
   }
 
@@ -53,5 +55,30 @@ struct LogTests {
     #expect(
       said(level: .info, colours: true) { $0.error("e") }
         == ["lockstep relay: \u{1B}[31merror:\u{1B}[0m e\n"])
+  }
+
+  @Test func theJournalIsToldHowMuchALineMatters() {
+    let sink = Sink()
+    all(
+      Log(
+        "lockstep relay", level: .trace,
+        sink: Log.Sink(takesPriorities: true, write: sink.write)))
+    #expect(sink.lines.map { $0.prefix(3) } == ["<3>", "<4>", "<6>", "<7>", "<7>"])
+  }
+
+  @Test func whatIsToldDoesNotDependOnTheLevel() {
+    let sink = Sink()
+    let plain = Log("lockstep relay", level: .error, sink: Log.Sink(write: sink.write))
+    plain.tell("state", [LogLine.Field("loops", 2)], block: "two\nlines")
+    plain.tell("state", [LogLine.Field("loops", 2)])
+    Log(
+      "lockstep relay", level: .error, format: .logfmt, sink: Log.Sink(write: sink.write),
+      wall: { 0 }
+    ).tell("state", [LogLine.Field("loops", 2)], block: "two\nlines")
+    #expect(
+      sink.lines == [
+        "two\nlines\n", "lockstep relay: state (loops 2)\n",
+        "time=1970-01-01T00:00:00.000Z level=info source=\"lockstep relay\" msg=state loops=2\n",
+      ])
   }
 }

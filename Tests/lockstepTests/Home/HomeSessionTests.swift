@@ -8,7 +8,7 @@ import Testing
 @testable import lockstep
 
 struct HomeSessionTests {
-  private let log = Log("test", level: .error, takesColours: false) { _ in }
+  private let log = Log("test", level: .error, sink: Log.Sink { _ in })
 
   /// A home that has joined a relay which nobody runs.
   private func home(in folder: TemporaryFolder) throws -> HomeFolder {

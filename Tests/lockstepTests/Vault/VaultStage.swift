@@ -56,7 +56,7 @@ final class VaultStage {
   }
 
   func open(_ device: Int) throws {
-    let log = Log("test", level: .error, takesColours: false) { _ in }
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
     let holder = try #require(try HomeHolder.hold(home(device), log: log))
     try holder.start()
     holders[device] = holder

@@ -1,0 +1,81 @@
+public import Changes
+
+/// What a node holds at one moment, for a person who looks for what is wrong. It names accounts and
+/// devices by their ids, and holds no secret and nothing of what they say.
+public struct NodeState: Sendable, Hashable {
+  /// Bytes that wait to leave one connection.
+  public struct Queue: Sendable, Hashable {
+    public var transport: String
+    /// nil where nobody has signed in.
+    public var account: AccountID?
+    public var device: DeviceID?
+    public var bytes: Int
+    /// Since the driver last said that some of them has left.
+    public var stillMilliseconds: Int64
+  }
+
+  /// `running`, `stopping` or `stopped`.
+  public var stage: String
+  /// Connections by what they carry: `socket`, `events`, `longPoll`, `upload`, `download`, and
+  /// `plain` for those between two requests or within a short one; in that order, each once.
+  public var connections: [(transport: String, count: Int)] {
+    zip(Self.transports, counts).map { ($0, $1) }
+  }
+  var counts: [Int]
+  public var accountsWatched: Int
+  /// Connections that are signed in.
+  public var sessions: Int
+  public var storeRequestsWaiting: Int
+  public var timers: Int
+  /// Bytes of bodies, messages and unsent answers, and how many there may be.
+  public var budgetBytes: Int
+  public var budgetLimitBytes: Int
+  public var unsentBytes: Int
+  /// Connections with unsent bytes, and those with the most of them, the largest first.
+  public var waitingConnections: Int
+  public var largestQueues: [Queue]
+
+  static let transports = ["socket", "events", "longPoll", "upload", "download", "plain"]
+}
+
+extension RelayNode {
+  /// What the connection carries, as its place in `NodeState.transports`.
+  private func transport(of slot: Hub.Slot) -> Int {
+    let connection = connections[slot]
+    if connection.socket != nil { return 0 }
+    if connection.stream != nil { return 1 }
+    if connection.http.exchange?.stage == .parked { return 2 }
+    if uploads[connection.id] != nil { return 3 }
+    return downloads[connection.id] != nil ? 4 : 5
+  }
+
+  /// Looks at every connection: for a person's question, not for each event.
+  var currentState: NodeState {
+    var counts = Array(repeating: 0, count: NodeState.transports.count)
+    var sessions = 0
+    var unsent = 0
+    var waiting: [(slot: Hub.Slot, bytes: Int)] = []
+    for slot in connections.taken {
+      counts[transport(of: slot)] += 1
+      if connections[slot].session != nil { sessions += 1 }
+      let bytes = connections[slot].queue.unsent
+      unsent += bytes
+      if bytes > 0 { waiting.append((slot, bytes)) }
+    }
+    waiting.sort { $0.bytes > $1.bytes }
+    return NodeState(
+      stage: "\(stage)", counts: counts, accountsWatched: hub.accountCount, sessions: sessions,
+      storeRequestsWaiting: queue.count, timers: timers.count, budgetBytes: admission.bodyBytes,
+      budgetLimitBytes: configuration.bodyBudgetBytes, unsentBytes: unsent,
+      waitingConnections: waiting.count,
+      largestQueues: waiting.prefix(Limits.shownQueues).map { shownQueue($0.slot) })
+  }
+
+  private func shownQueue(_ slot: Hub.Slot) -> NodeState.Queue {
+    let (connection, queue) = (connections[slot], connections[slot].queue)
+    return NodeState.Queue(
+      transport: NodeState.transports[transport(of: slot)], account: connection.session?.account,
+      device: connection.session?.device, bytes: queue.unsent,
+      stillMilliseconds: moment.instant.milliseconds(since: queue.movedAt))
+  }
+}

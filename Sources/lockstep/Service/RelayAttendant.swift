@@ -1,0 +1,65 @@
+import Changes
+import Glibc
+import Loop
+import Relay
+
+/// What the relay's main thread does while the loops work: answers signals, and tells a person who
+/// asks how the loops are.
+final class RelayAttendant {
+  private let group: NodeGroup<RelayNode>
+  private let nodes: Int
+  private let board: StateBoard
+  private let log: Log
+  private let startedAt: Instant
+  /// Reads again what may change under a relay that runs (SIGHUP); nil where there is nothing.
+  var reload: (() -> Void)?
+
+  init(
+    of group: NodeGroup<RelayNode>, nodes: Int, board: StateBoard, log: Log, startedAt: Instant
+  ) {
+    self.group = group
+    self.nodes = nodes
+    self.board = board
+    self.log = log
+    self.startedAt = startedAt
+  }
+
+  /// Those that are taken besides SIGTERM and SIGINT.
+  static let signals = [SIGHUP, SIGUSR1]
+
+  var attendant: Attendant {
+    Attendant(signalled: { self.signalled($0) }, attend: { self.attend(at: $0) })
+  }
+
+  private func signalled(_ number: Int32) {
+    switch number {
+    case SIGHUP: reloadNow()
+    case SIGUSR1: askForState(at: SystemClock.instant())
+    default: break
+    }
+  }
+
+  private func reloadNow() {
+    guard let reload else {
+      log.info("SIGHUP: there is nothing to read again; other settings want a restart")
+      return
+    }
+    reload()
+  }
+
+  private func askForState(at now: Instant) {
+    guard board.begin(nodes: nodes, at: now) else { return }
+    group.feelPulse()
+    for node in 0..<nodes { group.post(.reportState, to: node) }
+  }
+
+  private func attend(at now: Instant) -> Instant? {
+    if let findings = board.findings(busyLanes: group.silentThreads.lanes, at: now) {
+      let (uptime, process) = (now.milliseconds(since: startedAt), getpid())
+      log.tell(
+        "state", findings.fields(uptime: uptime, process: process),
+        block: findings.block(uptime: uptime, process: process))
+    }
+    return board.nextLook(at: now)
+  }
+}
