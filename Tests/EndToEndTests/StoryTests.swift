@@ -13,6 +13,7 @@ import Testing
       "subscription_stories", "piece_stories", "away_stories", "patience_stories",
       "app_stories", "conflict_stories", "vault_key_stories", "screen_stories", "vault_stories",
       "person_stories", "owner_stories",
+      "raw_http_stories",
     ])
   func storyHolds(_ file: String) throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()

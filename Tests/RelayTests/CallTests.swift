@@ -99,6 +99,10 @@ struct CallTests {
       headers: [("Content-Type", "application/x-www-form-urlencoded")])
     #expect(form.status == 415)
     #expect(form.code == "unsupportedMediaType")
+    let compressed = try client.call(
+      "POST", "/v1/zones/z/records", token: device.token, "{}",
+      headers: [("Content-Encoding", "gzip")])
+    #expect(compressed.status == 415)
     for token in [nil, "nobody"] {
       let stranger = try client.call(
         "POST", "/v1/zones/z/records", token: token, "a=b", headers: [("Content-Type", "a/b")])

@@ -91,6 +91,12 @@ extension RelayNode {
       return Refusal(
         .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
     }
+    // Nobody here would decode it, and what is stored must be what was meant.
+    let codings = head.headers.list("Content-Encoding")
+    if head.framing != .none, codings.contains(where: { $0.lowercased() != "identity" }) {
+      return Refusal(
+        .unsupportedMediaType, "Send the body as it is, without `Content-Encoding`.")
+    }
     if case .upload = call, head.framing == .none {
       return Refusal(
         .lengthRequired, "Send the piece's bytes as a body, with `Content-Length` or chunked.")

@@ -1,0 +1,128 @@
+"""Raw bytes at the relay's port: what RFC 9112 and its kin decide, case by case, whole and in
+pieces, in plain and through TLS. The cases stand in raw_http_cases.py.
+"""
+
+import socket
+
+from raw_http_cases import CASES, EVIL
+from story import Relay, main
+
+PROBE = b"GET /livez HTTP/1.1\r\nHost: probe\r\n\r\n"
+
+
+class Wire:
+    """A connection that is written and read byte for byte."""
+
+    def __init__(self, relay):
+        self.socket = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = b""
+
+    def send(self, raw, pieces=False):
+        """A peer that has closed already is found out when it is read."""
+        try:
+            for piece in [raw[n:n + 1] for n in range(len(raw))] if pieces else [raw]:
+                self.socket.sendall(piece)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def more(self):
+        try:
+            piece = self.socket.recv(1 << 16)
+        except ConnectionResetError:
+            piece = b""
+        self.buffer += piece
+        return bool(piece)
+
+    def until(self, mark):
+        while mark not in self.buffer:
+            if not self.more():
+                return None
+        part, _, self.buffer = self.buffer.partition(mark)
+        return part
+
+    def take(self, count):
+        while len(self.buffer) < count:
+            assert self.more(), "the connection ended within an answer"
+        part, self.buffer = self.buffer[:count], self.buffer[count:]
+        return part
+
+    def answer(self, to_head=False):
+        """The next answer's status and bytes; None where the stream ends before it."""
+        head = self.until(b"\r\n\r\n")
+        if head is None:
+            return None
+        line, *fields = head.lower().split(b"\r\n")
+        version, status, *_ = line.split(b" ")
+        assert version == b"http/1.1", line
+        status = int(status)
+        lengths = [int(field.split(b":")[1]) for field in fields if field.startswith(b"content-length:")]
+        assert len(lengths) <= 1 and b"transfer-encoding" not in head.lower(), head
+        if status in (100, 101, 204) or to_head:
+            return status, head.lower()
+        assert lengths, head
+        return status, head.lower() + b"\r\n\r\n" + self.take(lengths[0]).lower()
+
+    def close(self):
+        self.socket.close()
+
+
+def run(relay, case, pieces):
+    wire = Wire(relay)
+    try:
+        wire.send(case.bytes, pieces)
+        if case.ends:
+            wire.socket.shutdown(socket.SHUT_WR)
+        told = []
+        for _ in case.statuses:
+            told.append(wire.answer(to_head=case.bytes.startswith(b"HEAD ")))
+            if told[-1] is None:
+                break
+        statuses = tuple(each and each[0] for each in told)
+        if statuses != case.statuses:
+            return f"{statuses} and not {case.statuses}; {told[-1]}"
+        for part in case.holds:
+            if part not in told[-1][1]:
+                return f"{part} is not in {told[-1]}"
+        if case.stays:
+            wire.send(PROBE)
+            after = wire.answer()
+            return None if after and after[0] == 200 else f"{after} to what was asked after it"
+        if case.statuses == (101,):
+            return None
+        after = wire.answer()
+        return f"{after} after the last answer" if after else None
+    except TimeoutError:
+        return "nothing came, and the connection stayed"
+    finally:
+        wire.close()
+
+
+def hold(relay, pieces=False):
+    wrong = []
+    for case in CASES:
+        # In pieces of a byte the long ones say nothing that the short ones do not.
+        if pieces and len(case.bytes) > 1_000:
+            continue
+        fault = run(relay, case, pieces)
+        if fault:
+            wrong.append(f"RFC {case.section}, {case.name}: {fault}")
+    assert not wrong, "\n".join([f"{len(wrong)} of {len(CASES)} cases:"] + wrong)
+
+
+def story_every_case_is_decided_as_its_section_says():
+    """All cases, each on a connection of its own; the relay goes on."""
+    assert len(CASES) >= 100 and len({(case.section, case.name) for case in CASES}) == len(CASES)
+    assert sum(EVIL in case.bytes for case in CASES) > 40
+    with Relay() as relay:
+        hold(relay)
+
+
+def story_the_same_holds_a_byte_at_a_time():
+    """What is decided does not depend on how the bytes are cut on their way."""
+    with Relay() as relay:
+        hold(relay, pieces=True)
+
+
+if __name__ == "__main__":
+    main(globals())
