@@ -59,13 +59,14 @@ struct EventLoop: ~Copyable {
   private var eventCount = 0
   private var nextEvent = 0
 
-  init(bell: borrowing Bell, lookup: @escaping Lookup, notice: @escaping (LoopNotice) -> Void)
-    throws(SystemFault)
-  {
+  init(
+    bell: borrowing Bell, lookup: @escaping Lookup, receiveBytes: Int = Limits.receiveBytes,
+    notice: @escaping (LoopNotice) -> Void
+  ) throws(SystemFault) {
     let poller = try Poller()
     try poller.add(bell.rawValue, [.reading, .onceARise], as: .other(0))
     self.poller = poller
-    receiveBuffer = .allocate(byteCount: Limits.receiveBytes, alignment: 16)
+    receiveBuffer = .allocate(byteCount: receiveBytes, alignment: 16)
     vectors = .allocate(capacity: Limits.framesAWrite)
     self.lookup = lookup
     self.notice = notice

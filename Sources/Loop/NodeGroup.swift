@@ -15,6 +15,8 @@ public struct GroupSettings<Report: Sendable>: Sendable {
   /// From `stop` to the end, whatever is left then.
   public var stopMilliseconds = Limits.drainMilliseconds
   public var clock = Clock.eachTurn
+  /// Read at once from a connection.
+  public var receiveBytes = Limits.receiveBytes
 
   /// How often the clock is read for the moments that a node is told.
   public enum Clock: Sendable {
@@ -145,7 +147,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
         } catch {
           return error
         }
-      }, notice: settings.notice)
+      }, receiveBytes: settings.receiveBytes, notice: settings.notice)
     for listener in listeners { try loop.listen(at: listener) }
     return EventLoopOwner(loop)
   }

@@ -15,6 +15,7 @@ package final class VirtualRelay {
   package private(set) var credentials: [Credentials] = []
   package let clock = VirtualClock()
   private var seat: Seat<RelayNode>?
+  private var told = RelayStatus()
 
   package init(
     accounts: Int, devices: Int, outside: Outside = Outside(random: SeededRandom(seed: 1)),
@@ -38,9 +39,18 @@ package final class VirtualRelay {
         if seat.isAlive { seat.handle(event.of(id)) }
       }
     }
+    seat.onReport = { [unowned self] report in
+      if case .status(let status) = report { told = status }
+    }
     self.seat = seat
     outside.network.door = { _, _ in seat.isAlive ? .open(seat) : .refused }
     seat.begin()
+  }
+
+  /// Its counters as they stand.
+  package var status: RelayStatus {
+    seat?.handle(.ordered(.reportStatus))
+    return told
   }
 
   package func kill() {

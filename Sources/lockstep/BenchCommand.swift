@@ -7,8 +7,8 @@ enum BenchCommand {
   static let command = Command(
     name: "bench", summary: "Measures a relay, and the loop that it runs on.",
     subcommands: [
-      LatencyBenchCommand.command, FirstSyncBenchCommand.command, BudgetBenchCommand.command,
-      SeamBenchCommand.command,
+      LatencyBenchCommand.command, FirstSyncBenchCommand.command, CrowdBenchCommand.command,
+      BudgetBenchCommand.command, SeamBenchCommand.command,
     ])
 }
 

@@ -82,6 +82,14 @@ extension RelayCall {
     }
   }
 
+  /// Where a new account stands: all of it fits one page.
+  func newestToken(_ token: String) throws(CommandFailure) -> ChangeToken {
+    let request = HTTPCallRequest("GET", path: ["v1", "changes"], token: token)
+    return try decoded(try perform(request)) { body throws(Refusal) in
+      try ChangePage.decoded(body: body).token
+    }
+  }
+
   /// The device as it is now, as JSON.
   func rename(_ device: String, to name: String, token: String) throws(CommandFailure) -> [UInt8] {
     let body: JSONValue = ["deviceName": .string(name)]

@@ -32,7 +32,7 @@ struct RelayService {
     do {
       // Before any thread: they inherit that the two signals are held back.
       let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
-      raiseDescriptorLimit()
+      OpenFiles.raiseLimit()
       let store = try openStore()
       if store.wasRestored {
         log.warning(
@@ -192,14 +192,6 @@ struct RelayService {
     let url = "http://\(address.text)"
     log.tell(
       "listening", [LogLine.Field("url", url)], block: "lockstep relay: listening on \(url)")
-  }
-
-  /// A connection is a descriptor; the usual soft limit of 1,024 is for programs that use select.
-  private func raiseDescriptorLimit() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }
 

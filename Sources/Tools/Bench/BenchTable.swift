@@ -36,31 +36,28 @@ public struct BenchTable: Sendable {
   private static let pollMilliseconds: Int64 = 31_000
 
   public var json: JSONValue {
-    func milliseconds(_ nanoseconds: Int64?) -> JSONValue {
-      nanoseconds.map { .number(JSONNumber(thousandths: $0 / 1_000)) } ?? .null
-    }
-    return .object([
-      JSONMember("p50Ms", milliseconds(result.latency.quantile(0.5))),
-      JSONMember("p90Ms", milliseconds(result.latency.quantile(0.9))),
-      JSONMember("p99Ms", milliseconds(result.latency.quantile(0.99))),
-      JSONMember("p999Ms", milliseconds(result.latency.quantile(0.999))),
-      JSONMember("maxMs", milliseconds(result.latency.quantile(1))),
-      JSONMember("commitP50Ms", milliseconds(commits.quantile(0.5))),
-      JSONMember("sent", .number(JSONNumber(Int64(result.sent)))),
-      JSONMember("delivered", .number(JSONNumber(Int64(result.delivered)))),
-      JSONMember("missing", .number(JSONNumber(Int64(result.missing)))),
-      JSONMember("duplicated", .number(JSONNumber(Int64(result.duplicated)))),
+    .object([
+      JSONMember("p50Ms", .milliseconds(result.latency.quantile(0.5))),
+      JSONMember("p90Ms", .milliseconds(result.latency.quantile(0.9))),
+      JSONMember("p99Ms", .milliseconds(result.latency.quantile(0.99))),
+      JSONMember("p999Ms", .milliseconds(result.latency.quantile(0.999))),
+      JSONMember("maxMs", .milliseconds(result.latency.quantile(1))),
+      JSONMember("commitP50Ms", .milliseconds(commits.quantile(0.5))),
+      JSONMember("sent", .whole(Int64(result.sent))),
+      JSONMember("delivered", .whole(Int64(result.delivered))),
+      JSONMember("missing", .whole(Int64(result.missing))),
+      JSONMember("duplicated", .whole(Int64(result.duplicated))),
       JSONMember(
         "relayCpuUsPerDelivery",
-        processorPerDelivery.map { .number(JSONNumber(thousandths: $0)) } ?? .null),
+        .decimal(thousandths: processorPerDelivery)),
       JSONMember(
         "seamInstructionsPerDelivery",
-        seamInstructions.map { .number(JSONNumber($0)) } ?? .null),
+        .whole(seamInstructions)),
       JSONMember("transport", .string(plan.transport.rawValue)),
-      JSONMember("accounts", .number(JSONNumber(Int64(plan.accounts)))),
-      JSONMember("devices", .number(JSONNumber(Int64(plan.devices)))),
-      JSONMember("rate", .number(JSONNumber(Int64(plan.rate)))),
-      JSONMember("seconds", .number(JSONNumber(Int64(plan.seconds)))),
+      JSONMember("accounts", .whole(Int64(plan.accounts))),
+      JSONMember("devices", .whole(Int64(plan.devices))),
+      JSONMember("rate", .whole(Int64(plan.rate))),
+      JSONMember("seconds", .whole(Int64(plan.seconds))),
     ])
   }
 
@@ -80,15 +77,16 @@ public struct BenchTable: Sendable {
         let isMet = value <= target * 1_000_000
         judged = "< \(target / 1_000) s \(isMet ? "met" : "MISSED")"
       }
-      lines.append(row("change to screen, \(label)", Self.milliseconds(value), judged))
+      lines.append(row("change to screen, \(label)", Figure.milliseconds(value), judged))
     }
-    lines.append(row("one commit to disk, p50", Self.milliseconds(commits.quantile(0.5)), ""))
+    lines.append(row("one commit to disk, p50", Figure.milliseconds(commits.quantile(0.5)), ""))
     lines.append(row("changes sent", "\(result.sent)", "\(plan.changes)"))
     lines.append(row("deliveries", "\(result.delivered)", "\(plan.deliveries)"))
     lines.append(row("missing", "\(result.missing)", "0 \(result.missing == 0 ? "met" : "MISSED")"))
     lines.append(
       row("duplicated", "\(result.duplicated)", "0 \(result.duplicated == 0 ? "met" : "MISSED")"))
-    let processor = processorPerDelivery.map { Self.decimal(thousandths: $0) + " µs" } ?? "unknown"
+    let processor =
+      processorPerDelivery.map { Figure.decimal(thousandths: $0) + " µs" } ?? "unknown"
     lines.append(row("relay's CPU a delivery", processor, ""))
     if let seamInstructions {
       let most = Self.seamInstructionsMost
@@ -107,7 +105,7 @@ public struct BenchTable: Sendable {
     let most = rows.map(\.count).max() ?? 1
     return rows.map { row in
       let width = Int((row.count * 40 + most - 1) / max(1, most))
-      let label = Self.milliseconds(row.upTo)
+      let label = Figure.milliseconds(row.upTo)
       return String(repeating: " ", count: max(0, 12 - label.count)) + label + "  "
         + String(repeating: "█", count: width) + " \(row.count)"
     }
@@ -120,33 +118,5 @@ public struct BenchTable: Sendable {
     let name = label + String(repeating: " ", count: max(0, 28 - label.count))
     return target.isEmpty
       ? name + padded(value, 14) : name + padded(value, 14) + "   " + target
-  }
-
-  static func milliseconds(_ nanoseconds: Int64?) -> String {
-    nanoseconds.map { decimal(thousandths: $0 / 1_000) + " ms" } ?? "–"
-  }
-
-  /// Two places behind the point below ten, one below a hundred, none above.
-  static func decimal(thousandths: Int64) -> String {
-    let places = thousandths < 10_000 ? 2 : thousandths < 100_000 ? 1 : 0
-    let unit: Int64 = places == 2 ? 10 : places == 1 ? 100 : 1_000
-    let rounded = (thousandths + unit / 2) / unit
-    guard places > 0 else { return "\(rounded)" }
-    let scale: Int64 = places == 2 ? 100 : 10
-    let fraction = String(rounded % scale)
-    return "\(rounded / scale)."
-      + String(repeating: "0", count: places - fraction.count) + fraction
-  }
-}
-
-extension JSONNumber {
-  /// A decimal with three places, such as milliseconds from microseconds.
-  init(thousandths: Int64) {
-    let fraction = String(thousandths.magnitude % 1_000)
-    let sign = thousandths < 0 ? "-" : ""
-    let zeros = String(repeating: "0", count: 3 - fraction.count)
-    let text = "\(sign)\(thousandths.magnitude / 1_000).\(zeros)\(fraction)"
-    guard let number = JSONNumber(text) else { preconditionFailure("not a number: \(text)") }
-    self = number
   }
 }

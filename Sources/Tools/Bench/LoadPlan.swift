@@ -14,9 +14,9 @@ public struct LoadDevice: Sendable {
 
 /// What one device of a load does.
 public enum LoadTask: Sendable, Hashable {
-  /// Saves one small record so many times a second, whatever became of those before, until it is
-  /// told to stop.
-  case save(rate: Int)
+  /// Saves one record so many times a second, whatever became of those before, until it is told to
+  /// stop. `recordBytes`: what it holds beside its number.
+  case save(rate: Int, recordBytes: Int)
   /// Uploads so many records of so many bytes, in batches as large as the protocol allows and with
   /// as many of them under way as a socket may have. Their names are numbers from `first` on.
   case upload(first: Int, records: Int, recordBytes: Int)

@@ -13,9 +13,6 @@ struct LoadWorker {
 
   static let zone = Name(trusted: "Load")
   private static let type = Name(trusted: "Load")
-  /// What the records of a steady saver hold beside their number.
-  private static let smallBytes = 100
-
   let task: LoadTask
   private var random: SeededRandom
   private(set) var isSignedIn = false
@@ -121,7 +118,7 @@ struct LoadWorker {
   }
 
   private mutating func saveWhatIsDue(at now: Instant) {
-    guard case .save(let rate) = task, let begun else { return }
+    guard case .save(let rate, let bytes) = task, let begun else { return }
     while true {
       let due = Instant(
         nanoseconds: begun.nanoseconds + Int64(saves) * 1_000_000_000 / Int64(rate))
@@ -129,7 +126,7 @@ struct LoadWorker {
         deadline = due
         return
       }
-      let request = batch(1, from: saves, of: Self.smallBytes)
+      let request = batch(1, from: saves, of: bytes)
       saves += 1
       unanswered.append((request.id, due, isWindowOpen))
       steps.append(.say(.save(request)))

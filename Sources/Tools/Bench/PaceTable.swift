@@ -59,37 +59,30 @@ public struct PaceTable: Sendable {
   public var isMet: Bool? { median { $0.ratio(0.5) }.map { $0 <= Self.ratioMost } }
 
   public var json: JSONValue {
-    func milliseconds(_ value: Int64?) -> JSONValue {
-      value.map { .number(JSONNumber(thousandths: $0 / 1_000)) } ?? .null
-    }
-    func number(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
-    func decimal(_ value: Int64?) -> JSONValue {
-      value.map { .number(JSONNumber(thousandths: $0)) } ?? .null
-    }
-    return .object([
+    .object([
       JSONMember("load", .string(plan.load.rawValue)),
-      JSONMember("records", number(Int64(pairs.first?.records ?? 0))),
-      JSONMember("recordBytes", number(Int64(plan.recordBytes))),
-      JSONMember("runs", number(Int64(pairs.count))),
-      JSONMember("savesPerSecond", number(Int64(plan.rate))),
-      JSONMember("quietP50Ms", milliseconds(median { $0.quiet.quantile(0.5) })),
-      JSONMember("quietP99Ms", milliseconds(median { $0.quiet.quantile(0.99) })),
-      JSONMember("busyP50Ms", milliseconds(median { $0.busy.quantile(0.5) })),
-      JSONMember("busyP99Ms", milliseconds(median { $0.busy.quantile(0.99) })),
-      JSONMember("busyMaxMs", milliseconds(pairs.compactMap { $0.busy.quantile(1) }.max())),
-      JSONMember("ratioP50", decimal(median { $0.ratio(0.5) })),
-      JSONMember("ratiosP50", .array(pairs.map { decimal($0.ratio(0.5)) })),
-      JSONMember("ratioP99", decimal(median { $0.ratio(0.99) })),
-      JSONMember("loadMs", milliseconds(median(\.nanoseconds))),
-      JSONMember("recordsPerSecond", number(median(\.recordsASecond))),
-      JSONMember("fillRecordsPerSecond", number(fillRecordsASecond)),
-      JSONMember("deviceDoneP50Ms", milliseconds(median { $0.devices.quantile(0.5) })),
-      JSONMember("deviceDoneMaxMs", milliseconds(median { $0.devices.quantile(1) })),
-      JSONMember("relayBeforeBytes", number(median(\.relayBefore))),
-      JSONMember("relayPeakBytes", number(pairs.compactMap(\.relayPeak).max())),
-      JSONMember("devicePeakBytes", number(pairs.compactMap(\.devicePeak).max())),
-      JSONMember("putOff", number(Int64(pairs.reduce(0) { $0 + $1.putOff }))),
-      JSONMember("logBytes", number(logBytes)),
+      JSONMember("records", .whole(Int64(pairs.first?.records ?? 0))),
+      JSONMember("recordBytes", .whole(Int64(plan.recordBytes))),
+      JSONMember("runs", .whole(Int64(pairs.count))),
+      JSONMember("savesPerSecond", .whole(Int64(plan.rate))),
+      JSONMember("quietP50Ms", .milliseconds(median { $0.quiet.quantile(0.5) })),
+      JSONMember("quietP99Ms", .milliseconds(median { $0.quiet.quantile(0.99) })),
+      JSONMember("busyP50Ms", .milliseconds(median { $0.busy.quantile(0.5) })),
+      JSONMember("busyP99Ms", .milliseconds(median { $0.busy.quantile(0.99) })),
+      JSONMember("busyMaxMs", .milliseconds(pairs.compactMap { $0.busy.quantile(1) }.max())),
+      JSONMember("ratioP50", .decimal(thousandths: median { $0.ratio(0.5) })),
+      JSONMember("ratiosP50", .array(pairs.map { .decimal(thousandths: $0.ratio(0.5)) })),
+      JSONMember("ratioP99", .decimal(thousandths: median { $0.ratio(0.99) })),
+      JSONMember("loadMs", .milliseconds(median(\.nanoseconds))),
+      JSONMember("recordsPerSecond", .whole(median(\.recordsASecond))),
+      JSONMember("fillRecordsPerSecond", .whole(fillRecordsASecond)),
+      JSONMember("deviceDoneP50Ms", .milliseconds(median { $0.devices.quantile(0.5) })),
+      JSONMember("deviceDoneMaxMs", .milliseconds(median { $0.devices.quantile(1) })),
+      JSONMember("relayBeforeBytes", .whole(median(\.relayBefore))),
+      JSONMember("relayPeakBytes", .whole(pairs.compactMap(\.relayPeak).max())),
+      JSONMember("devicePeakBytes", .whole(pairs.compactMap(\.devicePeak).max())),
+      JSONMember("putOff", .whole(Int64(pairs.reduce(0) { $0 + $1.putOff }))),
+      JSONMember("logBytes", .whole(logBytes)),
     ])
   }
 
@@ -100,24 +93,24 @@ public struct PaceTable: Sendable {
       let judged = share == 0.5 ? isMet.map { $0 ? "   ≤ 2 met" : "   ≤ 2 MISSED" } : nil
       lines.append(
         row(
-          "a save's answer, \(label)", Self.milliseconds(median { $0.quiet.quantile(share) }),
-          Self.milliseconds(median { $0.busy.quantile(share) }),
-          ratio.map { BenchTable.decimal(thousandths: $0) } ?? "–") + (judged ?? ""))
+          "a save's answer, \(label)", Figure.milliseconds(median { $0.quiet.quantile(share) }),
+          Figure.milliseconds(median { $0.busy.quantile(share) }),
+          Figure.ratio(thousandths: ratio)) + (judged ?? ""))
     }
-    let ratios = pairs.map { $0.ratio(0.5).map { BenchTable.decimal(thousandths: $0) } ?? "–" }
+    let ratios = pairs.map { Figure.ratio(thousandths: $0.ratio(0.5)) }
     lines += ["ratios of the runs' p50: " + ratios.joined(separator: ", "), ""]
     lines.append(row("records a second", "\(median(\.recordsASecond) ?? 0)"))
-    lines.append(row("the load took", Self.milliseconds(median(\.nanoseconds))))
+    lines.append(row("the load took", Figure.milliseconds(median(\.nanoseconds))))
     if plan.load == .backlog {
       lines.append(
-        row("half of the devices had", Self.milliseconds(median { $0.devices.quantile(0.5) })))
+        row("half of the devices had", Figure.milliseconds(median { $0.devices.quantile(0.5) })))
       lines.append(row("reads put off", "\(pairs.reduce(0) { $0 + $1.putOff })"))
     }
-    lines.append(row("relay's memory before", Self.mebibytes(median(\.relayBefore))))
-    lines.append(row("relay's peak", Self.mebibytes(pairs.compactMap(\.relayPeak).max())))
+    lines.append(row("relay's memory before", Figure.mebibytes(median(\.relayBefore))))
+    lines.append(row("relay's peak", Figure.mebibytes(pairs.compactMap(\.relayPeak).max())))
     let devicePeak = pairs.compactMap(\.devicePeak).max()
-    if let devicePeak { lines.append(row("device's peak", Self.mebibytes(devicePeak))) }
-    if let logBytes { lines.append(row("relay's log afterwards", Self.mebibytes(logBytes))) }
+    if let devicePeak { lines.append(row("device's peak", Figure.mebibytes(devicePeak))) }
+    if let logBytes { lines.append(row("relay's log afterwards", Figure.mebibytes(logBytes))) }
     return lines.joined(separator: "\n")
   }
 
@@ -133,23 +126,10 @@ public struct PaceTable: Sendable {
     return "\(load); another account saves \(plan.rate) times a second; \(pairs.count) pairs"
   }
 
-  /// Of the runs that have such a figure; of an even number, the lower one in the middle.
+  /// Of the runs that have such a figure.
   private func median(_ figure: (PacePair) -> Int64?) -> Int64? {
-    let values = pairs.compactMap(figure).sorted()
-    return values.isEmpty ? nil : values[(values.count - 1) / 2]
+    Figure.median(pairs.compactMap(figure))
   }
 
-  private func row(_ label: String, _ columns: String...) -> String {
-    var line = label + String(repeating: " ", count: max(0, 28 - label.count))
-    for column in columns {
-      line += String(repeating: " ", count: max(1, 14 - column.count)) + column
-    }
-    return line
-  }
-
-  private static func milliseconds(_ value: Int64?) -> String { BenchTable.milliseconds(value) }
-
-  private static func mebibytes(_ bytes: Int64?) -> String {
-    bytes.map { BenchTable.decimal(thousandths: ($0 * 1_000) >> 20) + " MiB" } ?? "unknown"
-  }
+  private func row(_ label: String, _ columns: String...) -> String { Figure.row(label, columns) }
 }

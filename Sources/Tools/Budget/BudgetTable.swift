@@ -92,7 +92,7 @@ public struct BudgetTable: Sendable {
   }
 
   private static func thousands(_ bytes: Int) -> String {
-    BenchTable.decimal(thousandths: Int64(bytes))
+    Figure.decimal(thousandths: Int64(bytes))
   }
 
   private static func columns(

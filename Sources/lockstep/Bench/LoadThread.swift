@@ -1,24 +1,27 @@
 import Changes
 import Devices
+import Link
 import Loop
 import Synchronization
 import Tools
 
-/// A `LoadNode` on a thread of its own, and what it reports.
-final class LoadThread {
-  private final class Inbox: Sendable {
-    let reports = Mutex<[LoadReport]>([])
-  }
+/// What a node has reported, and nobody has looked at yet.
+private final class LoadInbox: Sendable {
+  let reports = Mutex<[LoadReport]>([])
+}
 
-  private let group: NodeGroup<LoadNode>
-  private let inbox: Inbox
+/// A node that loads a relay, on a thread of its own, and what it reports.
+final class LoadThread<N: Node & ~Copyable>
+where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
+  private let group: NodeGroup<N>
+  private let inbox: LoadInbox
   private let waiting: BenchWait
 
-  /// Its devices connect at once.
+  /// `receiveBytes`: what is read at once from a connection.
   init(
-    _ devices: [LoadDevice], to relay: RelayAddress, _ waiting: BenchWait
+    _ node: consuming sending N, receiveBytes: Int = Limits.receiveBytes, _ waiting: BenchWait
   ) throws(CommandFailure) {
-    let inbox = Inbox()
+    let inbox = LoadInbox()
     var settings = GroupSettings<LoadReport> { _, report in
       inbox.reports.withLock { $0.append(report) }
     }
@@ -30,10 +33,10 @@ final class LoadThread {
     }
     // It measures: what it is told must carry the time at which it happened.
     settings.clock = .eachEvent
+    settings.receiveBytes = receiveBytes
     do throws(SystemFault) {
-      group = try NodeGroup<LoadNode>(count: 1, settings)
-      try group.add(
-        LoadNode(devices, to: relay, random: Entropy.seededRandom(), at: SystemClock.moment()))
+      group = try NodeGroup<N>(count: 1, settings)
+      try group.add(node)
       try group.start()
     } catch {
       throw CommandFailure("\(error)")
@@ -68,5 +71,16 @@ final class LoadThread {
     } catch {
       throw CommandFailure("\(error)")
     }
+  }
+}
+
+extension LoadThread where N == LoadNode {
+  /// The devices connect at once.
+  convenience init(
+    _ devices: [LoadDevice], to relay: RelayAddress, _ waiting: BenchWait
+  ) throws(CommandFailure) {
+    try self.init(
+      LoadNode(devices, to: relay, random: Entropy.seededRandom(), at: SystemClock.moment()),
+      waiting)
   }
 }

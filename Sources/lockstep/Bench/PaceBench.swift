@@ -15,6 +15,8 @@ struct PaceBench {
 
   /// Between a window and the next, for what a load leaves behind.
   private static let restMilliseconds: Int64 = 500
+  /// What each of the other account's records holds beside its number.
+  private static let smallBytes = 100
 
   init(plan: PacePlan, progress: Progress) throws(CommandFailure) {
     self.plan = plan
@@ -36,7 +38,10 @@ struct PaceBench {
     let filled = try loads.fill()
     let saver = try RelayCall(relay: relay.address).join(code: nil, deviceName: "saver")
     let saving = try LoadThread(
-      [LoadDevice(token: saver.token, task: .save(rate: plan.rate))], to: relay.address, waiting)
+      [
+        LoadDevice(
+          token: saver.token, task: .save(rate: plan.rate, recordBytes: Self.smallBytes))
+      ], to: relay.address, waiting)
     try saving.wait(for: "the saver's sign-in") { report in
       if case .ready = report { () } else { nil }
     }
@@ -52,7 +57,7 @@ struct PaceBench {
   }
 
   private func pair(
-    _ number: Int, of relay: ChildRelay, _ saving: LoadThread, _ loads: inout PaceLoads
+    _ number: Int, of relay: ChildRelay, _ saving: LoadThread<LoadNode>, _ loads: inout PaceLoads
   ) throws(CommandFailure) -> PacePair {
     progress.show("run \(number) of \(plan.runs): a quiet window of \(plan.seconds) s")
     try waiting.pause(milliseconds: Self.restMilliseconds)
@@ -78,7 +83,9 @@ struct PaceBench {
     return pair
   }
 
-  private func closeWindow(of saving: LoadThread) throws(CommandFailure) -> LatencyHistogram {
+  private func closeWindow(of saving: LoadThread<LoadNode>) throws(CommandFailure)
+    -> LatencyHistogram
+  {
     saving.order(.closeWindow)
     return try saving.wait(for: "the answers of a window") { report in
       if case .window(let histogram) = report { histogram } else { nil }

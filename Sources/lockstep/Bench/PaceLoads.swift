@@ -53,22 +53,13 @@ struct PaceLoads {
       let first = account * PacePlan.devicesPerAccount
       let count = min(PacePlan.devicesPerAccount, plan.devices - first)
       let members = try call.account(devices: count)
-      let since = try newestToken(members[0].token)
+      let since = try call.newestToken(members[0].token)
       returning += members.map { LoadDevice(token: $0.token, task: .catchUp(since: since)) }
       uploads.append(
         LoadDevice(token: members[0].token, task: upload(plan.behind, from: 0)))
     }
     progress.show("filling \(uploads.count) accounts with \(plan.behind) records each")
     _ = try run(uploads)
-  }
-
-  private func newestToken(_ token: String) throws(CommandFailure) -> ChangeToken {
-    let body = try call.perform(HTTPCallRequest("GET", path: ["v1", "changes"], token: token))
-    do throws(Refusal) {
-      return try ChangePage.decoded(body: body).token
-    } catch {
-      throw CommandFailure(error.detail)
-    }
   }
 
   private func upload(_ records: Int, from first: Int) -> LoadTask {
@@ -114,7 +105,7 @@ final class RawLoad: PaceLoad {
   private let devices: [LoadDevice]
   private let relay: RelayAddress
   private let waiting: BenchWait
-  private var thread: LoadThread?
+  private var thread: LoadThread<LoadNode>?
   let devicePeak: Int64? = nil
 
   init(_ devices: [LoadDevice], to relay: RelayAddress, _ waiting: BenchWait) {

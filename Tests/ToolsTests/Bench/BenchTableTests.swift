@@ -81,15 +81,6 @@ struct BenchTableTests {
     table.result.failures = (0..<9).map { "device \($0): broke" }
     #expect(table.text.components(of: "Failed: ") == 5)
   }
-
-  @Test func smallNumbersHaveMorePlaces() {
-    #expect(BenchTable.decimal(thousandths: 0) == "0.00")
-    #expect(BenchTable.decimal(thousandths: 9_994) == "9.99")
-    #expect(BenchTable.decimal(thousandths: 10_049) == "10.0")
-    #expect(BenchTable.decimal(thousandths: 100_400) == "100")
-    #expect(BenchTable.milliseconds(nil) == "–")
-    #expect(BenchTable.milliseconds(1_230_000) == "1.23 ms")
-  }
 }
 
 extension String {

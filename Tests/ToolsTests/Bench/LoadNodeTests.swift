@@ -1,59 +1,9 @@
 import Changes
-import Devices
-import Link
-import Relay
 import Simulation
 import Storage
 import Testing
 
 @testable import Tools
-
-/// A relay and one node of loading devices, in virtual time.
-final class LoadStage {
-  let relay: VirtualRelay
-  private(set) var reports: [LoadReport] = []
-  private let seat: Seat<LoadNode>
-
-  init(_ relay: VirtualRelay, _ devices: [LoadDevice]) {
-    self.relay = relay
-    let clock = relay.clock
-    seat = Seat(
-      name: "load", outside: relay.outside, clock: { clock },
-      node: LoadNode(
-        devices, to: RelayAddress(host: "relay", port: 1), random: SeededRandom(seed: 3),
-        at: clock.moment(at: relay.outside.timeline.now)))
-    seat.onReport = { [unowned self] in reports.append($0) }
-    seat.begin()
-  }
-
-  func order(_ order: LoadOrder) { seat.handle(.ordered(order)) }
-
-  func stop() { seat.tell(.stopping) }
-
-  /// Lets time pass until `pick` makes something of a report that was not looked at before.
-  func next<Result>(_ pick: (LoadReport) -> Result?) throws -> Result {
-    let end = relay.outside.timeline.now + Span.seconds(60)
-    while true {
-      while !reports.isEmpty {
-        if let result = pick(reports.removeFirst()) { return result }
-      }
-      guard relay.outside.timeline.step(until: end) else { break }
-    }
-    throw Refusal(.requestTimeout, "no such report came within a minute")
-  }
-
-  func run(seconds: Int64) {
-    let end = relay.outside.timeline.now + Span.seconds(seconds)
-    while relay.outside.timeline.step(until: end) {}
-  }
-}
-
-extension LoadReport {
-  fileprivate var isReady: Void? { if case .ready = self { () } else { nil } }
-  fileprivate var window: LatencyHistogram? { if case .window(let it) = self { it } else { nil } }
-  fileprivate var result: LoadResult? { if case .done(let it) = self { it } else { nil } }
-  fileprivate var failure: String? { if case .failed(let it) = self { it } else { nil } }
-}
 
 struct LoadNodeTests {
   private func upload(_ relay: VirtualRelay, _ records: Int, account: Int = 0) throws -> LoadResult
@@ -110,7 +60,8 @@ struct LoadNodeTests {
   @Test func onlySavesThatFallIntoTheWindowCount() throws {
     let relay = try VirtualRelay(accounts: 1, devices: 1)
     relay.commitNanoseconds = Span.milliseconds(30)
-    let saver = LoadDevice(token: relay.credentials[0].token, task: .save(rate: 10))
+    let saver = LoadDevice(
+      token: relay.credentials[0].token, task: .save(rate: 10, recordBytes: 100))
     let stage = LoadStage(relay, [saver])
     try stage.next(\.isReady)
     stage.run(seconds: 3)
@@ -131,7 +82,8 @@ struct LoadNodeTests {
   @Test func aStallOfTheRelayCountsForEverySaveThatWasDue() throws {
     let relay = try VirtualRelay(accounts: 1, devices: 1)
     relay.commitNanoseconds = Span.seconds(1)
-    let saver = LoadDevice(token: relay.credentials[0].token, task: .save(rate: 10))
+    let saver = LoadDevice(
+      token: relay.credentials[0].token, task: .save(rate: 10, recordBytes: 100))
     let stage = LoadStage(relay, [saver])
     stage.order(.openWindow)
     stage.run(seconds: 2)
@@ -150,7 +102,8 @@ struct LoadNodeTests {
   @Test func aRelayThatIsGoneEndsTheLoad() throws {
     let relay = try VirtualRelay(accounts: 1, devices: 1)
     let stage = LoadStage(
-      relay, [LoadDevice(token: relay.credentials[0].token, task: .save(rate: 1))])
+      relay,
+      [LoadDevice(token: relay.credentials[0].token, task: .save(rate: 1, recordBytes: 100))])
     try stage.next(\.isReady)
     relay.kill()
     #expect(try stage.next(\.failure).contains("lost"))

@@ -1,0 +1,98 @@
+public import Changes
+
+/// One quiet run and the crowded one beside it.
+public struct CrowdPair: Sendable {
+  public var quiet: BenchResult
+  public var crowded: BenchResult
+  /// Of the relay, in bytes: before the crowd, and the most while it was there; nil where the
+  /// system does not tell.
+  public var relayBefore: Int64?
+  public var relayPeak: Int64?
+
+  public init(quiet: BenchResult, crowded: BenchResult) {
+    self.quiet = quiet
+    self.crowded = crowded
+  }
+
+  /// In thousandths: how much longer a change took beside the crowd.
+  func ratio(_ share: Double) -> Int64? {
+    guard let quiet = quiet.latency.quantile(share), quiet > 0,
+      let crowded = crowded.latency.quantile(share)
+    else { return nil }
+    return crowded * 1_000 / quiet
+  }
+
+  /// Every change arrived at every device, once.
+  var isWhole: Bool {
+    [quiet, crowded].allSatisfy { $0.missing == 0 && $0.duplicated == 0 && $0.failures.isEmpty }
+  }
+}
+
+/// What a crowd bench found, as figures and as text for a person.
+public struct CrowdTable: Sendable {
+  public var plan: CrowdPlan
+  public var pairs: [CrowdPair]
+
+  /// What the others' changes may take beside a crowd: so many times their quiet 99th percentile.
+  public static let ratioMost: Int64 = 2_000
+
+  public init(plan: CrowdPlan, pairs: [CrowdPair]) {
+    self.plan = plan
+    self.pairs = pairs
+  }
+
+  public var isMet: Bool {
+    pairs.allSatisfy(\.isWhole) && (median { $0.ratio(0.99) } ?? .max) <= Self.ratioMost
+  }
+
+  public var json: JSONValue {
+    .object([
+      JSONMember("idle", .whole(Int64(plan.idle))),
+      JSONMember("slow", .whole(Int64(plan.slow))),
+      JSONMember("measured", .whole(Int64(plan.measured.accounts * plan.measured.devices))),
+      JSONMember("runs", .whole(Int64(pairs.count))),
+      JSONMember("quietP50Ms", .milliseconds(median { $0.quiet.latency.quantile(0.5) })),
+      JSONMember("quietP99Ms", .milliseconds(median { $0.quiet.latency.quantile(0.99) })),
+      JSONMember("crowdedP50Ms", .milliseconds(median { $0.crowded.latency.quantile(0.5) })),
+      JSONMember("crowdedP99Ms", .milliseconds(median { $0.crowded.latency.quantile(0.99) })),
+      JSONMember("ratioP99", .decimal(thousandths: median { $0.ratio(0.99) })),
+      JSONMember("ratiosP99", .array(pairs.map { .decimal(thousandths: $0.ratio(0.99)) })),
+      JSONMember("relayBeforeBytes", .whole(median(\.relayBefore))),
+      JSONMember("relayPeakBytes", .whole(pairs.compactMap(\.relayPeak).max())),
+      JSONMember("isMet", .bool(isMet)),
+    ])
+  }
+
+  public var text: String {
+    let measured = plan.measured.accounts * plan.measured.devices
+    var lines = [
+      "\(measured) devices, \(plan.measured.rate) changes a second, beside \(plan.idle) idle "
+        + "connections and \(plan.slow) slow readers; \(pairs.count) pairs", "",
+      row("", "quiet", "crowded", "ratio"),
+    ]
+    for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1)] {
+      let ratio = median { $0.ratio(share) }
+      let judged = share == 0.99 ? (isMet ? "   ≤ 2 met" : "   ≤ 2 MISSED") : ""
+      lines.append(
+        row(
+          "change to screen, \(label)",
+          Figure.milliseconds(median { $0.quiet.latency.quantile(share) }),
+          Figure.milliseconds(median { $0.crowded.latency.quantile(share) }),
+          Figure.ratio(thousandths: ratio)) + judged)
+    }
+    let ratios = pairs.map { Figure.ratio(thousandths: $0.ratio(0.99)) }
+    lines += ["ratios of the runs' p99: " + ratios.joined(separator: ", "), ""]
+    lines.append(row("relay's memory before", Figure.mebibytes(median(\.relayBefore))))
+    lines.append(
+      row("relay's peak", Figure.mebibytes(pairs.compactMap(\.relayPeak).max())))
+    if !pairs.allSatisfy(\.isWhole) { lines.append("changes were lost or came twice") }
+    return lines.joined(separator: "\n")
+  }
+
+  /// Of the runs that have such a figure.
+  private func median(_ figure: (CrowdPair) -> Int64?) -> Int64? {
+    Figure.median(pairs.compactMap(figure))
+  }
+
+  private func row(_ label: String, _ columns: String...) -> String { Figure.row(label, columns) }
+}

@@ -1,0 +1,69 @@
+import Changes
+
+/// Figures as the tables of the benches show them.
+enum Figure {
+  /// A line of a table: its label, and a column a figure.
+  static func row(_ label: String, _ columns: [String]) -> String {
+    var line = label + String(repeating: " ", count: max(0, 28 - label.count))
+    for column in columns {
+      line += String(repeating: " ", count: max(1, 14 - column.count)) + column
+    }
+    return line
+  }
+
+  static func milliseconds(_ nanoseconds: Int64?) -> String {
+    nanoseconds.map { decimal(thousandths: $0 / 1_000) + " ms" } ?? "–"
+  }
+
+  static func mebibytes(_ bytes: Int64?) -> String {
+    bytes.map { decimal(thousandths: ($0 * 1_000) >> 20) + " MiB" } ?? "unknown"
+  }
+
+  /// How many times as much; a dash where nothing was measured.
+  static func ratio(thousandths: Int64?) -> String {
+    thousandths.map { decimal(thousandths: $0) } ?? "–"
+  }
+
+  /// Of an even number, the lower one in the middle.
+  static func median(_ values: [Int64]) -> Int64? {
+    values.isEmpty ? nil : values.sorted()[(values.count - 1) / 2]
+  }
+
+  /// Two places behind the point below ten, one below a hundred, none above.
+  static func decimal(thousandths: Int64) -> String {
+    let places = thousandths < 10_000 ? 2 : thousandths < 100_000 ? 1 : 0
+    let unit: Int64 = places == 2 ? 10 : places == 1 ? 100 : 1_000
+    let rounded = (thousandths + unit / 2) / unit
+    guard places > 0 else { return "\(rounded)" }
+    let scale: Int64 = places == 2 ? 100 : 10
+    let fraction = String(rounded % scale)
+    return "\(rounded / scale)."
+      + String(repeating: "0", count: places - fraction.count) + fraction
+  }
+}
+
+extension JSONValue {
+  static func whole(_ value: Int64?) -> JSONValue {
+    value.map { .number(JSONNumber($0)) } ?? .null
+  }
+
+  static func decimal(thousandths: Int64?) -> JSONValue {
+    thousandths.map { .number(JSONNumber(thousandths: $0)) } ?? .null
+  }
+
+  static func milliseconds(_ nanoseconds: Int64?) -> JSONValue {
+    decimal(thousandths: nanoseconds.map { $0 / 1_000 })
+  }
+}
+
+extension JSONNumber {
+  /// A decimal with three places, such as milliseconds from microseconds.
+  init(thousandths: Int64) {
+    let fraction = String(thousandths.magnitude % 1_000)
+    let sign = thousandths < 0 ? "-" : ""
+    let zeros = String(repeating: "0", count: 3 - fraction.count)
+    let text = "\(sign)\(thousandths.magnitude / 1_000).\(zeros)\(fraction)"
+    guard let number = JSONNumber(text) else { preconditionFailure("not a number: \(text)") }
+    self = number
+  }
+}

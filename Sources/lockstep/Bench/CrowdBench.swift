@@ -1,0 +1,97 @@
+import Changes
+import Devices
+import Link
+import Loop
+import Tools
+
+/// Measures whether a crowd of idle connections and slow readers delays everybody else: quiet runs
+/// and crowded ones, in turns, on a relay of its own.
+struct CrowdBench {
+  let plan: CrowdPlan
+  let progress: Progress
+  private let waiting: BenchWait
+
+  /// From when the crowd stands to when it is measured beside: the slow readers' queues are full by
+  /// then. And from its end to the next quiet run.
+  private static let settleMilliseconds: Int64 = 3_000
+
+  init(plan: CrowdPlan, progress: Progress) throws(CommandFailure) {
+    self.plan = plan
+    self.progress = progress
+    do throws(SystemFault) {
+      waiting = BenchWait(signals: try Signals())
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+    OpenFiles.raiseLimit()
+  }
+
+  func run() throws(CommandFailure) -> CrowdTable {
+    defer { progress.clear() }
+    progress.show("starting a relay on a temporary store")
+    let relay = try ChildRelay()
+    defer { relay.stop() }
+    let (crowd, loads) = try join(relay.address)
+    var pairs: [CrowdPair] = []
+    for number in 1...plan.runs {
+      progress.show("run \(number) of \(plan.runs): quiet")
+      let before = ProcessMemory.resident(relay.process)
+      ProcessMemory.forgetPeak(relay.process)
+      let quiet = try measure(on: relay)
+      progress.show("run \(number) of \(plan.runs): the crowd comes")
+      let standing = try LoadThread(
+        CrowdNode(crowd, to: relay.address, random: Entropy.seededRandom()),
+        receiveBytes: CrowdPlan.slowBytes, waiting)
+      try standing.wait(for: "the crowd", isReady)
+      let saving = try LoadThread(loads, to: relay.address, waiting)
+      try saving.wait(for: "the crowd's load", isReady)
+      try waiting.pause(milliseconds: Self.settleMilliseconds)
+      let crowded = try measure(on: relay)
+      var pair = CrowdPair(quiet: quiet, crowded: crowded)
+      (pair.relayBefore, pair.relayPeak) = (before, ProcessMemory.peak(relay.process))
+      pairs.append(pair)
+      try saving.stop()
+      try standing.stop()
+      try waiting.pause(milliseconds: Self.settleMilliseconds)
+    }
+    return CrowdTable(plan: plan, pairs: pairs)
+  }
+
+  private func isReady(_ report: LoadReport) -> Void? {
+    if case .ready = report { () } else { nil }
+  }
+
+  private func measure(on relay: ChildRelay) throws(CommandFailure) -> BenchResult {
+    try LatencyBench(
+      plan: plan.measured, relay: relay.address, relayProcess: relay.process, progress: progress
+    ).run().result
+  }
+
+  /// The crowd's accounts: everyone in it, and what is saved beside the slow readers.
+  private func join(
+    _ relay: RelayAddress
+  ) throws(CommandFailure) -> (crowd: [CrowdMember], loads: [LoadDevice]) {
+    let call = RelayCall(relay: relay)
+    var crowd = [CrowdMember](repeating: .silent, count: plan.silent)
+    var loads: [LoadDevice] = []
+    for account in 0..<plan.idleAccounts {
+      progress.show("making accounts: \(account) of \(plan.idleAccounts + plan.slowAccounts)")
+      let token = try call.join(code: nil, deviceName: "idle").token
+      let first = account * CrowdPlan.idleSocketsPerAccount
+      let count = min(CrowdPlan.idleSocketsPerAccount, plan.signedIn - first)
+      crowd += Array(repeating: .idle(token: token), count: count)
+    }
+    for account in 0..<plan.slowAccounts {
+      let first = account * CrowdPlan.slowReadersPerAccount
+      let count = min(CrowdPlan.slowReadersPerAccount, plan.slow - first)
+      let members = try call.account(devices: count + 1)
+      let since = try call.newestToken(members[0].token)
+      crowd += members.dropFirst().map { .slow(token: $0.token, since: since) }
+      loads.append(
+        LoadDevice(
+          token: members[0].token,
+          task: .save(rate: plan.saves, recordBytes: plan.saveBytes)))
+    }
+    return (crowd, loads)
+  }
+}

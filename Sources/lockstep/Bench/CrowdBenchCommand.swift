@@ -1,0 +1,39 @@
+import Tools
+
+/// `lockstep bench crowd`: whether idle connections and slow readers delay the others.
+enum CrowdBenchCommand {
+  static let idle = CommandOption.defaulted(
+    "idle", .integer(0...40_000), default: "10000",
+    "Idle connections: half of them signed in, half that never say a byte.")
+  static let slow = CommandOption.defaulted(
+    "slow", .integer(1...2_000), default: "300", "Devices that read slower than they are told.")
+  static let runs = CommandOption.defaulted(
+    "runs", .integer(1...100), default: "5", "Pairs of a quiet run and a crowded one.")
+  static let seconds = CommandOption.defaulted(
+    "seconds", .integer(1...600), default: "10", "How long changes are made in each run.")
+  static let rate = CommandOption.defaulted(
+    "rate", .integer(1...10_000), default: "200", "Changes a second of those who are measured.")
+  static let json = CommandOption.flag("json", "Print one JSON object.")
+
+  static let command = Command(
+    name: "crowd",
+    summary: "Measures what a crowd of idle connections and slow readers costs the others.",
+    discussion: """
+      A hundred devices of fifty people change and watch records, as in `lockstep bench latency`: \
+      once on a quiet relay, once beside the crowd, and so on in turns. Twenty records of 4 KiB a \
+      second are saved into each account of slow readers; each of them takes 4 KiB a second. The \
+      exit code is 1 where a change was lost or the 99th percentile more than doubled.
+      """,
+    options: [idle.entry, slow.entry, runs.entry, seconds.entry, rate.entry, json.entry]
+  ) { arguments throws(CommandFailure) in
+    var plan = CrowdPlan()
+    plan.idle = arguments[idle]
+    plan.slow = arguments[slow]
+    plan.runs = arguments[runs]
+    plan.measured.seconds = arguments[seconds]
+    plan.measured.rate = arguments[rate]
+    let table = try CrowdBench(plan: plan, progress: Progress()).run()
+    try TerminalOutput.standard.write((arguments[json] ? table.json.text : table.text) + "\n")
+    return table.isMet ? .success : .failure
+  }
+}
