@@ -157,12 +157,37 @@ public enum Limits {
   public static let resolveLineBytes = 8 << 20
 
   // The relay as a whole.
-  /// Connections of one node: what a loop can hold without its idle ones taking all the memory.
-  public static let connectionsPerNode = 50_000
+  /// Connections at the front door of a relay: what its memory can hold of idle ones.
+  public static let connections = 50_000
+  /// Of these, those from one address: a whole office may stand behind it, and fifty such addresses
+  /// are needed to take all.
+  public static let connectionsPerAddress = 1_000
+  /// Sockets, streams and waiting long-polls of one account on one node: a hundred devices with a
+  /// few tabs each. Each save goes out as often.
+  public static let connectionsPerAccount = 500
+  /// Connections at the owner's doors, which everything else leaves room for.
+  public static let ownerConnections = 256
+  /// Descriptors that a relay needs besides those of connections and files that come in.
+  public static let spareDescriptors = 64
+  /// Requests and messages of one device on one node: several times what our own benches and a busy
+  /// upload ask, and a tenth of what a node can do.
+  public static let requestsPerSecondPerDevice = 2_000
+  public static let requestBurstPerDevice = 4_000
+  /// Requests without a good token from one address on one node. A browser or a new device makes a
+  /// few; tokens have 256 bits, so it is the load that is bounded, and not the luck.
+  public static let requestsPerSecondPerAddress = 100
+  public static let requestBurstPerAddress = 1_000
+  /// Accounts that one address makes in an hour.
+  public static let accountsPerHourPerAddress = 30
+  /// Devices, and addresses, of which one node remembers how much they asked lately. Those that
+  /// have asked nothing for longest are forgotten, and may then ask as if they had just come.
+  public static let countedAskers = 1 << 16
+  /// Hops of a forwarded request that are looked at, from its end.
+  public static let forwardedHops = 32
   /// Store requests of one node that have not been answered.
   public static let storeRequests = 20_000
-  /// Bodies and messages in memory over all connections of one node.
-  public static let bodyBudgetBytes = 256 << 20
+  /// Bodies and messages in memory over all connections of a relay.
+  public static let bodyBudgetBytes = 512 << 20
   /// How long batch ids and tombstones are kept, in milliseconds: 30 days.
   public static let historyMilliseconds: Int64 = 30 * 24 * 3_600_000
   /// The longest of them that a relay's owner may ask for, in milliseconds: ten years.

@@ -39,7 +39,17 @@ extension EventLoop {
       do throws(SystemFault) {
         guard let descriptor = try Syscall.accept(listener.rawValue, &address) else { return }
         let peer = address.family == AF_UNIX ? listener.address : address.peer
+        // Whoever has no place goes before anything is read of him, or done for him.
+        var place: GatePlace?
+        switch listener.gate?.admit(peer) {
+        case .turnedAway(let reason):
+          turnedAway.append(reason)
+          continue
+        case .admitted(let admitted): place = admitted
+        case nil: break
+        }
         let slot = slab.add(nil, descriptor, .open)
+        slab[slot].pointee.place = place
         tell(slot, .opened(Opening(door: listener.door, peer: peer)))
         watch(slot)
       } catch {

@@ -16,6 +16,7 @@ struct EventLoop: ~Copyable {
     case received(ConnectionID, count: Int)
     case drained(ConnectionID, unsent: Int)
     case closed(ConnectionID, CloseCause)
+    case turnedAway(TurnedAway)
   }
 
   /// Something to tell that came up while something else was being done.
@@ -41,6 +42,8 @@ struct EventLoop: ~Copyable {
   var firstDirty: Int32 = -1
   var lastDirty: Int32 = -1
   var incidents = ActionQueue<Incident>()
+  /// Who was turned away and is still to be told of.
+  var turnedAway = ActionQueue<TurnedAway>()
   var listeners: [Listener] = []
   /// Places of listeners that are not heard any more.
   var isDeaf: Set<Int> = []
@@ -82,8 +85,9 @@ struct EventLoop: ~Copyable {
   /// asked for at the very end of a turn may have succeeded or failed at once.
   @usableFromInline
   mutating func wait(until deadline: Instant?, mayWait: Bool) -> Moment {
+    let isAllTold = incidents.isEmpty && turnedAway.isEmpty
     eventCount = poller.wait(
-      nanoseconds: mayWait && incidents.isEmpty ? nanosecondsToWait(deadline) : 0)
+      nanoseconds: mayWait && isAllTold ? nanosecondsToWait(deadline) : 0)
     nextEvent = 0
     let moment = SystemClock.moment()
     now = moment.instant
@@ -107,6 +111,7 @@ struct EventLoop: ~Copyable {
       while let incident = incidents.popFirst() {
         if let input = input(of: incident) { return input }
       }
+      if let reason = turnedAway.popFirst() { return .turnedAway(reason) }
       guard nextEvent < eventCount else { return nil }
       let event = poller.event(nextEvent)
       nextEvent += 1

@@ -8,12 +8,17 @@ public final class Listener: Sendable {
   public let door: Opening.Door
   /// Where it listens, with the port that the kernel picked where port 0 was asked for.
   public let address: PeerAddress
+  /// Counts who comes in; nil: nobody does.
+  let gate: Gate?
   private let descriptor: Descriptor
 
-  private init(_ descriptor: consuming Descriptor, door: Opening.Door, address: PeerAddress) {
+  private init(
+    _ descriptor: consuming Descriptor, door: Opening.Door, address: PeerAddress, gate: Gate?
+  ) {
     self.descriptor = descriptor
     self.door = door
     self.address = address
+    self.gate = gate
   }
 
   deinit {
@@ -30,16 +35,16 @@ public final class Listener: Sendable {
   /// - A TCP address whose port is 0 gets a free port, the same for all.
   /// - A Unix socket (`.local`) belongs to the owner alone (mode 0600) and to one loop (`count` 1).
   ///   One that a dead process left behind is replaced.
-  public static func open(_ address: PeerAddress, door: Opening.Door, count: Int = 1)
-    throws(ListenFault) -> [Listener]
-  {
+  public static func open(
+    _ address: PeerAddress, door: Opening.Door, count: Int = 1, gate: Gate? = nil
+  ) throws(ListenFault) -> [Listener] {
     precondition(count > 0)
     switch address {
     case .host(let host, let port):
-      return try openTCP(host, port, door, count)
+      return try openTCP(host, port, door, count, gate)
     case .local(let path):
       precondition(count == 1)
-      return [try openLocal(path, door)]
+      return [try openLocal(path, door, gate)]
     }
   }
 
@@ -49,7 +54,7 @@ public final class Listener: Sendable {
   /// user that also has it could take the port unnoticed. So the first socket is bound without it,
   /// which fails where anybody listens, and gets it only then. From there on it holds the port.
   private static func openTCP(
-    _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int
+    _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int, _ gate: Gate?
   ) throws(ListenFault) -> [Listener] {
     let name = text(host, port)
     let address: SocketAddress
@@ -63,12 +68,12 @@ public final class Listener: Sendable {
       try Syscall.bind(first.rawValue, address)
       if count > 1 { try Syscall.setOption(first, SOL_SOCKET, SO_REUSEPORT, 1) }
       let bound = Syscall.localAddress(first.rawValue)
-      var listeners = [try listening(first, door, bound)]
+      var listeners = [try listening(first, door, bound, gate)]
       while listeners.count < count {
         let next = try socket(bound)
         try Syscall.setOption(next, SOL_SOCKET, SO_REUSEPORT, 1)
         try Syscall.bind(next.rawValue, bound)
-        listeners.append(try listening(next, door, bound))
+        listeners.append(try listening(next, door, bound, gate))
       }
       return listeners
     } catch {
@@ -91,10 +96,10 @@ public final class Listener: Sendable {
   }
 
   private static func listening(
-    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ bound: SocketAddress
+    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ bound: SocketAddress, _ gate: Gate?
   ) throws(SystemFault) -> Listener {
     try Syscall.listen(descriptor.rawValue, backlog: backlog)
-    return Listener(descriptor, door: door, address: bound.peer)
+    return Listener(descriptor, door: door, address: bound.peer, gate: gate)
   }
 
   /// The kernel cuts this to its own limit (net.core.somaxconn).
@@ -102,9 +107,9 @@ public final class Listener: Sendable {
 
   // MARK: Unix sockets
 
-  private static func openLocal(_ path: String, _ door: Opening.Door) throws(ListenFault)
-    -> Listener
-  {
+  private static func openLocal(
+    _ path: String, _ door: Opening.Door, _ gate: Gate?
+  ) throws(ListenFault) -> Listener {
     let address: SocketAddress
     do throws(SocketAddress.PathLimit) {
       address = try SocketAddress(path: path)
@@ -118,7 +123,7 @@ public final class Listener: Sendable {
       try Syscall.setMode(descriptor, 0o600)
       try Syscall.bind(descriptor.rawValue, address)
       try Syscall.listen(descriptor.rawValue, backlog: backlog)
-      return Listener(descriptor, door: door, address: .local(path: path))
+      return Listener(descriptor, door: door, address: .local(path: path), gate: gate)
     } catch {
       throw listenFault(path, error)
     }

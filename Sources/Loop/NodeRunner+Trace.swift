@@ -15,6 +15,7 @@ extension NodeRunner where N: ~Copyable {
       case .opened(let id, let opening): "opened \(name(id)) \(opening.door) \(opening.peer)"
       case .drained(let id, let unsent): "drained \(name(id)) \(unsent) bytes left"
       case .closed(let id, let cause): "closed \(name(id)) \(cause)"
+      case .turnedAway(let reason): "turnedAway \(reason)"
       case .finished(let id, let outcome): "finished \(id.rawValue) \(kind(outcome))"
       case .ordered(let order): "ordered \(kind(order))"
       case .news(let news): "news \(kind(news))"

@@ -135,6 +135,8 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
         handle(.drained(id, unsent: unsent))
       case .closed(let id, let cause):
         handle(.closed(id, cause))
+      case .turnedAway(let reason):
+        handle(.turnedAway(reason))
       }
     }
   }

@@ -44,6 +44,8 @@ struct SocketConnection: ~Copyable {
   /// Bytes that were thrown away while lingering.
   var discarded = 0
   var output = FrameList()
+  /// Where it counts among the connections that came in by its door; nil for one that went out.
+  var place: GatePlace?
 
   var takesFrames: Bool {
     switch stage {

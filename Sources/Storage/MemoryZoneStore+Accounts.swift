@@ -66,8 +66,8 @@ extension MemoryZoneStore {
     guard let id = standingOwner(of: codeHash, wall: wall), let account = state.accounts[id] else {
       return .refused(StoreRefusals.badPairingCode)
     }
-    guard account.members.count < Limits.devicesPerAccount else {
-      return .refused(StoreRefusals.tooManyDevices)
+    guard account.members.count < rules.devicesPerAccount else {
+      return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))
     }
     guard account.position(of: device.id) == nil, isFree(device) else {
       return .refused(StoreRefusals.taken)

@@ -30,9 +30,12 @@ package enum StoreRefusals {
   package static let badPairingCode = Refusal(
     .badPairingCode,
     "The pairing code is unknown, used or too old; ask a device of the account for a new one.")
-  package static let tooManyDevices = Refusal(
-    .tooManyDevices,
-    "The account has \(Limits.devicesPerAccount) devices already; revoke one, then try again.")
+  /// `limit`: how many devices the account may have.
+  package static func tooManyDevices(_ limit: Int) -> Refusal {
+    Refusal(
+      .tooManyDevices,
+      "The account has \(limit) devices already; revoke one, then try again.")
+  }
   /// Random ids and secrets that meet another: the caller draws anew.
   package static let taken = Refusal(
     .internalError, "An id or secret that was drawn at random is taken; try again.")

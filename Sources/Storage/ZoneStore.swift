@@ -109,6 +109,8 @@ public struct StoreRules: Sendable, Hashable {
   public var chunkBytesPerAccount = Limits.chunkBytesPerAccount
   /// How long a piece that no record names is kept, in milliseconds.
   public var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
+  /// Devices of one account; those that are there stay where there are more.
+  public var devicesPerAccount = Limits.devicesPerAccount
 
   public init() {}
 }

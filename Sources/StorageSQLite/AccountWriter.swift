@@ -4,6 +4,7 @@ import Storage
 /// Writes accounts, their plans, devices and pairing codes. Each request is decided in full before
 /// its first write, so that one which is refused leaves no trace in the transaction that it shares.
 final class AccountWriter {
+  private let rules: StoreRules
   private let account: SQLiteStatement
   private let insertAccount: SQLiteStatement
   private let setPlan: SQLiteStatement
@@ -29,7 +30,8 @@ final class AccountWriter {
     "chunks",
   ]
 
-  init(_ connection: SQLiteConnection) throws(StorageError) {
+  init(_ connection: SQLiteConnection, rules: StoreRules) throws(StorageError) {
+    self.rules = rules
     account = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
     insertAccount = try connection.prepare(
       """
@@ -121,7 +123,9 @@ final class AccountWriter {
       return .refused(StoreRefusals.badPairingCode)
     }
     let count = try memberCount.bind(id.rawValue).first { $0.integer(0) } ?? 0
-    guard count < Limits.devicesPerAccount else { return .refused(StoreRefusals.tooManyDevices) }
+    guard count < rules.devicesPerAccount else {
+      return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))
+    }
     guard try !isMember(device.id, of: id), try isFree(device) else {
       return .refused(StoreRefusals.taken)
     }

@@ -45,7 +45,7 @@ package final class SQLiteZoneStore: ZoneStore {
     self.opening = try StoreOpening(connection, directory: directory)
     wasRestored = try self.opening.begin(opening, isDeclared: declareRestored)
     queries = try ZoneQueries(connection)
-    accounts = try AccountWriter(connection)
+    accounts = try AccountWriter(connection, rules: rules)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)

@@ -36,6 +36,13 @@ enum RelayCommand {
   static let loops = CommandOption.defaulted(
     "loops", .integer(1...64), default: String(processors),
     "Threads that serve connections; one a core if not given.")
+  static let limits = CommandOption.optional(
+    "limits", ValueKind<RelayLimits>.limits,
+    "How much the relay takes on; docs/relay.md names all limits, GET /v1/limits tells those in "
+      + "force.")
+  static let exempt = CommandOption.defaulted(
+    "exempt", .networks, default: "127.0.0.0/8,::1",
+    "Addresses and networks that are not limited by address; none for nobody.")
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "info", "How much to say on standard error.")
 
@@ -50,7 +57,7 @@ enum RelayCommand {
       """,
     options: [
       listen.entry, adminListen.entry, store.entry, isOpen.entry, retention.entry, quota.entry,
-      keepAlive.entry, isRestored.entry, loops.entry, logLevel.entry,
+      keepAlive.entry, isRestored.entry, loops.entry, limits.entry, exempt.entry, logLevel.entry,
     ]
   ) { arguments throws(CommandFailure) in
     var configuration = RelayConfiguration()
@@ -59,6 +66,9 @@ enum RelayCommand {
     configuration.keepAliveMilliseconds = Int64(arguments[keepAlive] * 1_000)
     configuration.rules.historyMilliseconds = arguments[retention]
     configuration.rules.chunkBytesPerAccount = arguments[quota]
+    configuration.limits = arguments[limits] ?? RelayLimits()
+    configuration.rules.devicesPerAccount = configuration.limits.devicesPerAccount
+    configuration.exempt = arguments[exempt]
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen], store: arguments[store],
       configuration: configuration,

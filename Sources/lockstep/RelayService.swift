@@ -32,19 +32,22 @@ struct RelayService {
     do {
       // Before any thread: they inherit that the two signals are held back.
       let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
-      OpenFiles.raiseLimit()
+      let configuration = fitted(to: OpenFiles.raiseLimit())
       let store = try openStore()
       if store.wasRestored {
         log.warning(
           "an older copy of the store was put back; devices bring back what they hold of the rest")
       }
       let accounts = try accountCount(of: store)
-      let front = try Listener.open(listen, door: .front, count: configuration.nodes)
+      let front = try Listener.open(
+        listen, door: .front, count: configuration.nodes, gate: frontGate(configuration))
+      // What comes in at the front takes no place from the owner.
+      let ownersGate = Gate(connections: Limits.ownerConnections)
       let admin = try adminListen.map { address throws(ListenFault) in
-        try Listener.open(address, door: .admin)[0]
+        try Listener.open(address, door: .admin, gate: ownersGate)[0]
       }
       let control = try Listener.open(
-        .local(path: Self.controlSocket(inStore: self.store)), door: .control)[0]
+        .local(path: Self.controlSocket(inStore: self.store)), door: .control, gate: ownersGate)[0]
       let board = StateBoard()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board))
       let attendant = RelayAttendant(
@@ -154,7 +157,8 @@ struct RelayService {
   /// Pieces of files have a thread of their own, so that nobody else waits for them.
   private func startFiles(of group: NodeGroup<RelayNode>) throws {
     let files = try FileChunkStore(
-      directory: Self.chunks(inStore: store), uploads: Limits.uploads * configuration.nodes)
+      directory: Self.chunks(inStore: store),
+      uploads: configuration.limits.uploads * configuration.nodes)
     try group.work(on: .files) {
       NodeGroup<RelayNode>.Workplace(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
@@ -192,6 +196,32 @@ struct RelayService {
     let url = "http://\(address.text)"
     log.tell(
       "listening", [LogLine.Field("url", url)], block: "lockstep relay: listening on \(url)")
+  }
+
+  private func frontGate(_ configuration: RelayConfiguration) -> Gate {
+    Gate(
+      connections: configuration.limits.connections,
+      connectionsPerNetwork: configuration.limits.connectionsPerAddress,
+      exempt: configuration.exempt)
+  }
+
+  /// With no more connections than there are descriptors for, so that the owner, the store and what
+  /// is being uploaded never lack one.
+  private func fitted(to descriptors: Int) -> RelayConfiguration {
+    var fitted = configuration
+    let reserved =
+      Limits.ownerConnections + Limits.spareDescriptors + 8 * configuration.nodes
+      + configuration.limits.uploads * configuration.nodes
+    let most = max(1, descriptors - reserved)
+    guard fitted.limits.connections > most else { return fitted }
+    let words =
+      "at most \(most) connections, as this process may open \(descriptors) files; raise that limit "
+      + "(ulimit -n, LimitNOFILE) for more"
+    // Whoever asked for as many is to know; for others the usual number is only a ceiling.
+    let isAskedFor = fitted.limits.connections != Limits.connections
+    if isAskedFor || most < 1_000 { log.warning(words) } else { log.debug(words) }
+    fitted.limits.connections = most
+    return fitted
   }
 }
 

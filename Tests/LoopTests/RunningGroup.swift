@@ -26,7 +26,7 @@ final class RunningGroup {
   typealias Perform = Worker<Int, Int, ScriptedNode.Instruction, Int>.Perform
 
   init(
-    count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(),
+    count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(), gate: Gate? = nil,
     worker: sending Perform? = nil, portions: WorkPortions? = nil,
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
     stopMilliseconds: Int64 = 10_000,
@@ -39,7 +39,8 @@ final class RunningGroup {
     settings.stopMilliseconds = stopMilliseconds
     settings.notice = { notice in notices.change { $0.append(notice) } }
     change(&settings)
-    let listeners = try Listener.open(.host("127.0.0.1", port: 0), door: .front, count: count)
+    let listeners = try Listener.open(
+      .host("127.0.0.1", port: 0), door: .front, count: count, gate: gate)
     let group = try NodeGroup<ScriptedNode>(count: count, settings)
     if let worker, let portions {
       try group.work(on: .commits) {

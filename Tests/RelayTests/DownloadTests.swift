@@ -130,7 +130,7 @@ struct DownloadTests {
     let piece = try Piece(count: 1_000_000)
     let (former, device) = try kept(piece)
     let relay = TestRelay(store: former.store, files: former.files.reopened()) {
-      $0.bodyBudgetBytes = 1_000
+      $0.limits.bodyBudgetBytes = 1_000
     }
     let clients = (0..<3).map { _ in HTTPClient(relay) }
     for client in clients {

@@ -8,7 +8,7 @@ import Testing
 struct EventsEndTests {
   let relay = TestRelay {
     $0.isOpen = true
-    $0.sendQueueBytes = 2_000
+    $0.limits.sendQueueBytes = 2_000
   }
 
   private func save(_ device: TestDevice, _ number: Int, size: Int = 100) throws {

@@ -52,7 +52,7 @@ private struct Story {
     let queueBytes = [300, 2_000, 1 << 18].randomElement(using: &random) ?? 300
     relay = TestRelay(nodes: 2, seed: seed) {
       $0.isOpen = true
-      $0.sendQueueBytes = queueBytes
+      $0.limits.sendQueueBytes = queueBytes
     }
     let first = try relay.newAccount()
     let all = [first, try relay.newDevice(beside: first), try relay.newDevice(beside: first)]

@@ -57,7 +57,7 @@ struct LimitTests {
   @Test func bodiesHaveOneBudget() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.bodyBudgetBytes = 100_000
+      $0.limits.bodyBudgetBytes = 100_000
     }
     let device = try relay.newAccount()
     func begin() -> HTTPClient {
@@ -85,7 +85,7 @@ struct LimitTests {
   @Test func storeRequestsAreBounded() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.storeRequests = 2
+      $0.limits.storeRequests = 2
     }
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, as: device)
@@ -101,12 +101,6 @@ struct LimitTests {
     }
     #expect(answers.count == 3)
     #expect(refused == [.overloaded])
-  }
-
-  @Test func connectionsAreBounded() {
-    let relay = TestRelay { $0.connections = 2 }
-    let clients = (0..<3).map { _ in HTTPClient(relay) }
-    #expect(clients.map(\.isClosed) == [false, false, true])
   }
 
   @Test func slowRequestsAndIdleConnectionsEnd() throws {

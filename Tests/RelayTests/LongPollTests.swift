@@ -122,7 +122,7 @@ struct LongPollTests {
   @Test func whatStandsBehindAPollThatIsRefusedIsRead() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.storeRequests = 1
+      $0.limits.storeRequests = 1
     }
     let device = try relay.newAccount()
     let page = try HTTPClient(relay).call("GET", "/v1/changes?zone=z", token: device.token)

@@ -87,7 +87,7 @@ struct PageReadingTests {
   @Test func whoWaitsWhileThereIsNoRoomIsPutOffByName() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.bodyBudgetBytes = 5_000
+      $0.limits.bodyBudgetBytes = 5_000
     }
     let device = try relay.newAccount()
     let credentials = device.credentials

@@ -1,5 +1,6 @@
 import Changes
 import Digest
+import Link
 import Testing
 
 @testable import Relay
@@ -31,7 +32,7 @@ struct PairingTests {
   }
 
   @Test func guessesAreForgottenOneByOne() {
-    var guesses = PairingGuesses()
+    var guesses = PairingGuesses(RelayLimits())
     let address = PeerNetwork(of: .host("192.0.2.1", port: 1))
     var now = Instant(nanoseconds: 0)
     for _ in 0..<Limits.pairingGuessesPerAddress {
@@ -49,7 +50,7 @@ struct PairingTests {
   }
 
   @Test func allTogetherAreLimited() {
-    var guesses = PairingGuesses()
+    var guesses = PairingGuesses(RelayLimits())
     let now = Instant(nanoseconds: 0)
     for number in 0..<Limits.pairingGuessesInAll {
       let address = PeerNetwork(of: .host("192.0.2.\(number)", port: 1))

@@ -124,13 +124,13 @@ struct PartsTests {
     configuration.nodes = 65
     configuration.node = 65
     configuration.keepAliveMilliseconds = 1
-    configuration.sendQueueBytes = 0
+    configuration.limits.sendQueueBytes = 0
     #expect(configuration.validate().count == 4)
   }
 
   @Test func theBudgetIsForAll() {
     var configuration = RelayConfiguration()
-    configuration.bodyBudgetBytes = 100
+    configuration.limits.bodyBudgetBytes = 100
     var admission = Admission(configuration)
     expect(admission.hold(60, before: 0), is: true)
     expect(admission.hold(60, before: 0), is: false)

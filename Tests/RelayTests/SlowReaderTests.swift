@@ -31,7 +31,7 @@ struct SlowReaderTests {
   @Test func aSlowSocketGetsHintsAndRecovers() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.sendQueueBytes = 1_000
+      $0.limits.sendQueueBytes = 1_000
     }
     let (socket, device, start) = try live(relay)
     relay.setTakesBytes(socket.id, false)
@@ -119,7 +119,7 @@ struct SlowReaderTests {
   @Test func pipelinedAnswersDoNotPileUp() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.sendQueueBytes = 2_000
+      $0.limits.sendQueueBytes = 2_000
     }
     let client = HTTPClient(relay)
     relay.setTakesBytes(client.id, false)
@@ -143,7 +143,7 @@ struct SlowReaderTests {
   @Test func oneReceiveIsNotAnsweredInOneMoment() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.sendQueueBytes = 2_000
+      $0.limits.sendQueueBytes = 2_000
     }
     let client = HTTPClient(relay)
     let request = HTTPClient.bytes("GET", "/v1/limits")
@@ -175,7 +175,7 @@ struct SlowReaderTests {
   @Test func pagesAreReadOnlyWhileThereIsRoomForThem() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.bodyBudgetBytes = 40_000
+      $0.limits.bodyBudgetBytes = 40_000
     }
     let device = try relay.newAccount()
     for number in 1...2 { try save(relay, device, number, size: 30_000) }

@@ -51,7 +51,7 @@ private struct Story {
     let queueBytes = [400, 4_000, 1 << 18].randomElement(using: &random) ?? 400
     relay = TestRelay(nodes: 2, seed: seed) {
       $0.isOpen = true
-      $0.sendQueueBytes = queueBytes
+      $0.limits.sendQueueBytes = queueBytes
     }
     let first = try relay.newAccount()
     account = first.credentials.account

@@ -95,7 +95,7 @@ struct UploadEndTests {
   }
 
   @Test func whereTooMuchIsAskedTheUploadIsRefusedAndItsFileGoesLater() throws {
-    let relay = TestRelay.keepingPieces { $0.storeRequests = 1 }
+    let relay = TestRelay.keepingPieces { $0.limits.storeRequests = 1 }
     let device = try relay.newAccount()
     relay.advance(2_000)
     let client = HTTPClient(relay)

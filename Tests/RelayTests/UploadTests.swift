@@ -183,7 +183,7 @@ struct UploadTests {
   }
 
   @Test func onlySoManyAreTakenAtOnce() throws {
-    let relay = TestRelay.keepingPieces { $0.uploads = 2 }
+    let relay = TestRelay.keepingPieces { $0.limits.uploads = 2 }
     let device = try relay.newAccount()
     let piece = try Piece("abc")
     let clients = begin(3, piece, by: device.token, at: relay)
@@ -201,7 +201,7 @@ struct UploadTests {
   }
 
   @Test func oneAccountLeavesRoomForOthers() throws {
-    let relay = TestRelay.keepingPieces { $0.uploadsPerAccount = 2 }
+    let relay = TestRelay.keepingPieces { $0.limits.uploadsPerAccount = 2 }
     let (device, other) = (try relay.newAccount(), try relay.newAccount())
     let piece = try Piece("abc")
     let clients = begin(3, piece, by: device.token, at: relay)
@@ -246,7 +246,7 @@ struct UploadTests {
   }
 
   @Test func whereMemoryIsShortUploadsWaitForTheirOwnParts() throws {
-    let relay = TestRelay.keepingPieces { $0.bodyBudgetBytes = 100_000 }
+    let relay = TestRelay.keepingPieces { $0.limits.bodyBudgetBytes = 100_000 }
     let device = try relay.newAccount()
     let pieces = try (0..<3).map { try Piece(count: 1_000_000, seed: $0) }
     let clients = pieces.map { _ in HTTPClient(relay) }

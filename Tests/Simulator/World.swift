@@ -100,7 +100,7 @@ extension World {
     histories: @escaping (AccountID) -> Histories?
   ) -> RelayMachine {
     var configuration = RelayConfiguration()
-    configuration.sendQueueBytes = profile.sendQueueBytes
+    configuration.limits.sendQueueBytes = profile.sendQueueBytes
     return RelayMachine(
       outside: outside,
       store: WatchedZoneStore(

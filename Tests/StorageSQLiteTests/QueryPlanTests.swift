@@ -16,7 +16,7 @@ struct QueryPlanTests {
     let records = try RecordWriter(
       connection, queries: queries, chunks: chunks, rules: StoreRules())
     let writers = (
-      try AccountWriter(connection),
+      try AccountWriter(connection, rules: StoreRules()),
       try SubscriptionWriter(connection, queries: queries.accounts),
       try ZoneDeleter(connection, queries: queries, records: records, chunks: chunks),
       try StoreOpening(connection, directory: directory.path)

@@ -9,7 +9,7 @@ struct StoreRefusalsTests {
       (StoreRefusals.unknownToken, .badToken), (StoreRefusals.revokedDevice, .badToken),
       (StoreRefusals.unknownAccount, .notFound), (StoreRefusals.unknownDevice, .notFound),
       (StoreRefusals.unknownRecord, .notFound), (StoreRefusals.badPairingCode, .badPairingCode),
-      (StoreRefusals.tooManyDevices, .tooManyDevices), (StoreRefusals.taken, .internalError),
+      (StoreRefusals.tooManyDevices(3), .tooManyDevices), (StoreRefusals.taken, .internalError),
       (StoreRefusals.otherBatch, .batchMismatch),
       (StoreRefusals.unknownSubscription, .notFound), (StoreRefusals.unknownChunk, .notFound),
       (StoreRefusals.quotaExceeded, .quotaExceeded),

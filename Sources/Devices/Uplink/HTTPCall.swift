@@ -54,7 +54,7 @@ public struct HTTPCall: Node {
     case .closed(let id, let cause):
       if exchange.id == id { end(exchange.closed(cause, at: moment.instant, &output)) }
     case .deadlineReached: end(exchange.expired(at: moment.instant, &output))
-    case .drained: break
+    case .drained, .turnedAway: break
     case .stopping: end(.unanswered("the call was stopped"))
     }
   }

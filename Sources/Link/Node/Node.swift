@@ -56,6 +56,8 @@ public enum NodeEvent<Outcome: Sendable, Order: Sendable, News: Sendable>: Senda
   /// The connection is gone, by whoever's doing. Nothing more is heard of it. Not told for a
   /// connection that the node closed itself, once it has asked for that.
   case closed(ConnectionID, CloseCause)
+  /// A connection that came in was closed before the node was to hear of it.
+  case turnedAway(TurnedAway)
   case finished(JobID, Outcome)
   case ordered(Order)
   case news(News)
@@ -98,6 +100,19 @@ public enum CloseCause: Sendable, Hashable {
   case connectFailed(String)
   /// Reset, timed out or broken on the way; the system's own words.
   case failed(String)
+}
+
+/// Why a connection that came in is closed before a node hears of it.
+public enum TurnedAway: Sendable, Hashable, CaseIterable {
+  /// There are as many connections as there may be.
+  case connections
+  /// There are as many from its address.
+  case connectionsPerAddress
+  /// It did not speak TLS as it must.
+  case handshakeFailed
+  case handshakeTimedOut
+  /// As many handshakes as there may be are under way.
+  case handshakesAtOnce
 }
 
 /// How a connection came to be.

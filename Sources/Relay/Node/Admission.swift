@@ -1,22 +1,18 @@
 import Changes
 
-/// How much the node takes on: connections, bytes of bodies, guesses at pairing codes.
+/// How much the node takes on: bytes of bodies, guesses at pairing codes.
 struct Admission: Sendable {
-  private let connectionLimit: Int
   private let bodyLimit: Int
   /// Bytes of bodies, messages and unsent answers held over all connections.
   private(set) var bodyBytes = 0
   /// Whether a page may be read from the store for somebody.
   var hasRoom: Bool { bodyBytes <= bodyLimit }
-  var guesses = PairingGuesses()
+  var guesses: PairingGuesses
 
   init(_ configuration: RelayConfiguration) {
-    connectionLimit = configuration.connections
-    bodyLimit = configuration.bodyBudgetBytes
+    bodyLimit = configuration.limits.bodyBudgetBytes(ofOneIn: configuration.nodes)
+    guesses = PairingGuesses(configuration.limits)
   }
-
-  /// Whether one more connection than `count` may stay.
-  func admitsConnection(beside count: Int) -> Bool { count < connectionLimit }
 
   /// A connection holds `now` bytes, and held `before`. False where that is more than there is for
   /// all: this connection should give way.

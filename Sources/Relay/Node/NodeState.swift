@@ -66,8 +66,8 @@ extension RelayNode {
     return NodeState(
       stage: "\(stage)", counts: counts, accountsWatched: hub.accountCount, sessions: sessions,
       storeRequestsWaiting: queue.count, timers: timers.count, budgetBytes: admission.bodyBytes,
-      budgetLimitBytes: configuration.bodyBudgetBytes, unsentBytes: unsent,
-      waitingConnections: waiting.count,
+      budgetLimitBytes: configuration.limits.bodyBudgetBytes(ofOneIn: configuration.nodes),
+      unsentBytes: unsent, waitingConnections: waiting.count,
       largestQueues: waiting.prefix(Limits.shownQueues).map { shownQueue($0.slot) })
   }
 

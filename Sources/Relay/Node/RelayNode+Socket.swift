@@ -23,7 +23,8 @@ extension RelayNode {
     sockets += 1
     let id = connections[slot].id
     timers.schedule(
-      .request(id), at: moment.instant.advanced(milliseconds: Limits.helloMilliseconds))
+      .request(id),
+      at: moment.instant.advanced(milliseconds: Int64(configuration.limits.helloMilliseconds)))
     scheduleKeepAlive(slot)
   }
 
@@ -38,7 +39,7 @@ extension RelayNode {
     switch stage {
     case .awaitingHello, .open:
       // One page at a time: each may be large, and an answer to a save may wait for its end.
-      return requests < Limits.socketRequests && !isFetching && !isCrowded(slot)
+      return requests < configuration.limits.socketRequests && !isFetching && !isCrowded(slot)
     case .signingIn, .welcoming: return false
     }
   }

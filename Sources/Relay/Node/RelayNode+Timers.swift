@@ -40,9 +40,12 @@ extension RelayNode {
     let now = moment.instant
     switch deadline {
     case .none: timers.cancel(timer)
-    case .idle: timers.schedule(timer, at: now.advanced(milliseconds: Limits.idleMilliseconds))
+    case .idle:
+      timers.schedule(
+        timer, at: now.advanced(milliseconds: Int64(configuration.limits.idleMilliseconds)))
     case .head, .body, .part:
-      timers.schedule(timer, at: now.advanced(milliseconds: Limits.requestMilliseconds))
+      timers.schedule(
+        timer, at: now.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds)))
     case .poll:
       timers.schedule(timer, at: connections[slot].http.exchange?.poll?.endsAt ?? now)
     }
@@ -108,15 +111,17 @@ extension RelayNode {
     connections[slot].queue.isWatched = true
     timers.schedule(
       .stalled(connections[slot].id),
-      at: moment.instant.advanced(milliseconds: Limits.stalledMilliseconds))
+      at: moment.instant.advanced(milliseconds: stalledMilliseconds))
   }
+
+  private var stalledMilliseconds: Int64 { Int64(configuration.limits.stalledMilliseconds) }
 
   private mutating func checkQueue(_ id: ConnectionID) {
     guard let slot = connections.slot(of: id) else { return }
     connections[slot].queue.isWatched = false
     let queue = connections[slot].queue
     if queue.unsent == 0 { return }
-    let end = queue.movedAt.advanced(milliseconds: Limits.stalledMilliseconds)
+    let end = queue.movedAt.advanced(milliseconds: stalledMilliseconds)
     if moment.instant < end {
       connections[slot].queue.isWatched = true
       timers.schedule(.stalled(id), at: end)

@@ -63,7 +63,7 @@ public struct RelayNode: Node, ~Copyable {
     self.configuration = configuration
     self.secrets = secrets
     self.random = random
-    queue = CommitQueue(limit: configuration.storeRequests)
+    queue = CommitQueue(limit: configuration.limits.storeRequests)
     admission = Admission(configuration)
     presence = Presence(node: configuration.node)
     otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
@@ -94,6 +94,7 @@ public struct RelayNode: Node, ~Copyable {
     case .opened(let id, let opening): opened(id, opening)
     case .drained(let id, let unsent): drained(id, unsent: unsent)
     case .closed(let id, _): closed(id)
+    case .turnedAway(let reason): turnedAway(reason)
     case .finished(let job, let outcome): finished(job, outcome)
     case .ordered(.reportStatus): actions.append(.report(.status(currentStatus)))
     case .ordered(.reportState): actions.append(.report(.state(currentState)))
@@ -113,13 +114,18 @@ public struct RelayNode: Node, ~Copyable {
   // MARK: connections
 
   private mutating func opened(_ id: ConnectionID, _ opening: Opening) {
-    guard stage != .stopped, admission.admitsConnection(beside: connections.count) else {
+    guard stage != .stopped else {
       actions.append(.close(id, .now))
       return
     }
     status.connectionsOpened += 1
     let slot = connections.insert(Connection(id: id, opening: opening))
     watchRequest(slot)
+    scheduleStatus()
+  }
+
+  private mutating func turnedAway(_ reason: TurnedAway) {
+    status.count(reason)
     scheduleStatus()
   }
 
@@ -171,13 +177,14 @@ public struct RelayNode: Node, ~Copyable {
   }
 
   func isClogged(_ slot: Hub.Slot) -> Bool {
-    connections[slot].queue.isClogged(limit: configuration.sendQueueBytes)
+    connections[slot].queue.isClogged(limit: configuration.limits.sendQueueBytes)
   }
 
   /// Whether what was sent is too much to answer more in this moment. The driver only tells of what
   /// could not leave, so a moment later it is looked at again.
   func isCrowded(_ slot: Hub.Slot) -> Bool {
-    connections[slot].queue.isCrowded(limit: configuration.sendQueueBytes, at: moment.instant)
+    connections[slot].queue.isCrowded(
+      limit: configuration.limits.sendQueueBytes, at: moment.instant)
   }
 
   private mutating func forget(_ slot: Hub.Slot) {

@@ -1,4 +1,5 @@
 import Changes
+import Link
 
 /// What a node has done and holds, in plain numbers, for logs and metrics.
 public struct RelayStatus: Sendable, Hashable {
@@ -26,7 +27,14 @@ public struct RelayStatus: Sendable, Hashable {
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
 
+  /// Connections closed before they were let in, in the order of `TurnedAway.allCases`.
+  public var turnedAway = Array(repeating: 0, count: TurnedAway.allCases.count)
+
   public init() {}
+
+  mutating func count(_ reason: TurnedAway) {
+    if let index = TurnedAway.allCases.firstIndex(of: reason) { turnedAway[index] += 1 }
+  }
 
   mutating func count(_ code: RefusalCode) {
     if let index = RefusalCode.allCases.firstIndex(of: code) { refusals[index] += 1 }
@@ -87,6 +95,7 @@ extension RelayStatus {
       metric.set(&sum, metric.value(self) + metric.value(other))
     }
     for index in refusals.indices { sum.refusals[index] += other.refusals[index] }
+    for index in turnedAway.indices { sum.turnedAway[index] += other.turnedAway[index] }
     return sum
   }
 
@@ -103,6 +112,12 @@ extension RelayStatus {
     for (code, count) in zip(RefusalCode.allCases, refusals) {
       text += "\(name){code=\"\(code.rawValue)\"} \(count)\n"
     }
+    let turned = "lockstep_turned_away_total"
+    text += "# HELP \(turned) Connections closed before they were let in.\n"
+    text += "# TYPE \(turned) counter\n"
+    for (reason, count) in zip(TurnedAway.allCases, turnedAway) {
+      text += "\(turned){reason=\"\(reason)\"} \(count)\n"
+    }
     return text
   }
 
@@ -116,6 +131,10 @@ extension RelayStatus {
       JSONMember($0.0.rawValue, JSONValue(integerLiteral: Int64($0.1)))
     }
     members.append(JSONMember("refusals", .object(refused)))
+    let turned = zip(TurnedAway.allCases, turnedAway).filter { $0.1 > 0 }.map {
+      JSONMember("\($0.0)", JSONValue(integerLiteral: Int64($0.1)))
+    }
+    members.append(JSONMember("turned_away", .object(turned)))
     return JSONValue.object(members).serialized()
   }
 }

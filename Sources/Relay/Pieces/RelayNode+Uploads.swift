@@ -11,7 +11,7 @@ import Storage
 extension RelayNode {
   /// The head of the request has come, and nothing is wrong with it so far.
   mutating func beginUpload(_ slot: Hub.Slot, _ hash: ChunkHash) {
-    guard uploads.count < configuration.uploads else {
+    guard uploads.count < configuration.limits.uploads else {
       connections[slot].http.exchange?.verdict = Answer(StoreRefusals.tooManyUploads)
       return
     }
@@ -38,7 +38,7 @@ extension RelayNode {
   private mutating func passOn(_ id: ConnectionID, by session: Session) {
     if let upload = uploads[id], upload.file == nil {
       let others = uploads.values.count { $0.file?.account == session.account }
-      guard others < configuration.uploadsPerAccount else {
+      guard others < configuration.limits.uploadsPerAccount else {
         if let slot = connections.slot(of: id) { refuseUpload(slot, StoreRefusals.tooManyUploads) }
         return
       }

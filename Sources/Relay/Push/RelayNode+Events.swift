@@ -69,7 +69,7 @@ extension RelayNode {
     var pushed: [Hub.Slot] = []
     var hinted: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
-    let limit = configuration.sendQueueBytes
+    let limit = configuration.limits.sendQueueBytes
     for slot in streams {
       if !sleepers.isEmpty && isAsleep(slot, sleepers) {
         connections[slot].stream?.chain.passedOver(change.token, isOwn: false)

@@ -38,7 +38,7 @@ extension RelayNode {
   ) {
     let own = change.origin.node == configuration.node ? change.origin.connection : nil
     let frame = change.frame ?? []
-    let limit = configuration.sendQueueBytes
+    let limit = configuration.limits.sendQueueBytes
     var pushed: [ConnectionID] = []
     pushed.reserveCapacity(sockets.count)
     var hinted: [ConnectionID] = []

@@ -1,4 +1,5 @@
 import Changes
+import Link
 
 /// Counts wrong pairing codes of the last minute, by the network they come from and in all. News
 /// tell all nodes of the process every guess, so that each counts the same.
@@ -11,17 +12,21 @@ struct PairingGuesses: Sendable {
     var address: PeerNetwork
   }
 
-  /// Oldest first. At most `Limits.pairingGuessesInAll` for each node, as each stops there.
+  private let perAddress: Int
+  private let inAll: Int
+  /// Oldest first. At most `inAll` for each node, as each stops there.
   private var guesses: [Guess] = []
+
+  init(_ limits: RelayLimits) {
+    perAddress = limits.pairingGuessesPerAddress
+    inAll = limits.pairingGuessesInAll
+  }
 
   /// nil where another guess may be made; otherwise for how many milliseconds it may not.
   mutating func wait(for address: PeerNetwork, at now: Instant) -> Int64? {
     forget(at: now)
     let own = guesses.filter { $0.address == address }
-    let limits = [
-      (own, Limits.pairingGuessesPerAddress), (guesses, Limits.pairingGuessesInAll),
-    ]
-    let waits = limits.compactMap { guesses, limit in
+    let waits = [(own, perAddress), (guesses, inAll)].compactMap { guesses, limit in
       guesses.count < limit ? nil : guesses[guesses.count - limit].at
     }
     return waits.max().map { Limits.pairingWindowMilliseconds - now.milliseconds(since: $0) }

@@ -71,7 +71,7 @@ struct Fleet: ~Copyable {
       }
     case .stopping:
       for index in seats.indices { order(.stop, to: index, at: moment) }
-    case .ordered, .news: break
+    case .turnedAway, .ordered, .news: break
     }
   }
 

@@ -43,7 +43,7 @@ struct ToyNode: Node {
     case .deadlineReached:
       nextDeadline = nil
       actions.append(.report(.woke(moment.instant)))
-    case .stopping: break
+    case .turnedAway, .stopping: break
     }
   }
 

@@ -1,7 +1,6 @@
-import Link
 import Testing
 
-@testable import Relay
+@testable import Link
 
 struct PeerNetworkTests {
   @Test(arguments: [

@@ -1,0 +1,63 @@
+import Link
+import Relay
+
+// What the options take that say who is let in at a relay's front door.
+
+extension ValueKind where Value == RelayLimits {
+  /// `NAME=VALUE`, as many as one likes, with commas between them.
+  static var limits: ValueKind {
+    ValueKind("NAME=VALUE,…") { text throws(ValueFault) in
+      var limits = RelayLimits()
+      var seen: Set<String> = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard sides.count == 2 else {
+          throw ValueFault("\"\(part)\" is no NAME=VALUE, such as connections=10000")
+        }
+        let name = trimmed(sides[0])
+        guard seen.insert(name).inserted else {
+          throw ValueFault("\(name) stands there twice")
+        }
+        try limits.set(name, text: trimmed(sides[1]))
+      }
+      return limits
+    }
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+extension RelayLimits {
+  /// Sets one limit from texts that a person wrote, with a guess at the name that was meant.
+  mutating func set(_ name: String, text: String) throws(ValueFault) {
+    do throws(LimitFault) {
+      try set(name, to: text)
+    } catch {
+      guard case .unknown = error else { throw ValueFault("\(error)") }
+      let names = SettableLimit.all.map(\.name)
+      let nearest = Suggestion.nearest(to: name, among: names)
+      let hint = nearest.map { "; did you mean \($0)?" } ?? "; docs/relay.md names them all"
+      throw ValueFault("\(error)\(hint)")
+    }
+  }
+}
+
+extension ValueKind where Value == [IPNetwork] {
+  /// Networks with commas between them, or `none`.
+  static var networks: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      if text == "none" { return [] }
+      var networks: [IPNetwork] = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let network = IPNetwork(part.filter { $0 != " " }) else {
+          throw ValueFault(
+            "\"\(part)\" is no address and no network, such as 10.0.0.0/8 or ::1; or say none")
+        }
+        networks.append(network)
+      }
+      return networks
+    }
+  }
+}

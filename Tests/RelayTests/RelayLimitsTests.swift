@@ -1,0 +1,91 @@
+import Changes
+import Testing
+
+@testable import Relay
+
+struct RelayLimitsTests {
+  @Test func aLimitIsSetByItsName() throws {
+    var limits = RelayLimits()
+    try limits.set("connections", to: "7")
+    try limits.set("bodyBudgetBytes", to: "64M")
+    try limits.set("sendQueueBytes", to: "2k")
+    #expect(limits.connections == 7)
+    #expect(limits.bodyBudgetBytes == 64 << 20)
+    #expect(limits.sendQueueBytes == 2_048)
+    #expect(limits.connectionsPerAddress == Limits.connectionsPerAddress)
+  }
+
+  @Test(arguments: [
+    ("conections", "7", "there is no limit \"conections\""),
+    ("nameBytes", "7", "there is no limit \"nameBytes\""),
+    ("connections", "0", "connections: 0 is not between 1 and 10000000"),
+    ("connections", "-1", "connections: \"-1\" is no whole number"),
+    ("connections", "", "connections: \"\" is no whole number"),
+    ("connections", "7K", "connections: \"7K\" is no whole number"),
+    ("connections", "99999999999999999999", "connections: \"99999999999999999999\" is no"),
+    ("devicesPerAccount", "101", "devicesPerAccount: 101 is not between 1 and 100"),
+    ("bodyBudgetBytes", "99999999999G", "bodyBudgetBytes: \"99999999999G\" is no number of bytes"),
+    ("bodyBudgetBytes", "G", "bodyBudgetBytes: \"G\" is no number of bytes, such as 65536, 64K or"),
+  ])
+  func anythingElseIsAFaultInWords(name: String, text: String, words: String) {
+    var limits = RelayLimits()
+    do throws(LimitFault) {
+      try limits.set(name, to: text)
+      Issue.record("\(name)=\(text) was taken")
+    } catch {
+      #expect("\(error)".hasPrefix(words), "\(error)")
+    }
+    #expect(limits == RelayLimits())
+  }
+
+  @Test func theTableHasEachLimitOnceWithADefaultInItsRange() {
+    var seen = RelayLimits()
+    #expect(Set(SettableLimit.all.map(\.name)).count == SettableLimit.all.count)
+    for (index, limit) in SettableLimit.all.enumerated() {
+      #expect(limit.range.contains(limit.usual), "\(limit.name)")
+      #expect(limit.meaning.hasSuffix("."), "\(limit.name)")
+      let other = limit.range.lowerBound + index
+      limit.set(&seen, other)
+      #expect(limit.value(seen) == other, "\(limit.name)")
+    }
+    // Each sets a field of its own: none was overwritten by another.
+    for (index, limit) in SettableLimit.all.enumerated() {
+      #expect(limit.value(seen) == limit.range.lowerBound + index, "\(limit.name)")
+    }
+    let fields = Mirror(reflecting: RelayLimits()).children.count
+    #expect(fields == SettableLimit.all.count, "a field is not in the table")
+  }
+
+  @Test func theLimitsInForceAreTheOnesThatWereSet() throws {
+    let relay = TestRelay {
+      $0.limits.connectionsPerAddress = 12
+      $0.limits.idleMilliseconds = 3_000
+    }
+    let told = try HTTPClient(relay).call("GET", "/v1/limits").json
+    #expect(told?["connectionsPerAddress"]?.int64 == 12)
+    #expect(told?["idleMilliseconds"]?.int64 == 3_000)
+    for limit in SettableLimit.all { #expect(told?[limit.name] != nil, "\(limit.name)") }
+    let idle = HTTPClient(relay)
+    relay.advance(2_999)
+    #expect(!idle.isClosed)
+    relay.advance(1)
+    #expect(idle.isClosed)
+  }
+
+  @Test func loopsShareTheBudget() {
+    var limits = RelayLimits()
+    limits.bodyBudgetBytes = 100
+    #expect(limits.bodyBudgetBytes(ofOneIn: 3) == 33)
+  }
+
+  @Test func whoIsTurnedAwayIsCounted() throws {
+    let relay = TestRelay()
+    for _ in 0..<3 { relay.tell(0, .turnedAway(.connectionsPerAddress)) }
+    relay.tell(0, .turnedAway(.connections))
+    let admin = HTTPClient(relay, door: .admin)
+    let status = try admin.call("GET", "/status").json
+    #expect(status?["turned_away"]?["connectionsPerAddress"]?.int64 == 3)
+    let metrics = String(decoding: try admin.call("GET", "/metrics").body, as: UTF8.self)
+    #expect(metrics.contains("lockstep_turned_away_total{reason=\"connections\"} 1\n"))
+  }
+}
