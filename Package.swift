@@ -40,7 +40,7 @@ let package = Package(
     // A device, the wire, the loop.
     room("Devices", ["Changes", "Digest", "Link", "Storage"]),
     room("Link", ["Changes", "Digest"]),
-    room("Loop", ["Changes", "Link", "CLinux"]),
+    room("Loop", ["Changes", "Link", "CLinux", "COpenSSL"]),
     // The middle, and what survives a crash.
     room("Relay", ["Changes", "Digest", "Link", "Storage"]),
     room("Storage", ["Changes", "Digest"]),

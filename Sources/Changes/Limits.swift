@@ -336,6 +336,19 @@ public enum Limits {
   public static let acceptsATurn = 64
   /// Pause of a listener when no descriptor is left: the call would fail at once, again and again.
   public static let acceptPauseMilliseconds: Int64 = 100
+  /// From a connection's first moment to the end of its TLS handshake.
+  public static let handshakeMilliseconds: Int64 = 10_000
+  /// TLS handshakes of one loop that peers have begun and not finished: each holds some tens of
+  /// KiB. A crowd that comes back after an outage has finished most of its own within a second.
+  public static let handshakesAtOnce = 1_000
+  /// Steps of handshakes before everything else has its turn. One costs a millisecond or two, and
+  /// with a crowd of them nothing else waits longer than for so many.
+  public static let handshakesATurn = 4
+  /// Sealed at once by TLS: the largest of its records (RFC 8446 section 5.1), which frames of one
+  /// turn share.
+  public static let secureWriteBytes = 16 << 10
+  /// A certificate, or a bundle of authorities, in bytes: twice what systems ship.
+  public static let certificatesBytes = 1 << 20
   /// A closed connection's late bytes are read for this long and no further, so that they do not
   /// reset it before the peer has read the last answer.
   public static let lingerMilliseconds: Int64 = 2_000

@@ -76,6 +76,16 @@ struct ConnectionSlab: ~Copyable {
     if connection.pointee.id.isOutgoing { outgoing[connection.pointee.id] = nil }
   }
 
+  /// The node may speak of it again, or for the first time.
+  mutating func remember(_ slot: Int) {
+    precondition(!connections[slot].isKnown && !connections[slot].id.isOutgoing)
+    connections[slot].isKnown = true
+    knownCount += 1
+  }
+
+  /// All there are, used or not.
+  var slots: Range<Int> { 0..<capacity }
+
   /// Closes the descriptor. The connection must be forgotten and its frames dropped.
   mutating func free(_ slot: Int) {
     let connection = connections + slot

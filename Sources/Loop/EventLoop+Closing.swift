@@ -25,7 +25,7 @@ extension EventLoop {
       beginClosing(slot)
     case .closing where manner == .afterSending:
       break
-    case .free, .lookingUp, .connecting, .open, .ended, .closing, .lingering:
+    case .free, .lookingUp, .connecting, .securing, .open, .ended, .closing, .lingering:
       release(slot)
     }
   }
@@ -56,6 +56,7 @@ extension EventLoop {
   /// All has left.
   mutating func linger(_ slot: Int) {
     let connection = slab[slot]
+    if connection.pointee.isSecure, !endSecureWriting(slot) { return }
     guard !connection.pointee.hasPeerEnded,
       let descriptor = connection.pointee.descriptor?.rawValue
     else { return finish(slot) }
@@ -91,9 +92,12 @@ extension EventLoop {
       return
     case .closing, .lingering:
       return finish(slot)
-    case .lookingUp, .connecting, .open:
+    case .securing where !connection.pointee.id.isOutgoing:
+      return turnAway(slot, .handshakeFailed)
+    case .lookingUp, .connecting, .securing, .open:
       frames.dropAll(from: &connection.pointee.output)
       alternatives[slot] = nil
+      connection.pointee.security = nil
       connection.pointee.descriptor = nil
       connection.pointee.isWatched = false
       connection.pointee.stage = .ended
@@ -106,11 +110,12 @@ extension EventLoop {
   private mutating func finish(_ slot: Int) {
     guard slab[slot].pointee.isKnown else { return release(slot) }
     frames.dropAll(from: &slab[slot].pointee.output)
+    slab[slot].pointee.security = nil
     slab[slot].pointee.descriptor = nil
     slab[slot].pointee.stage = .ended
   }
 
-  private mutating func release(_ slot: Int) {
+  mutating func release(_ slot: Int) {
     frames.dropAll(from: &slab[slot].pointee.output)
     alternatives[slot] = nil
     slab.free(slot)
@@ -134,6 +139,7 @@ extension EventLoop {
       else { continue }
       finish(slot)
     }
+    expireHandshakes()
     resumeListeners()
   }
 }

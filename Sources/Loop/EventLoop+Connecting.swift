@@ -29,6 +29,7 @@ extension EventLoop {
         notice(.listenerFailed(error))
       }
     }
+    if door == .front { cutHandshakes() }
   }
 
   mutating func accept(at index: Int) {
@@ -47,6 +48,10 @@ extension EventLoop {
           continue
         case .admitted(let admitted): place = admitted
         case nil: break
+        }
+        if let certificate = listener.certificate {
+          secure(descriptor, listener.door, place, certificate.current)
+          continue
         }
         let slot = slab.add(nil, descriptor, .open)
         slab[slot].pointee.place = place
@@ -105,14 +110,24 @@ extension EventLoop {
       } catch {
         end(slot, .connectFailed("the path is longer than \(error.bytes) bytes"))
       }
-    case .host(let host, let port):
-      do throws(SocketAddress.LookupFault) {
-        connect(slot, to: try SocketAddress.lookUp(host, port: port, as: .literal)[...])
+    case .host(let host, let port): find(slot, host, port)
+    case .secure(let host, let port):
+      do throws(CertificateFault) {
+        slab[slot].pointee.security = try makeSecurity(for: host)
+        find(slot, host, port)
       } catch {
-        guard error.isName else { return end(slot, .connectFailed(error.text)) }
-        if let fault = lookup(host, port, slab.registration(of: slot)) {
-          end(slot, .connectFailed("\(fault)"))
-        }
+        end(slot, .connectFailed("\(error)"))
+      }
+    }
+  }
+
+  private mutating func find(_ slot: Int, _ host: String, _ port: UInt16) {
+    do throws(SocketAddress.LookupFault) {
+      connect(slot, to: try SocketAddress.lookUp(host, port: port, as: .literal)[...])
+    } catch {
+      guard error.isName else { return end(slot, .connectFailed(error.text)) }
+      if let fault = lookup(host, port, slab.registration(of: slot)) {
+        end(slot, .connectFailed("\(fault)"))
       }
     }
   }
@@ -173,6 +188,7 @@ extension EventLoop {
     guard slab[slot].pointee.stage == .open,
       let descriptor = slab[slot].pointee.descriptor?.rawValue
     else { return }
+    if slab[slot].pointee.isSecure { return beginSecuring(slot) }
     let peer = Syscall.remoteAddress(descriptor)?.peer ?? .local(path: "")
     tell(slot, .opened(Opening(door: .outgoing, peer: peer)))
     if slab[slot].pointee.output.unsent > 0 { markDirty(slot) }

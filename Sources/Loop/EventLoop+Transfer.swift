@@ -61,7 +61,7 @@ extension EventLoop {
       case .closing:
         write(slot)
         if connection.pointee.isBlocked { limitStall(slot) }
-      case .free, .lookingUp, .connecting, .ended, .lingering:
+      case .free, .lookingUp, .connecting, .securing, .ended, .lingering:
         break
       }
     }
@@ -82,6 +82,7 @@ extension EventLoop {
   /// two cases it is blocked, and goes on when the poll says so. The stage is open or closing.
   mutating func write(_ slot: Int) {
     let connection = slab[slot]
+    if connection.pointee.isSecure { return writeSealed(slot) }
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
     var share = Limits.writeBytes
     while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
@@ -101,6 +102,12 @@ extension EventLoop {
         return writeFailed(slot, error)
       }
     }
+    finishWriting(slot)
+  }
+
+  @inline(__always)
+  mutating func finishWriting(_ slot: Int) {
+    let connection = slab[slot]
     if connection.pointee.stage == .closing, connection.pointee.output.unsent == 0 {
       linger(slot)
     } else if connection.pointee.isBlocked || connection.pointee.interest.contains(.writing) {
@@ -110,7 +117,7 @@ extension EventLoop {
 
   /// What waits cannot leave any more. What the peer sent before it broke off is still read, and
   /// the end is told then: it may say why.
-  private mutating func writeFailed(_ slot: Int, _ fault: SystemFault) {
+  mutating func writeFailed(_ slot: Int, _ fault: SystemFault) {
     let connection = slab[slot]
     frames.dropAll(from: &connection.pointee.output)
     connection.pointee.isBlocked = false
@@ -127,6 +134,7 @@ extension EventLoop {
   /// One read: what is left in the kernel is told again in the next turn.
   mutating func receive(_ slot: Int) -> Input? {
     let connection = slab[slot]
+    if connection.pointee.isSecure { return receiveSealed(slot) }
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return nil }
     do throws(SystemFault) {
       switch try Syscall.receive(descriptor, receiveBuffer) {
@@ -140,7 +148,7 @@ extension EventLoop {
     return nil
   }
 
-  private mutating func endOfStream(_ slot: Int) {
+  mutating func endOfStream(_ slot: Int) {
     let connection = slab[slot]
     if connection.pointee.writeError != 0 {
       return end(slot, .failed(SystemFault.text(of: connection.pointee.writeError)))
@@ -157,6 +165,7 @@ extension EventLoop {
     guard let slot = slab.slot(of: id) else { return }
     let connection = slab[slot]
     connection.pointee.isPaused = isPaused
+    if !isPaused, connection.pointee.holdsBytes { holders.append(slab.registration(of: slot)) }
     guard connection.pointee.stage == .open else { return }
     if !isPaused, !connection.pointee.isWatched {
       watch(slot)

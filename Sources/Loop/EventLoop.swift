@@ -25,6 +25,7 @@ struct EventLoop: ~Copyable {
       case opened(Opening)
       case drained
       case closed(CloseCause)
+      case holdsBytes
     }
 
     var registration: Poller.Registration
@@ -54,6 +55,14 @@ struct EventLoop: ~Copyable {
   var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
   /// Addresses of connecting connections that have not been tried yet, by slot.
   var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
+  var handshakes = HandshakeLine()
+  /// Secure connections that hold bytes which the poll will not tell of: read in the next turn.
+  var holders: [Poller.Registration] = []
+  let trust: Trust
+  /// Made by the first connection that needs it.
+  var secureClient: SecureContext?
+  /// Where frames are joined that are sealed together.
+  let joinBuffer: UnsafeMutableRawBufferPointer
   /// When the turn began.
   var now = SystemClock.instant()
   let vectors: UnsafeMutablePointer<iovec>
@@ -63,7 +72,8 @@ struct EventLoop: ~Copyable {
   private var nextEvent = 0
 
   init(
-    bell: borrowing Bell, lookup: @escaping Lookup, receiveBytes: Int = Limits.receiveBytes,
+    bell: borrowing Bell, trust: Trust = .system, lookup: @escaping Lookup,
+    receiveBytes: Int = Limits.receiveBytes,
     notice: @escaping (LoopNotice) -> Void
   ) throws(SystemFault) {
     let poller = try Poller()
@@ -71,6 +81,8 @@ struct EventLoop: ~Copyable {
     self.poller = poller
     receiveBuffer = .allocate(byteCount: receiveBytes, alignment: 16)
     vectors = .allocate(capacity: Limits.framesAWrite)
+    joinBuffer = .allocate(byteCount: Limits.secureWriteBytes, alignment: 16)
+    self.trust = trust
     self.lookup = lookup
     self.notice = notice
   }
@@ -78,6 +90,7 @@ struct EventLoop: ~Copyable {
   deinit {
     receiveBuffer.deallocate()
     vectors.deallocate()
+    joinBuffer.deallocate()
   }
 
   /// Waits until something happens, `deadline` passes, or the mailbox's bell rings. With `mayWait`
@@ -85,9 +98,11 @@ struct EventLoop: ~Copyable {
   /// asked for at the very end of a turn may have succeeded or failed at once.
   @usableFromInline
   mutating func wait(until deadline: Instant?, mayWait: Bool) -> Moment {
-    let isAllTold = incidents.isEmpty && turnedAway.isEmpty
-    eventCount = poller.wait(
-      nanoseconds: mayWait && isAllTold ? nanosecondsToWait(deadline) : 0)
+    // All that was sent in the turn before has left by now.
+    shakeHands()
+    passHolders()
+    let isIdle = incidents.isEmpty && turnedAway.isEmpty && handshakes.isEmpty
+    eventCount = poller.wait(nanoseconds: mayWait && isIdle ? nanosecondsToWait(deadline) : 0)
     nextEvent = 0
     let moment = SystemClock.moment()
     now = moment.instant
@@ -97,7 +112,7 @@ struct EventLoop: ~Copyable {
 
   private func nanosecondsToWait(_ deadline: Instant?) -> Int64 {
     var earliest = deadline
-    for other in [listenersPausedUntil, stalls.next, lingers.next] {
+    for other in [listenersPausedUntil, stalls.next, lingers.next, handshakes.deadlines.next] {
       if let other { earliest = min(earliest ?? other, other) }
     }
     guard let earliest else { return -1 }
@@ -141,6 +156,7 @@ struct EventLoop: ~Copyable {
       slab.forget(slot)
       if slab[slot].pointee.stage == .ended { slab.free(slot) }
       return .closed(id, cause)
+    case .holdsBytes: return receiveHeld(slot)
     }
   }
 
@@ -152,11 +168,15 @@ struct EventLoop: ~Copyable {
     case .connecting:
       finishConnecting(slot)
       return nil
+    case .securing:
+      lineUp(slot)
+      return nil
     case .open:
       if event.canWrite, connection.pointee.isBlocked { writeBlocked(slot) }
       guard connection.pointee.stage == .open else { return nil }
       if !connection.pointee.isPaused {
-        return event.canRead || event.isBroken ? receive(slot) : nil
+        let canGoOn = event.canRead || event.isBroken || connection.pointee.readWantsRoom
+        return canGoOn ? receive(slot) : nil
       }
       if event.isBroken { breakPaused(slot) }
       return nil

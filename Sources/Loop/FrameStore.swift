@@ -76,6 +76,27 @@ struct FrameStore: ~Copyable {
     return (count, bytes)
   }
 
+  /// The bytes that leave next, at most as many as `buffer` has room for, in one piece: in
+  /// `buffer`, or where they are if they are so already. `vectors` has room for `limit`.
+  func join(
+    _ list: FrameList, into buffer: UnsafeMutableRawBufferPointer,
+    vectors: UnsafeMutablePointer<iovec>, limit: Int
+  ) -> UnsafeRawBufferPointer {
+    let count = gather(list, into: vectors, limit: limit).vectors
+    if count == 1 || vectors[0].iov_len >= buffer.count {
+      return UnsafeRawBufferPointer(
+        start: vectors[0].iov_base, count: min(vectors[0].iov_len, buffer.count))
+    }
+    var filled = 0
+    for index in 0..<count {
+      let taken = min(vectors[index].iov_len, buffer.count - filled)
+      UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(
+        from: UnsafeRawBufferPointer(start: vectors[index].iov_base, count: taken))
+      filled += taken
+    }
+    return UnsafeRawBufferPointer(rebasing: buffer[..<filled])
+  }
+
   /// The first `count` bytes of the list have left.
   @inline(__always)
   mutating func drop(_ count: Int, from list: inout FrameList) {

@@ -10,15 +10,19 @@ public final class Listener: Sendable {
   public let address: PeerAddress
   /// Counts who comes in; nil: nobody does.
   let gate: Gate?
+  /// Of those who come in by TLS alone; nil: bytes go as they are.
+  let certificate: ServerCertificate?
   private let descriptor: Descriptor
 
   private init(
-    _ descriptor: consuming Descriptor, door: Opening.Door, address: PeerAddress, gate: Gate?
+    _ descriptor: consuming Descriptor, door: Opening.Door, address: PeerAddress, gate: Gate?,
+    certificate: ServerCertificate? = nil
   ) {
     self.descriptor = descriptor
     self.door = door
     self.address = address
     self.gate = gate
+    self.certificate = certificate
   }
 
   deinit {
@@ -35,15 +39,18 @@ public final class Listener: Sendable {
   /// - A TCP address whose port is 0 gets a free port, the same for all.
   /// - A Unix socket (`.local`) belongs to the owner alone (mode 0600) and to one loop (`count` 1).
   ///   One that a dead process left behind is replaced.
+  /// - With a certificate, a TCP listener speaks TLS and nothing else.
   public static func open(
-    _ address: PeerAddress, door: Opening.Door, count: Int = 1, gate: Gate? = nil
+    _ address: PeerAddress, door: Opening.Door, count: Int = 1, gate: Gate? = nil,
+    certificate: ServerCertificate? = nil
   ) throws(ListenFault) -> [Listener] {
     precondition(count > 0)
     switch address {
     case .host(let host, let port):
-      return try openTCP(host, port, door, count, gate)
+      return try openTCP(host, port, door, count, gate, certificate)
+    case .secure: preconditionFailure("a listener is secure by its certificate")
     case .local(let path):
-      precondition(count == 1)
+      precondition(count == 1 && certificate == nil)
       return [try openLocal(path, door, gate)]
     }
   }
@@ -54,7 +61,8 @@ public final class Listener: Sendable {
   /// user that also has it could take the port unnoticed. So the first socket is bound without it,
   /// which fails where anybody listens, and gets it only then. From there on it holds the port.
   private static func openTCP(
-    _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int, _ gate: Gate?
+    _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int, _ gate: Gate?,
+    _ certificate: ServerCertificate?
   ) throws(ListenFault) -> [Listener] {
     let name = text(host, port)
     let address: SocketAddress
@@ -68,12 +76,12 @@ public final class Listener: Sendable {
       try Syscall.bind(first.rawValue, address)
       if count > 1 { try Syscall.setOption(first, SOL_SOCKET, SO_REUSEPORT, 1) }
       let bound = Syscall.localAddress(first.rawValue)
-      var listeners = [try listening(first, door, bound, gate)]
+      var listeners = [try listening(first, door, bound, gate, certificate)]
       while listeners.count < count {
         let next = try socket(bound)
         try Syscall.setOption(next, SOL_SOCKET, SO_REUSEPORT, 1)
         try Syscall.bind(next.rawValue, bound)
-        listeners.append(try listening(next, door, bound, gate))
+        listeners.append(try listening(next, door, bound, gate, certificate))
       }
       return listeners
     } catch {
@@ -96,10 +104,12 @@ public final class Listener: Sendable {
   }
 
   private static func listening(
-    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ bound: SocketAddress, _ gate: Gate?
+    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ bound: SocketAddress, _ gate: Gate?,
+    _ certificate: ServerCertificate?
   ) throws(SystemFault) -> Listener {
     try Syscall.listen(descriptor.rawValue, backlog: backlog)
-    return Listener(descriptor, door: door, address: bound.peer, gate: gate)
+    return Listener(
+      descriptor, door: door, address: bound.peer, gate: gate, certificate: certificate)
   }
 
   /// The kernel cuts this to its own limit (net.core.somaxconn).

@@ -14,6 +14,8 @@ public struct GroupSettings<Report: Sendable>: Sendable {
   public var notice: @Sendable (LoopNotice) -> Void = { _ in }
   /// From `stop` to the end, whatever is left then.
   public var stopMilliseconds = Limits.drainMilliseconds
+  /// Whom its nodes believe at the far end of a secure connection.
+  public var trust = Trust.system
   public var clock = Clock.eachTurn
   /// Read at once from a connection.
   public var receiveBytes = Limits.receiveBytes
@@ -135,7 +137,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     let mailbox = mailboxes[place]
     let lookup = lookup
     var loop = try EventLoop(
-      bell: mailbox.bell,
+      bell: mailbox.bell, trust: settings.trust,
       lookup: { host, port, registration in
         do throws(SystemFault) {
           try lookup.ask(

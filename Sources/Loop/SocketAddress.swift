@@ -78,7 +78,8 @@ struct SocketAddress: Sendable {
     return addresses
   }
 
-  private static func bare(_ host: String) -> String {
+  /// A literal IPv6 address without its brackets.
+  static func bare(_ host: String) -> String {
     guard host.hasPrefix("["), host.hasSuffix("]") else { return host }
     return String(host.dropFirst().dropLast())
   }

@@ -3,12 +3,15 @@ import Link
 /// What a loop keeps of one connection: a record of a slab, without buffers of its own.
 struct SocketConnection: ~Copyable {
   enum Stage: UInt8 {
-    /// Next: lookingUp, connecting, open.
+    /// Next: lookingUp, connecting, securing, open.
     case free
     /// The name is being looked up elsewhere. Next: connecting, ended, free.
     case lookingUp
-    /// Next: connecting (another address), open, ended, free.
+    /// Next: connecting (another address), securing, open, ended, free.
     case connecting
+    /// The TLS handshake is under way; one that came in is nothing to the node yet. Next: open,
+    /// ended, lingering, free.
+    case securing
     /// Next: closing, ended, free.
     case open
     /// Gone, and the node is told next. Next: free.
@@ -21,10 +24,13 @@ struct SocketConnection: ~Copyable {
 
   /// nil while free, looking up, or ended.
   var descriptor: Descriptor?
+  /// nil where bytes go as they are. Gone with the descriptor at the latest.
+  var security: SecureConnection?
   var id = ConnectionID(rawValue: 0)
   /// Rises whenever the slot is freed, so that an old name never means a new connection.
   var generation: UInt32 = 0
   var stage = Stage.free
+  var door = Opening.Door.outgoing
   /// The node has heard of it, or asked for it, and has been told no end.
   var isKnown = false
   var isPaused = false
@@ -34,6 +40,12 @@ struct SocketConnection: ~Copyable {
   var nextDirty: Int32 = -1
   /// The kernel refused bytes; waits to be told that it takes some again.
   var isBlocked = false
+  /// Stands in the line of handshakes that could go on.
+  var isInLine = false
+  /// Bytes, or the stream's end, lie in OpenSSL, where the poll does not see them.
+  var holdsBytes = false
+  /// OpenSSL must write before it can read on.
+  var readWantsRoom = false
   /// The peer ended its stream; what waits for it may still leave.
   var hasPeerEnded = false
   /// Stands in the poll.
@@ -49,17 +61,20 @@ struct SocketConnection: ~Copyable {
 
   var takesFrames: Bool {
     switch stage {
-    case .lookingUp, .connecting, .open: writeError == 0
+    case .lookingUp, .connecting, .securing, .open: writeError == 0
     case .free, .ended, .closing, .lingering: false
     }
   }
 
+  var isSecure: Bool { security != nil }
+
   /// What the poll should tell, as things stand.
   var wantedInterest: Poller.Interest {
-    let writing: Poller.Interest = isBlocked ? .writing : []
+    let writing: Poller.Interest = isBlocked || readWantsRoom ? .writing : []
     return switch stage {
     case .free, .lookingUp, .ended: []
     case .connecting: .writing
+    case .securing: isBlocked ? .writing : .reading
     case .open: isPaused ? writing : writing.union(.reading)
     case .closing: writing
     case .lingering: .reading

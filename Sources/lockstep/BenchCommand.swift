@@ -41,7 +41,8 @@ enum LatencyBenchCommand {
       once. The exit code is 1 where something is missing or came twice.
       """,
     options: [
-      relay.entry, relayProcess.entry, accounts.entry, devices.entry, rate.entry, seconds.entry,
+      relay.entry, HomeTrust.option.entry, relayProcess.entry, accounts.entry, devices.entry,
+      rate.entry, seconds.entry,
       transport.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
@@ -53,6 +54,7 @@ enum LatencyBenchCommand {
     plan.transport = arguments[transport]
     let bench = LatencyBench(
       plan: plan, relay: arguments[relay],
+      trust: try HomeTrust.named(arguments[HomeTrust.option]).trust,
       relayProcess: arguments[relayProcess].map(Int32.init), progress: Progress())
     let table = try bench.run()
     try TerminalOutput.standard.write(

@@ -7,6 +7,8 @@ import Synchronization
 /// One request to a relay, made by a command that waits for the answer.
 struct RelayCall {
   let relay: RelayAddress
+  /// Whom it believes to be that relay, where the address is a secure one.
+  var trust = Trust.system
 
   /// The body of a response with a status of 200 to 299. Anything else is a failure with the
   /// relay's own words.
@@ -17,26 +19,32 @@ struct RelayCall {
 
   /// A response, whatever its status.
   func answer(_ request: HTTPCallRequest) throws(CommandFailure) -> (status: Int, body: [UInt8]) {
-    let report = try Self.outcome(of: HTTPCall(request, to: relay, at: SystemClock.moment()))
+    let report = try Self.outcome(
+      of: HTTPCall(request, to: relay, at: SystemClock.moment()), trust: trust)
     switch report {
     case .answered(let status, let body): return (status, body)
     case .unreachable(let reason):
       throw CommandFailure(
         "the relay at \(relay.url) cannot be reached: \(reason); is it running, and is that its "
           + "address?")
+    case .untrusted(let reason):
+      throw CommandFailure("\(relay.url) is not trusted, and nothing was sent to it: \(reason)")
     case .unanswered(let reason):
       throw CommandFailure("the relay at \(relay.url) gave no answer: \(reason); try again")
     }
   }
 
   /// Runs one call on a loop of its own until it has ended.
-  static func outcome(of call: sending HTTPCall) throws(CommandFailure) -> HTTPCallReport {
+  static func outcome(
+    of call: sending HTTPCall, trust: Trust = .system
+  ) throws(CommandFailure) -> HTTPCallReport {
     let outcome = Mutex<HTTPCallReport?>(nil)
     do throws(SystemFault) {
       var settings = GroupSettings<HTTPCallReport> { _, report in
         outcome.withLock { $0 = report }
       }
       settings.isLastReport = { _ in true }
+      settings.trust = trust
       let group = try NodeGroup<HTTPCall>(count: 1, settings)
       try group.add(call)
       _ = try group.run()

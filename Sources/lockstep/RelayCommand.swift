@@ -12,6 +12,11 @@ enum RelayCommand {
   static let adminListen = CommandOption.optional(
     "admin-listen", ValueKind.listener,
     "Where metrics and health are served; nowhere if not given.")
+  static let certificate = CommandOption.optional(
+    "tls-cert", ValueKind.file,
+    "Speak TLS, with the certificate and its chain in this PEM file; plain HTTP if not given.")
+  static let key = CommandOption.optional(
+    "tls-key", ValueKind.file, "The PEM file with the certificate's private key.")
   static let store = CommandOption.defaulted(
     "store", .folder, default: usualStore,
     "The folder of everything that the relay writes.")
@@ -53,11 +58,15 @@ enum RelayCommand {
       The relay runs until SIGTERM or SIGINT; then it refuses new work, tells its devices to come \
       back later, answers what is begun, and ends. A second signal ends it at once.
 
+      With --tls-cert and --tls-key, devices connect by https:// alone; SIGHUP reads both files \
+      anew, and leaves connections as they are. What --admin-listen serves stays plain HTTP.
+
       Without --open, accounts are made by the relay's owner: lockstep account create NAME.
       """,
     options: [
-      listen.entry, adminListen.entry, store.entry, isOpen.entry, retention.entry, quota.entry,
-      keepAlive.entry, isRestored.entry, loops.entry, limits.entry, exempt.entry, logLevel.entry,
+      listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
+      retention.entry, quota.entry, keepAlive.entry, isRestored.entry, loops.entry, limits.entry,
+      exempt.entry, logLevel.entry,
     ]
   ) { arguments throws(CommandFailure) in
     var configuration = RelayConfiguration()
@@ -70,7 +79,9 @@ enum RelayCommand {
     configuration.rules.devicesPerAccount = configuration.limits.devicesPerAccount
     configuration.exempt = arguments[exempt]
     let service = RelayService(
-      listen: arguments[listen], adminListen: arguments[adminListen], store: arguments[store],
+      listen: arguments[listen], adminListen: arguments[adminListen],
+      certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),
+      store: arguments[store],
       configuration: configuration,
       isRestored: arguments[isRestored], log: Log("lockstep relay", level: arguments[logLevel]))
     try service.run()

@@ -11,6 +11,8 @@ import StorageSQLite
 struct RelayService {
   var listen: PeerAddress
   var adminListen: PeerAddress?
+  /// nil: devices speak plain HTTP.
+  var certificate: ServerCertificate?
   /// The folder of everything that the relay writes.
   var store: String
   /// What all nodes have in common; how many they are.
@@ -40,7 +42,8 @@ struct RelayService {
       }
       let accounts = try accountCount(of: store)
       let front = try Listener.open(
-        listen, door: .front, count: configuration.nodes, gate: frontGate(configuration))
+        listen, door: .front, count: configuration.nodes, gate: frontGate(configuration),
+        certificate: certificate)
       // What comes in at the front takes no place from the owner.
       let ownersGate = Gate(connections: Limits.ownerConnections)
       let admin = try adminListen.map { address throws(ListenFault) in
@@ -53,6 +56,10 @@ struct RelayService {
       let attendant = RelayAttendant(
         of: group, nodes: configuration.nodes, board: board, log: log,
         startedAt: SystemClock.instant())
+      if let certificate {
+        RelayCertificate.warn(of: certificate, log)
+        attendant.reload = { [log] in RelayCertificate.reload(certificate, log) }
+      }
       try startWorkers(of: group, on: store)
       try startFiles(of: group)
       for node in 0..<configuration.nodes {
@@ -193,7 +200,7 @@ struct RelayService {
         """
       log.tell(advice, block: "lockstep relay: " + advice)
     }
-    let url = "http://\(address.text)"
+    let url = "\(certificate == nil ? "http" : "https")://\(address.text)"
     log.tell(
       "listening", [LogLine.Field("url", url)], block: "lockstep relay: listening on \(url)")
   }
@@ -233,7 +240,8 @@ extension LogLine.Field {
 extension PeerAddress {
   var text: String {
     switch self {
-    case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    case .host(let host, let port), .secure(let host, let port):
+      host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     case .local(let path): path
     }
   }

@@ -54,6 +54,12 @@ struct HTTPCallTests {
     guard case .open(let id, _)? = refused.nextAction() else { throw TestFault("silent") }
     refused.handle(.closed(id, .connectFailed("connection refused")), at: moment(1))
     #expect(reports(&refused) == [.unreachable(reason: "connection refused")])
+    for fault: SecurityFault in [.unknownAuthority, .otherName, .expired, .notSecure, .other("x")] {
+      var doubted = call()
+      guard case .open(let id, _)? = doubted.nextAction() else { throw TestFault("silent") }
+      doubted.handle(.closed(id, .notTrusted(fault)), at: moment(1))
+      #expect(reports(&doubted) == [.untrusted(reason: fault.explanation)])
+    }
     var late = call()
     _ = try ask(&late)
     #expect(late.nextDeadline == moment(Limits.answerMilliseconds).instant)

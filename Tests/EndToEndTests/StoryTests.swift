@@ -12,7 +12,7 @@ import Testing
       "history_stories", "data_stories", "call_stories", "refusal_stories", "limit_stories",
       "subscription_stories", "piece_stories", "away_stories", "patience_stories",
       "app_stories", "conflict_stories", "vault_key_stories", "screen_stories", "vault_stories",
-      "person_stories", "owner_stories",
+      "person_stories", "tls_stories", "owner_stories",
       "raw_http_stories",
     ])
   func storyHolds(_ file: String) throws {

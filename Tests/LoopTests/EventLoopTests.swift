@@ -1,6 +1,7 @@
 import Changes
 import Glibc
 import Link
+import TemporaryFolders
 import Testing
 
 @testable import Loop
@@ -154,6 +155,53 @@ struct EventLoopTests {
     #expect(loop.isClosing)
     loop.pass(milliseconds: Limits.lingerMilliseconds + 1_000)
     #expect(loop.isEmpty)
+  }
+
+  @Test func silentHandshakeIsCutInTimeAndNoSoonerThanThat() throws {
+    let folder = try TemporaryFolder()
+    let loop = try LoopInHand()
+    let listener = try Listener.open(
+      .host("127.0.0.1", port: 0), door: .front,
+      certificate: try TestCertificates.server(in: folder)
+    )[0]
+    try loop.value.listen(at: listener)
+    let client = try PlainSocket(to: listener.address)
+    waitUntil {
+      _ = loop.value.wait(until: nil, mayWait: false)
+      return isNothing(loop.next()) && !loop.isEmpty
+    }
+    loop.pass(milliseconds: Limits.handshakeMilliseconds - 1_000)
+    #expect(isNothing(loop.next()))
+    loop.pass(milliseconds: 2_000)
+    guard case .turnedAway(.handshakeTimedOut) = loop.next() else {
+      Issue.record("nobody was turned away")
+      return
+    }
+    #expect(loop.isEmpty)
+    #expect(client.receive(1).isEmpty)
+  }
+
+  @Test func handshakesBeyondTheBoundAreTurnedAwayAtOnce() throws {
+    let folder = try TemporaryFolder()
+    let loop = try LoopInHand()
+    let listener = try Listener.open(
+      .host("127.0.0.1", port: 0), door: .front,
+      certificate: try TestCertificates.server(in: folder)
+    )[0]
+    try loop.value.listen(at: listener)
+    for _ in 0..<Limits.handshakesAtOnce { loop.value.handshakes.enter() }
+    let client = try PlainSocket(to: listener.address)
+    var input: EventLoop.Input?
+    waitUntil {
+      _ = loop.value.wait(until: nil, mayWait: false)
+      input = loop.next()
+      return input != nil
+    }
+    guard case .turnedAway(.handshakesAtOnce) = input else {
+      Issue.record("let in")
+      return
+    }
+    #expect(client.receive(1).isEmpty)
   }
 
   @Test func shortageOfDescriptorsPausesTheListenerAndIsToldOnce() throws {

@@ -42,6 +42,36 @@ struct FrameStoreTests {
     #expect(first == [0, 1, 2, 3])
   }
 
+  /// What joined to at most eight bytes leaves next.
+  private func joined(_ store: borrowing FrameStore, _ list: FrameList) -> [UInt8] {
+    withUnsafeTemporaryAllocation(of: iovec.self, capacity: 4) { vectors in
+      withUnsafeTemporaryAllocation(byteCount: 8, alignment: 1) { buffer in
+        guard let start = vectors.baseAddress else { return [] }
+        return Array(store.join(list, into: buffer, vectors: start, limit: 4))
+      }
+    }
+  }
+
+  @Test func framesAreJoinedAsFarAsThereIsRoom() {
+    var store = FrameStore()
+    var list = FrameList()
+    store.append([1, 2, 3], to: &list)
+    var first = joined(store, list)
+    #expect(first == [1, 2, 3])
+    // What waits for room is given again with more behind it, and begins alike.
+    store.append([4, 5, 6, 7], to: &list)
+    store.append([8, 9, 10], to: &list)
+    first = joined(store, list)
+    #expect(first == [1, 2, 3, 4, 5, 6, 7, 8])
+    store.drop(2, from: &list)
+    store.append(Array(11...30), to: &list)
+    first = joined(store, list)
+    #expect(first == [3, 4, 5, 6, 7, 8, 9, 10])
+    store.drop(8, from: &list)
+    first = joined(store, list)
+    #expect(first == Array(11...18), "a large frame is not copied")
+  }
+
   @Test func listsDoNotDisturbOneAnother() {
     var random = SeededRandom(seed: 20_261_121)
     var store = FrameStore()

@@ -29,7 +29,7 @@ final class RunningGroup {
     count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(), gate: Gate? = nil,
     worker: sending Perform? = nil, portions: WorkPortions? = nil,
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
-    stopMilliseconds: Int64 = 10_000,
+    stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
     change: (inout GroupSettings<Told>) -> Void = { _ in }
   ) throws {
     let journal = Journal()
@@ -40,7 +40,8 @@ final class RunningGroup {
     settings.notice = { notice in notices.change { $0.append(notice) } }
     change(&settings)
     let listeners = try Listener.open(
-      .host("127.0.0.1", port: 0), door: .front, count: count, gate: gate)
+      .host("127.0.0.1", port: 0), door: .front, count: count, gate: gate,
+      certificate: certificate)
     let group = try NodeGroup<ScriptedNode>(count: count, settings)
     if let worker, let portions {
       try group.work(on: .commits) {

@@ -1,4 +1,5 @@
 import Changes
+import Link
 import Testing
 
 @testable import Relay
@@ -18,6 +19,18 @@ struct RelayStatusTests {
     #expect(sum.sockets == 1)
     #expect(sum.refusals.reduce(0, +) == 3)
     #expect(sum == right.adding(left))
+  }
+
+  @Test func whoWasTurnedAwayIsToldByTheReason() {
+    var left = RelayStatus()
+    left.count(.handshakeFailed)
+    var right = RelayStatus()
+    right.count(.handshakeFailed)
+    right.count(.handshakeTimedOut)
+    let text = left.adding(right).prometheusText
+    #expect(text.contains("lockstep_turned_away_total{reason=\"handshakeFailed\"} 2\n"))
+    #expect(text.contains("lockstep_turned_away_total{reason=\"handshakeTimedOut\"} 1\n"))
+    #expect(text.contains("lockstep_turned_away_total{reason=\"handshakesAtOnce\"} 0\n"))
   }
 
   @Test func eachMetricHasItsHelpAndType() {

@@ -148,7 +148,7 @@ extension Agent {
       return
     }
     guard let relay = RelayAddress(url: identity.relay) else {
-      failure = "\(identity.relay) is not an address of the form http://HOST:PORT; join again"
+      failure = "\(identity.relay) is not an address of the form https://HOST:PORT; join again"
       return
     }
     credentials = HomeCredentials(

@@ -51,6 +51,8 @@ public struct HTTPCall: Node {
     switch event {
     case .opened(let id, _):
       if exchange.id == id { exchange.opened(at: moment.instant, &output) }
+    case .closed(let id, .notTrusted(let fault)) where exchange.id == id:
+      end(with: .untrusted(reason: fault.explanation))
     case .closed(let id, let cause):
       if exchange.id == id { end(exchange.closed(cause, at: moment.instant, &output)) }
     case .deadlineReached: end(exchange.expired(at: moment.instant, &output))
@@ -73,15 +75,19 @@ public struct HTTPCall: Node {
   public var nextDeadline: Instant? { exchange.deadline }
 
   private mutating func end(_ result: HTTPExchange.Result?) {
-    guard let result, case .asking = stage else { return }
+    switch result {
+    case nil: break
+    case .answered(let status, _, let body, _): end(with: .answered(status: status, body: body))
+    case .unreachable(let reason): end(with: .unreachable(reason: reason))
+    case .unanswered(let reason): end(with: .unanswered(reason: reason))
+    }
+  }
+
+  private mutating func end(with report: HTTPCallReport) {
+    guard case .asking = stage else { return }
     stage = .over
     exchange.close(&output)
-    switch result {
-    case .answered(let status, _, let body, _):
-      reports.append(.report(.answered(status: status, body: body)))
-    case .unreachable(let reason): reports.append(.report(.unreachable(reason: reason)))
-    case .unanswered(let reason): reports.append(.report(.unanswered(reason: reason)))
-    }
+    reports.append(.report(report))
   }
 }
 
@@ -111,6 +117,8 @@ public enum HTTPCallReport: Hashable, Sendable {
   case answered(status: Int, body: [UInt8])
   /// Nobody was there: nothing was asked.
   case unreachable(reason: String)
+  /// Somebody was there who is not believed to be the relay: nothing was asked.
+  case untrusted(reason: String)
   /// The relay may have done what it was asked, or not: it did not answer in time, or what answered
   /// does not speak HTTP.
   case unanswered(reason: String)

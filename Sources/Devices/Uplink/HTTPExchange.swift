@@ -200,6 +200,27 @@ extension CloseCause {
     switch self {
     case .endOfStream: "the relay closed the connection"
     case .connectFailed(let words), .failed(let words): words
+    case .notTrusted(let fault): fault.explanation
+    }
+  }
+}
+
+extension SecurityFault {
+  /// What is wrong with the relay, and what a person does next.
+  var explanation: String {
+    switch self {
+    case .unknownAuthority:
+      "no authority that is trusted here has signed the relay's certificate; if it is an authority "
+        + "of your own, name its file with --ca when you join"
+    case .otherName:
+      "the relay's certificate is for another name; use a name that stands in it, or have one made "
+        + "for this name"
+    case .expired: "the relay's certificate has expired; have the relay's owner renew it"
+    case .notYetValid:
+      "the relay's certificate is not valid yet; look whether this machine's clock is right"
+    case .notSecure:
+      "what answers there speaks no TLS; is it the right port, or an http:// address?"
+    case .other(let words): "no secure connection comes about: \(words)"
     }
   }
 }

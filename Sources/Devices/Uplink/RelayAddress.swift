@@ -1,22 +1,28 @@
 import Changes
 import Link
 
-/// Where a relay is: what an `http://` URL says, as far as an agent needs it.
+/// Where a relay is: what an `http://` or `https://` URL says, as far as an agent needs it.
 public struct RelayAddress: Hashable, Sendable {
   public var host: String
   public var port: UInt16
+  /// By TLS, and never without: the relay must prove that it is `host`.
+  public var isSecure: Bool
 
-  /// The relay's usual port.
+  /// The relay's usual port, and that of TLS.
   public static let usualPort: UInt16 = 5625
+  public static let usualSecurePort: UInt16 = 443
 
-  public init(host: String, port: UInt16) {
+  public init(host: String, port: UInt16, isSecure: Bool = false) {
     self.host = host
     self.port = port
+    self.isSecure = isSecure
   }
 
-  /// `http://HOST[:PORT][/]`, with a literal IPv6 address in brackets; nil for all else.
+  /// `http://HOST[:PORT][/]` or `https://…`, with a literal IPv6 address in brackets; nil for all
+  /// else.
   public init?(url: String) {
-    let scheme = "http://"
+    let isSecure = url.lowercased().hasPrefix("https://")
+    let scheme = isSecure ? "https://" : "http://"
     guard url.lowercased().hasPrefix(scheme) else { return nil }
     var authority = url.dropFirst(scheme.count)
     if authority.hasSuffix("/") { authority = authority.dropLast() }
@@ -24,7 +30,7 @@ public struct RelayAddress: Hashable, Sendable {
       return nil
     }
     var host = authority
-    var port = RelayAddress.usualPort
+    var port = isSecure ? RelayAddress.usualSecurePort : RelayAddress.usualPort
     if authority.first == "[" {
       guard let end = authority.firstIndex(of: "]") else { return nil }
       host = authority[authority.index(after: authority.startIndex)..<end]
@@ -43,7 +49,7 @@ public struct RelayAddress: Hashable, Sendable {
       port = value
     }
     guard !host.isEmpty else { return nil }
-    self.init(host: String(host), port: port)
+    self.init(host: String(host), port: port, isSecure: isSecure)
   }
 
   /// As the `Host` field names it (RFC 9110 section 7.2).
@@ -52,9 +58,11 @@ public struct RelayAddress: Hashable, Sendable {
     return "\(name):\(port)"
   }
 
-  public var url: String { "http://" + authority }
+  public var url: String { (isSecure ? "https://" : "http://") + authority }
 
-  package var peer: PeerAddress { .host(host, port: port) }
+  package var peer: PeerAddress {
+    isSecure ? .secure(host, port: port) : .host(host, port: port)
+  }
 
   private static func port(_ text: Substring) -> UInt16? {
     guard let value = UInt16(text), value > 0, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 })

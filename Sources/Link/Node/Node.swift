@@ -98,8 +98,25 @@ public enum CloseCause: Sendable, Hashable {
   case endOfStream
   /// The connection could not be made; the system's own words.
   case connectFailed(String)
+  /// The far end stands, and is not believed, or speaks no TLS. Nothing was sent to it.
+  case notTrusted(SecurityFault)
   /// Reset, timed out or broken on the way; the system's own words.
   case failed(String)
+}
+
+/// Why the far end of a secure connection is not the one that was asked for, as far as anybody can
+/// tell (RFC 5280 section 6, RFC 6125).
+public enum SecurityFault: Sendable, Hashable {
+  /// No authority that is trusted here has signed its certificate.
+  case unknownAuthority
+  /// Its certificate is for another name or address.
+  case otherName
+  case expired
+  case notYetValid
+  /// What answers speaks no TLS.
+  case notSecure
+  /// The library's own words.
+  case other(String)
 }
 
 /// Why a connection that came in is closed before a node hears of it.
@@ -120,10 +137,13 @@ public struct Opening: Sendable, Hashable {
   public var door: Door
   /// Who is at the other end, as far as is known: for limits and logs.
   public var peer: PeerAddress
+  /// Nobody on the way can read or change what goes over it.
+  public var isSecure: Bool
 
-  @inlinable public init(door: Door, peer: PeerAddress) {
+  @inlinable public init(door: Door, peer: PeerAddress, isSecure: Bool = false) {
     self.door = door
     self.peer = peer
+    self.isSecure = isSecure
   }
 
   /// Which listener a connection came in by.
@@ -142,6 +162,8 @@ public struct Opening: Sendable, Hashable {
 public enum PeerAddress: Sendable, Hashable {
   /// A host name or literal address, and a port.
   case host(String, port: UInt16)
+  /// The same, by TLS: the far end must prove that it is that host.
+  case secure(String, port: UInt16)
   /// The path of a Unix socket.
   case local(path: String)
 }

@@ -13,7 +13,8 @@ public struct PeerNetwork: Hashable, Sendable {
   public init(of peer: PeerAddress) {
     switch peer {
     case .local: kind = .local
-    case .host(let host, _): kind = IPAddress(host).map(PeerNetwork.kind) ?? .named(host)
+    case .host(let host, _), .secure(let host, _):
+      kind = IPAddress(host).map(PeerNetwork.kind) ?? .named(host)
     }
   }
 

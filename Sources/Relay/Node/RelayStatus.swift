@@ -26,7 +26,6 @@ public struct RelayStatus: Sendable, Hashable {
   public var storeFailures = 0
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
-
   /// Connections closed before they were let in, in the order of `TurnedAway.allCases`.
   public var turnedAway = Array(repeating: 0, count: TurnedAway.allCases.count)
 

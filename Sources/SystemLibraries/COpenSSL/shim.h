@@ -1,5 +1,62 @@
+// What Swift takes of OpenSSL; and, as functions, those of its macros that Swift does not see.
 #pragma once
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
 #include <openssl/sha.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+#include <openssl/x509err.h>
+
+static inline int openssl_no_passphrase(char *text, int size, int writes, void *data) {
+  (void)text, (void)size, (void)writes, (void)data;
+  return -1;
+}
+
+/// For a context of either side: TLS 1.2 and 1.3, ciphers with forward secrecy and authenticated
+/// encryption alone, neither renegotiation nor compression, buffers that an idle connection does not
+/// keep, and no question for a passphrase on the terminal. 0: the library cannot.
+static inline int openssl_restrict(SSL_CTX *_Nonnull context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(
+      context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_default_passwd_cb(context, openssl_no_passphrase);
+  SSL_CTX_set_read_ahead(context, 1);
+  return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+         SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1;
+}
+
+#define OPENSSL_HTTP_1_1 (const unsigned char *)"\x08http/1.1", 9
+
+static inline int openssl_choose_http(
+    SSL *ssl, const unsigned char **chosen, unsigned char *chosen_length,
+    const unsigned char *offered, unsigned int offered_length, void *data) {
+  (void)ssl, (void)data;
+  int answer = SSL_select_next_proto(
+      (unsigned char **)chosen, chosen_length, OPENSSL_HTTP_1_1, offered, offered_length);
+  return answer == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+/// A server's: HTTP/1.1 is chosen where it is offered, and who offers only others is refused
+/// (RFC 7301 section 3.2). What a session needs lies with the client, in a ticket.
+static inline void openssl_serve_http(SSL_CTX *_Nonnull context) {
+  SSL_CTX_set_alpn_select_cb(context, openssl_choose_http, NULL);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+
+/// A client's: offers HTTP/1.1, and believes nobody without a chain to an authority. 0: the library
+/// cannot.
+static inline int openssl_ask_http(SSL_CTX *_Nonnull context) {
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+  return SSL_CTX_set_alpn_protos(context, OPENSSL_HTTP_1_1) == 0;
+}
+
+/// The name that a client asks for (RFC 6066 section 3). 0: it is none.
+static inline int openssl_set_server_name(SSL *_Nonnull ssl, const char *_Nonnull name) {
+  return (int)SSL_set_tlsext_host_name(ssl, name);
+}

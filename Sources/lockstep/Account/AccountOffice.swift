@@ -120,7 +120,7 @@ struct AccountOffice {
     let call = HTTPCall(request, toSocket: socket, at: SystemClock.moment())
     switch try RelayCall.outcome(of: call) {
     case .answered(let status, let body): return Response(status: status, body: body)
-    case .unreachable(let reason):
+    case .unreachable(let reason), .untrusted(let reason):
       throw CommandFailure(
         "the relay on \(folder) cannot be reached any more: \(reason); try again")
     case .unanswered(let reason):

@@ -65,9 +65,9 @@ enum AgentApp {
   /// What the relay says that the account's devices are called; nil where it cannot be asked, which
   /// is no reason to show nothing.
   static func deviceNames(_ session: HomeSession) throws(CommandFailure) -> [DeviceID: String]? {
-    let member = try HomeMember(session.ask(.credentials))
+    let member = try HomeMember(of: session)
     do throws(CommandFailure) {
-      let list = try RelayCall(relay: member.relay).devices(token: member.token)
+      let list = try member.call.devices(token: member.token)
       let names = list.devices.map { ($0.id, $0.description.deviceName) }
       return Dictionary(names) { first, _ in first }
     } catch {

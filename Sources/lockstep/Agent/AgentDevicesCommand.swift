@@ -11,9 +11,9 @@ enum AgentDevicesCommand {
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(session.ask(.credentials))
+      let member = try HomeMember(of: session)
       let own = HomeStatus(json: try session.ask(.status)).json["device"]?.string
-      let list = try RelayCall(relay: member.relay).devices(token: member.token)
+      let list = try member.call.devices(token: member.token)
       if arguments[AgentCommand.json] {
         return try TerminalOutput.printed(String(decoding: list.encodedBody(), as: UTF8.self))
       }
@@ -46,9 +46,9 @@ enum AgentRenameCommand {
     operands: Command.Operands("NAME", "What it is called from now on.")
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(session.ask(.credentials))
+      let member = try HomeMember(of: session)
       let own = HomeStatus(json: try session.ask(.status)).json["device"]?.string ?? ""
-      let renamed = try RelayCall(relay: member.relay).rename(
+      let renamed = try member.call.rename(
         arguments[device] ?? own, to: arguments.operands[0], token: member.token)
       if arguments[AgentCommand.json] {
         return try TerminalOutput.printed(String(decoding: renamed, as: UTF8.self))
@@ -72,8 +72,8 @@ enum AgentRevokeCommand {
     operands: Command.Operands("DEVICE", "Its name or its id; see lockstep agent devices.")
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(session.ask(.credentials))
-      let call = RelayCall(relay: member.relay)
+      let member = try HomeMember(of: session)
+      let call = member.call
       let own = HomeStatus(json: try session.ask(.status)).json["device"]?.string
       let device = try device(
         arguments.operands[0], of: try call.devices(token: member.token).devices)

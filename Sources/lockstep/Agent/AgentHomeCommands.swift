@@ -1,5 +1,6 @@
 import Changes
 import Devices
+import Glibc
 import Loop
 import Storage
 import StorageSQLite
@@ -21,8 +22,8 @@ enum AgentPairCommand {
 
   @Sendable private static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(session.ask(.credentials))
-      let offer = try RelayCall(relay: member.relay).pairingOffer(token: member.token)
+      let member = try HomeMember(of: session)
+      let offer = try member.call.pairingOffer(token: member.token)
       let code =
         arguments[withoutVault]
         ? nil : try VaultKeys.code(for: offer, session, VaultRecords(member))
@@ -35,13 +36,14 @@ enum AgentPairCommand {
         ]
         return try TerminalOutput.printed(json.text)
       }
+      let ca = access(session.folder.authorities, F_OK) == 0 ? " --ca FILE" : ""
       let minutes = max(0, (offer.expiresAt - SystemClock.moment().wall + 30_000) / 60_000)
       return try TerminalOutput.printed(
         """
         \(text)
 
         On the other device, within \(minutes) minutes:
-          lockstep agent join --relay \(member.relay.url) --home DIR --code -
+          lockstep agent join --relay \(member.relay.url)\(ca) --home DIR --code -
         and type the code there, or this link, which says all of it:
           \(link)
         """)
@@ -177,7 +179,8 @@ enum AgentLeaveCommand {
     _ identity: HomeIdentity, _ folder: HomeFolder, isForced: Bool
   ) throws(CommandFailure) {
     guard let relay = RelayAddress(url: identity.relay) else { return }
-    let (call, token) = (RelayCall(relay: relay), identity.credentials.token)
+    let call = RelayCall(relay: relay, trust: try HomeTrust.of(folder).trust)
+    let token = identity.credentials.token
     do throws(CommandFailure) {
       if !isForced, try VaultKeyFile(folder).key() != nil,
         try call.devices(token: token).devices.count == 1

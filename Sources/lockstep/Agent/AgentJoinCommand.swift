@@ -24,9 +24,14 @@ enum AgentJoinCommand {
       had not synced goes out then. Of a code of 24 letters the second half opens the vault, and \
       is not sent. A code on the command line can be seen by others on this machine while the \
       command runs; --code - keeps it to yourself.
+
+      A relay at an https:// address must prove who it is; that cannot be switched off. What --ca \
+      names is copied into the home, and its later commands go by that. The environment's \
+      LOCKSTEP_CA does the same.
       """,
     options: [
-      relay.entry, AgentCommand.home.entry, isNew.entry, code.entry, name.entry,
+      relay.entry, HomeTrust.option.entry, AgentCommand.home.entry, isNew.entry, code.entry,
+      name.entry,
       AgentCommand.json.entry,
     ]
   ) { arguments throws(CommandFailure) in
@@ -49,13 +54,18 @@ enum AgentJoinCommand {
     let (store, owner) = try open(folder)
     if let owner, arguments[isNew] { throw belongsTo(owner, folder) }
     let deviceName = arguments[name] ?? machineName
-    let credentials = try RelayCall(relay: relay).join(
+    let isNamed = arguments[HomeTrust.option] != nil
+    let trust =
+      isNamed ? try HomeTrust.named(arguments[HomeTrust.option]) : try HomeTrust.of(folder)
+    let call = RelayCall(relay: relay, trust: trust.trust)
+    let credentials = try call.join(
       code: typed?.code.relayPart, deviceName: deviceName)
     if let owner, owner.credentials.account != credentials.account {
       // Otherwise that account would list a device that nobody has.
-      try RelayCall(relay: relay).revoke(credentials.device, token: credentials.token)
+      try call.revoke(credentials.device, token: credentials.token)
       throw belongsTo(owner, folder)
     }
+    try trust.keep(in: folder)
     // Records, outbox and cursor are the account's, and stay; a batch that the device before had
     // sent goes out again by this one.
     let identity = HomeIdentity(
@@ -66,7 +76,9 @@ enum AgentJoinCommand {
       throw CommandFailure(
         "the relay made a device, but its home cannot be written: \(error)")
     }
-    let keyFault = keyFault(typed, folder, HomeMember(relay: relay, token: credentials.token))
+    let keyFault = keyFault(
+      typed, folder,
+      HomeMember(relay: relay, token: credentials.token, trust: trust.trust))
     if arguments[AgentCommand.json] {
       _ = try TerminalOutput.printed(
         JSONValue.object([

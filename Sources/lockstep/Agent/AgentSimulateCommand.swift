@@ -34,7 +34,8 @@ enum AgentSimulateCommand {
       what was counted adds up. The exit code is 1 where it is not so.
       """,
     options: [
-      app.entry, relay.entry, accounts.entry, devices.entry, seconds.entry, seed.entry,
+      app.entry, relay.entry, HomeTrust.option.entry, accounts.entry, devices.entry,
+      seconds.entry, seed.entry,
       transport.entry, AgentCommand.json.entry,
     ]
   ) { arguments throws(CommandFailure) in
@@ -45,28 +46,29 @@ enum AgentSimulateCommand {
     plan.seconds = arguments[seconds]
     plan.seed = arguments[seed]
     plan.transport = arguments[transport]
-    let result = try run(plan, on: arguments[relay])
+    let trust = try HomeTrust.named(arguments[HomeTrust.option]).trust
+    let result = try run(plan, on: arguments[relay], trust)
     let isJSON = arguments[AgentCommand.json]
     _ = try TerminalOutput.printed(isJSON ? result.json.text : result.text)
     return result.isGood ? .success : .failure
   }
 
-  private static func run(_ plan: PeoplePlan, on relay: RelayAddress?)
-    throws(CommandFailure) -> PeopleResult
-  {
+  private static func run(
+    _ plan: PeoplePlan, on relay: RelayAddress?, _ trust: Trust
+  ) throws(CommandFailure) -> PeopleResult {
     guard let relay else {
       let child = try ChildRelay()
       defer { child.stop() }
-      return try run(plan, on: child.address)
+      return try run(plan, on: child.address, trust)
     }
     let progress = Progress()
     defer { progress.clear() }
-    let stores = try FleetHomes(relay: relay, progress: progress).join(
+    let stores = try FleetHomes(relay: relay, trust: trust, progress: progress).join(
       accounts: plan.accounts, devices: plan.devices)
     progress.show("\(plan.accounts) people use their apps for \(plan.seconds) s")
     let finished = try FleetHomes.drive(
       PeopleNode(plan: plan, random: Entropy.seededRandom(), at: SystemClock.moment()),
-      apps: AppCatalog.all, on: stores
+      apps: AppCatalog.all, on: stores, trust
     ) { report in
       switch report {
       case .finished(let result): result

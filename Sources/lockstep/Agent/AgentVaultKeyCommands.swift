@@ -21,7 +21,7 @@ enum AgentVaultKeyCommands {
   ) { arguments throws(CommandFailure) in
     let typed = try TypedCode.read(arguments[code])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(session.ask(.credentials))
+      let member = try HomeMember(of: session)
       let key = try VaultKeys.unlock(typed.code, session.folder, VaultRecords(member))
       try settle(session)
       return try told(key, "this device opens the vault", arguments)
@@ -85,7 +85,7 @@ enum AgentVaultKeyCommands {
     }
     let key = try readPhrase()
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(session.ask(.credentials))
+      let member = try HomeMember(of: session)
       try VaultKeys.restore(key, session.folder, VaultRecords(member))
       try settle(session)
       return try told(key, "this device opens the vault again", arguments)

@@ -55,11 +55,11 @@ enum RestorePrompt {
   /// Deletes what the relay holds, as far as this device has read it: what others make meanwhile
   /// stays.
   static func wipe(_ session: HomeSession, _ app: String, _ zone: Name) throws(CommandFailure) {
-    let member = try HomeMember(session.ask(.credentials))
+    let member = try HomeMember(of: session)
     guard let cursor = member.cursor else {
       throw CommandFailure("this device has not read all there is yet; sync first, then try again")
     }
-    try RelayCall(relay: member.relay).delete(zone, through: cursor, token: member.token)
+    try member.call.delete(zone, through: cursor, token: member.token)
     _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
     _ = try session.ask(.answerRestore(app: app))
   }

@@ -9,11 +9,12 @@ import Tools
 /// The homes of many devices, in memory: what benches and simulations on a real relay start from.
 struct FleetHomes {
   let relay: RelayAddress
+  let trust: Trust
   let progress: Progress
 
   /// Joins so many devices of so many new accounts; account by account.
   func join(accounts: Int, devices: Int) throws(CommandFailure) -> [MemoryReplicaStore] {
-    let call = RelayCall(relay: relay)
+    let call = RelayCall(relay: relay, trust: trust)
     var stores: [MemoryReplicaStore] = []
     for _ in 0..<accounts {
       progress.show("joining devices: \(stores.count) of \(accounts * devices)")
@@ -37,6 +38,7 @@ struct FleetHomes {
   /// and gives that; nil where a signal came first.
   static func drive<N: Node & ~Copyable, Result: Sendable>(
     _ node: consuming sending N, apps: [any App], on stores: sending [MemoryReplicaStore],
+    _ trust: Trust,
     last: @escaping @Sendable (N.Report) -> Result?
   ) throws(CommandFailure) -> Result?
   where N.Job == FleetJob, N.Outcome == AgentOutcome {
@@ -47,6 +49,7 @@ struct FleetHomes {
     settings.isLastReport = { last($0) != nil }
     // The fleet measures: what it is told must carry the time at which it happened.
     settings.clock = .eachEvent
+    settings.trust = trust
     do throws(SystemFault) {
       let signals = try Signals()
       let group = try NodeGroup<N>(count: 1, settings)

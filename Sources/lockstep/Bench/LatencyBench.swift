@@ -10,6 +10,8 @@ struct LatencyBench {
   var plan: BenchPlan
   /// nil: a relay of its own, in another process, on a temporary store.
   var relay: RelayAddress?
+  /// Whom to believe to be that relay.
+  var trust = Trust.system
   /// The process of `relay`, where its CPU time is to be counted.
   var relayProcess: Int32?
   var progress: Progress
@@ -28,7 +30,7 @@ struct LatencyBench {
     throws(CommandFailure) -> BenchTable
   {
     defer { progress.clear() }
-    let stores = try FleetHomes(relay: relay, progress: progress).join(
+    let stores = try FleetHomes(relay: relay, trust: trust, progress: progress).join(
       accounts: plan.accounts, devices: plan.devices)
     let probe = try CommitProbe(folder: folder)
     let before = process.flatMap(SystemClock.processorNanoseconds(ofProcess:))
@@ -62,7 +64,7 @@ struct LatencyBench {
     let (progress, seconds) = (progress, plan.seconds)
     let result = try FleetHomes.drive(
       BenchNode(plan: plan, random: Entropy.seededRandom(), at: SystemClock.moment()),
-      apps: [], on: stores
+      apps: [], on: stores, trust
     ) { report -> BenchResult? in
       switch report {
       case .running:

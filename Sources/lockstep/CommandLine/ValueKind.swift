@@ -35,6 +35,9 @@ extension ValueKind where Value == String {
 
   /// The path of a folder. Whether it is there is found out where it is used.
   package static var folder: ValueKind { .text("DIR") }
+
+  /// The path of a file, likewise.
+  package static var file: ValueKind { .text("FILE") }
 }
 
 extension ValueKind where Value == Int {
@@ -95,7 +98,9 @@ extension ValueKind where Value == RelayAddress {
   package static var relay: ValueKind {
     ValueKind("URL") { text throws(ValueFault) in
       guard let address = RelayAddress(url: text) else {
-        throw ValueFault("\"\(text)\" is no address of a relay, such as http://127.0.0.1:5625")
+        throw ValueFault(
+          "\"\(text)\" is no address of a relay, such as http://127.0.0.1:5625 or https://relay.example"
+        )
       }
       return address
     }

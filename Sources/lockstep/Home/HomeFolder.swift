@@ -11,6 +11,7 @@ import StorageSQLite
 ///     HOME/chunks            pieces of files
 ///     HOME/vault.key         what opens the vault
 ///     HOME/vault.json        files that are kept as the account has them; their history beside it
+///     HOME/relay-ca.pem      whom it believes to be its relay; not there: whom the system believes
 ///     HOME/agent.sock        where that process takes the orders of the others
 struct HomeFolder: Sendable {
   let path: String
@@ -19,6 +20,9 @@ struct HomeFolder: Sendable {
 
   /// Where the pieces of files lie.
   var chunks: String { path + "/chunks" }
+
+  /// The authorities that sign its relay's certificate.
+  var authorities: String { path + "/relay-ca.pem" }
 
   /// Which files are kept the same as the account's.
   var vault: String { path + "/vault.json" }
@@ -48,7 +52,8 @@ struct HomeFolder: Sendable {
     try VaultKeyFile(self).removeAll()
     for name in [
       "replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock", "vault.json",
-      "vault.json.new", "vault-history.jsonl", "vault-history.1.jsonl",
+      "relay-ca.pem", "relay-ca.pem.new", "vault.json.new", "vault-history.jsonl",
+      "vault-history.1.jsonl",
     ]
     where unlink(path + "/" + name) != 0 && errno != ENOENT {
       throw CommandFailure(

@@ -40,6 +40,7 @@ final class HomeHolder {
         if case .stopped = report { true } else { false }
       }
       settings.notice = { log.warning("\($0)") }
+      settings.trust = try HomeTrust.of(folder).trust
       if log.level == .trace { settings.trace = { log.trace($0) } }
       let group = try NodeGroup<HomeNode>(count: 1, settings)
       var replica = Replica(

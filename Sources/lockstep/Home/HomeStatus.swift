@@ -1,5 +1,6 @@
 import Changes
 import Devices
+import Loop
 import Storage
 
 /// Who a home is and where its sync stands, as a line of JSON for other commands and `--json`, and
@@ -216,21 +217,32 @@ extension EditFailure {
 struct HomeMember {
   let relay: RelayAddress
   let token: String
+  /// Whom it believes to be that relay.
+  let trust: Trust
   /// Up to where the home has read; nil before its first sync is done.
   let cursor: String?
 
-  init(relay: RelayAddress, token: String) {
+  init(relay: RelayAddress, token: String, trust: Trust = .system) {
     self.relay = relay
     self.token = token
+    self.trust = trust
     cursor = nil
   }
 
-  init(_ answer: JSONValue) throws(CommandFailure) {
+  /// Whose home it is that a command works on.
+  init(of session: HomeSession) throws(CommandFailure) {
+    try self.init(session.ask(.credentials), trust: HomeTrust.of(session.folder).trust)
+  }
+
+  init(_ answer: JSONValue, trust: Trust = .system) throws(CommandFailure) {
     guard let url = answer["relay"]?.string, let relay = RelayAddress(url: url),
       let token = answer["token"]?.string
     else { throw CommandFailure("the process that holds the home is of another version; stop it") }
     self.relay = relay
     self.token = token
+    self.trust = trust
     cursor = answer["cursor"]?.string
   }
+
+  var call: RelayCall { RelayCall(relay: relay, trust: trust) }
 }

@@ -28,7 +28,7 @@ enum VaultKeys {
   /// another device was first, with the way to its key.
   static func ensure(_ session: HomeSession) throws(CommandFailure) -> VaultKey {
     if let key = try VaultKeyFile(session.folder).key() { return key }
-    return try ensure(session.folder, VaultRecords(HomeMember(session.ask(.credentials))))
+    return try ensure(session.folder, VaultRecords(HomeMember(of: session)))
   }
 
   static func ensure(

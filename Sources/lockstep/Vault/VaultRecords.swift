@@ -11,7 +11,7 @@ struct VaultRecords {
   private let token: String
 
   init(_ member: HomeMember) {
-    call = RelayCall(relay: member.relay)
+    call = member.call
     token = member.token
   }
 

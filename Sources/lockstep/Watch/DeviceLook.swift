@@ -57,7 +57,7 @@ final class DeviceLook: Sendable {
   private func look() {
     var found: Found
     do throws(CommandFailure) {
-      found = .devices(try RelayCall(relay: member.relay).devices(token: member.token).devices)
+      found = .devices(try member.call.devices(token: member.token).devices)
     } catch {
       found = .unknown(error.message ?? "the relay cannot be asked")
     }

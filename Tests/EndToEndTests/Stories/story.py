@@ -61,7 +61,7 @@ class Relay:
         command += ["--store", self.store] + self.options
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
-        listening = re.compile(r"lockstep relay: listening on http://([0-9.]+):(\d+)")
+        listening = re.compile(r"lockstep relay: listening on (https?)://([0-9.]+):(\d+)")
 
         def found():
             match = listening.search(self.text())
@@ -69,8 +69,9 @@ class Relay:
                 raise AssertionError(f"the relay ended by itself:\n{self.text()}")
             return match
 
-        self.port = int(wait_until(found, "the relay's listening line").group(2))
-        self.address = f"http://127.0.0.1:{self.port}"
+        match = wait_until(found, "the relay's listening line")
+        self.port = int(match.group(3))
+        self.address = f"{match.group(1)}://127.0.0.1:{self.port}"
         return self
 
     def text(self):

@@ -1,0 +1,99 @@
+import Changes
+import Glibc
+import Link
+
+/// Bytes of secure connections out and in. What `EventLoop+Transfer` says of plain ones holds.
+extension EventLoop {
+  /// Writes until all is gone, the kernel refuses, or the connection has had its share. The frames
+  /// of one turn are sealed together: each seal costs 22 bytes and some time.
+  mutating func writeSealed(_ slot: Int) {
+    let connection = slab[slot]
+    var share = Limits.writeBytes
+    while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
+      let bytes = frames.join(
+        connection.pointee.output, into: joinBuffer, vectors: vectors,
+        limit: Limits.framesAWrite)
+      guard let progress = connection.pointee.security?.write(bytes) else { return }
+      switch progress {
+      case .done(let count):
+        frames.drop(count, from: &connection.pointee.output)
+        share -= count
+        connection.pointee.isBlocked = share <= 0 && connection.pointee.output.unsent > 0
+      case .wantsRoom: connection.pointee.isBlocked = true
+      case .failed(let fault): return writeFailed(slot, fault)
+      // Neither is possible where no handshake can begin anew.
+      case .wantsBytes, .ended:
+        return writeFailed(slot, SystemFault(call: "SSL_write", code: EPROTO))
+      }
+    }
+    finishWriting(slot)
+  }
+
+  /// Reads what is there, as far as the buffer goes.
+  mutating func receiveSealed(_ slot: Int) -> Input? {
+    let connection = slab[slot]
+    connection.pointee.holdsBytes = false
+    if connection.pointee.readWantsRoom {
+      connection.pointee.readWantsRoom = false
+      updateInterest(slot)
+    }
+    var filled = 0
+    repeat {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: receiveBuffer[filled...])
+      guard let progress = connection.pointee.security?.read(into: rest) else { return nil }
+      switch progress {
+      case .done(let count):
+        filled += count
+        continue
+      case .wantsBytes: break
+      case .wantsRoom:
+        connection.pointee.readWantsRoom = true
+        updateInterest(slot)
+      case .ended where filled == 0: endOfStream(slot)
+      case .ended:
+        // The bytes before it may lead to an answer, which must leave first.
+        hold(slot)
+      case .failed(let fault): end(slot, .failed(fault.text))
+      }
+      return filled > 0 ? .received(connection.pointee.id, count: filled) : nil
+    } while filled < receiveBuffer.count && connection.pointee.security?.holdsBytes == true
+    noteHeldBytes(slot)
+    return .received(connection.pointee.id, count: filled)
+  }
+
+  /// The poll does not tell of what OpenSSL has taken from the kernel already.
+  mutating func noteHeldBytes(_ slot: Int) {
+    if slab[slot].pointee.security?.holdsBytes == true { hold(slot) }
+  }
+
+  private mutating func hold(_ slot: Int) {
+    slab[slot].pointee.holdsBytes = true
+    holders.append(slab.registration(of: slot))
+  }
+
+  /// In the next turn, so that a peer that sends without end does not keep others from theirs.
+  mutating func passHolders() {
+    for registration in holders {
+      incidents.append(Incident(registration: registration, kind: .holdsBytes))
+    }
+    holders.removeAll(keepingCapacity: true)
+  }
+
+  /// Reads on where bytes are held and the node reads.
+  mutating func receiveHeld(_ slot: Int) -> Input? {
+    let connection = slab[slot]
+    guard connection.pointee.stage == .open, connection.pointee.holdsBytes,
+      !connection.pointee.isPaused
+    else { return nil }
+    return receiveSealed(slot)
+  }
+
+  /// Tells the peer that no more follows; false where that must wait for room.
+  mutating func endSecureWriting(_ slot: Int) -> Bool {
+    guard slab[slot].pointee.security?.endWriting() == false else { return true }
+    slab[slot].pointee.isBlocked = true
+    updateInterest(slot)
+    limitStall(slot)
+    return false
+  }
+}

@@ -1,0 +1,34 @@
+import Changes
+import Link
+
+/// The TLS handshakes of one loop: whose turn it is, how many are under way, and until when.
+///
+/// A step of a handshake costs as much as hundreds of deliveries. So those that could go on wait in
+/// a line, first in, first out, and only a few have their turn before everything else has its own.
+struct HandshakeLine {
+  private var ready = WaitingLine<Poller.Registration>()
+  var deadlines = ExpiryQueue(milliseconds: Limits.handshakeMilliseconds)
+  /// Of those that came in.
+  private(set) var underWay = 0
+
+  var isEmpty: Bool { ready.isEmpty }
+  var isFull: Bool { underWay >= Limits.handshakesAtOnce }
+
+  /// Somebody came in whose handshake begins.
+  mutating func enter() { underWay += 1 }
+
+  /// It is over, however it ended.
+  mutating func leave() {
+    precondition(underWay > 0)
+    underWay -= 1
+  }
+
+  mutating func append(_ registration: Poller.Registration) { ready.append(registration) }
+
+  /// Those whose turn it is.
+  mutating func takeTurn() -> [Poller.Registration] {
+    var turn: [Poller.Registration] = []
+    while turn.count < Limits.handshakesATurn, let next = ready.popFirst() { turn.append(next) }
+    return turn
+  }
+}

@@ -1,0 +1,155 @@
+import COpenSSL
+import Glibc
+import Link
+
+/// One end of a TLS connection over a socket that does not block. It does what it is told and says
+/// what it waits for; when to try again is the loop's business.
+///
+/// Neither end can begin a handshake anew (`SSL_OP_NO_RENEGOTIATION`), so sending never waits for
+/// bytes. Reading may wait for room: it answers a peer that changes its keys (RFC 8446 section
+/// 4.6.3).
+struct SecureConnection: ~Copyable {
+  private let ssl: OpaquePointer
+
+  enum Progress {
+    case done(Int)
+    /// The peer must send first.
+    case wantsBytes
+    /// The kernel must take bytes first.
+    case wantsRoom
+    /// The peer ended its stream in order (close_notify).
+    case ended
+    case failed(SystemFault)
+  }
+
+  enum Handshake {
+    case done
+    case wantsBytes
+    case wantsRoom
+    /// The way broke.
+    case broken(String)
+    case refused(SecurityFault)
+  }
+
+  /// The server's end of a connection that came in.
+  static func serving(_ context: SecureContext, _ descriptor: Int32) -> SecureConnection? {
+    ERR_clear_error()
+    guard let ssl = SSL_new(context.rawValue) else { return nil }
+    let made = SecureConnection(ssl)
+    SSL_set_accept_state(ssl)
+    guard made.attach(descriptor) else { return nil }
+    return made
+  }
+
+  /// The client's end, before there is a socket. `host`: the name, or literal address, that the
+  /// server's certificate must name (RFC 6125 section 6).
+  static func asking(_ context: SecureContext, host: String) -> SecureConnection? {
+    ERR_clear_error()
+    guard let ssl = SSL_new(context.rawValue) else { return nil }
+    let made = SecureConnection(ssl)
+    SSL_set_connect_state(ssl)
+    if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1 { return made }
+    SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+    let isNamed = SSL_set1_host(ssl, host) == 1 && openssl_set_server_name(ssl, host) == 1
+    guard isNamed else { return nil }
+    return made
+  }
+
+  private init(_ ssl: OpaquePointer) { self.ssl = ssl }
+
+  deinit { SSL_free(ssl) }
+
+  /// The socket that stands now.
+  func attach(_ descriptor: Int32) -> Bool { SSL_set_fd(ssl, descriptor) == 1 }
+
+  /// Goes on as far as it can.
+  func shakeHands() -> Handshake {
+    ERR_clear_error()
+    errno = 0
+    let result = SSL_do_handshake(ssl)
+    if result == 1 { return .done }
+    switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: return .wantsBytes
+    case SSL_ERROR_WANT_WRITE: return .wantsRoom
+    case SSL_ERROR_SYSCALL:
+      return .broken(errno == 0 ? Self.cutOff : SystemFault.text(of: errno))
+    default:
+      let isCutOff = ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING
+      return isCutOff ? .broken(Self.cutOff) : .refused(refusal)
+    }
+  }
+
+  private static let cutOff = "the far end broke off the TLS handshake"
+
+  private var refusal: SecurityFault {
+    let result = SSL_get_verify_result(ssl)
+    switch Int32(truncatingIfNeeded: result) {
+    case X509_V_OK: break
+    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: return .otherName
+    case X509_V_ERR_CERT_HAS_EXPIRED: return .expired
+    case X509_V_ERR_CERT_NOT_YET_VALID: return .notYetValid
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+      X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+      X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_SIGNATURE_FAILURE:
+      return .unknownAuthority
+    default: return .other(Self.text(X509_verify_cert_error_string(result)))
+    }
+    let reason = ERR_GET_REASON(ERR_peek_error())
+    if reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST { return .notSecure }
+    return .other(Self.lastError())
+  }
+
+  // MARK: bytes
+
+  /// Fills `buffer` as far as bytes are there.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
+    ERR_clear_error()
+    errno = 0
+    var count = 0
+    let result = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
+    return result == 1 ? .done(count) : progress(result, "SSL_read")
+  }
+
+  /// Bytes came in that have not been read yet, and that the poll does not tell of.
+  var holdsBytes: Bool { SSL_has_pending(ssl) == 1 }
+
+  /// At most one record. What waits for room must be given again, and may have grown at its end.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
+    ERR_clear_error()
+    errno = 0
+    var count = 0
+    let result = SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &count)
+    return result == 1 ? .done(count) : progress(result, "SSL_write")
+  }
+
+  /// Tells the peer that no more follows. False where the kernel has no room for that now.
+  func endWriting() -> Bool {
+    ERR_clear_error()
+    errno = 0
+    let result = SSL_shutdown(ssl)
+    return result >= 0 || SSL_get_error(ssl, result) != SSL_ERROR_WANT_WRITE
+  }
+
+  private func progress(_ result: Int32, _ call: String) -> Progress {
+    switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: return .wantsBytes
+    case SSL_ERROR_WANT_WRITE: return .wantsRoom
+    case SSL_ERROR_ZERO_RETURN: return .ended
+    case SSL_ERROR_SYSCALL where errno != 0: return .failed(SystemFault(call: call, code: errno))
+    default:
+      // A stream that ends without close_notify may have been cut by anybody on the way.
+      let isCutOff = ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING
+      return .failed(SystemFault(call: call, code: isCutOff ? ECONNABORTED : EPROTO))
+    }
+  }
+
+  /// OpenSSL's own words for what failed last on this thread.
+  static func lastError() -> String {
+    let code = ERR_peek_last_error()
+    return code == 0 ? "no reason given" : text(ERR_reason_error_string(code))
+  }
+
+  private static func text(_ words: UnsafePointer<CChar>?) -> String {
+    words.map { String(cString: $0) } ?? "no reason given"
+  }
+}

@@ -1,0 +1,96 @@
+import COpenSSL
+import Glibc
+
+/// What TLS connections of one kind share: OpenSSL's context. Set up once, and only read from then
+/// on; it lives for as long as a connection uses it.
+final class SecureContext: @unchecked Sendable {
+  // Sendable by OpenSSL's word: many threads may make connections of a context that none changes.
+  let rawValue: OpaquePointer
+
+  private init(_ method: OpaquePointer?) throws(CertificateFault) {
+    ERR_clear_error()
+    guard let context = SSL_CTX_new(method) else { throw .library(SecureConnection.lastError()) }
+    rawValue = context
+    guard openssl_restrict(context) == 1 else {
+      throw .library(SecureConnection.lastError())
+    }
+  }
+
+  deinit { SSL_CTX_free(rawValue) }
+
+  // MARK: a server's
+
+  /// `certificate`: the path of a PEM file with the server's certificate, and those that lead from
+  /// it to an authority behind it; `key`: of one with its private key.
+  static func server(certificate: String, key: String) throws(CertificateFault) -> SecureContext {
+    let made = try SecureContext(TLS_server_method())
+    let context = made.rawValue
+    openssl_serve_http(context)
+    try checkReadable(certificate)
+    try checkReadable(key)
+    guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
+      throw wasPEM
+        ? .notTaken(certificate, SecureConnection.lastError()) : .noCertificate(certificate)
+    }
+    guard SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 else {
+      let isMismatch = ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509
+      throw isMismatch ? .otherKey(certificate: certificate, key: key) : .noKey(key)
+    }
+    guard SSL_CTX_check_private_key(context) == 1 else {
+      throw .otherKey(certificate: certificate, key: key)
+    }
+    return made
+  }
+
+  /// Whether the certificate may be used now (RFC 5280 section 4.1.2.5).
+  var validity: CertificateValidity {
+    guard let certificate = SSL_CTX_get0_certificate(rawValue) else { return .valid }
+    if X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 { return .expired }
+    return X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 ? .notYetValid : .valid
+  }
+
+  private static func checkReadable(_ path: String) throws(CertificateFault) {
+    do throws(SystemFault) {
+      _ = try Syscall.open(path, O_RDONLY)
+    } catch {
+      throw .unreadable(path, error)
+    }
+  }
+
+  /// Whether something was found in a file, and only then something failed.
+  private static var wasPEM: Bool { ERR_GET_LIB(ERR_peek_error()) != ERR_LIB_PEM }
+
+  // MARK: a client's
+
+  /// `authorities`: certificates as PEM; nil: those that the system trusts.
+  static func client(authorities: [UInt8]?) throws(CertificateFault) -> SecureContext {
+    let made = try SecureContext(TLS_client_method())
+    guard openssl_ask_http(made.rawValue) == 1 else {
+      throw .library(SecureConnection.lastError())
+    }
+    if let authorities {
+      try made.believe(authorities)
+    } else if SSL_CTX_set_default_verify_paths(made.rawValue) != 1 {
+      throw .library(SecureConnection.lastError())
+    }
+    return made
+  }
+
+  private func believe(_ authorities: [UInt8]) throws(CertificateFault) {
+    guard let text = BIO_new_mem_buf(authorities, Int32(authorities.count)),
+      let store = SSL_CTX_get_cert_store(rawValue)
+    else { throw .library(SecureConnection.lastError()) }
+    defer { BIO_free(text) }
+    var count = 0
+    while let certificate = PEM_read_bio_X509(text, nil, openssl_no_passphrase, nil) {
+      defer { X509_free(certificate) }
+      guard X509_STORE_add_cert(store, certificate) == 1 else {
+        throw .library(SecureConnection.lastError())
+      }
+      count += 1
+    }
+    // It ends by not finding a further one.
+    ERR_clear_error()
+    guard count > 0 else { throw .noAuthority }
+  }
+}

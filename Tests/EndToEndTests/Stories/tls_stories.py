@@ -1,0 +1,377 @@
+"""The way to the relay by TLS: curl, openssl and Python's own client at one end, the real program at
+the other, and at both."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+import websockets
+
+from story import (
+    ROOT, Home, Relay, curl, expect, folder, main, new_id, record, refused, run, wait_until)
+
+# What `scripts/test-certificate` makes, once for all stories.
+KEPT = folder()
+MADE = KEPT.__enter__()
+CA, CERTIFICATE, KEY = (os.path.join(MADE, name) for name in ("ca.pem", "server.pem", "server.key"))
+
+
+def make(directory, *names):
+    script = os.path.join(ROOT, "scripts", "test-certificate")
+    done = subprocess.run([script, directory, *names], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class SecureRelay(Relay):
+    """A relay that speaks TLS, with files of its own."""
+
+    def __init__(self, *options, **more):
+        super().__init__(*options, **more)
+        self.certificate = os.path.join(self.directory, "server.pem")
+        self.key = os.path.join(self.directory, "server.key")
+        self.show(CERTIFICATE, KEY)
+        self.options += ["--tls-cert", self.certificate, "--tls-key", self.key]
+
+    def show(self, certificate, key):
+        shutil.copy(certificate, self.certificate)
+        shutil.copy(key, self.key)
+
+    def count(self, reason):
+        """How many were turned away for it."""
+        text = curl(self.admin, "GET", "/metrics").body.decode()
+        return int(re.search(r'turned_away_total\{reason="%s"\} (\d+)' % reason, text).group(1))
+
+
+class Plain:
+    """Where `curl` finds metrics."""
+
+    def __init__(self, relay):
+        found = wait_until(lambda: re.search(r"metrics and health on (http://\S+)", relay.text()),
+                           "the line of the admin's door")
+        self.address = found.group(1)
+
+
+def secure(relay, method, path, *more, **options):
+    return curl(relay, method, path, *more, options=["--http1.1", "--cacert", CA], **options)
+
+
+def join(relay, directory, name="phone", **options):
+    home = Home(os.path.join(directory, name))
+    run("agent", "join", "--relay", relay.address, "--new", "--name", name, "--ca", CA,
+        home=home.path, **options)
+    return home
+
+
+def s_client(relay, *options, says="", code=0):
+    """What openssl says of a connection."""
+    done = subprocess.run(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{relay.port}", "-CAfile", CA, *options],
+        input=says, capture_output=True, text=True, timeout=30)
+    text = done.stdout + done.stderr
+    assert (done.returncode == 0) == (code == 0), text
+    return text
+
+
+def story_curl_speaks_to_it_and_plain_words_get_no_answer():
+    """All that a person does by hand goes over https, and over nothing else."""
+    with SecureRelay("--admin-listen", "127.0.0.1:0") as relay:
+        assert relay.address.startswith("https://")
+        relay.admin = Plain(relay)
+        body = {"deviceName": "curl", "platform": "test", "appVersion": "1"}
+        token = expect(secure(relay, "POST", "/v1/accounts", body), 201).json["token"]
+        batch = {"id": new_id(), "records": [record("first")]}
+        expect(secure(relay, "POST", "/v1/zones/Notes/records", batch, token=token), 200)
+        changes = expect(secure(relay, "GET", "/v1/changes", token=token), 200).json
+        assert changes["changes"][0]["name"] == "first", changes
+        before = relay.text()
+        with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as plain:
+            plain.sendall(b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n")
+            heard = b""
+            while part := plain.recv(4096):
+                heard += part
+        assert b"HTTP" not in heard, heard
+        wait_until(lambda: relay.count("handshakeFailed") == 1, "the count of it")
+        assert relay.text() == before, "a line for each such connection would fill the disk"
+        assert relay.stop() == 0
+
+
+def story_only_what_is_good_enough_is_agreed_upon():
+    """TLS 1.2 and 1.3 with forward secrecy and sealed records; older and weaker ways are refused."""
+    with SecureRelay() as relay:
+        for version in ("-tls1_2", "-tls1_3"):
+            said = s_client(relay, version, "-alpn", "h2,http/1.1", "-verify_return_error")
+            assert "ALPN protocol: http/1.1" in said and "Verification: OK" in said, said
+            assert "Secure Renegotiation IS NOT supported" in said or version == "-tls1_2", said
+        assert "No ALPN negotiated" in s_client(relay)
+        assert "no application protocol" in s_client(relay, "-alpn", "h2", code=1)
+        s_client(relay, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0", code=1)
+        for cipher in ("ECDHE-ECDSA-AES128-SHA256", "AES128-GCM-SHA256", "AES256-SHA"):
+            s_client(relay, "-tls1_2", "-cipher", cipher + ":@SECLEVEL=0", code=1)
+        # The loop does not begin anew what it has agreed upon.
+        said = s_client(relay, "-tls1_2", says="R\n", code=1)
+        assert "no renegotiation" in said, said
+
+
+def story_sessions_are_resumed():
+    """Who comes back within hours pays less."""
+    with SecureRelay() as relay, folder() as directory:
+        for version in ("-tls1_2", "-tls1_3"):
+            kept = os.path.join(directory, version)
+            # An answer is waited for: in TLS 1.3 the ticket comes with it.
+            ask = "GET /v1/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            said = s_client(relay, version, "-ign_eof", "-sess_out", kept, says=ask)
+            assert "New, TLS" in said and '"time":' in said, said
+            said = s_client(relay, version, "-ign_eof", "-sess_in", kept, says=ask)
+            assert "Reused, TLS" in said and '"time":' in said, said
+
+
+def story_socket_over_wss():
+    """Python's websockets gets a push."""
+    with SecureRelay() as relay:
+        body = {"deviceName": "one", "platform": "test", "appVersion": "1"}
+        token = expect(secure(relay, "POST", "/v1/accounts", body), 201).json["token"]
+
+        async def scene():
+            trust = ssl.create_default_context(cafile=CA)
+            url = relay.address.replace("https", "wss") + "/v1/socket"
+            async with websockets.connect(url, ssl=trust, subprotocols=["lockstep.v1"]) as one:
+                await one.send(json.dumps({"op": "hello", "token": token}))
+                assert json.loads(await one.recv())["op"] == "welcome"
+                batch = {"id": new_id(), "records": [record("pushed", "x" * 40_000)]}
+                await asyncio.to_thread(
+                    lambda: expect(secure(
+                        relay, "POST", "/v1/zones/Notes/records", batch, token=token), 200))
+                return json.loads(await asyncio.wait_for(one.recv(), 20))
+
+        heard = asyncio.run(scene())
+        assert "pushed" in json.dumps(heard)[:2_000] or heard["op"] == "changed", str(heard)[:500]
+
+
+def story_devices_keep_in_step_by_every_way():
+    """Two homes over https, by each transport, and a link with the whole of it."""
+    with SecureRelay() as relay, folder() as directory:
+        phone = join(relay, directory)
+        offer = json.loads(phone.run("pair", "--json"))
+        assert offer["link"].startswith("https://127.0.0.1:"), offer
+        assert "--ca FILE" in phone.run("pair")
+        laptop = Home(os.path.join(directory, "laptop"))
+        # The authority from the environment, and the address from the link.
+        run("agent", "join", "--code", "-", "--name", "laptop", home=laptop.path,
+            input=offer["link"] + "\n", environment={"LOCKSTEP_CA": CA})
+        for transport in ("websocket", "events", "long-poll", "poll"):
+            with laptop.background("run", "--transport", transport):
+                wait_until(lambda: os.path.exists(os.path.join(laptop.path, "agent.sock")) and
+                           laptop.status()["state"] == "inSync", f"{transport} in sync")
+                phone.run("clipboard", "add", f"by {transport}")
+                if transport == "poll":
+                    laptop.run("sync")
+                wait_until(lambda: f"by {transport}" in laptop.run("clipboard", "list"), transport)
+
+
+def story_large_files_go_through():
+    """Pieces go up and come down."""
+    with SecureRelay() as relay, folder() as directory:
+        phone = join(relay, directory)
+        laptop = Home(os.path.join(directory, "laptop"))
+        source, target = (os.path.join(directory, name, "a.bin") for name in ("one", "other"))
+        for each in (source, target):
+            os.makedirs(os.path.dirname(each))
+        with open(source, "wb") as file:
+            file.write(os.urandom(3 << 20))
+        phone.run("vault", "add", source)
+        run("agent", "join", "--relay", relay.address, "--code", "-", "--name", "laptop", "--ca", CA,
+            home=laptop.path, input=json.loads(phone.run("pair", "--json"))["code"] + "\n")
+        laptop.run("vault", "add", target)
+        with open(source, "rb") as one, open(target, "rb") as other:
+            assert one.read() == other.read()
+
+
+def expired(directory):
+    """A certificate that is over since yesterday, signed by the same authority."""
+    made = os.path.join(directory, "expired.pem")
+    request, names = os.path.join(directory, "request"), os.path.join(directory, "names")
+    with open(names, "w") as file:
+        file.write("subjectAltName=IP:127.0.0.1\n")
+    for command in (
+            ["req", "-new", "-key", KEY, "-subj", "/CN=localhost", "-out", request],
+            ["x509", "-req", "-in", request, "-CA", CA, "-CAkey", os.path.join(MADE, "ca.key"),
+             "-days", "-1", "-extfile", names, "-out", made]):
+        subprocess.run(["openssl", *command], check=True, capture_output=True)
+    return made
+
+
+def story_agent_refuses_whoever_is_not_proved_to_be_the_relay():
+    """Unknown authority, wrong name, over, or no TLS at all: refused in words, and nothing is sent."""
+    with SecureRelay() as relay, folder() as directory:
+        home = os.path.join(directory, "home")
+
+        def refuses(*options, says, address=relay.address):
+            return refused("agent", "join", "--relay", address, "--new", *options, home=home,
+                           says=["not trusted", "nothing was sent", says])
+
+        refuses(says="no authority that is trusted here")
+        # The certificate names 127.0.0.1, and not 127.0.0.2.
+        with SecureRelay("--listen", "0.0.0.0:0") as wide:
+            refuses("--ca", CA, says="for another name", address=f"https://127.0.0.2:{wide.port}")
+        relay.show(expired(directory), KEY)
+        os.kill(relay.id, signal.SIGHUP)
+        wait_until(lambda: "has expired" in relay.text(), "the relay's own warning")
+        refuses("--ca", CA, says="has expired")
+        with Relay() as plain:
+            refuses("--ca", CA, says="speaks no TLS", address=f"https://127.0.0.1:{plain.port}")
+        assert not os.path.exists(os.path.join(home, "relay-ca.pem"))
+        empty = os.path.join(directory, "empty.pem")
+        open(empty, "w").close()
+        refused("agent", "join", "--relay", relay.address, "--new", "--ca", empty, home=home,
+                says="holds no certificate")
+
+
+def story_home_whose_relay_turns_false_says_so_and_sends_nothing():
+    """The relay's name is taken over by somebody without its key."""
+    with SecureRelay() as relay, folder() as directory:
+        phone = join(relay, directory)
+        other = os.path.join(directory, "other")
+        make(other)
+        relay.show(os.path.join(other, "server.pem"), os.path.join(other, "server.key"))
+        os.kill(relay.id, signal.SIGHUP)
+        wait_until(lambda: "read anew" in relay.text(), "the other certificate")
+        phone.run("clipboard", "add", "not for others")
+        said = phone.run("sync", code=1)
+        assert "no authority that is trusted here" in said, said
+        status = phone.status()
+        assert status["state"] == "offline" and "certificate" in status["reason"], status
+        assert "is not trusted" in phone.refuses("devices", says="nothing was sent")
+        # Its owner brings the right one back, and nothing was lost.
+        relay.show(CERTIFICATE, KEY)
+        os.kill(relay.id, signal.SIGHUP)
+        wait_until(lambda: relay.text().count("read anew") == 2, "the certificate of before")
+        assert "in sync" in phone.run("sync")
+
+
+def story_certificate_is_renewed_under_open_connections():
+    """SIGHUP: those who are in stay, those who come see the new one; a bad one changes nothing."""
+    with SecureRelay() as relay, folder() as directory:
+        phone = join(relay, directory)
+        with phone.kept():
+            wait_until(lambda: phone.status()["state"] == "inSync", "the phone in sync")
+            first = s_client(relay)
+            fresh = os.path.join(directory, "fresh")
+            shutil.copytree(MADE, fresh)
+            make(fresh)
+            relay.show(os.path.join(fresh, "server.pem"), os.path.join(MADE, "server.key"))
+            os.kill(relay.id, signal.SIGHUP)
+            wait_until(lambda: "name two that belong together" in relay.text(), "the complaint")
+            assert "go on with" in relay.text(), relay.text()
+            serial = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END", re.S)
+            assert serial.search(s_client(relay)).group() == serial.search(first).group()
+            relay.show(os.path.join(fresh, "server.pem"), os.path.join(fresh, "server.key"))
+            os.kill(relay.id, signal.SIGHUP)
+            wait_until(lambda: "read anew" in relay.text(), "the new certificate")
+            assert serial.search(s_client(relay)).group() != serial.search(first).group()
+            assert phone.status()["transport"] == "websocket", "the old connection stands"
+            phone.run("clipboard", "add", "still here")
+            wait_until(lambda: phone.status()["waiting"] == 0, "the save over it")
+
+
+def story_slow_and_silent_handshakes():
+    """One byte at a time works; who says nothing is cut off, and 300 of them stop nobody."""
+    with SecureRelay("--admin-listen", "127.0.0.1:0") as relay, folder() as directory:
+        relay.admin = Plain(relay)
+        begun = time.monotonic()
+        silent = [socket.create_connection(("127.0.0.1", relay.port)) for _ in range(300)]
+        for each in silent[:150]:
+            each.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+        phone = join(relay, directory)
+        phone.run("clipboard", "add", "through the crowd")
+        assert "in sync" in phone.run("sync")
+
+        trust = ssl.create_default_context(cafile=CA)
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = trust.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+        with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as slow:
+            slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+            def push():
+                for byte in outgoing.read():
+                    slow.sendall(bytes([byte]))
+
+            def through(step):
+                while True:
+                    try:
+                        return step()
+                    except ssl.SSLWantReadError:
+                        push()
+                        incoming.write(slow.recv(1))
+                    finally:
+                        push()
+
+            through(client.do_handshake)
+            client.write(b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"200 OK" in through(lambda: client.read(4096))
+
+        for each in silent:
+            each.settimeout(30)
+            assert each.recv(16) == b""
+        assert time.monotonic() - begun < 60
+        wait_until(lambda: relay.count("handshakeTimedOut") == 300, "the count of them")
+
+
+def story_client_that_breaks_off_leaves_no_trace():
+    """No close_notify: the stream is over, the relay goes on, and its log stays as it was."""
+    with SecureRelay() as relay:
+        trust = ssl.create_default_context(cafile=CA)
+        before = relay.text()
+        for request in (b"", b"GET /v1/time HTTP/1.1\r\nHo", b"POST /v1/accounts HTTP/1.1\r\n"):
+            raw = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+            client = trust.wrap_socket(raw, server_hostname="127.0.0.1")
+            client.sendall(request)
+            client.shutdown(socket.SHUT_RDWR)
+            client.close()
+        # In order, the last answer arrives although the client has said all that it will say.
+        raw = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+        client = trust.wrap_socket(raw, server_hostname="127.0.0.1")
+        client.sendall(b"GET /v1/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        heard = b""
+        while part := client.recv(4096):
+            heard += part
+        assert b"200 OK" in heard
+        client.unwrap().close()
+        expect(secure(relay, "GET", "/v1/time"), 200)
+        assert relay.text() == before, relay.text()
+        assert relay.stop() == 0
+
+
+def story_relay_says_what_is_wrong_with_its_files():
+    """Before it begins, in words."""
+    with folder() as directory:
+        store = os.path.join(directory, "store")
+        other = os.path.join(directory, "other")
+        make(other)
+
+        def refuses(*options, says, code=1):
+            refused("relay", "--listen", "127.0.0.1:0", "--store", store, *options, says=says,
+                    code=code)
+
+        refuses("--tls-cert", CERTIFICATE, says="needs --tls-key", code=2)
+        refuses("--tls-key", KEY, says="needs --tls-cert", code=2)
+        refuses("--tls-cert", "/nowhere", "--tls-key", KEY, says="/nowhere cannot be read")
+        refuses("--tls-cert", KEY, "--tls-key", KEY, says="holds no certificate")
+        refuses("--tls-cert", CERTIFICATE, "--tls-key", CA, says="no private key")
+        refuses("--tls-cert", CERTIFICATE, "--tls-key", os.path.join(other, "server.key"),
+                says="belong together")
+
+
+if __name__ == "__main__":
+    make(MADE)
+    try:
+        main(globals(), at_once=4)
+    finally:
+        KEPT.__exit__(None, None, None)

@@ -1,0 +1,27 @@
+import Changes
+import Testing
+
+@testable import Loop
+
+struct HandshakeLineTests {
+  @Test func fewHaveTheirTurnAndWhoCameFirstGoesFirst() {
+    var line = HandshakeLine()
+    let all = (0..<Limits.handshakesATurn * 2 + 1).map {
+      Poller.Registration(slot: $0, generation: 1)
+    }
+    for registration in all { line.append(registration) }
+    #expect(line.takeTurn() == Array(all[..<Limits.handshakesATurn]))
+    line.append(all[0])
+    #expect(line.takeTurn().count == Limits.handshakesATurn)
+    #expect(line.takeTurn() == [all[all.count - 1], all[0]])
+    #expect(line.isEmpty)
+  }
+
+  @Test func soManyAreUnderWayAndNoMore() {
+    var line = HandshakeLine()
+    for _ in 0..<Limits.handshakesAtOnce { line.enter() }
+    #expect(line.isFull)
+    line.leave()
+    #expect(!line.isFull)
+  }
+}
