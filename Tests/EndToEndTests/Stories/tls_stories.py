@@ -120,6 +120,32 @@ def story_only_what_is_good_enough_is_agreed_upon():
         assert "no renegotiation" in said, said
 
 
+def story_keys_change_while_bytes_go():
+    """A peer may change its keys, and ask for new ones of the other side, at any time."""
+    with SecureRelay() as relay:
+        client = subprocess.Popen(
+            ["openssl", "s_client", "-connect", f"127.0.0.1:{relay.port}", "-CAfile", CA, "-tls1_3"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
+        heard = b""
+
+        def hear(what):
+            nonlocal heard
+            while what not in heard:
+                part = os.read(client.stdout.fileno(), 4096)
+                assert part, heard
+                heard += part
+            heard = heard.split(what, 1)[1]
+
+        for _ in range(3):
+            client.stdin.write(b"K\n")
+            hear(b"KEYUPDATE")
+            client.stdin.write(b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n")
+            hear(b'"time":')
+        client.stdin.close()
+        client.kill()
+        client.wait()
+
+
 def story_sessions_are_resumed():
     """Who comes back within hours pays less."""
     with SecureRelay() as relay, folder() as directory:
