@@ -1,0 +1,91 @@
+"""A crowd that wants room and gives no work, beside people whose devices go on as if it were not
+there. How long they wait is `lockstep bench crowd`'s matter; here it is that nothing is lost, and
+how much memory the crowd may cost.
+"""
+
+import asyncio
+import re
+import resource
+import socket
+import urllib.request
+
+from socket_stories import Socket, play
+from story import Person, expect, main, record, wait_until
+
+# What a connection may cost the relay that has said nothing, or not yet a whole request, in bytes.
+IDLE_BYTES = 2_048
+
+
+def room_for(wanted):
+    """As many descriptors as this system gives a process, a few kept back."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return min(wanted, hard - 500)
+
+
+def resident(relay):
+    with open(f"/proc/{relay.id}/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS"))
+
+
+def connections(relay):
+    admin = re.search(r"metrics and health on (http://\S+)", relay.text()).group(1)
+    with urllib.request.urlopen(admin + "/metrics", timeout=20) as answer:
+        return int(re.search(r"^lockstep_connections (\d+)$", answer.read().decode(), re.M).group(1))
+
+
+def dial(relay, count, says=b""):
+    crowd = []
+    for _ in range(count):
+        crowd.append(socket.create_connection(("127.0.0.1", relay.port), timeout=30))
+        if says:
+            crowd[-1].sendall(says)
+    return crowd
+
+
+async def a_push_arrives(person, one, two, name):
+    token = await one.save(record(name))
+    assert (await one.hear("saved"))["id"] == token
+    push = await two.hear("changes")
+    assert [each["name"] for each in push["changes"]] == [name], push
+
+
+def beside(crowd_of):
+    """Two devices online, the crowd comes, and what they do to each other works as before."""
+    async def scene(relay):
+        person = Person.new(relay)
+        start = person.changes().json["token"]
+        one, two = [await Socket.open(each, since=start) for each in (person, person.pair())]
+        await a_push_arrives(person, one, two, "before")
+        before = resident(relay)
+        crowd = await asyncio.to_thread(crowd_of, relay)
+        try:
+            wait_until(lambda: connections(relay) >= len(crowd), "the crowd to be let in")
+            cost = resident(relay) - before
+            assert cost < len(crowd) * IDLE_BYTES + (8 << 20), (cost, len(crowd))
+            for number in range(5):
+                await a_push_arrives(person, one, two, f"beside {number}")
+            third = person.pair("third")
+            expect(third.changes(), 200)
+        finally:
+            for each in crowd:
+                each.close()
+        wait_until(lambda: connections(relay) < 10, "the crowd to be gone")
+        await a_push_arrives(person, one, two, "after")
+
+    play(scene, "--admin-listen", "127.0.0.1:0", "--loops", "1")
+
+
+def story_ten_thousand_connections_that_say_nothing():
+    """They are let in and cost little; two devices and a third that pairs do not notice them."""
+    beside(lambda relay: dial(relay, room_for(10_000)))
+
+
+def story_thousands_of_requests_that_stop_half_way():
+    """A request's first half, on each of three thousand connections."""
+    half = b"POST /v1/accounts HTTP/1.1\r\nHost: r\r\nContent-Type: application/json\r\nX: "
+    beside(lambda relay: dial(relay, room_for(3_000), half))
+
+
+if __name__ == "__main__":
+    main(globals())
