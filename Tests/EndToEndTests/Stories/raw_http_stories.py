@@ -3,9 +3,11 @@ pieces, in plain and through TLS. The cases stand in raw_http_cases.py.
 """
 
 import socket
+import ssl
 
 from raw_http_cases import CASES, EVIL
 from story import Relay, main
+from tls_stories import CA, SecureRelay
 
 PROBE = b"GET /livez HTTP/1.1\r\nHost: probe\r\n\r\n"
 
@@ -16,6 +18,9 @@ class Wire:
     def __init__(self, relay):
         self.socket = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if relay.address.startswith("https"):
+            trust = ssl.create_default_context(cafile=CA)
+            self.socket = trust.wrap_socket(self.socket, server_hostname="127.0.0.1")
         self.buffer = b""
 
     def send(self, raw, pieces=False):
@@ -122,6 +127,12 @@ def story_the_same_holds_a_byte_at_a_time():
     """What is decided does not depend on how the bytes are cut on their way."""
     with Relay() as relay:
         hold(relay, pieces=True)
+
+
+def story_tls_changes_none_of_it():
+    """The same bytes within a TLS connection: the same answers."""
+    with SecureRelay() as relay:
+        hold(relay)
 
 
 if __name__ == "__main__":
