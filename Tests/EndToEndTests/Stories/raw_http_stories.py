@@ -6,8 +6,8 @@ import socket
 import ssl
 
 from raw_http_cases import CASES, EVIL
+from secure_relay import CA, SecureRelay
 from story import Relay, main
-from tls_stories import CA, SecureRelay
 
 PROBE = b"GET /livez HTTP/1.1\r\nHost: probe\r\n\r\n"
 

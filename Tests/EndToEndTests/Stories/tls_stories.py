@@ -14,40 +14,9 @@ import time
 
 import websockets
 
+from secure_relay import CA, CERTIFICATE, KEY, MADE, SecureRelay, make
 from story import (
-    ROOT, Home, Relay, curl, expect, folder, main, new_id, record, refused, run, wait_until)
-
-# What `scripts/test-certificate` makes, once for all stories.
-KEPT = folder()
-MADE = KEPT.__enter__()
-CA, CERTIFICATE, KEY = (os.path.join(MADE, name) for name in ("ca.pem", "server.pem", "server.key"))
-
-
-def make(directory, *names):
-    script = os.path.join(ROOT, "scripts", "test-certificate")
-    done = subprocess.run([script, directory, *names], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-class SecureRelay(Relay):
-    """A relay that speaks TLS, with files of its own."""
-
-    def __init__(self, *options, **more):
-        super().__init__(*options, **more)
-        self.certificate = os.path.join(self.directory, "server.pem")
-        self.key = os.path.join(self.directory, "server.key")
-        self.show(CERTIFICATE, KEY)
-        self.options += ["--tls-cert", self.certificate, "--tls-key", self.key]
-
-    def show(self, certificate, key):
-        shutil.copy(certificate, self.certificate)
-        shutil.copy(key, self.key)
-
-    def count(self, reason):
-        """How many were turned away for it."""
-        text = curl(self.admin, "GET", "/metrics").body.decode()
-        return int(re.search(r'turned_away_total\{reason="%s"\} (\d+)' % reason, text).group(1))
+    Home, Relay, curl, expect, folder, main, new_id, record, refused, run, wait_until)
 
 
 class Plain:
@@ -396,8 +365,4 @@ def story_relay_says_what_is_wrong_with_its_files():
 
 
 if __name__ == "__main__":
-    make(MADE)
-    try:
-        main(globals(), at_once=4)
-    finally:
-        KEPT.__exit__(None, None, None)
+    main(globals(), at_once=4)
