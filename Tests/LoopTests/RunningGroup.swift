@@ -30,6 +30,7 @@ final class RunningGroup {
     worker: sending Perform? = nil, portions: WorkPortions? = nil,
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
     stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
+    sendBufferBytes: Int32? = nil,
     change: (inout GroupSettings<Told>) -> Void = { _ in }
   ) throws {
     let journal = Journal()
@@ -42,6 +43,12 @@ final class RunningGroup {
     let listeners = try Listener.open(
       .host("127.0.0.1", port: 0), door: .front, count: count, gate: gate,
       certificate: certificate)
+    // What is accepted inherits it.
+    for listener in listeners {
+      guard var bytes = sendBufferBytes else { break }
+      setsockopt(
+        listener.rawValue, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
     let group = try NodeGroup<ScriptedNode>(count: count, settings)
     if let worker, let portions {
       try group.work(on: .commits) {

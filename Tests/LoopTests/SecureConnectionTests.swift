@@ -16,10 +16,13 @@ struct SecureConnectionTests {
     let near: RunningGroup
     private var count: UInt64 = 0
 
-    init(_ node: sending ScriptedNode, trust: Trust? = nil) throws {
+    init(
+      _ node: sending ScriptedNode, trust: Trust? = nil, sendBufferBytes: Int32? = nil
+    ) throws {
       folder = try TemporaryFolder()
       certificate = try TestCertificates.server(in: folder)
-      far = try RunningGroup(node, certificate: certificate)
+      far = try RunningGroup(
+        node, certificate: certificate, sendBufferBytes: sendBufferBytes)
       let trust = try trust ?? TestCertificates.trust()
       near = try RunningGroup(change: { $0.trust = trust })
     }
@@ -63,8 +66,11 @@ struct SecureConnectionTests {
     pair.end()
   }
 
-  @Test func megabytesGoBothWaysAtOnceThroughSmallBuffers() throws {
-    let pair = try Pair()
+  @Test(arguments: [nil, 2_048 as Int32])
+  func megabytesGoBothWaysAtOnceThroughSmallBuffers(_ sendBufferBytes: Int32?) throws {
+    var echo = ScriptedNode()
+    echo.echoes = true
+    let pair = try Pair(echo, sendBufferBytes: sendBufferBytes)
     let id = pair.open()
     let bytes = pattern(3 << 20)
     for start in stride(from: 0, to: bytes.count, by: 100_000) {
