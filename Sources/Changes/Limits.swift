@@ -84,6 +84,9 @@ public enum Limits {
   public static let pushBytes = 64 << 10
   /// Longest wait of a long-poll, in milliseconds.
   public static let longPollMilliseconds: Int64 = 60_000
+  /// When an empty answer to one leaves at the latest: proxies give a request up after 60 seconds
+  /// without a byte.
+  public static let longPollHeldMilliseconds: Int64 = 55_000
 
   // HTTP (RFC 9112 leaves these to the server).
   public static let requestLineBytes = 8 << 10
@@ -330,6 +333,10 @@ public enum Limits {
   /// megabytes, and takes no more until a third of them has left: a slow peer that reads all the
   /// while would then look as one that takes nothing.
   public static let kernelUnsentBytes = 128 << 10
+  /// How long bytes may lie unacknowledged with the system before it gives a connection up, whose
+  /// peer is gone without a word. Longer than `stalledMilliseconds`, which is for peers that are
+  /// there and take nothing.
+  public static let vanishedMilliseconds: Int64 = 60_000
   /// Written to one connection before the others have their turn.
   public static let writeBytes = 1 << 20
   /// Connections that one listener lets in before the others have their turn.

@@ -44,7 +44,7 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
 /// table in docs/protocol.md.
 public enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
-  case badToken, registrationClosed, badPairingCode, tooManyDevices, planRequired
+  case badToken, registrationClosed, originNotAllowed, badPairingCode, tooManyDevices, planRequired
   case notFound, methodNotAllowed
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
   case hashMismatch, quotaExceeded, rangeNotSatisfiable, tooManySubscriptions
@@ -61,7 +61,9 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .badRequest, .badJSON, .badMessage, .badChangeToken, .badName, .tooManyRecords: 400
     case .badToken: 401
     case .planRequired: 402
-    case .registrationClosed, .badPairingCode, .tooManyDevices, .tooManySubscriptions: 403
+    case .registrationClosed, .originNotAllowed, .badPairingCode, .tooManyDevices,
+      .tooManySubscriptions:
+      403
     case .notFound: 404
     case .methodNotAllowed: 405
     case .helloRequired, .requestTimeout: 408
@@ -110,6 +112,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .badName: "A name is empty, too long or has control characters"
     case .badToken: "The device token is missing or unknown"
     case .registrationClosed: "This relay takes no new accounts"
+    case .originNotAllowed: "Pages of this origin may not use the relay"
     case .badPairingCode: "The pairing code is unknown, used or too old"
     case .tooManyDevices: "The account has as many devices as it may have"
     case .planRequired: "The account's plan does not include this"
@@ -157,8 +160,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
       .conflictTooLarge:
       .fetchFirst
     case .clockAhead: .stampAnew
-    case .badToken, .registrationClosed, .badPairingCode, .tooManyDevices, .planRequired,
-      .quotaExceeded:
+    case .badToken, .registrationClosed, .originNotAllowed, .badPairingCode, .tooManyDevices,
+      .planRequired, .quotaExceeded:
       .askPerson
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,

@@ -97,6 +97,8 @@ public final class Listener: Sendable {
     try Syscall.setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     try Syscall.setOption(
       descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(Limits.kernelUnsentBytes))
+    try Syscall.setOption(
+      descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(Limits.vanishedMilliseconds))
     if address.family == AF_INET6 {
       try Syscall.setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0)
     }

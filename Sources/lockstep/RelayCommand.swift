@@ -48,6 +48,12 @@ enum RelayCommand {
   static let exempt = CommandOption.defaulted(
     "exempt", .networks, default: "127.0.0.0/8,::1",
     "Addresses and networks that are not limited by address; none for nobody.")
+  static let origin = CommandOption.defaulted(
+    "origin", .origins, default: "own",
+    "The origins whose pages may use the relay from a browser, besides its own; * for any.")
+  static let trustProxy = CommandOption.defaulted(
+    "trust-proxy", .networks, default: "none",
+    "Proxies that say truly whom they pass on, by X-Forwarded-For or Forwarded.")
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "info", "How much to say on standard error.")
 
@@ -66,7 +72,7 @@ enum RelayCommand {
     options: [
       listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
       retention.entry, quota.entry, keepAlive.entry, isRestored.entry, loops.entry, limits.entry,
-      exempt.entry, logLevel.entry,
+      exempt.entry, origin.entry, trustProxy.entry, logLevel.entry,
     ]
   ) { arguments throws(CommandFailure) in
     var configuration = RelayConfiguration()
@@ -78,6 +84,8 @@ enum RelayCommand {
     configuration.limits = arguments[limits] ?? RelayLimits()
     configuration.rules.devicesPerAccount = configuration.limits.devicesPerAccount
     configuration.exempt = arguments[exempt]
+    configuration.origins = arguments[origin]
+    configuration.trustedProxies = arguments[trustProxy]
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],
       certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),

@@ -122,6 +122,10 @@ struct RelayService {
         log.info("a device was revoked", [.device(device), .account(account)])
       case .storeFailed(let error): log.error("\(error)", [LogLine.Field("node", node)])
       case .storeRecovered: log.info("the store works again", [LogLine.Field("node", node)])
+      case .undeclaredProxy(let peer):
+        log.warning(
+          "requests from \(peer.text) say that they are passed on; if that is your proxy, start with "
+            + "--trust-proxy \(peer.text)", [LogLine.Field("peer", peer.text)])
       case .state(let state): board.answered(node, state)
       case .status, .stopped: break
       }
@@ -209,7 +213,7 @@ struct RelayService {
     Gate(
       connections: configuration.limits.connections,
       connectionsPerNetwork: configuration.limits.connectionsPerAddress,
-      exempt: configuration.exempt)
+      exempt: configuration.exempt + configuration.trustedProxies)
   }
 
   /// With no more connections than there are descriptors for, so that the owner, the store and what

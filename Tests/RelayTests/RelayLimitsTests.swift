@@ -1,4 +1,5 @@
 import Changes
+import Foundation
 import Testing
 
 @testable import Relay
@@ -70,6 +71,23 @@ struct RelayLimitsTests {
     #expect(!idle.isClosed)
     relay.advance(1)
     #expect(idle.isClosed)
+  }
+
+  @Test func theOwnersPageHasTheTable() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let document = try String(contentsOf: root.appending(path: "docs/relay.md"), encoding: .utf8)
+    var lines = [
+      "<!-- limits -->", "", "| name | default | unit | of each | from–to | meaning |",
+      "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for limit in SettableLimit.all {
+      lines.append(
+        "| `\(limit.name)` | \(limit.usual) | \(limit.unit.rawValue) | \(limit.scope.rawValue) | "
+          + "\(limit.range.lowerBound)–\(limit.range.upperBound) | \(limit.meaning) |")
+    }
+    let table = (lines + ["", "<!-- end of limits -->"]).joined(separator: "\n")
+    let isCurrent = document.contains(table)
+    #expect(isCurrent, "docs/relay.md is behind the code; in it must stand:\n\(table)")
   }
 
   @Test func loopsShareTheBudget() {

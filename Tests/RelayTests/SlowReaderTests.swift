@@ -120,6 +120,7 @@ struct SlowReaderTests {
     let relay = TestRelay {
       $0.isOpen = true
       $0.limits.sendQueueBytes = 2_000
+      $0.limits.requestBurstPerAddress = 3_000
     }
     let client = HTTPClient(relay)
     relay.setTakesBytes(client.id, false)

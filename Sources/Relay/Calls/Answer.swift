@@ -56,10 +56,12 @@ struct Answer: Hashable, Sendable {
     return answer
   }
 
-  static func options(methods: [String]) -> Answer {
+  /// `isForeign`: a page asks that may not use the relay, and is told nothing that would let it.
+  static func options(methods: [String], isForeign: Bool = false) -> Answer {
     var answer = Answer(status: 204)
     let list = methods.joined(separator: ", ")
     answer.headers.append("Allow", list)
+    if isForeign { return answer }
     answer.headers.append("Access-Control-Allow-Methods", list)
     answer.headers.append(
       "Access-Control-Allow-Headers",

@@ -10,6 +10,10 @@ struct Connection: Sendable {
 
   let id: ConnectionID
   let opening: Opening
+  /// Who made the request that is being read or answered, or the socket.
+  var client: ClientAddress
+  /// What its answer says to the page that it is from.
+  var crossOrigin = CrossOrigin.none
   var identity = Identity.guest(Guest())
   var queue = SendQueue()
   var http = HTTPTalk()
@@ -23,6 +27,13 @@ struct Connection: Sendable {
   var heldBytes = 0
   /// Unsent bytes that the node's budget counts for it.
   var heldUnsent = 0
+
+  /// `exempt`: whose requests are not limited by their address.
+  init(id: ConnectionID, opening: Opening, exempt: [IPNetwork] = []) {
+    self.id = id
+    self.opening = opening
+    client = ClientAddress(peer: opening.peer, exempt: exempt)
+  }
 
   var session: Session? {
     switch identity {
@@ -162,4 +173,6 @@ struct SocketTalk: Sendable {
   /// A page must be read as soon as the connection takes bytes again.
   var owesRead = false
   var unansweredPings = 0
+  /// Its device asks too often: it is read on when the timer `.throttled` says so.
+  var isThrottled = false
 }

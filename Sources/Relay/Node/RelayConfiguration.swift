@@ -15,6 +15,10 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var limits = RelayLimits()
   /// Whose requests are not limited by their address.
   public var exempt: [IPNetwork] = []
+  /// Whose word is taken on where the requests come from that they pass on.
+  public var trustedProxies: [IPNetwork] = []
+  /// The pages of which origins may use the relay from a browser.
+  public var origins = AllowedOrigins.own
   /// What the store behind the node keeps to, to be told to clients.
   public var rules = StoreRules()
 

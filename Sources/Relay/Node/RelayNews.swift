@@ -20,6 +20,8 @@ public enum RelayNews: Sendable {
   case pairingGuess(address: PeerNetwork)
   /// The guess was right after all.
   case pairingRight(address: PeerNetwork)
+  /// An account is made for somebody at this address.
+  case newAccount(address: PeerNetwork)
   /// A node's counters, now and then, so that each can tell the sum.
   case status(node: Int, RelayStatus)
 }

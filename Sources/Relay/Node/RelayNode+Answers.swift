@@ -11,7 +11,8 @@ extension RelayNode {
     send(
       slot,
       response(
-        answer, head: exchange.head, door: connections[slot].opening.door, closes: closes))
+        answer, head: exchange.head, door: connections[slot].opening.door,
+        crossOrigin: connections[slot].crossOrigin, closes: closes))
     endExchange(slot, closes: closes)
   }
 
@@ -38,10 +39,11 @@ extension RelayNode {
 
   /// The bytes of an answer. `head`: of the request, nil where it was not understood.
   func response(
-    _ answer: Answer, head: HTTPRequestHead?, door: Opening.Door, closes: Bool
+    _ answer: Answer, head: HTTPRequestHead?, door: Opening.Door, crossOrigin: CrossOrigin,
+    closes: Bool
   ) -> [UInt8] {
     var headers = answer.headers
-    addCommonFields(&headers, door)
+    addCommonFields(&headers, door, crossOrigin)
     if closes {
       headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
     } else if answer.status == 426 {
@@ -55,15 +57,15 @@ extension RelayNode {
   }
 
   /// What every answer says.
-  func addCommonFields(_ headers: inout HTTPHeaders, _ door: Opening.Door) {
+  func addCommonFields(
+    _ headers: inout HTTPHeaders, _ door: Opening.Door, _ crossOrigin: CrossOrigin
+  ) {
     headers.append("Date", HTTPDate.text(moment.wall))
-    if door == .front {
-      // Tokens, not cookies, say who asks, so any page may. The other doors trust the place that a
-      // request comes from, and pages of any origin may stand there.
-      headers.append("Access-Control-Allow-Origin", "*")
-      let exposed = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
-      headers.append("Access-Control-Expose-Headers", "ETag, Retry-After" + exposed)
-    }
+    // The other doors trust the place that a request comes from, and no page may use them.
+    guard door == .front else { return }
+    let ranges = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
+    crossOrigin.addFields(
+      to: &headers, configuration.origins, exposes: "ETag, Retry-After" + ranges)
   }
 
   mutating func count(_ code: RefusalCode) { status.count(code) }

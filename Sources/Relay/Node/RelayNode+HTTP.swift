@@ -42,8 +42,10 @@ extension RelayNode {
       return
     }
     count(refusal.code)
-    let door = connections[slot].opening.door
-    send(slot, response(Answer(refusal), head: nil, door: door, closes: true))
+    let bytes = response(
+      Answer(refusal), head: nil, door: connections[slot].opening.door,
+      crossOrigin: connections[slot].crossOrigin, closes: true)
+    send(slot, bytes)
     close(slot, .afterSending)
   }
 
@@ -51,28 +53,67 @@ extension RelayNode {
 
   private mutating func begin(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
     status.requests += 1
+    meet(slot, head)
     let routing = Router.route(
       method: head.method, target: head.target, door: connections[slot].opening.door)
     var exchange: HTTPExchange
     switch routing {
     case .options(let methods):
       exchange = HTTPExchange(head: head, call: nil)
-      exchange.verdict = .options(methods: methods)
+      exchange.verdict = .options(
+        methods: methods, isForeign: connections[slot].crossOrigin == .foreign)
     case .refused(let refusal, let methods):
       exchange = HTTPExchange(head: head, call: nil)
       exchange.verdict = Answer(refusal, methods: methods)
     case .call(let routed):
       let call = RelayNode.checked(routed, head)
       exchange = HTTPExchange(head: head, call: call)
-      exchange.verdict = refusal(of: call, head).map { Answer($0) }
+      let refusal = refusal(of: call, head) ?? refusal(ofOriginOf: call, slot)
+      exchange.verdict = refusal.map { Answer($0) }
       connections[slot].http.parser.bodyLimit = call.bodyLimit
     }
     connections[slot].http.exchange = exchange
-    if exchange.verdict == nil { startSignIn(slot) }
+    if exchange.verdict == nil {
+      startSignIn(slot)
+    } else {
+      refuseTooOften(slot, chargeAddress(slot))
+    }
     if case .upload(let hash) = exchange.call, connections[slot].http.exchange?.verdict == nil {
       beginUpload(slot, hash)
     }
     continueBody(slot)
+  }
+
+  /// Notes who asks, and from which page.
+  private mutating func meet(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
+    guard connections[slot].opening.door == .front else { return }
+    let client = ClientAddress(
+      peer: connections[slot].opening.peer, isSecure: connections[slot].opening.isSecure,
+      headers: head.headers, configuration)
+    connections[slot].client = client
+    connections[slot].crossOrigin = CrossOrigin(
+      head.headers, configuration.origins, own: client.ownOrigin)
+    if client.isUndeclared && !hasToldOfProxy {
+      hasToldOfProxy = true
+      actions.append(.report(.undeclaredProxy(client.network)))
+    }
+  }
+
+  /// What a page of a foreign origin may not do: what needs no token. The rest its browser keeps
+  /// from it.
+  private func refusal(ofOriginOf call: Call, _ slot: Hub.Slot) -> Refusal? {
+    guard connections[slot].crossOrigin == .foreign else { return nil }
+    switch call {
+    case .socket, .guest(.createAccount), .guest(.join): return CrossOrigin.refusal
+    case .guest, .signed, .owner, .upload, .health: return nil
+    }
+  }
+
+  /// Whoever asks too often is told so, whatever else is wrong with the request.
+  private mutating func refuseTooOften(_ slot: Hub.Slot, _ refusal: Refusal?) {
+    guard let refusal else { return }
+    connections[slot].http.exchange?.verdict = Answer(refusal)
+    connections[slot].http.exchange?.body = []
   }
 
   /// The call, or where its head names a body that it does not take, the refusal of that: a device
@@ -136,14 +177,19 @@ extension RelayNode {
       if !isNeeded { signOut(slot) }
     case .guest, .owner, .health, nil: isNeeded = false
     }
-    guard isNeeded else { return }
-    guard let token = RelayNode.bearerToken(exchange.head.headers) else {
-      connections[slot].http.exchange?.verdict = .missingToken
+    guard isNeeded, let token = RelayNode.bearerToken(exchange.head.headers) else {
+      if isNeeded { connections[slot].http.exchange?.verdict = .missingToken }
+      refuseTooOften(slot, chargeAddress(slot))
       return
     }
     let hash = DeviceToken.hash(token)
     if let session = connections[slot].session, ConstantTime.equal(session.tokenHash, hash) {
       checkPlan(slot)
+      refuseTooOften(slot, chargeDevice(slot, session))
+      return
+    }
+    if let refusal = chargeAddress(slot) {
+      refuseTooOften(slot, refusal)
       return
     }
     connections[slot].http.exchange?.isSigningIn = true
@@ -209,7 +255,7 @@ extension RelayNode {
     guard let call = exchange.call else { return }
     let context = CallContext(
       configuration: configuration, secrets: secrets, wall: moment.wall,
-      address: PeerNetwork(of: connections[slot].opening.peer))
+      address: connections[slot].client.network)
     let body = exchange.body
     connections[slot].http.exchange?.body = []
     do throws(Refusal) {
@@ -221,6 +267,7 @@ extension RelayNode {
         let step = try Guest().perform(call, body: body, in: context)
         // A body without a code in it is no guess.
         if call == .join { try countGuess(slot) }
+        if call == .createAccount { try countNewAccount(slot) }
         try take(slot, step)
       case .owner(let call): try take(slot, Owner().perform(call, body: body, in: context))
       case .signed(let call):
@@ -247,12 +294,18 @@ extension RelayNode {
         .commit(request, by: CommitOrigin(node: configuration.node, connection: id)),
         for: .call(id, continuation))
     case .read(let request, .changes(let query)):
+      if query.waitMilliseconds > 0, let session = connections[slot].session {
+        try checkConnections(slot, of: session.account)
+      }
       watchChanges(slot, query)
       let isPoll = connections[slot].http.exchange?.poll != nil
       isAsked =
         admission.hasRoom
         && ask(.page(request, as: .body(keepsRecords: isPoll)), for: .call(id, .changes(query)))
     case .read(let request, .events):
+      if let session = connections[slot].session {
+        try checkConnections(slot, of: session.account)
+      }
       watchEvents(slot)
       let job: StoreJob =
         if case .changes = request { .page(request, as: eventForm(slot)) } else { .read(request) }
@@ -265,7 +318,7 @@ extension RelayNode {
 
   /// A pairing code is tried: counted here and, by news, on all other nodes.
   private mutating func countGuess(_ slot: Hub.Slot) throws(Refusal) {
-    let address = PeerNetwork(of: connections[slot].opening.peer)
+    let address = connections[slot].client.network
     if let wait = admission.guesses.wait(for: address, at: moment.instant) {
       throw Admission.tooManyGuesses(wait)
     }

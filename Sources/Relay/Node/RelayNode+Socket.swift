@@ -32,7 +32,8 @@ extension RelayNode {
 
   /// Whether a message would be looked at now.
   func readsMessages(_ slot: Hub.Slot) -> Bool {
-    guard let stage = connections[slot].socket?.stage,
+    guard connections[slot].socket?.isThrottled == false,
+      let stage = connections[slot].socket?.stage,
       let requests = connections[slot].socket?.requests,
       let isFetching = connections[slot].socket?.isFetching
     else { return false }
@@ -63,6 +64,7 @@ extension RelayNode {
         send(slot, WebSocketFrame.close(code: code))
         close(slot, .afterSending)
       }
+      if connections.isTaken(slot) { chargeFrame(slot) }
     }
   }
 
@@ -185,6 +187,12 @@ extension RelayNode {
   mutating func welcome(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
     if session.plan.hasNoZone {
       closeSocket(slot, Session.needsPlan)
+      return
+    }
+    do throws(Refusal) {
+      try checkConnections(slot, of: session.account)
+    } catch {
+      closeSocket(slot, error)
       return
     }
     connections[slot].socket?.stage = .welcoming(since: since)

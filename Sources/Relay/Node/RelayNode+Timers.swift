@@ -10,6 +10,7 @@ extension RelayNode {
       case .keepAlive(let id): keepAlive(id)
       case .stalled(let id): checkQueue(id)
       case .crowded(let id): if let slot = connections.slot(of: id) { read(slot) }
+      case .throttled(let id): endThrottle(id)
       case .sightings: writeSightings(isLast: false)
       case .status: tellStatus()
       case .collection: collect()

@@ -36,6 +36,9 @@ public struct RelayNode: Node, ~Copyable {
   var queue: CommitQueue
   var pages = PageGate()
   var admission: Admission
+  var rates: RequestRates
+  /// Whether it was told that a proxy which nobody declared passes requests on.
+  var hasToldOfProxy = false
   var presence: Presence
   var health = StoreHealth()
   var timers = TimerWheel<TimerID>()
@@ -65,6 +68,7 @@ public struct RelayNode: Node, ~Copyable {
     self.random = random
     queue = CommitQueue(limit: configuration.limits.storeRequests)
     admission = Admission(configuration)
+    rates = RequestRates(configuration.limits)
     presence = Presence(node: configuration.node)
     otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
     // One for all nodes.
@@ -119,7 +123,8 @@ public struct RelayNode: Node, ~Copyable {
       return
     }
     status.connectionsOpened += 1
-    let slot = connections.insert(Connection(id: id, opening: opening))
+    let slot = connections.insert(
+      Connection(id: id, opening: opening, exempt: configuration.exempt))
     watchRequest(slot)
     scheduleStatus()
   }
@@ -177,8 +182,12 @@ public struct RelayNode: Node, ~Copyable {
   }
 
   func isClogged(_ slot: Hub.Slot) -> Bool {
-    connections[slot].queue.isClogged(limit: configuration.limits.sendQueueBytes)
+    connections[slot].queue.isClogged(limit: sendQueueLimit)
   }
+
+  /// Bytes that may wait to leave one connection before its changes become a hint. Where all
+  /// together hold as much as they may, whoever has bytes waiting gets no more.
+  var sendQueueLimit: Int { admission.hasRoom ? configuration.limits.sendQueueBytes : 0 }
 
   /// Whether what was sent is too much to answer more in this moment. The driver only tells of what
   /// could not leave, so a moment later it is looked at again.
@@ -198,6 +207,7 @@ public struct RelayNode: Node, ~Copyable {
     timers.cancel(.keepAlive(id))
     timers.cancel(.stalled(id))
     timers.cancel(.crowded(id))
+    timers.cancel(.throttled(id))
     connections.remove(slot)
   }
 

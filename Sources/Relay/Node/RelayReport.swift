@@ -1,4 +1,5 @@
 public import Changes
+public import Link
 public import Storage
 
 /// What the person at the relay may ask of a node.
@@ -19,6 +20,9 @@ public enum RelayReport: Sendable, Hashable {
   /// The store failed; nothing was done. Told once, until it works again.
   case storeFailed(StorageError)
   case storeRecovered
+  /// Requests from there say that they were passed on, and the relay was not told to believe it.
+  /// Told once.
+  case undeclaredProxy(PeerNetwork)
   /// What this node holds.
   case state(NodeState)
   /// The counters of this node alone.

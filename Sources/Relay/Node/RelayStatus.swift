@@ -24,6 +24,8 @@ public struct RelayStatus: Sendable, Hashable {
   /// `changed` messages and events.
   public var hints = 0
   public var storeFailures = 0
+  /// Times that a socket was not read because its device asked too often.
+  public var throttles = 0
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
   /// Connections closed before they were let in, in the order of `TurnedAway.allCases`.
@@ -85,6 +87,9 @@ extension RelayStatus {
     Metric("pushes_total", .counter, "Changes pushed, one a receiver.", \.pushes),
     Metric("hints_total", .counter, "Hints in place of changes.", \.hints),
     Metric("store_failures_total", .counter, "Requests that the store failed.", \.storeFailures),
+    Metric(
+      "throttles_total", .counter, "Times that a socket was read later, as it asked too often.",
+      \.throttles),
   ]
 
   /// The counters of two nodes together.

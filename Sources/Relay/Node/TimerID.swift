@@ -10,6 +10,8 @@ enum TimerID: Hashable, Sendable {
   case stalled(ConnectionID)
   /// A connection that was sent much in one moment is read on.
   case crowded(ConnectionID)
+  /// A socket whose device asked too often is read on.
+  case throttled(ConnectionID)
   /// When devices were last heard of is to be written.
   case sightings
   /// The counters are told to the other nodes.

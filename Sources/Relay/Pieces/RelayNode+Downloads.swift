@@ -70,8 +70,10 @@ extension RelayNode {
     guard let exchange = connections[slot].http.exchange else { return }
     if var head = downloads[id]?.take(bytes.count) {
       head.body = bytes
-      let door = connections[slot].opening.door
-      send(slot, response(head, head: exchange.head, door: door, closes: closesAfter(exchange)))
+      let bytes = response(
+        head, head: exchange.head, door: connections[slot].opening.door,
+        crossOrigin: connections[slot].crossOrigin, closes: closesAfter(exchange))
+      send(slot, bytes)
     } else {
       send(slot, bytes)
     }

@@ -32,6 +32,13 @@ struct Hub: Sendable {
   /// nil where nobody watches the account.
   func watchers(of account: AccountID) -> Watchers? { places[account].map { watchers[$0] } }
 
+  /// Sockets, streams and long-polls of the account.
+  func watcherCount(of account: AccountID) -> Int {
+    guard let place = places[account] else { return 0 }
+    let watchers = watchers[place]
+    return watchers.sockets.count + watchers.streams.count + watchers.polls.count
+  }
+
   mutating func join(_ slot: Slot, _ account: AccountID) {
     let place = places[account] ?? newPlace(account)
     watchers[place].members.append(slot)

@@ -55,7 +55,7 @@ extension RelayNode {
     headers.append("Cache-Control", "no-cache, no-store, no-transform")
     headers.append("X-Accel-Buffering", "no")
     headers.append("Lockstep-Keep-Alive", String(configuration.keepAliveMilliseconds))
-    addCommonFields(&headers, connections[slot].opening.door)
+    addCommonFields(&headers, connections[slot].opening.door, connections[slot].crossOrigin)
     if closes { headers.append("Connection", "close") }
     let isChunked = connections[slot].stream?.isChunked ?? false
     send(slot, HTTPWriter.responseHead(status: 200, headers: headers, isChunked: isChunked))
@@ -69,7 +69,7 @@ extension RelayNode {
     var pushed: [Hub.Slot] = []
     var hinted: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
-    let limit = configuration.limits.sendQueueBytes
+    let limit = sendQueueLimit
     for slot in streams {
       if !sleepers.isEmpty && isAsleep(slot, sleepers) {
         connections[slot].stream?.chain.passedOver(change.token, isOwn: false)

@@ -26,6 +26,7 @@ extension RelayNode {
     case .pairingGuess(let address):
       admission.guesses.guessed(from: address, at: moment.instant)
     case .pairingRight(let address): admission.guesses.provedRight(from: address)
+    case .newAccount(let address): _ = rates.newAccounts.spend(address, at: moment.instant)
     case .status(let node, let status):
       if otherStatuses.indices.contains(node) { otherStatuses[node] = status }
     }
@@ -38,7 +39,7 @@ extension RelayNode {
   ) {
     let own = change.origin.node == configuration.node ? change.origin.connection : nil
     let frame = change.frame ?? []
-    let limit = configuration.limits.sendQueueBytes
+    let limit = sendQueueLimit
     var pushed: [ConnectionID] = []
     pushed.reserveCapacity(sockets.count)
     var hinted: [ConnectionID] = []
@@ -88,7 +89,8 @@ extension RelayNode {
     else { return }
     connections[slot].http.exchange?.poll = LongPoll(
       query: query,
-      endsAt: moment.instant.advanced(milliseconds: query.waitMilliseconds))
+      endsAt: moment.instant.advanced(
+        milliseconds: min(query.waitMilliseconds, Limits.longPollHeldMilliseconds)))
     hub.watchByPoll(slot, session.account)
   }
 
@@ -193,8 +195,21 @@ extension RelayNode {
   private mutating func answerTogether(_ slots: [Hub.Slot], _ change: AccountChange) {
     guard let told = change.told else { return }
     let body = told.changes.body(since: change.since, token: change.token, more: false)
-    let bytes = response(Answer(status: 200, json: body), head: nil, door: .front, closes: false)
+    let answer = Answer(status: 200, json: body)
     status.pushes += slots.count
+    // Pages of one origin get the same bytes, and so does whoever is no page.
+    var rest = slots
+    while let first = rest.first {
+      let crossOrigin = connections[first].crossOrigin
+      let alike = rest.filter { connections[$0].crossOrigin == crossOrigin }
+      rest.removeAll { connections[$0].crossOrigin == crossOrigin }
+      let bytes = response(
+        answer, head: nil, door: .front, crossOrigin: crossOrigin, closes: false)
+      send(bytes, asSharedAnswerTo: alike)
+    }
+  }
+
+  private mutating func send(_ bytes: [UInt8], asSharedAnswerTo slots: [Hub.Slot]) {
     actions.append(.multicast(bytes, slots.map { connections[$0].id }))
     for slot in slots {
       connections[slot].queue.add(bytes.count, at: moment.instant)

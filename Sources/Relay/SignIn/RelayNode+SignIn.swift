@@ -44,17 +44,28 @@ extension RelayNode {
       tellPresence(session, isConnected: true)
     }
     scheduleSightings()
+    giveBackToAddress(slot)
     if case .signingIn(let since) = connections[slot].socket?.stage {
+      // Both the upgrade and the hello.
+      giveBackToAddress(slot)
+      chargeFrame(slot)
       welcome(slot, session, since: since)
       return
     }
     connections[slot].http.exchange?.isSigningIn = false
     checkPlan(slot)
+    if let refusal = chargeDevice(slot, session) {
+      connections[slot].http.exchange?.verdict = Answer(refusal)
+      connections[slot].http.exchange?.body = []
+      endUpload(slot)
+    }
     continueBody(slot)
     proceed(slot)
   }
 
   private mutating func signInRefused(_ slot: Hub.Slot, _ refusal: Refusal) {
+    // A token is guessed at the address's cost; that the store cannot answer is not its fault.
+    if refusal.code != .badToken { giveBackToAddress(slot) }
     if connections[slot].socket != nil {
       closeSocket(slot, refusal)
       return

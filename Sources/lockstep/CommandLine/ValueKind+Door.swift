@@ -44,6 +44,26 @@ extension RelayLimits {
   }
 }
 
+extension ValueKind where Value == AllowedOrigins {
+  /// Origins with commas between them, `*` for any page, or `own` for the relay's own alone.
+  static var origins: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      if text == "*" { return .any }
+      if text == "own" { return .own }
+      var origins: Set<String> = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let origin = AllowedOrigins.normalized(part.filter { $0 != " " }) else {
+          throw ValueFault(
+            "\"\(part)\" is no origin, such as https://app.example without a path; or say * for any"
+          )
+        }
+        origins.insert(origin)
+      }
+      return .listed(origins)
+    }
+  }
+}
+
 extension ValueKind where Value == [IPNetwork] {
   /// Networks with commas between them, or `none`.
   static var networks: ValueKind {

@@ -1,0 +1,70 @@
+import Changes
+import Link
+
+/// Who pays for what is asked, and what becomes of those who ask too often: a request is answered
+/// with 429 and its connection goes on; a socket is not read until there is a token again, so that
+/// nothing of it is lost. The owner's doors are free.
+extension RelayNode {
+  /// A request of nobody in particular, or of somebody who is still to be looked up.
+  mutating func chargeAddress(_ slot: Hub.Slot) -> Refusal? {
+    guard isCharged(slot), !connections[slot].client.isExempt else { return nil }
+    let network = connections[slot].client.network
+    return rates.addresses.take(network, at: moment.instant).map(RequestRates.tooOften)
+  }
+
+  /// It was a device's, which pays itself.
+  mutating func giveBackToAddress(_ slot: Hub.Slot) {
+    guard isCharged(slot), !connections[slot].client.isExempt else { return }
+    rates.addresses.giveBack(connections[slot].client.network)
+  }
+
+  mutating func chargeDevice(_ slot: Hub.Slot, _ session: Session) -> Refusal? {
+    guard isCharged(slot) else { return nil }
+    return rates.devices.take(session.presenceKey, at: moment.instant).map(RequestRates.tooOften)
+  }
+
+  /// A message or a control frame of a socket was read. Where it was one too many, the next is
+  /// looked at later.
+  mutating func chargeFrame(_ slot: Hub.Slot) {
+    guard isCharged(slot), connections[slot].socket != nil else { return }
+    let wait: Int64?
+    if let session = connections[slot].session {
+      wait = rates.devices.spend(session.presenceKey, at: moment.instant)
+    } else if connections[slot].client.isExempt {
+      wait = nil
+    } else {
+      wait = rates.addresses.spend(connections[slot].client.network, at: moment.instant)
+    }
+    guard let wait else { return }
+    status.throttles += 1
+    connections[slot].socket?.isThrottled = true
+    timers.schedule(
+      .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
+  }
+
+  mutating func endThrottle(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    connections[slot].socket?.isThrottled = false
+    read(slot)
+  }
+
+  /// An account is about to be made for somebody: counted here and, by news, on all other nodes.
+  mutating func countNewAccount(_ slot: Hub.Slot) throws(Refusal) {
+    guard isCharged(slot), !connections[slot].client.isExempt else { return }
+    let network = connections[slot].client.network
+    if let wait = rates.newAccounts.take(network, at: moment.instant) {
+      throw RequestRates.tooManyAccounts(wait)
+    }
+    actions.append(.tell(.newAccount(address: network)))
+  }
+
+  /// Whether the account may hold one more socket, stream or waiting poll on this node.
+  func checkConnections(_ slot: Hub.Slot, of account: AccountID) throws(Refusal) {
+    guard !connections[slot].client.isExempt else { return }
+    if hub.watcherCount(of: account) >= configuration.limits.connectionsPerAccount {
+      throw RequestRates.tooManyConnections
+    }
+  }
+
+  private func isCharged(_ slot: Hub.Slot) -> Bool { connections[slot].opening.door == .front }
+}

@@ -1,0 +1,42 @@
+import Changes
+import Link
+
+/// How often devices and addresses may ask one node. A request is paid for by the device that makes
+/// it. Where nobody knows whose it is, and where its token proves wrong, its address pays: so both
+/// guessing tokens and asking without one are bounded.
+struct RequestRates: Sendable {
+  var devices: TokenBuckets<Presence.Key>
+  var addresses: TokenBuckets<PeerNetwork>
+  /// Accounts made on an open relay. News tell all nodes of each, so that they count the same.
+  var newAccounts: TokenBuckets<PeerNetwork>
+
+  init(_ limits: RelayLimits) {
+    devices = TokenBuckets(
+      limits.requestsPerSecondPerDevice, inMilliseconds: 1_000,
+      burst: limits.requestBurstPerDevice, keys: Limits.countedAskers)
+    addresses = TokenBuckets(
+      limits.requestsPerSecondPerAddress, inMilliseconds: 1_000,
+      burst: limits.requestBurstPerAddress, keys: Limits.countedAskers)
+    newAccounts = TokenBuckets(
+      limits.accountsPerHourPerAddress, inMilliseconds: 3_600_000,
+      burst: limits.accountsPerHourPerAddress, keys: Limits.countedAskers)
+  }
+
+  static func tooOften(_ wait: Int64) -> Refusal {
+    Refusal(
+      .tooManyRequests, "Too many requests came at once; wait as long as Retry-After says.",
+      retryAfterMilliseconds: wait)
+  }
+
+  static func tooManyAccounts(_ wait: Int64) -> Refusal {
+    Refusal(
+      .tooManyRequests,
+      "Too many accounts were made from this address; wait as long as Retry-After says.",
+      retryAfterMilliseconds: wait)
+  }
+
+  static let tooManyConnections = Refusal(
+    .tooManyRequests,
+    "The account has as many connections as it may have; close one of them, then come back.",
+    retryAfterMilliseconds: 30_000)
+}

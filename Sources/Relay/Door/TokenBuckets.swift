@@ -1,0 +1,68 @@
+import Changes
+
+/// How often each of many may do something: so often in the long run, and so often at once. Time
+/// comes in, and the number of those that are remembered is bounded.
+///
+/// A bucket is one number, the moment at which it is full again (the generic cell rate algorithm):
+/// a token taken moves it by the time in which one token flows in.
+///
+///     now ──────────────── full         what is missing: (full − now) ÷ interval tokens
+///      └──── depth ───────────┘         empty: one more would move it beyond now + depth
+struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
+  /// From one token to the next, and from an empty bucket to a full one, in nanoseconds.
+  private let interval: Int64
+  private let depth: Int64
+  private let keys: Int
+  /// Those who asked lately, and those who asked before. Once half as many as may be remembered
+  /// have asked lately, those before are forgotten, whose buckets are mostly full by then.
+  private var lately: [Key: Int64] = [:]
+  private var before: [Key: Int64] = [:]
+
+  /// `tokens` come in `milliseconds`; `burst` lie in a full bucket; `keys` are remembered at most.
+  init(_ tokens: Int, inMilliseconds milliseconds: Int64, burst: Int, keys: Int) {
+    precondition(tokens > 0 && burst > 0 && keys > 1)
+    interval = max(1, milliseconds * 1_000_000 / Int64(tokens))
+    depth = interval * Int64(burst)
+    self.keys = keys
+  }
+
+  /// How many are remembered.
+  var count: Int { lately.count + before.count }
+
+  /// Takes a token; otherwise says for how many milliseconds there is none.
+  mutating func take(_ key: Key, at now: Instant) -> Int64? {
+    if let wait = wait(for: key, at: now) { return wait }
+    remember(key, fullAt: max(fullAt(key), now.nanoseconds) + interval)
+    return nil
+  }
+
+  /// Takes a token though there may be none, and says for how many milliseconds there is none now:
+  /// for what has been done already.
+  mutating func spend(_ key: Key, at now: Instant) -> Int64? {
+    remember(key, fullAt: max(fullAt(key), now.nanoseconds) + interval)
+    return wait(for: key, at: now)
+  }
+
+  /// Puts back what was taken.
+  mutating func giveBack(_ key: Key) {
+    guard lately[key] != nil || before[key] != nil else { return }
+    remember(key, fullAt: fullAt(key) - interval)
+  }
+
+  /// For how many milliseconds, rounded up, there is no token; nil where there is one.
+  func wait(for key: Key, at now: Instant) -> Int64? {
+    let late = max(fullAt(key), now.nanoseconds) + interval - depth - now.nanoseconds
+    return late > 0 ? (late + 999_999) / 1_000_000 : nil
+  }
+
+  private func fullAt(_ key: Key) -> Int64 { lately[key] ?? before[key] ?? .min / 2 }
+
+  private mutating func remember(_ key: Key, fullAt: Int64) {
+    if lately[key] == nil, lately.count >= keys / 2 {
+      before = lately
+      lately = [:]
+    }
+    before[key] = nil
+    lately[key] = fullAt
+  }
+}

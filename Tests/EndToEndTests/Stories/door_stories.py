@@ -1,0 +1,321 @@
+"""Who is let in at the relay's front door, how much each may ask, which pages and which proxies are
+believed: by curl, Python's `websockets`, and bare sockets. Behind real proxies: scripts/proxy-check."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+
+import websockets
+
+from socket_stories import Socket, play
+from story import Line, Person, Relay, curl, expect, main, record, refused, run, wait_until
+
+DEVICE = {"deviceName": "a", "platform": "test", "appVersion": "1"}
+
+
+def limits(**values):
+    return "--limits=" + ",".join(f"{name}={value}" for name, value in values.items())
+
+
+def dial(relay, source="127.0.0.1"):
+    """A bare connection from one of this machine's addresses."""
+    connection = socket.create_connection(
+        ("127.0.0.1", relay.port), timeout=20, source_address=(source, 0))
+    return connection
+
+
+def ended(connection):
+    """Whether the relay ends it without a word."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def get(relay, path, *fields, source="127.0.0.1"):
+    answer = Line(relay, source=source).ask("GET", path, headers=dict(fields))
+    return answer.status
+
+
+def story_limits_are_set_by_name_and_told():
+    """The owner sets some; the relay tells all; slips are answered with what was meant."""
+    with Relay(limits(devicesPerAccount=2, bodyBudgetBytes="64M", idleMilliseconds=400)) as relay:
+        told = expect(curl(relay, "GET", "/v1/limits"), 200).json
+        assert told["devicesPerAccount"] == 2 and told["bodyBudgetBytes"] == 64 << 20, told
+        assert told["nameBytes"] == 255 and told["connectionsPerAddress"] == 1_000, told
+        person = Person.new(relay)
+        person.pair()
+        code = expect(person.call("POST", "/v1/pairings"), 201).json["code"]
+        full = expect(curl(relay, "POST", "/v1/devices", {"code": code, **DEVICE}), 403, "tooManyDevices")
+        assert "has 2 devices" in full.json["detail"], full
+        assert ended(dial(relay)), "an idle connection is closed when the owner says"
+    for text, says in [
+        ("conections=5", "did you mean connections?"),
+        ("nameBytes=5", 'there is no limit "nameBytes"'),
+        ("uploads=0", "uploads: 0 is not between 1 and 10000"),
+        ("uploads=many", 'uploads: "many" is no whole number'),
+        ("uploads", "no NAME=VALUE"),
+    ]:
+        refused("relay", f"--limits={text}", says=says, code=2)
+    refused("relay", "--exempt=localhost", says='"localhost" is no address and no network', code=2)
+    refused("relay", "--origin=https://a.example/x", says="is no origin", code=2)
+
+
+def story_an_address_has_so_many_connections_and_the_owner_always_gets_in():
+    """Five from one address, and ten in all; another address and the owner come in meanwhile; what
+    goes makes room."""
+    with Relay(
+        "--exempt=none", limits(connectionsPerAddress=5, connections=10), "--admin-listen=127.0.0.1:0"
+    ) as relay:
+        inside = [dial(relay) for _ in range(5)]
+        # Each is in once it is answered.
+        for connection in inside:
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: r\r\n\r\n")
+            assert connection.recv(4_096).startswith(b"HTTP/1.1 200"), "let in"
+        assert ended(dial(relay)), "the sixth of an address"
+        others = [dial(relay, "127.0.0.2") for _ in range(5)]
+        for connection in others:
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: r\r\n\r\n")
+            assert connection.recv(4_096).startswith(b"HTTP/1.1 200"), "let in"
+        assert ended(dial(relay, "127.0.0.3")), "the eleventh of all"
+        made = run("account", "create", "mum", "--store", relay.store).stdout
+        assert made, "the owner gets in"
+        admin = relay.text().split("metrics and health on http://")[1].split()[0]
+
+        class Admin:
+            address = "http://" + admin
+        # The loops tell each other their counters every five seconds.
+        wait_until(lambda: b'turned_away_total{reason="connectionsPerAddress"} 1\n' in curl(
+            Admin, "GET", "/metrics").body, "the counters")
+        inside.pop().close()
+        def lets_in():
+            try:
+                return get(relay, "/livez") == 200
+            except OSError:
+                return False
+        wait_until(lets_in, "room for another")
+        for connection in inside + others:
+            connection.close()
+
+
+def story_whoever_asks_too_often_is_told_when_to_come_back():
+    """By token and by address; the connection lives, and after the wait it works again."""
+    rates = limits(
+        requestsPerSecondPerDevice=5, requestBurstPerDevice=20, requestsPerSecondPerAddress=2,
+        requestBurstPerAddress=40, accountsPerHourPerAddress=2)
+    with Relay("--exempt=none", "--loops=1", rates) as relay:
+        person = Person.new(relay)
+        Person.new(relay)
+        third = expect(curl(relay, "POST", "/v1/accounts", DEVICE), 429, "tooManyRequests")
+        assert int(third.headers["retry-after"]) in range(1_700, 1_801), third
+        line = Line(relay, person)
+        answers = [line.ask("GET", "/v1/devices") for _ in range(40)]
+        late = [answer for answer in answers if answer.status == 429]
+        assert answers[0].status == 200 and late, answers
+        assert all(answer.headers["retry-after"] == "1" for answer in late), late
+        # The same connection, and curl on its own, wait as they are told.
+        waited = curl(relay, "GET", "/v1/devices", token=person.token, options=["--retry", "3"])
+        assert b"200 OK" in waited.body or waited.status == 200, waited
+        wait_until(lambda: line.ask("GET", "/v1/devices").status == 200, "the next token")
+        # Guesses at tokens cost the address; a good token on the same address does not.
+        guessing = Line(relay, source="127.0.0.7")
+        statuses = [guessing.ask("GET", "/v1/devices", token=f"guess{n}").status for n in range(60)]
+        assert statuses[0] == 401 and statuses[-1] == 429, statuses
+        assert get(relay, "/v1/time", source="127.0.0.8") == 200
+
+
+def story_a_page_may_use_the_relay_it_came_from_and_no_other():
+    """The relay's own origin, one that the owner lists, and a foreign one; native apps name none."""
+    async def scene(relay):
+        url = relay.address.replace("http", "ws") + "/v1/socket"
+        own, listed, foreign = relay.address, "https://app.example", "https://evil.example"
+        for origin in (None, own, listed):
+            connection = await websockets.connect(url, origin=origin)
+            connection.transport.abort()
+        try:
+            await websockets.connect(url, origin=foreign)
+            raise AssertionError("a foreign page got a socket")
+        except websockets.exceptions.InvalidStatusCode as refusal:
+            assert refusal.status_code == 403, refusal
+        for origin in (own, listed):
+            preflight = expect(curl(relay, "OPTIONS", "/v1/changes", headers=[
+                f"Origin: {origin}", "Access-Control-Request-Method: GET",
+                "Access-Control-Request-Headers: authorization"]), 204)
+            assert preflight.headers["access-control-allow-origin"] == origin, preflight
+            assert "GET" in preflight.headers["access-control-allow-methods"], preflight
+            assert "origin" in preflight.headers["vary"].lower(), preflight
+            made = expect(curl(relay, "POST", "/v1/accounts", DEVICE, headers=[f"Origin: {origin}"]), 201)
+            assert made.headers["access-control-allow-origin"] == origin, made
+        alien = [f"Origin: {foreign}"]
+        told = expect(curl(relay, "GET", "/v1/time", headers=alien), 200)
+        assert not [name for name in told.headers if name.startswith("access-control")], told
+        asked = expect(curl(relay, "OPTIONS", "/v1/changes", headers=alien), 204)
+        assert not [name for name in asked.headers if name.startswith("access-control")], asked
+        for path in ("/v1/accounts", "/v1/devices"):
+            expect(curl(relay, "POST", path, DEVICE, headers=alien), 403, "originNotAllowed")
+
+    play(scene, "--origin=https://app.example")
+
+
+def story_a_forwarded_address_counts_where_the_proxy_is_trusted():
+    """Each client behind the proxy has limits of its own, and cannot lie about itself; from anybody
+    else the field is passed over."""
+    rates = limits(requestsPerSecondPerAddress=1, requestBurstPerAddress=5)
+    with Relay("--exempt=none", "--loops=1", "--trust-proxy=127.0.0.1,10.0.0.0/8", rates) as relay:
+        def burst(forwarded, source="127.0.0.1"):
+            line = Line(relay, source=source)
+            return [line.ask("GET", "/v1/time", headers=forwarded).status for _ in range(12)]
+        assert burst({"X-Forwarded-For": "192.0.2.1"}).count(200) in (5, 6, 7)
+        assert burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.1, 10.1.1.1"})[-1] == 429
+        assert burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.2"})[:5] == [200] * 5
+        assert burst({"Forwarded": 'for="[2001:db8::1]:4711";proto=https'})[:5] == [200] * 5
+        # Another address of the same /64 is the same client.
+        assert burst({"Forwarded": 'for="[2001:db8::2]"'})[-1] == 429
+        # Nobody trusts this one: all that it says of others is its own.
+        told = [burst({"X-Forwarded-For": f"192.0.2.{n}"}, source="127.0.0.9") for n in (50, 51)]
+        assert told[0][-1] == 429 and told[1][-1] == 429 and told[1].count(200) <= 2, told
+        https = {"X-Forwarded-For": "192.0.2.77", "X-Forwarded-Proto": "https",
+                 "X-Forwarded-Host": "sync.example", "Origin": "https://sync.example"}
+        answer = Line(relay).ask("GET", "/v1/time", headers=https)
+        assert answer.headers["access-control-allow-origin"] == "https://sync.example", answer
+    with Relay() as relay:
+        assert get(relay, "/v1/time", ("X-Forwarded-For", "192.0.2.1")) == 200
+        wait_until(lambda: "--trust-proxy 127.0.0.1" in relay.text(), "a word on the proxy")
+
+
+def story_a_flood_of_pings_slows_nobody_else():
+    """One device sends pings as fast as it can, in one frame after another; another account's push
+    comes as ever, and the flooder, once it is quiet, is served too."""
+    async def scene(relay):
+        flooding, quiet = Person.new(relay), Person.new(relay)
+        start = quiet.changes().json["token"]
+        saver, hearer = await Socket.open(quiet), await Socket.open(quiet, since=start)
+        flooder = dial(relay)
+        upgrade = (
+            "GET /v1/socket HTTP/1.1\r\nHost: r\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            f"Authorization: Bearer {flooding.token}\r\n\r\n")
+        hello = b'{"op":"hello"}'
+        flooder.sendall(upgrade.encode() + bytes([0x81, 0x80 | len(hello), 0, 0, 0, 0]) + hello)
+        stop = threading.Event()
+
+        def flood():
+            pings = bytes([0x89, 0x80, 0, 0, 0, 0]) * 10_000
+            flooder.settimeout(0.2)
+            while not stop.is_set():
+                try:
+                    flooder.send(pings)
+                except TimeoutError:
+                    pass
+                except OSError:
+                    return
+
+        def drain():
+            try:
+                while flooder.recv(1 << 16) or not stop.is_set():
+                    pass
+            except OSError:
+                pass
+        threads = [threading.Thread(target=each, daemon=True) for each in (flood, drain)]
+        for thread in threads:
+            thread.start()
+        try:
+            slowest = 0
+            for number in range(50):
+                began = time.monotonic()
+                await saver.save(record(f"r{number}"))
+                await hearer.hear("changes")
+                slowest = max(slowest, time.monotonic() - began)
+                await saver.hear("saved")
+            # Without a limit the push would wait behind all that the flooder can send.
+            assert slowest < 5, slowest
+        finally:
+            stop.set()
+            flooder.shutdown(socket.SHUT_RDWR)
+            for thread in threads:
+                thread.join()
+            flooder.close()
+
+    play(scene, "--loops=1")
+
+
+def story_a_byte_a_moment_does_not_hold_a_connection():
+    """A head and a body that come byte by byte are cut when the whole time is up, with 408."""
+    with Relay(limits(requestMilliseconds=1_000)) as relay:
+        person = Person.new(relay)
+        begun = [
+            b"GET /v1/time HTTP/1.1\r\nX: ",
+            b"POST /v1/pairings HTTP/1.1\r\nHost: r\r\nContent-Length: 5000\r\n"
+            + f"Authorization: Bearer {person.token}\r\n\r\n".encode(),
+            b"PUT /v1/chunks/" + b"0" * 64 + b" HTTP/1.1\r\nHost: r\r\nContent-Length: 900000\r\n"
+            + f"Authorization: Bearer {person.token}\r\n\r\n".encode(),
+        ]
+        for text in begun:
+            connection = dial(relay)
+            connection.sendall(text)
+            connection.settimeout(0.05)
+            answer = b""
+            began = time.monotonic()
+            while not answer:
+                try:
+                    connection.send(b"x")
+                    answer = connection.recv(4_096)
+                except TimeoutError:
+                    assert time.monotonic() - began < 20, text
+            assert answer.startswith(b"HTTP/1.1 408"), (text, answer)
+            connection.close()
+
+
+def story_a_peer_that_vanished_is_found_by_its_silence():
+    """A socket whose peer answers no ping is closed, and its device counts as away."""
+    with Relay("--keep-alive=0.3") as relay:
+        person = Person.new(relay)
+        second = person.pair()
+        connection = dial(relay)
+        connection.sendall((
+            "GET /v1/socket HTTP/1.1\r\nHost: r\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            f"Authorization: Bearer {second.token}\r\n\r\n").encode())
+        hello = b'{"op":"hello"}'
+        connection.sendall(bytes([0x81, 0x80 | len(hello), 0, 0, 0, 0]) + hello)
+
+        def connected():
+            devices = expect(person.call("GET", "/v1/devices"), 200).json["devices"]
+            return {each["deviceID"]: each["connected"] for each in devices}[second.device]
+        wait_until(connected, "the device to be there")
+        # It says nothing more, and its connection is not ended either.
+        wait_until(lambda: not connected(), "the device to be gone")
+        connection.close()
+
+
+def story_an_account_has_so_many_connections():
+    """Sockets, streams and polls count together; the one too many is told so."""
+    async def scene(relay):
+        person = Person.new(relay)
+        first = await Socket.open(person)
+        await Socket.open(person)
+        url = relay.address.replace("http", "ws") + "/v1/socket"
+        third = await websockets.connect(url)
+        await third.send(json.dumps({"op": "hello", "token": person.token}))
+        closing = Socket(person, third)
+        assert await closing.closed() == 4429
+        stream = expect(person.call("GET", "/v1/events"), 429, "tooManyRequests")
+        assert stream.headers["retry-after"] == "30", stream
+        expect(person.call("GET", "/v1/devices"), 200)
+        first.connection.transport.abort()
+        async def again():
+            try:
+                return await Socket.open(person)
+            except (AssertionError, websockets.ConnectionClosed):
+                return None
+        deadline = time.monotonic() + 20
+        while await again() is None:
+            assert time.monotonic() < deadline, "a place came back"
+
+    play(scene, "--exempt=none", "--loops=1", limits(connectionsPerAccount=2))
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,102 @@
+import Link
+import Testing
+
+@testable import Relay
+
+/// Who a request is from, behind proxies and without.
+struct ClientAddressTests {
+  private let proxy = PeerAddress.host("10.0.0.1", port: 4_000)
+
+  private func client(
+    _ fields: [(String, String)], peer: PeerAddress? = nil, exempt: String = "127.0.0.0/8"
+  ) throws -> ClientAddress {
+    var configuration = RelayConfiguration()
+    configuration.trustedProxies = [try #require(IPNetwork("10.0.0.0/8"))]
+    configuration.exempt = [try #require(IPNetwork(exempt))]
+    var headers: HTTPHeaders = ["Host": "relay.example"]
+    for (name, value) in fields { headers.append(name, value) }
+    return ClientAddress(
+      peer: peer ?? proxy, isSecure: false, headers: headers, configuration)
+  }
+
+  @Test(arguments: [
+    ("192.0.2.7", "192.0.2.7"),
+    ("203.0.113.9, 192.0.2.7", "192.0.2.7"),
+    ("127.0.0.1, 192.0.2.7, 10.9.9.9, 10.0.0.2", "192.0.2.7"),
+    ("10.9.9.9, 10.0.0.2", "10.9.9.9"),
+    ("192.0.2.7:5544", "192.0.2.7"),
+    ("[2001:db8::1]:443", "2001:db8:0:0::/64"),
+    ("2001:db8::1", "2001:db8:0:0::/64"),
+    ("rubbish, 192.0.2.7", "192.0.2.7"),
+    // Malformed from its end: the proxy itself.
+    ("192.0.2.7, rubbish", "10.0.0.1"),
+    ("192.0.2.7, unknown", "10.0.0.1"),
+    ("192.0.2.7, 10.0.0.2, [::1", "10.0.0.1"),
+    ("", "10.0.0.1"),
+  ])
+  func theLastHopThatIsNoTrustedProxyIsTheClient(list: String, network: String) throws {
+    #expect(try client([("X-Forwarded-For", list)]).network.text == network)
+  }
+
+  @Test(arguments: [
+    ("for=192.0.2.7", "192.0.2.7"),
+    ("for=203.0.113.9, for=192.0.2.7;proto=https;by=10.0.0.1", "192.0.2.7"),
+    ("For=\"[2001:db8::1]:4711\"", "2001:db8:0:0::/64"),
+    ("for=\"192.0.2.7:80\" ; host=\"a,b;c\"", "192.0.2.7"),
+    ("for=\"192.0.2.\\7\"", "192.0.2.7"),
+    ("for=203.0.113.9,for=192.0.2.7,for=10.0.0.3", "192.0.2.7"),
+    ("for=unknown", "10.0.0.1"), ("for=_hidden", "10.0.0.1"), ("proto=https", "10.0.0.1"),
+    ("for=\"192.0.2.7", "10.0.0.1"), ("for", "10.0.0.1"), ("=192.0.2.7", "10.0.0.1"),
+  ])
+  func forwardedIsUnderstoodToo(text: String, network: String) throws {
+    #expect(try client([("Forwarded", text)]).network.text == network)
+  }
+
+  @Test func fieldsThatStandTwiceAreOneList() throws {
+    let client = try client([
+      ("X-Forwarded-For", "203.0.113.9"), ("X-Forwarded-For", "192.0.2.7"),
+    ])
+    #expect(client.network.text == "192.0.2.7")
+  }
+
+  @Test func twoFieldsThatDifferAreNotBelieved() throws {
+    let both = try client([("X-Forwarded-For", "192.0.2.7"), ("Forwarded", "for=192.0.2.8")])
+    #expect(both.network.text == "10.0.0.1")
+    let same = try client([("X-Forwarded-For", "192.0.2.7"), ("Forwarded", "for=192.0.2.7")])
+    #expect(same.network.text == "192.0.2.7")
+  }
+
+  @Test func nobodyElseIsBelieved() throws {
+    let stranger = PeerAddress.host("198.51.100.1", port: 1)
+    let client = try client([("X-Forwarded-For", "192.0.2.7")], peer: stranger)
+    #expect(client.network.text == "198.51.100.1")
+    #expect(!client.isUndeclared)
+    // One that nobody declared, on this machine, is worth a word.
+    let local = PeerAddress.host("127.0.0.1", port: 1)
+    #expect(try self.client([("X-Forwarded-For", "192.0.2.7")], peer: local).isUndeclared)
+    #expect(try !self.client([], peer: local).isUndeclared)
+  }
+
+  @Test func whoIsExemptIsDecidedByTheClientAndNotByTheProxy() throws {
+    #expect(try client([], exempt: "10.0.0.0/8").isExempt)
+    #expect(try !client([("X-Forwarded-For", "192.0.2.7")], exempt: "10.0.0.0/8").isExempt)
+    #expect(try client([("X-Forwarded-For", "192.0.2.7")], exempt: "192.0.2.0/24").isExempt)
+    // What cannot be understood does not make a client one of the proxy's own.
+    #expect(try !client([("X-Forwarded-For", "rubbish")], exempt: "10.0.0.0/8").isExempt)
+  }
+
+  @Test func theOwnOriginIsTheOneThatTheClientKnows() throws {
+    #expect(try client([]).ownOrigin == "http://relay.example")
+    #expect(try client([("X-Forwarded-Proto", "https")]).ownOrigin == "https://relay.example")
+    let outer = try client([
+      ("X-Forwarded-Proto", "HTTPS"), ("X-Forwarded-Host", "sync.example:443"),
+    ])
+    #expect(outer.ownOrigin == "https://sync.example")
+    let named = try client([("Forwarded", "for=192.0.2.7;proto=https;host=\"sync.example:8443\"")])
+    #expect(named.ownOrigin == "https://sync.example:8443")
+    #expect(try client([("X-Forwarded-Proto", "gopher")]).ownOrigin == "http://relay.example")
+    let stranger = PeerAddress.host("198.51.100.1", port: 1)
+    let direct = try client([("X-Forwarded-Host", "evil.example")], peer: stranger)
+    #expect(direct.ownOrigin == "http://relay.example")
+  }
+}

@@ -1,0 +1,71 @@
+import Changes
+import Testing
+
+@testable import Relay
+
+/// Time is a number here: nothing waits.
+struct TokenBucketsTests {
+  private let start = Instant(nanoseconds: 5_000_000_000)
+
+  @Test func aBurstIsFreeAndThenTheRateHolds() {
+    var buckets = TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 3, keys: 10)
+    for _ in 0..<3 { expect(buckets.take(1, at: start), is: nil) }
+    expect(buckets.take(1, at: start), is: 100)
+    expect(buckets.take(1, at: start.advanced(milliseconds: 99)), is: 1)
+    expect(buckets.take(1, at: start.advanced(milliseconds: 100)), is: nil)
+    expect(buckets.take(1, at: start.advanced(milliseconds: 100)), is: 100)
+    // What was refused cost nothing, and another key is another bucket.
+    expect(buckets.take(2, at: start), is: nil)
+  }
+
+  @Test func inTheLongRunNoMoreThanTheRatePasses() {
+    var buckets = TokenBuckets<Int>(2_000, inMilliseconds: 1_000, burst: 4_000, keys: 10)
+    var passed = 0
+    for millisecond in 0..<10_000 {
+      for _ in 0..<10
+      where buckets.take(1, at: start.advanced(milliseconds: Int64(millisecond))) == nil {
+        passed += 1
+      }
+    }
+    #expect(passed == 4_000 + 2 * 9_999)
+  }
+
+  @Test func whatIsDoneAlreadyIsOwed() {
+    var buckets = TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 2, keys: 10)
+    expect(buckets.spend(1, at: start), is: nil)
+    expect(buckets.spend(1, at: start), is: 100)
+    expect(buckets.spend(1, at: start), is: 200)
+    expect(buckets.take(1, at: start.advanced(milliseconds: 199)), is: 1)
+    expect(buckets.take(1, at: start.advanced(milliseconds: 200)), is: nil)
+  }
+
+  @Test func whatIsGivenBackCanBeTakenAgain() {
+    var buckets = TokenBuckets<Int>(1, inMilliseconds: 1_000, burst: 1, keys: 10)
+    for _ in 0..<5 {
+      expect(buckets.take(1, at: start), is: nil)
+      buckets.giveBack(1)
+    }
+    // A bucket never holds more than its burst.
+    for _ in 0..<5 { buckets.giveBack(1) }
+    expect(buckets.take(1, at: start), is: nil)
+    expect(buckets.take(1, at: start), is: 1_000)
+    buckets.giveBack(7)
+    #expect(buckets.count == 1)
+  }
+
+  @Test func aPartOfAMillisecondCountsAsAWholeOne() {
+    var buckets = TokenBuckets<Int>(3, inMilliseconds: 1_000, burst: 1, keys: 10)
+    expect(buckets.take(1, at: start), is: nil)
+    expect(buckets.take(1, at: start), is: 334)
+  }
+
+  @Test func onlySoManyAreRemembered() {
+    var buckets = TokenBuckets<Int>(1, inMilliseconds: 1_000, burst: 1, keys: 100)
+    for key in 0..<10_000 {
+      expect(buckets.take(key, at: start), is: nil)
+      // Whoever asks all the while is never forgotten, however many others come.
+      if key > 0 { expect(buckets.spend(0, at: start) != nil, is: true) }
+      #expect(buckets.count <= 100)
+    }
+  }
+}
