@@ -10,7 +10,7 @@ extension EventLoop {
     _ descriptor: consuming Descriptor, _ door: Opening.Door, _ place: GatePlace?,
     _ context: SecureContext
   ) {
-    guard !handshakes.isFull else { return turnedAway.append(.handshakesAtOnce) }
+    makeRoom()
     guard let security = SecureConnection.serving(context, descriptor.rawValue) else {
       return turnedAway.append(.handshakeFailed)
     }
@@ -24,7 +24,17 @@ extension EventLoop {
     watch(slot)
   }
 
-  /// The way stands.
+  /// Whoever has been at it longest gives way to who comes: to finish takes but a moment, so those
+  /// who never will make up most of a full line.
+  private mutating func makeRoom() {
+    while handshakes.isFull, let oldest = handshakes.deadlines.popOldest() {
+      guard let slot = slab.slot(of: oldest.registration), slab[slot].pointee.stage == .securing
+      else { continue }
+      turnAway(slot, .handshakesAtOnce)
+    }
+  }
+
+  /// The way stands. The node bounds how long it waits.
   mutating func beginSecuring(_ slot: Int) {
     let connection = slab[slot]
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
@@ -32,7 +42,6 @@ extension EventLoop {
       return end(slot, .connectFailed("TLS cannot be used"))
     }
     connection.pointee.stage = .securing
-    handshakes.deadlines.add(slab.registration(of: slot), unsent: 0, at: now)
     updateInterest(slot)
     // The first word is the client's.
     lineUp(slot)
@@ -118,16 +127,12 @@ extension EventLoop {
     updateInterest(slot)
   }
 
-  /// Ends handshakes that have had their time.
+  /// Ends the handshakes of those who came in and have had their time.
   mutating func expireHandshakes() {
     while let entry = handshakes.deadlines.popExpired(at: now) {
       guard let slot = slab.slot(of: entry.registration), slab[slot].pointee.stage == .securing
       else { continue }
-      if slab[slot].pointee.id.isOutgoing {
-        end(slot, .connectFailed("the TLS handshake took too long"))
-      } else {
-        turnAway(slot, .handshakeTimedOut)
-      }
+      turnAway(slot, .handshakeTimedOut)
     }
   }
 

@@ -28,7 +28,12 @@ struct ExpiryQueue {
   }
 
   mutating func popExpired(at now: Instant) -> Entry? {
-    guard head < entries.count, entries[head].deadline <= now else { return nil }
+    guard let next, next <= now else { return nil }
+    return popOldest()
+  }
+
+  mutating func popOldest() -> Entry? {
+    guard head < entries.count else { return nil }
     let entry = entries[head]
     head += 1
     if head * 2 >= entries.count {

@@ -6,13 +6,16 @@ import Link
 /// A step of a handshake costs as much as hundreds of deliveries. So those that could go on wait in
 /// a line, first in, first out, and only a few have their turn before everything else has its own.
 struct HandshakeLine {
+  private let atOnce: Int
   private var ready = WaitingLine<Poller.Registration>()
-  var deadlines = ExpiryQueue(milliseconds: Limits.handshakeMilliseconds)
   /// Of those that came in.
+  var deadlines = ExpiryQueue(milliseconds: Limits.handshakeMilliseconds)
   private(set) var underWay = 0
 
+  init(atOnce: Int = Limits.handshakesAtOnce) { self.atOnce = atOnce }
+
   var isEmpty: Bool { ready.isEmpty }
-  var isFull: Bool { underWay >= Limits.handshakesAtOnce }
+  var isFull: Bool { underWay >= atOnce }
 
   /// Somebody came in whose handshake begins.
   mutating func enter() { underWay += 1 }

@@ -181,7 +181,7 @@ struct EventLoopTests {
     #expect(client.receive(1).isEmpty)
   }
 
-  @Test func handshakesBeyondTheBoundAreTurnedAwayAtOnce() throws {
+  @Test func handshakeThatTakesLongestGivesWayToWhoComes() throws {
     let folder = try TemporaryFolder()
     let loop = try LoopInHand()
     let listener = try Listener.open(
@@ -189,19 +189,23 @@ struct EventLoopTests {
       certificate: try TestCertificates.server(in: folder)
     )[0]
     try loop.value.listen(at: listener)
-    for _ in 0..<Limits.handshakesAtOnce { loop.value.handshakes.enter() }
-    let client = try PlainSocket(to: listener.address)
-    var input: EventLoop.Input?
-    waitUntil {
-      _ = loop.value.wait(until: nil, mayWait: false)
-      input = loop.next()
-      return input != nil
+    loop.value.handshakes = HandshakeLine(atOnce: 2)
+    func come() throws -> PlainSocket {
+      let underWay = loop.value.handshakes.underWay
+      let client = try PlainSocket(to: listener.address)
+      waitUntil {
+        _ = loop.value.wait(until: nil, mayWait: false)
+        return !isNothing(loop.next()) || loop.value.handshakes.underWay > underWay
+      }
+      return client
     }
-    guard case .turnedAway(.handshakesAtOnce) = input else {
-      Issue.record("let in")
-      return
-    }
-    #expect(client.receive(1).isEmpty)
+    let first = try come()
+    let second = try come()
+    _ = try come()
+    #expect(loop.value.handshakes.underWay == 2)
+    #expect(first.receive(1).isEmpty, "the longest is cut off")
+    loop.value.cutHandshakes()
+    #expect(second.receive(1).isEmpty && loop.isEmpty, "the others were still there")
   }
 
   @Test func shortageOfDescriptorsPausesTheListenerAndIsToldOnce() throws {

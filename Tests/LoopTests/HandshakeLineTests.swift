@@ -18,8 +18,8 @@ struct HandshakeLineTests {
   }
 
   @Test func soManyAreUnderWayAndNoMore() {
-    var line = HandshakeLine()
-    for _ in 0..<Limits.handshakesAtOnce { line.enter() }
+    var line = HandshakeLine(atOnce: 2)
+    for _ in 0..<2 { line.enter() }
     #expect(line.isFull)
     line.leave()
     #expect(!line.isFull)

@@ -128,7 +128,7 @@ public enum TurnedAway: Sendable, Hashable, CaseIterable {
   /// It did not speak TLS as it must.
   case handshakeFailed
   case handshakeTimedOut
-  /// As many handshakes as there may be are under way.
+  /// As many handshakes as there may be were under way, and this one had been for longest.
   case handshakesAtOnce
 }
 
