@@ -39,7 +39,7 @@ let package = Package(
     room("Apps", ["Changes", "Digest"]),
     // A device, the wire, the loop.
     room("Devices", ["Changes", "Digest", "Link", "Storage"]),
-    room("Link", ["Changes", "Digest"]),
+    room("Link", ["Changes", "Digest", "CZlib"]),
     room("Loop", ["Changes", "Link", "CLinux", "COpenSSL"]),
     // The middle, and what survives a crash.
     room("Relay", ["Changes", "Digest", "Link", "Storage"]),
@@ -57,16 +57,20 @@ let package = Package(
         "StorageFiles", "StorageSQLite", "Tools", "CLinux",
       ],
       swiftSettings: strict),
+    // A WebSocket echo for conformance suites; it does not ship.
+    .executableTarget(
+      name: "wire-echo", dependencies: ["Changes", "Link", "Loop"], swiftSettings: strict),
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
     library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+    library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Tests, with a simulator of the whole.
     tests("ChangesTests", ["Changes"]),
     tests("AppsTests", ["Apps", "Changes", "Digest"], resources: [.embedInCode("Vectors")]),
     tests("DevicesTests", ["Devices", "Changes", "Link", "Storage", "Digest"]),
     tests("DigestTests", ["Digest"]),
-    tests("LinkTests", ["Link", "Changes", "Digest"]),
+    tests("LinkTests", ["Link", "Changes", "Digest", "CZlib"]),
     tests("LoopTests", ["Loop", "Link", "Changes", "CLinux", "TemporaryFolders"]),
     tests("RelayTests", ["Relay", "Link", "Changes", "Storage", "Digest"]),
     tests("StorageTests", ["Storage", "StorageContract", "Changes"]),

@@ -105,6 +105,14 @@ public enum Limits {
   public static let messageBytes = batchBytes
   public static let helloMilliseconds: Int64 = 5_000
   public static let keepAliveMilliseconds: Int64 = 25_000
+  /// Messages from this size on are compressed, in bytes. A change of 800 bytes becomes 310 and
+  /// one of 2,400 590, in 6 and 10 µs where a delivery costs 2; but what is below a packet's 1,400
+  /// bytes leaves in one packet either way.
+  public static let deflateBytes = 1_024
+  /// How far back what is compressed refers, as a power of two: 4 KiB. On records as JSON a window
+  /// eight times as large makes pages no smaller (5,774 against 6,252 bytes of 35,075), and a
+  /// receiver must hold one.
+  public static let deflateWindowBits = 12
   /// Requests of one socket that wait for their answer; beyond it the socket is not read.
   public static let socketRequests = 64
   /// Bytes that wait to leave one connection; beyond it changes fold into one hint.
@@ -323,6 +331,15 @@ public enum Limits {
   /// Pages of 4 KiB in the log of a device's store from which it is moved into the database: a
   /// first sync writes the same pages again and again, and is to move each but seldom.
   public static let replicaLogPages = 8_000
+
+  // wire-echo.
+  /// One message, in bytes: the longest that conformance suites send.
+  public static let echoMessageBytes = 16 << 20
+  /// Bytes that wait to leave a connection; beyond it the connection is not read.
+  public static let echoUnsentBytes = 4 << 20
+  public static let echoConnections = 1_000
+  /// One case of a suite: the longest have 480 s themselves.
+  public static let echoCaseMilliseconds: Int64 = 600_000
 
   // The loop.
   /// Read at once from a connection: large enough that most bodies come in one piece.

@@ -34,6 +34,9 @@ enum RelayCommand {
     ValueKind.decimal(0.1...Double(Limits.keepAliveCeilingMilliseconds) / 1_000, "SECONDS"),
     default: "\(Limits.keepAliveMilliseconds / 1_000)",
     "How often a connection on which nothing happens is tried.")
+  static let compression = CommandOption.defaulted(
+    "compression", ValueKind<Compression>.choice, default: "on",
+    "Whether large messages on a WebSocket are compressed, for clients that ask for it.")
   static let isRestored = CommandOption.flag(
     "restored",
     "The whole store was put back from an older copy, as with a snapshot of the machine. Where only "
@@ -71,7 +74,8 @@ enum RelayCommand {
       """,
     options: [
       listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
-      retention.entry, quota.entry, keepAlive.entry, isRestored.entry, loops.entry, limits.entry,
+      retention.entry, quota.entry, keepAlive.entry, compression.entry, isRestored.entry,
+      loops.entry, limits.entry,
       exempt.entry, origin.entry, trustProxy.entry, logLevel.entry,
     ]
   ) { arguments throws(CommandFailure) in
@@ -79,6 +83,7 @@ enum RelayCommand {
     configuration.isOpen = arguments[isOpen]
     configuration.nodes = arguments[loops]
     configuration.keepAliveMilliseconds = Int64(arguments[keepAlive] * 1_000)
+    configuration.compresses = arguments[compression] == .on
     configuration.rules.historyMilliseconds = arguments[retention]
     configuration.rules.chunkBytesPerAccount = arguments[quota]
     configuration.limits = arguments[limits] ?? RelayLimits()
@@ -94,6 +99,10 @@ enum RelayCommand {
       isRestored: arguments[isRestored], log: Log("lockstep relay", level: arguments[logLevel]))
     try service.run()
     return .success
+  }
+
+  enum Compression: String, CaseIterable {
+    case on, off
   }
 
   /// For root, where services keep their state; for others, where the XDG base directory

@@ -74,6 +74,56 @@ struct SocketUplinkTests {
     #expect(uplink.deadline == later.advanced(milliseconds: 20_000))
   }
 
+  @Test func whatIsLargeIsCompressedWhereTheRelayAgrees() throws {
+    for agrees in [true, false] {
+      var output = UplinkOutput(firstNumber: 0)
+      var uplink = uplink(&output)
+      uplink.opened(at: start, &output)
+      var parser = HTTPRequestParser()
+      for bytes in sent(&output) { parser.receive(bytes.span.bytes) }
+      guard case .head(let head)? = try parser.next() else { throw TestFault("no head") }
+      var headers = try WebSocketHandshake.answer(to: head)
+      let agreed = try DeflateNegotiation.answer(to: head.headers, .shared)
+      if agrees { headers.append("Sec-WebSocket-Extensions", try #require(agreed).field) }
+      uplink.received(
+        HTTPWriter.response(status: 101, headers: headers).span.bytes, at: start, &output)
+      uplink.greet(since: nil, at: start, &output)
+      uplink.received(welcome().span.bytes, at: start, &output)
+      _ = sent(&output)
+      _ = events(&output)
+
+      let mutations = (0..<100).map {
+        Mutation(
+          name: Name(trusted: "record \($0)"), type: Name(trusted: "t"), fields: Array("{}".utf8),
+          modifiedAt: 5, baseTag: 0)
+      }
+      var random = SeededRandom(seed: 3)
+      let request = SaveRequest(
+        id: BatchID(random: &random), zone: Name(trusted: "z"), atomic: false,
+        mutations: mutations)
+      uplink.save(request, at: start, &output)
+      let said = sent(&output).flatMap(\.self)
+      let plain = DeviceMessage.save(request).encoded()
+      #expect(agrees ? said.count < plain.count / 5 : said.count > plain.count)
+      var reader = WebSocketReader(
+        role: .server, maximumMessageBytes: 1 << 20, deflate: agrees ? agreed?.terms : nil)
+      reader.receive(said.span.bytes)
+      #expect(try reader.next() == .text(plain))
+
+      guard agrees else { continue }
+      let record = Record(
+        zone: Name(trusted: "z"), name: Name(trusted: "n"), type: Name(trusted: "t"), fields: nil,
+        modifiedAt: 5, device: DeviceID(rawValue: 2), tag: 5)
+      let page = ChangePage(
+        since: token, token: token, more: false, changes: Array(repeating: record, count: 50))
+      let push = WebSocketFrame.text(
+        RelayMessage.changes(id: nil, page).encoded(), deflate: agreed?.terms.sending)
+      #expect(push[0] == 0xC1)
+      uplink.received(push.span.bytes, at: start, &output)
+      #expect(events(&output) == [.page(page, .push)])
+    }
+  }
+
   @Test func everyStageHasADeadline() throws {
     var output = UplinkOutput(firstNumber: 0)
     var connecting = uplink(&output)

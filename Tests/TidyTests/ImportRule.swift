@@ -29,6 +29,7 @@ enum ImportRule {
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
         "StorageFiles", "StorageSQLite", "Tools", "CLinux",
       ], platform: ["Glibc", "FoundationEssentials", "Synchronization"]),
+    "wire-echo": Allowance(rooms: ["Changes", "Link", "Loop"], platform: ["Glibc"]),
     "Simulator": Allowance(
       rooms: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",

@@ -35,7 +35,7 @@ enum MapRule {
   /// A folder is named as a word of its own, by its path or by its last part.
   private static func isNamed(_ folder: String, in map: String) -> Bool {
     let last = String(folder.split(separator: "/").last ?? "")
-    let words = map.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+    let words = map.split { !($0.isLetter || $0.isNumber || "_-".contains($0)) }.map(String.init)
     return words.contains(last)
   }
 }

@@ -64,6 +64,7 @@ enum PairingRule {
     ("Sources/lockstep/Vault/VaultMirror", "Tests/lockstepTests/Vault/VaultEngineTests.swift"),
     ("Sources/lockstep/Service/RelayAttendant.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/wire-echo/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/ResolveCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
   ]
 

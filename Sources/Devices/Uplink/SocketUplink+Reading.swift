@@ -13,8 +13,8 @@ extension SocketUplink {
         case .head(let found):
           head = found
           if found.status == 101 {
-            try WebSocketHandshake.check(found, key: key)
-            return upgrade(rest: parser.takeRest(), at: now, &output)
+            let agreed = try WebSocketHandshake.check(found, key: key, deflate: .withoutContext)
+            return upgrade(agreed, rest: parser.takeRest(), at: now, &output)
           }
         case .body(let bytes): body += bytes
         case .end: break
@@ -41,8 +41,12 @@ extension SocketUplink {
     }
   }
 
-  private mutating func upgrade(rest: [UInt8], at now: Instant, _ output: inout UplinkOutput) {
-    var reader = WebSocketReader(role: .client, maximumMessageBytes: Limits.relayMessageBytes)
+  private mutating func upgrade(
+    _ agreed: DeflateTerms?, rest: [UInt8], at now: Instant, _ output: inout UplinkOutput
+  ) {
+    deflate = agreed?.sending
+    var reader = WebSocketReader(
+      role: .client, maximumMessageBytes: Limits.relayMessageBytes, deflate: agreed)
     if !rest.isEmpty { reader.receive(rest.span.bytes) }
     stage = .greeting(reader, helloSent: nil)
     stageDeadline = now.advanced(milliseconds: Limits.helloMilliseconds)

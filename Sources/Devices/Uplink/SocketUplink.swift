@@ -27,6 +27,8 @@ struct SocketUplink {
   var unansweredFetch: String?
   var unansweredTime: (id: String, sent: Instant)?
   var answerDeadline: Instant?
+  /// How large messages are compressed; nil where the relay takes none.
+  var deflate: DeflateTerms.Sending?
   private var nextRequest: UInt64 = 0
   /// What the relay complained of last, for the close that may follow.
   var blame: Refusal?
@@ -49,7 +51,7 @@ struct SocketUplink {
     var nonce: [UInt8] = []
     for _ in 0..<16 { nonce.append(UInt8.random(in: 0...255, using: &random)) }
     let key = WebSocketHandshake.key(nonce: nonce)
-    var headers = WebSocketHandshake.offer(key: key)
+    var headers = WebSocketHandshake.offer(key: key, deflate: .withoutContext)
     headers.append("Authorization", "Bearer " + home.token)
     var parser = HTTPResponseParser()
     parser.expectAnswer(to: "GET")
@@ -206,7 +208,8 @@ struct SocketUplink {
 
   private mutating func send(_ message: DeviceMessage, _ output: inout UplinkOutput) {
     output.countMessage()
-    output.send(id, WebSocketFrame.text(message.encoded(), mask: random.mask()))
+    output.send(
+      id, WebSocketFrame.text(message.encoded(), mask: random.mask(), deflate: deflate))
   }
 
   private mutating func takeRequestID() -> String {

@@ -10,6 +10,9 @@ package struct WebSocketFault: Error, Hashable, Sendable {
 
   static let notUTF8 = WebSocketFault(closeCode: 1007, reason: "The text is not UTF-8.")
 
+  static let notDeflate = WebSocketFault(
+    closeCode: 1007, reason: "The compressed message is broken.")
+
   static func tooBig(_ limit: Int) -> WebSocketFault {
     WebSocketFault(closeCode: 1009, reason: "A message may have at most \(limit) bytes.")
   }

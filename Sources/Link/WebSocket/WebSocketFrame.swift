@@ -11,6 +11,8 @@
 ///     |  if MASK: 32 bits of key      |  payload, masked with the key |
 ///     +-------------------------------+-------------------------------+
 ///
+/// RSV1 says that the message is compressed (RFC 7692 section 6); `Deflater` makes such frames.
+///
 /// `mask`: a client masks every frame with a key that nobody can foresee; a server never does.
 package enum WebSocketFrame {
   enum Opcode: UInt8, Sendable {
@@ -70,11 +72,23 @@ package enum WebSocketFrame {
     }
   }
 
-  private static func encode(_ opcode: Opcode, _ payload: [UInt8], mask: UInt32?) -> [UInt8] {
+  /// Where the payload begins in a whole frame without a mask.
+  static func payloadStart(ofPlain frame: [UInt8]) -> Int {
+    switch frame[1] {
+    case 126: 4
+    case 127: 10
+    default: 2
+    }
+  }
+
+  /// `isCompressed`: `payload` is what the message was compressed to.
+  static func encode(
+    _ opcode: Opcode, _ payload: [UInt8], mask: UInt32?, isCompressed: Bool = false
+  ) -> [UInt8] {
     precondition(!opcode.isControl || payload.count <= controlBytes, "a control frame too long")
     var frame: [UInt8] = []
     frame.reserveCapacity(14 + payload.count)
-    frame.append(0x80 | opcode.rawValue)
+    frame.append(0x80 | (isCompressed ? 0x40 : 0) | opcode.rawValue)
     let maskBit: UInt8 = mask == nil ? 0 : 0x80
     switch payload.count {
     case 0...125: frame.append(maskBit | UInt8(payload.count))

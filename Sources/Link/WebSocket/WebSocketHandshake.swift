@@ -13,7 +13,8 @@ package enum WebSocketHandshake {
 
   // MARK: the server's end
 
-  /// The header fields of the 101 that answers `head` (section 4.2). Throws `upgradeRequired`
+  /// The header fields of the 101 that answers `head` (section 4.2), to which
+  /// `DeflateNegotiation.answer` may add the one of extensions. Throws `upgradeRequired`
   /// where the request asks for no WebSocket or for another version of it: the answer then takes
   /// `upgradeHeaders`.
   package static func answer(to head: HTTPRequestHead) throws(Refusal) -> HTTPHeaders {
@@ -57,16 +58,22 @@ package enum WebSocketHandshake {
   }
 
   /// The header fields of the request, to which others may be added (section 4.1).
-  package static func offer(key: String) -> HTTPHeaders {
-    [
+  package static func offer(key: String, deflate: DeflateOffer? = nil) -> HTTPHeaders {
+    var offer: HTTPHeaders = [
       "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": key,
       "Sec-WebSocket-Version": "13", "Sec-WebSocket-Protocol": subprotocol,
     ]
+    if let deflate { offer.append("Sec-WebSocket-Extensions", deflate.field) }
+    return offer
   }
 
-  /// Throws where `head` does not open the WebSocket that was asked for with `key`: the connection
-  /// is then to be closed.
-  package static func check(_ head: HTTPResponseHead, key: String) throws(Refusal) {
+  /// What was agreed on compression, nil without. `deflate`: what the request offered. Throws where
+  /// `head` does not open the WebSocket that was asked for with `key`: the connection is then to be
+  /// closed.
+  @discardableResult
+  package static func check(
+    _ head: HTTPResponseHead, key: String, deflate: DeflateOffer? = nil
+  ) throws(Refusal) -> DeflateTerms? {
     let headers = head.headers
     guard head.status == 101 else {
       throw Refusal(.internalError, "The relay answers \(head.status) and opens no WebSocket.")
@@ -84,9 +91,11 @@ package enum WebSocketHandshake {
     guard subprotocols.isEmpty || subprotocols == [subprotocol] else {
       throw Refusal(.internalError, "The relay speaks a subprotocol that was not offered.")
     }
+    if let deflate { return try DeflateNegotiation.check(headers, deflate) }
     guard headers.list("Sec-WebSocket-Extensions").isEmpty else {
       throw Refusal(.internalError, "The relay uses an extension that was not offered.")
     }
+    return nil
   }
 
   /// Section 4.2.2: proves that the other end understood the request.

@@ -3,6 +3,8 @@ struct WebSocketHeader: Sendable {
   var opcode: WebSocketFrame.Opcode
   /// The last, or only, frame of its message.
   var isFinal: Bool
+  /// RSV1: the first frame of a compressed message (RFC 7692 section 6).
+  var isCompressed: Bool
   var payloadCount: Int
   var mask: UInt32?
   /// How many bytes the header itself has.
@@ -10,16 +12,24 @@ struct WebSocketHeader: Sendable {
 
   /// nil while the header has not come whole. Each fault is told at the first byte that shows it.
   /// `masked`: whether frames must be masked, which those of a client must and those of a server
-  /// must not (RFC 6455 section 5.1).
-  init?(reading input: IncomingBytes, masked: Bool) throws(WebSocketFault) {
+  /// must not (RFC 6455 section 5.1). `mayBeCompressed`: both ends have agreed to that.
+  init?(
+    reading input: IncomingBytes, masked: Bool, mayBeCompressed: Bool
+  ) throws(WebSocketFault) {
     guard input.count > 0 else { return nil }
     let first = input[0]
-    guard first & 0x70 == 0 else { throw .protocolError("A reserved bit is set.") }
+    guard first & (mayBeCompressed ? 0x30 : 0x70) == 0 else {
+      throw .protocolError("A reserved bit is set.")
+    }
     guard let opcode = WebSocketFrame.Opcode(rawValue: first & 0x0F) else {
       throw .protocolError("The opcode is reserved.")
     }
     self.opcode = opcode
     isFinal = first & 0x80 != 0
+    isCompressed = first & 0x40 != 0
+    guard !isCompressed || opcode == .text || opcode == .binary else {
+      throw .protocolError("A frame that begins no message is marked as compressed.")
+    }
     guard isFinal || !opcode.isControl else {
       throw .protocolError("A control frame is fragmented.")
     }

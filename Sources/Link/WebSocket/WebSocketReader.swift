@@ -19,7 +19,12 @@ package enum WebSocketEvent: Hashable, Sendable {
 ///
 /// Bytes go in with `receive`, events come out of `next` until it is nil. A thrown fault ends the
 /// connection, with its close code: nothing more comes out. Holds a message while its fragments
-/// come in, never more of it than `maximumMessageBytes`, and no memory between messages.
+/// come in, never more of it than `maximumMessageBytes`, and no memory between messages but for a
+/// context that both ends have agreed to keep.
+///
+/// Fragments and control frames have no bound in number. Each is taken out of the bytes at once, so
+/// that even an endless message of empty ones costs no memory, and no more work than its own bytes
+/// are worth; `next` is back when they are used up, which are at most what was received at once.
 package struct WebSocketReader: Sendable {
   private enum Stage {
     /// → payload, over
@@ -35,19 +40,26 @@ package struct WebSocketReader: Sendable {
   /// Text or binary while a message is coming in.
   private var kind: WebSocketFrame.Opcode?
   private var message: [UInt8] = []
+  /// nil where nothing compressed may come.
+  private var inflater: Inflater?
+  private var isCompressed = false
+  /// Of the message that is coming in, before it is inflated.
+  private var compressedBytes = 0
   private var text = UTF8Check()
 
   /// A message that is longer is refused with 1009, before it has come.
   package var maximumMessageBytes: Int
 
-  /// `role`: which end reads here.
-  package init(role: WebSocketRole, maximumMessageBytes: Int) {
+  /// `role`: which end reads here. `deflate`: what was agreed on compression; nil without.
+  package init(role: WebSocketRole, maximumMessageBytes: Int, deflate: DeflateTerms? = nil) {
     self.role = role
     self.maximumMessageBytes = maximumMessageBytes
+    inflater = deflate.map { Inflater(keepsContext: $0.receivesContext) }
   }
 
-  /// Bytes held: those not yet asked for, and the message that is coming in.
-  package var bufferedBytes: Int { input.count + message.count }
+  /// Bytes held: those not yet asked for, the message that is coming in, and what it is inflated
+  /// with.
+  package var bufferedBytes: Int { input.count + message.count + (inflater?.heldBytes ?? 0) }
 
   package mutating func receive(_ bytes: RawSpan) {
     if case .over = stage { return }
@@ -69,9 +81,10 @@ package struct WebSocketReader: Sendable {
       switch stage {
       case .over: return nil
       case .header:
-        guard let header = try WebSocketHeader(reading: input, masked: role == .server) else {
-          return nil
-        }
+        guard
+          let header = try WebSocketHeader(
+            reading: input, masked: role == .server, mayBeCompressed: inflater != nil)
+        else { return nil }
         if header.opcode.isControl {
           guard input.count >= header.count + header.payloadCount else { return nil }
           return try takeControl(header)
@@ -103,18 +116,30 @@ package struct WebSocketReader: Sendable {
         throw .protocolError("A message begins before the one before it ended.")
       }
       kind = header.opcode
+      isCompressed = header.isCompressed
     }
-    guard header.payloadCount <= maximumMessageBytes - message.count else {
-      throw .tooBig(maximumMessageBytes)
-    }
+    let bound = isCompressed ? maximumCompressedBytes : maximumMessageBytes
+    let taken = isCompressed ? compressedBytes : message.count
+    guard header.payloadCount <= bound - taken else { throw .tooBig(maximumMessageBytes) }
+    if isCompressed { compressedBytes += header.payloadCount }
     input.drop(header.count)
     stage = .payload(
       remaining: header.payloadCount, isFinal: header.isFinal, mask: header.mask ?? 0)
   }
 
+  /// Compressing may make a message longer, by an eighth where it is done badly.
+  private var maximumCompressedBytes: Int { maximumMessageBytes + maximumMessageBytes / 8 + 64 }
+
   /// Adds the next `count` bytes to the message.
   private mutating func take(_ count: Int, mask: UInt32) throws(WebSocketFault) {
     let start = message.count
+    if isCompressed {
+      var piece = input.take(count)
+      if mask != 0 { piece.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0) } }
+      let fault = inflater?.inflate(
+        piece.span.bytes, into: &message, limit: maximumMessageBytes)
+      return try checkInflated(from: start, fault)
+    }
     if start == 0 { message = input.take(count) } else { message += input.take(count) }
     let isGood = message.withUnsafeMutableBytes { bytes in
       let new = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
@@ -124,7 +149,29 @@ package struct WebSocketReader: Sendable {
     guard isGood else { throw .notUTF8 }
   }
 
+  /// What was inflated to from `start` on, and the fault that stands behind it: the first of all
+  /// faults is told, however the bytes were cut.
+  private mutating func checkInflated(
+    from start: Int, _ fault: WebSocketFault?
+  ) throws(WebSocketFault) {
+    if kind == .text {
+      let end = min(message.count, maximumMessageBytes)
+      let isGood = message.withUnsafeBytes {
+        text.accepts(UnsafeRawBufferPointer(rebasing: $0[start..<end]))
+      }
+      guard isGood else { throw .notUTF8 }
+    }
+    if let fault { throw fault }
+  }
+
   private mutating func takeMessage() throws(WebSocketFault) -> WebSocketEvent {
+    if isCompressed {
+      let start = message.count
+      let fault = inflater?.endMessage(into: &message, limit: maximumMessageBytes)
+      try checkInflated(from: start, fault)
+      compressedBytes = 0
+      isCompressed = false
+    }
     guard text.isComplete else { throw .notUTF8 }
     let isText = kind == .text
     let payload = message
@@ -167,6 +214,7 @@ package struct WebSocketReader: Sendable {
     stage = .over
     input.removeAll()
     message = []
+    inflater = nil
     kind = nil
   }
 }

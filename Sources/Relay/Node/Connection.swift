@@ -162,7 +162,9 @@ struct SocketTalk: Sendable {
     case open
   }
 
-  var reader = WebSocketReader(role: .server, maximumMessageBytes: Limits.messageBytes)
+  var reader: WebSocketReader
+  /// Large messages are compressed for it, as `RelayNode.deflate` says.
+  let takesCompressed: Bool
   var stage = Stage.awaitingHello
   var chain = CursorChain()
   /// Requests whose answer is still to come, and the bytes of their messages.
@@ -175,4 +177,11 @@ struct SocketTalk: Sendable {
   var unansweredPings = 0
   /// Its device asks too often: it is read on when the timer `.throttled` says so.
   var isThrottled = false
+
+  /// `deflate`: what was agreed on compression.
+  init(deflate: DeflateTerms?) {
+    reader = WebSocketReader(
+      role: .server, maximumMessageBytes: Limits.messageBytes, deflate: deflate)
+    takesCompressed = deflate != nil
+  }
 }

@@ -11,6 +11,8 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var nodes = 1
   /// Milliseconds between two pings of a socket.
   public var keepAliveMilliseconds = Limits.keepAliveMilliseconds
+  /// Whether a socket's client may have large messages compressed (RFC 7692).
+  public var compresses = true
   /// What the owner may set of how much the relay takes on.
   public var limits = RelayLimits()
   /// Whose requests are not limited by their address.

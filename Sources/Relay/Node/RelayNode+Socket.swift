@@ -8,9 +8,16 @@ extension RelayNode {
   // MARK: the upgrade
 
   mutating func upgrade(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
-    let headers: HTTPHeaders
+    var headers: HTTPHeaders
+    var deflate: DeflateTerms?
     do throws(Refusal) {
       headers = try WebSocketHandshake.answer(to: head)
+      if configuration.compresses,
+        let agreed = try DeflateNegotiation.answer(to: head.headers, .shared)
+      {
+        headers.append("Sec-WebSocket-Extensions", agreed.field)
+        deflate = agreed.terms
+      }
     } catch {
       answer(slot, Answer(error))
       return
@@ -18,7 +25,7 @@ extension RelayNode {
     send(slot, HTTPWriter.response(status: 101, headers: headers))
     let rest = connections[slot].http.parser.takeRest()
     connections[slot].http = HTTPTalk()
-    connections[slot].socket = SocketTalk()
+    connections[slot].socket = SocketTalk(deflate: deflate)
     connections[slot].socket?.reader.receive(rest.span.bytes)
     sockets += 1
     let id = connections[slot].id
@@ -144,7 +151,8 @@ extension RelayNode {
     }
     let ofWholeAccount = query.zone == nil
     let isAsked = askPage(
-      session, query, as: .frame(request: request),
+      session, query,
+      as: .frame(request: request, isCompressed: takesCompressed(slot)),
       for: .socketFetch(
         connections[slot].id, request: request, ofWholeAccount: ofWholeAccount))
     guard isAsked else {
@@ -237,7 +245,9 @@ extension RelayNode {
   // MARK: saying
 
   mutating func say(_ slot: Hub.Slot, _ message: RelayMessage) {
-    send(slot, WebSocketFrame.text(message.encoded()))
+    let payload = message.encoded()
+    send(
+      slot, takesCompressed(slot) ? deflater.text(payload) : WebSocketFrame.text(payload))
   }
 
   mutating func refuse(_ slot: Hub.Slot, _ request: String?, _ refusal: Refusal) {

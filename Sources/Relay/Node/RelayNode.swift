@@ -28,6 +28,8 @@ public struct RelayNode: Node, ~Copyable {
   let configuration: RelayConfiguration
   let secrets: SecretSource
   var random: SeededRandom
+  /// One for all sockets, whose messages depend on none before them.
+  var deflater = Deflater(RelayNode.deflate)
   /// The moment of the event that is being handled.
   var moment = Moment(instant: Instant(nanoseconds: 0), wall: 0)
   var stage = Stage.running
@@ -60,6 +62,10 @@ public struct RelayNode: Node, ~Copyable {
   var sweptThrough: ChunkFile?
   var isSwept = false
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
+
+  /// How every socket that takes compressed messages gets them.
+  static let deflate = DeflateTerms.Sending(
+    windowBits: Limits.deflateWindowBits, keepsContext: false)
 
   /// `secrets` gives tokens and codes; `random` only spreads what must not happen all at once.
   public init(configuration: RelayConfiguration, secrets: SecretSource, random: SeededRandom) {

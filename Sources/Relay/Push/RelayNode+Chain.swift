@@ -28,9 +28,15 @@ extension RelayNode {
     connections[slot].socket?.owesRead = isClogged
     if isClogged { return }
     let isAsked = askPage(
-      session, FetchQuery(since: cursor), as: .frame(request: nil),
+      session, FetchQuery(since: cursor),
+      as: .frame(request: nil, isCompressed: takesCompressed(slot)),
       for: .catchUp(connections[slot].id, since: cursor))
     if !isAsked { pageFailed(slot) }
+  }
+
+  /// Whether the connection is a socket that takes compressed messages.
+  func takesCompressed(_ slot: Hub.Slot) -> Bool {
+    connections[slot].socket?.takesCompressed ?? false
   }
 
   private mutating func pageFailed(_ slot: Hub.Slot) {

@@ -42,6 +42,7 @@ extension RelayNode {
     let limit = sendQueueLimit
     var pushed: [ConnectionID] = []
     pushed.reserveCapacity(sockets.count)
+    var deflated: [ConnectionID] = []
     var hinted: [ConnectionID] = []
     var behind: [Hub.Slot] = []
     for slot in sockets {
@@ -51,20 +52,32 @@ extension RelayNode {
         continue
       }
       // One access: this is what every delivery costs.
-      let (id, push) = connections[slot].hear(
+      let (id, push, isDeflated) = connections[slot].hear(
         change, own: own, frameBytes: frame.count, limit: limit, at: moment.instant)
       switch push {
       case .nothing: break
+      case .push where isDeflated: deflated.append(id)
       case .push: pushed.append(id)
       case .hint: hinted.append(id)
       case .read: behind.append(slot)
       }
     }
-    status.pushes += pushed.count
+    status.pushes += pushed.count + deflated.count
     status.hints += hinted.count
     if !pushed.isEmpty { actions.append(.multicast(frame, pushed)) }
+    if !deflated.isEmpty { sendDeflated(frame, to: deflated) }
     if !hinted.isEmpty { sendHints(to: hinted, change.token) }
     for slot in behind { readPage(slot) }
+  }
+
+  /// Sends the same to those that take it compressed, which is done once for all of them.
+  private mutating func sendDeflated(_ frame: [UInt8], to ids: [ConnectionID]) {
+    let deflated = deflater.frame(of: frame)
+    for id in ids {
+      guard let slot = connections.slot(of: id) else { continue }
+      connections[slot].queue.add(deflated.count, at: moment.instant)
+    }
+    actions.append(.multicast(deflated, ids))
   }
 
   func isAsleep(_ slot: Hub.Slot, _ sleepers: Set<DeviceID>) -> Bool {
@@ -242,16 +255,18 @@ extension RelayNode {
 }
 
 extension Connection {
-  /// What a socket is told of a commit. `own`: the connection that asked for it. `frameBytes`: of
-  /// the push, 0 where it is too large to be one. `limit`: bytes that may wait.
+  /// What a socket is told of a commit, and whether it takes that compressed; only a plain push is
+  /// added to its queue here. `own`: the connection that asked for the commit. `frameBytes`: of the
+  /// push, 0 where it is too large to be one. `limit`: bytes that may wait.
   fileprivate mutating func hear(
     _ change: borrowing AccountChange, own: ConnectionID?, frameBytes: Int, limit: Int,
     at now: Instant
-  ) -> (ConnectionID, CursorChain.Push) {
+  ) -> (ConnectionID, CursorChain.Push, isDeflated: Bool) {
     let push = socket?.chain.heard(
       since: change.since, token: change.token, isOwn: own == id, isLarge: frameBytes == 0,
       isCrowded: queue.isCrowded(limit: limit, at: now), isClogged: queue.isClogged(limit: limit))
-    if push == .push { queue.add(frameBytes, at: now) }
-    return (id, push ?? .nothing)
+    let isDeflated = socket?.takesCompressed == true && frameBytes >= Limits.deflateBytes
+    if push == .push, !isDeflated { queue.add(frameBytes, at: now) }
+    return (id, push ?? .nothing, isDeflated)
   }
 }

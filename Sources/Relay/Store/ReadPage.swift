@@ -3,8 +3,9 @@ import Link
 
 /// In which bytes a page of changes leaves.
 public enum PageForm: Sendable, Hashable {
-  /// A message on a socket, in its frame; with `request`, the answer to that fetch.
-  case frame(request: String?)
+  /// A message on a socket, in its frame; with `request`, the answer to that fetch. The socket
+  /// may take it compressed.
+  case frame(request: String?, isCompressed: Bool = false)
   /// An event of a stream, as a chunk of it where its pieces are chunks.
   case event(isChunked: Bool)
   /// The body of an answer. `keepsRecords`: they are looked at once more, for what wakes a device.
@@ -30,9 +31,10 @@ public struct ReadPage: Sendable, Hashable {
     isEmpty = page.changes.isEmpty
     let changes = EncodedChanges(page.changes)
     switch form {
-    case .frame(let request):
+    case .frame(let request, let isCompressed):
       bytes = WebSocketFrame.text(
-        changes.message(id: request, since: since, token: token, more: more))
+        changes.message(id: request, since: since, token: token, more: more),
+        deflate: isCompressed ? RelayNode.deflate : nil)
       records = []
     case .event(let isChunked):
       let event = changes.event(since: since, token: token, more: more)

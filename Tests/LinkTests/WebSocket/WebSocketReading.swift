@@ -7,8 +7,12 @@ struct WebSocketReading: Equatable {
   var fault: UInt16?
   var bufferedBytes = 0
 
-  init(_ pieces: [[UInt8]], role: WebSocketRole, maximumMessageBytes: Int = 1 << 20) {
-    var reader = WebSocketReader(role: role, maximumMessageBytes: maximumMessageBytes)
+  init(
+    _ pieces: [[UInt8]], role: WebSocketRole, maximumMessageBytes: Int = 1 << 20,
+    deflate: DeflateTerms? = nil
+  ) {
+    var reader = WebSocketReader(
+      role: role, maximumMessageBytes: maximumMessageBytes, deflate: deflate)
     do throws(WebSocketFault) {
       for piece in pieces {
         reader.receive(piece.span.bytes)

@@ -15,14 +15,19 @@ final class SocketClient {
   /// Whether pings are answered.
   var answersPings = true
 
+  /// What was agreed on compression.
+  let deflate: DeflateTerms?
+
   /// Connects and shakes hands. `token`: for the header. `connection`: one that is there already.
+  /// `deflate`: what is offered of compression.
   init(
-    _ relay: TestRelay, node: Int = 0, token: String? = nil, over connection: ConnectionID? = nil
+    _ relay: TestRelay, node: Int = 0, token: String? = nil, over connection: ConnectionID? = nil,
+    deflate: DeflateOffer? = nil
   ) throws {
     self.relay = relay
     id = connection ?? relay.open(node: node)
     let key = WebSocketHandshake.key(nonce: Array(repeating: 7, count: 16))
-    var headers = WebSocketHandshake.offer(key: key)
+    var headers = WebSocketHandshake.offer(key: key, deflate: deflate)
     if let token { headers.append("Authorization", "Bearer \(token)") }
     parser.expectAnswer(to: "GET")
     relay.send(
@@ -36,19 +41,22 @@ final class SocketClient {
     wire.incoming = []
     guard case .head(let head)? = try parser.next() else {
       Issue.record("the handshake was not answered")
+      self.deflate = nil
       return
     }
-    try WebSocketHandshake.check(head, key: key)
-    var reader = WebSocketReader(role: .client, maximumMessageBytes: 16 << 20)
+    self.deflate = try WebSocketHandshake.check(head, key: key, deflate: deflate)
+    var reader = WebSocketReader(
+      role: .client, maximumMessageBytes: 16 << 20, deflate: self.deflate)
     reader.receive(parser.takeRest().span.bytes)
     self.reader = reader
   }
 
   /// Connects, says hello and takes the welcome.
   convenience init(
-    _ relay: TestRelay, node: Int = 0, as device: TestDevice, since: ChangeToken? = nil
+    _ relay: TestRelay, node: Int = 0, as device: TestDevice, since: ChangeToken? = nil,
+    deflate: DeflateOffer? = nil
   ) throws {
-    try self.init(relay, node: node)
+    try self.init(relay, node: node, deflate: deflate)
     say(.hello(token: device.token, since: since))
     relay.settle()
     guard case .welcome? = try next() else {
@@ -62,7 +70,7 @@ final class SocketClient {
   func say(_ message: DeviceMessage) { sendText(message.encoded()) }
 
   func sendText(_ bytes: [UInt8]) {
-    relay.send(id, WebSocketFrame.text(bytes, mask: 0x1234_5678))
+    relay.send(id, WebSocketFrame.text(bytes, mask: 0x1234_5678, deflate: deflate?.sending))
   }
 
   /// Says something, and lets the relay do all that follows.

@@ -51,6 +51,8 @@ final class TestRelay {
   var readFault: StorageError?
   var filesFault: StorageError?
   private(set) var readsDone = 0
+  /// What was sent to several at once, by its size, and to how many.
+  private(set) var multicasts: [(bytes: Int, receivers: Int)] = []
   private var lastConnection: UInt64 = 0
   /// Connections that are read again, with what was held back.
   private var resumed: [ConnectionID] = []
@@ -258,6 +260,7 @@ final class TestRelay {
       case .open: preconditionFailure("a relay opens no connection")
       case .send(let id, let bytes): take(bytes, for: id)
       case .multicast(let bytes, let ids):
+        multicasts.append((bytes.count, ids.count))
         for id in ids { take(bytes, for: id) }
       case .close(let id, let manner): close(id, manner)
       case .pauseReading(let id): wires[id]?.isPaused = true
