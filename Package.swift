@@ -70,7 +70,7 @@ let package = Package(
     tests("AppsTests", ["Apps", "Changes", "Digest"], resources: [.embedInCode("Vectors")]),
     tests("DevicesTests", ["Devices", "Changes", "Link", "Storage", "Digest"]),
     tests("DigestTests", ["Digest"]),
-    tests("LinkTests", ["Link", "Changes", "Digest", "CZlib"]),
+    tests("LinkTests", ["Link", "Changes", "Digest", "CZlib", "WireLaws"]),
     tests("LoopTests", ["Loop", "Link", "Changes", "CLinux", "TemporaryFolders"]),
     tests("RelayTests", ["Relay", "Link", "Changes", "Storage", "Digest"]),
     tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
@@ -95,6 +95,9 @@ let package = Package(
       name: "StorageContract", dependencies: ["Storage", "Changes", "Digest"],
       path: "Tests/StorageContract", swiftSettings: strict),
     .target(
+      name: "WireLaws", dependencies: ["Link", "Changes"], path: "Tests/WireLaws",
+      swiftSettings: strict),
+    .target(
       name: "Simulator",
       dependencies: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
@@ -107,3 +110,16 @@ let package = Package(
     tests("TidyTests", []),
   ]
 )
+
+// The targets of scripts/fuzz, which links each with libFuzzer; a usual build does not see them.
+if Context.environment["LOCKSTEP_FUZZING"] != nil {
+  for reader in ["HTTPRequest", "WebSocket", "JSON", "Message", "HTTPResponse"] {
+    package.targets.append(
+      .target(
+        name: "Fuzz" + reader, dependencies: ["WireLaws"], path: "Fuzzing",
+        exclude: ["Corpus", "Dictionaries"], sources: ["Fuzz\(reader).swift"],
+        swiftSettings: strict))
+    package.products.append(
+      .library(name: "Fuzz" + reader, type: .static, targets: ["Fuzz" + reader]))
+  }
+}

@@ -34,6 +34,8 @@ enum ImportRule {
       rooms: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
       ]),
+    "WireLaws": Allowance(rooms: ["Changes", "Link"]),
+    "Fuzzing": Allowance(rooms: ["WireLaws"]),
     "StorageContract": Allowance(rooms: ["Changes", "Digest", "Storage"], platform: ["Testing"]),
   ]
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// The package as it lies on disk: what the rules read.
 struct SourceTree {
-  /// Swift files below Sources and Tests, by path.
+  /// Swift files below Sources, Tests and Fuzzing, by path.
   let files: [SourceFile]
   /// All text files of the package: scripts and documents too.
   let texts: [TextFile]
@@ -24,7 +24,8 @@ struct SourceTree {
 
   init(root: String) {
     let endings = ["swift", "md", "sh", "py", "c", "h", "modulemap", "json", "yml", ""]
-    let skipped = ["Vectors", "__pycache__"]
+    // Corpora and dictionaries are data, whose lines break where they like.
+    let skipped = ["Vectors", "Corpus", "Dictionaries", "__pycache__"]
     var texts: [TextFile] = []
     func visit(_ folder: String) {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: root + "/" + folder)) ?? []
@@ -46,7 +47,9 @@ struct SourceTree {
     visit("")
     self.texts = texts
     files = texts.filter {
-      $0.path.hasSuffix(".swift") && ($0.path.hasPrefix("Sources/") || $0.path.hasPrefix("Tests/"))
+      let path = $0.path
+      return path.hasSuffix(".swift")
+        && ["Sources/", "Tests/", "Fuzzing/"].contains { path.hasPrefix($0) }
     }.map { SourceFile(path: $0.path, content: $0.content) }
     readme = texts.first { $0.path == "README.md" }?.content
   }
@@ -59,9 +62,10 @@ struct SourceTree {
   /// What ships, and the libraries that tests stand on: held to the same rules.
   var libraries: [SourceFile] {
     files.filter { file in
-      ["Sources/", "Tests/Simulator/", "Tests/StorageContract/"].contains {
-        file.path.hasPrefix($0)
-      }
+      ["Sources/", "Tests/Simulator/", "Tests/StorageContract/", "Tests/WireLaws/", "Fuzzing/"]
+        .contains {
+          file.path.hasPrefix($0)
+        }
     }
   }
 }
@@ -78,8 +82,11 @@ struct SourceFile {
     text = SwiftText(content)
   }
 
-  /// The target it belongs to: `Link` of `Sources/Link/HTTP/X.swift`.
-  var room: String { String(path.split(separator: "/")[1]) }
+  /// The target it belongs to: `Link` of `Sources/Link/HTTP/X.swift`. Those of fuzzing are one.
+  var room: String {
+    let parts = path.split(separator: "/")
+    return String(parts[0] == "Fuzzing" ? parts[0] : parts[1])
+  }
 
   /// `X` of `Sources/Link/HTTP/X.swift`.
   var stem: String { String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "") }

@@ -1,0 +1,7 @@
+import WireLaws
+
+/// What libFuzzer calls with each input that it makes.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  hold(WireLaw.json, of: Array(UnsafeBufferPointer(start: start, count: count)))
+}

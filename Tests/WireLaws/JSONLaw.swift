@@ -1,0 +1,37 @@
+import Changes
+
+extension WireLaw {
+  /// JSON: what is passed over and what is read as a tree are the same texts, and a tree that is
+  /// written reads the same.
+  package static func json(_ bytes: [UInt8]) throws(BrokenLaw) {
+    let skipped = skipFault(bytes)
+    let value: JSONValue
+    do throws(JSONFault) {
+      value = try JSONValue(parsing: bytes)
+    } catch {
+      // Only a tree is looked through for names that stand twice.
+      return try expect(
+        error == skipped || error.reason == .duplicateName,
+        "read, it is refused as \(error); passed over, as \(skipped as Any)")
+    }
+    try expect(skipped == nil, "read, it is good; passed over, \(skipped as Any)")
+    let written = value.serialized()
+    guard let again = JSONValue(ifJSON: written) else {
+      throw BrokenLaw("\(value) is refused once it is written")
+    }
+    try expect(again == value, "\(value) reads \(again) once it is written")
+    try expect(again.serialized() == written, "\(value) has two canonical forms")
+  }
+
+  private static func skipFault(_ bytes: [UInt8]) -> JSONFault? {
+    var scanner = JSONScanner(bytes.span.bytes)
+    do throws(JSONFault) {
+      let range = try scanner.skipValue()
+      try scanner.finish()
+      precondition(range.upperBound <= bytes.count, "a value beyond its bytes")
+      return nil
+    } catch {
+      return error
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Changes
+import Link
+
+extension WireLaw {
+  /// Messages of both ends: what was understood is understood alike once it is said again.
+  package static func messages(_ bytes: [UInt8]) throws(BrokenLaw) {
+    if let message = decoded(bytes, DeviceMessage.decode) {
+      // A record that is refused by itself has nothing left to be said again.
+      if case .save(let request) = message,
+        request.mutations.contains(where: { $0.refusal != nil })
+      {
+        return
+      }
+      let again = decoded(message.encoded(), DeviceMessage.decode)
+      try expect(again == message, "\(message) is \(again as Any) said again")
+    }
+    _ = DeviceMessage.requestID(in: bytes)
+    if let message = decoded(bytes, RelayMessage.decode) {
+      let again = decoded(message.encoded(), RelayMessage.decode)
+      try expect(again == message, "\(message) is \(again as Any) said again")
+    }
+  }
+
+  private static func decoded<Message>(
+    _ bytes: [UInt8], _ decode: ([UInt8]) throws(Refusal) -> Message
+  ) -> Message? {
+    do throws(Refusal) {
+      return try decode(bytes)
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Changes
+import Link
+
+extension WireLaw {
+  /// Requests as a server reads them.
+  package static func requests(_ bytes: [UInt8]) throws(BrokenLaw) {
+    let reading = try agreed(bytes) { (pieces) throws(BrokenLaw) in try RequestReading(pieces) }
+    for case .head(let head) in reading.events {
+      let bytes = HTTPWriter.request(
+        method: head.method, target: head.target, host: head.headers["Host"] ?? "a")
+      guard bytes.count < Limits.requestLineBytes else { continue }
+      let again = try RequestReading([bytes])
+      guard case .head(let other)? = again.events.first else {
+        throw BrokenLaw("\(head) is refused once it is written again")
+      }
+      try expect(
+        other.method == head.method && other.target == head.target,
+        "\(head) reads \(other) once it is written again")
+    }
+  }
+
+  /// Neighbouring pieces of a body count as one.
+  private struct RequestReading: Equatable {
+    var events: [HTTPRequestEvent] = []
+    var refusal: RefusalCode?
+
+    init(_ pieces: [[UInt8]]) throws(BrokenLaw) {
+      var parser = HTTPRequestParser()
+      for piece in pieces {
+        parser.receive(piece.span.bytes)
+        do throws(Refusal) {
+          while let event = try parser.next() { add(event) }
+        } catch {
+          refusal = error.code
+        }
+        // A line that is not whole, and the fields before it.
+        let bound = Limits.requestLineBytes + 2 * Limits.headerBytes
+        try expect(
+          parser.bufferedBytes <= (refusal == nil ? bound : 0),
+          "\(parser.bufferedBytes) bytes are held")
+      }
+    }
+
+    private mutating func add(_ event: HTTPRequestEvent) {
+      if case .body(let bytes) = event, case .body(let before)? = events.last {
+        events[events.count - 1] = .body(before + bytes)
+      } else {
+        events.append(event)
+      }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Changes
+import Link
+
+extension WireLaw {
+  /// The longest line or event of the law.
+  private static let eventBytes = 1 << 12
+
+  /// Answers as a client reads them, and streams of events in their bodies. The lowest bit of the
+  /// first byte: the first answer is one to HEAD. The next: the bytes are a stream without a head.
+  package static func responses(_ bytes: [UInt8]) throws(BrokenLaw) {
+    guard let first = bytes.first else { return }
+    let stream = Array(bytes.dropFirst())
+    if first & 2 != 0 { return try events(stream) }
+    let reading = try agreed(stream) { (pieces) throws(BrokenLaw) in
+      try ResponseReading(pieces, answersHead: first & 1 != 0)
+    }
+    for case .body(let body) in reading.events { try events(body) }
+  }
+
+  private static func events(_ bytes: [UInt8]) throws(BrokenLaw) {
+    let reading = try agreed(bytes) { (pieces) throws(BrokenLaw) in try EventReading(pieces) }
+    for event in reading.events {
+      // A line end in the data is two lines of it on the wire, and the writer takes JSON alone.
+      guard !event.data.contains(UInt8(ascii: "\n")) else { continue }
+      guard event.lastID?.utf8.contains(0) != true, !event.name.utf8.contains(0) else { continue }
+      let written = EventStreamWriter.event(event.name, id: event.lastID, json: event.data)
+      guard written.count < eventBytes else { continue }
+      let again = try EventReading([written]).events
+      try expect(again == [event], "\(event) reads \(again) once it is written")
+    }
+  }
+
+  /// Neighbouring pieces of a body count as one.
+  private struct ResponseReading: Equatable {
+    var events: [HTTPResponseEvent] = []
+    var refusal: RefusalCode?
+
+    init(_ pieces: [[UInt8]], answersHead: Bool) throws(BrokenLaw) {
+      var parser = HTTPResponseParser()
+      parser.expectAnswer(to: answersHead ? "HEAD" : "GET")
+      parser.expectAnswer(to: "GET")
+      for piece in pieces {
+        parser.receive(piece.span.bytes)
+        take(&parser)
+        let bound = Limits.requestLineBytes + 2 * Limits.headerBytes + bytesBehind(pieces)
+        try expect(
+          parser.bufferedBytes <= (refusal == nil ? bound : 0),
+          "\(parser.bufferedBytes) bytes are held")
+      }
+      do throws(Refusal) { try parser.endOfStream() } catch { refusal = error.code }
+      take(&parser)
+    }
+
+    /// After a 101 the rest waits for the other protocol.
+    private func bytesBehind(_ pieces: [[UInt8]]) -> Int {
+      let isUpgraded = events.contains {
+        if case .head(let head) = $0 { head.status == 101 } else { false }
+      }
+      return isUpgraded ? pieces.reduce(0) { $0 + $1.count } : 0
+    }
+
+    private mutating func take(_ parser: inout HTTPResponseParser) {
+      do throws(Refusal) {
+        while let event = try parser.next() { add(event) }
+      } catch {
+        refusal = error.code
+      }
+    }
+
+    private mutating func add(_ event: HTTPResponseEvent) {
+      if case .body(let bytes) = event, case .body(let before)? = events.last {
+        events[events.count - 1] = .body(before + bytes)
+      } else {
+        events.append(event)
+      }
+    }
+  }
+
+  private struct EventReading: Equatable {
+    var events: [ServerSentEvent] = []
+    var isRefused = false
+
+    init(_ pieces: [[UInt8]]) throws(BrokenLaw) {
+      var reader = EventStreamReader(limit: eventBytes)
+      for piece in pieces {
+        if isRefused { break }
+        reader.receive(piece.span.bytes)
+        do throws(Refusal) {
+          while let event = try reader.next() { events.append(event) }
+        } catch {
+          isRefused = true
+        }
+        try expect(
+          isRefused || reader.bufferedBytes <= 2 * eventBytes + 2,
+          "\(reader.bufferedBytes) bytes are held")
+      }
+    }
+  }
+}
