@@ -167,6 +167,9 @@ public enum Limits {
   /// One line of `lockstep resolve`, in bytes: three records at their largest, spelt generously.
   public static let resolveLineBytes = 8 << 20
 
+  /// A file of settings, in bytes: the sample with all comments is a tenth of it.
+  public static let configBytes = 256 << 10
+
   // The relay as a whole.
   /// Connections at the front door of a relay: what its memory can hold of idle ones.
   public static let connections = 50_000

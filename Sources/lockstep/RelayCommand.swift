@@ -60,25 +60,41 @@ enum RelayCommand {
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "info", "How much to say on standard error.")
 
+  static let logFormat = CommandOption.defaulted(
+    "log-format", ValueKind<LogLine.Format>.choice, default: "plain",
+    "How the log looks: plain for people, logfmt or json for programs.")
+  static let isChecked = CommandOption.flag(
+    "check",
+    "Start nothing: show the settings in force and where each comes from, and whether a relay could "
+      + "begin with them.")
+  static let json = CommandOption.flag("json", "With --check: print one JSON object.")
+
   static let command = Command(
     name: "relay",
     summary: "Runs a relay: stores each account's records and pushes changes to its devices.",
     discussion: """
       The relay runs until SIGTERM or SIGINT; then it refuses new work, tells its devices to come \
-      back later, answers what is begun, and ends. A second signal ends it at once.
+      back later, answers what is begun, and ends. A second signal ends it at once. SIGUSR1 has it \
+      show what it holds; SIGHUP has it read again what can change while it runs.
 
       With --tls-cert and --tls-key, devices connect by https:// alone; SIGHUP reads both files \
       anew, and leaves connections as they are. What --admin-listen serves stays plain HTTP.
 
       Without --open, accounts are made by the relay's owner: lockstep account create NAME.
+
+      Every option can stand in a file too (--config), as key = value; docs/relay.conf shows all. \
+      The line goes before the environment, the environment before the file.
       """,
     options: [
       listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
       retention.entry, quota.entry, keepAlive.entry, compression.entry, isRestored.entry,
-      loops.entry, limits.entry,
-      exempt.entry, origin.entry, trustProxy.entry, logLevel.entry,
+      loops.entry, limits.entry, exempt.entry, origin.entry, trustProxy.entry, logLevel.entry,
+      logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
+    if arguments[isChecked] {
+      return try RelayCheck(arguments, store: arguments[store]).report(isJSON: arguments[json])
+    }
     var configuration = RelayConfiguration()
     configuration.isOpen = arguments[isOpen]
     configuration.nodes = arguments[loops]
@@ -96,7 +112,9 @@ enum RelayCommand {
       certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),
       store: arguments[store],
       configuration: configuration,
-      isRestored: arguments[isRestored], log: Log("lockstep relay", level: arguments[logLevel]))
+      isRestored: arguments[isRestored],
+      log: Log(
+        "lockstep relay", level: arguments[logLevel], format: arguments[logFormat]))
     try service.run()
     return .success
   }

@@ -31,6 +31,9 @@ enum AgentCommand {
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "warning",
     "How much to say on standard error.")
+  static let logFormat = CommandOption.defaulted(
+    "log-format", ValueKind<LogLine.Format>.choice, default: "plain",
+    "How the log looks: plain for people, logfmt or json for programs.")
 
   /// How the agent behaves that this command runs, if it does.
   static func configuration(_ arguments: Arguments) -> AgentConfiguration {

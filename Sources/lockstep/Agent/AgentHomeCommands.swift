@@ -116,19 +116,23 @@ enum AgentRunCommand {
     summary: "Keeps a home in sync until it is stopped.",
     options: [
       AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.logLevel.entry,
+      AgentCommand.logFormat.entry, ConfigFile.option.entry,
     ]
   ) { arguments throws(CommandFailure) in
     let folder = AgentCommand.folder(arguments)
     guard folder.exists else { throw HomeSession.noHome(folder) }
     // Before any thread: they inherit that the two signals are held back.
     let signals = try AgentCommand.signals()
-    let log = Log("lockstep agent", level: arguments[AgentCommand.logLevel])
+    let log = Log(
+      "lockstep agent", level: arguments[AgentCommand.logLevel],
+      format: arguments[AgentCommand.logFormat])
     let configuration = AgentCommand.configuration(arguments)
     guard let holder = try HomeHolder.hold(folder, configuration, log: log) else {
       throw CommandFailure("another process holds the home \(folder.path) already")
     }
-    TerminalOutput.writeToStandardError(
-      "lockstep agent: keeping \(folder.path) in sync; stop with Ctrl-C\n")
+    log.tell(
+      "keeping a home in sync", [LogLine.Field("home", folder.path)],
+      block: "lockstep agent: keeping \(folder.path) in sync; stop with Ctrl-C")
     try holder.run(until: signals)
     return .success
   }

@@ -1,21 +1,67 @@
 /// What a command was given, checked: read an option's value by the option.
 package struct Arguments: Sendable {
+  /// Who gave a value.
+  package enum Source: Hashable, Sendable {
+    case line
+    /// A variable of the environment.
+    case environment(String)
+    /// A line of the file that --config names.
+    case file(String, line: Int)
+    case usual
+
+    package var text: String {
+      switch self {
+      case .line: "flag"
+      case .environment(let name): "environment \(name)"
+      case .file(let path, let line): "\(path):\(line)"
+      case .usual: "default"
+      }
+    }
+  }
+
+  /// An option as it is in force.
+  package struct Setting: Hashable, Sendable {
+    package let name: String
+    /// nil where nobody gave it and it has no default.
+    package let text: String?
+    package let source: Source
+  }
+
   private var texts: [String: String] = [:]
-  /// The names of all options that the command has.
+  private var sources: [String: Source] = [:]
+  /// All options that the command has.
+  private var options: [CommandOptionEntry] = []
   private var known: Set<String> = []
   /// The words that are no options, in their order.
   package private(set) var operands: [String] = []
 
   package init() {}
 
-  init(texts: [String: String], known: Set<String>, operands: [String]) {
+  init(
+    texts: [String: String], sources: [String: Source], options: [CommandOptionEntry],
+    operands: [String]
+  ) {
     self.texts = texts
-    self.known = known
+    self.sources = sources
+    self.options = options
+    known = Set(options.map(\.name))
     self.operands = operands
   }
 
   package subscript<Value>(_ option: CommandOption<Value>) -> Value {
     precondition(known.contains(option.entry.name), "--\(option.entry.name) is not in the table")
     return option.value(of: texts[option.entry.name])
+  }
+
+  /// All that a file can set, in the order of the table.
+  package var settings: [Setting] {
+    options.filter { !ConfigFile.besides.contains($0.name) }.map { option in
+      var usual: String?
+      if case .default(let text) = option.presence { usual = text }
+      if option.isFlag { usual = "false" }
+      return Setting(
+        name: option.name, text: texts[option.name] ?? usual,
+        source: sources[option.name] ?? .usual)
+    }
   }
 }

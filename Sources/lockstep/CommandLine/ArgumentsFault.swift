@@ -12,6 +12,10 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
     case optionMissing(String, placeholder: String, environmentName: String)
     case operandMissing(String)
     case operandSurplus(String)
+    /// The file of settings, in words.
+    case fileUnreadable(String)
+    /// All that is wrong in that file.
+    case fileBad(String, [ConfigFile.Fault])
   }
 
   /// The words that lead to the command, the program's name first.
@@ -20,7 +24,7 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
 
   package var commandName: String { path.joined(separator: " ") }
 
-  /// One sentence and the next step.
+  /// One sentence and the next step; of a file, a line a fault.
   package var explanation: String {
     "\(sentence)\(sentence.hasSuffix("?") ? "" : ";") `\(commandName) --help` tells all"
   }
@@ -40,6 +44,11 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
       "--\(name) \(placeholder) is missing (or \(environmentName) in the environment)"
     case .operandMissing(let placeholder): "\(placeholder) is missing"
     case .operandSurplus(let word): "\"\(word)\" is one word too many"
+    case .fileUnreadable(let words): "--config: \(words)"
+    case .fileBad(let name, let faults):
+      faults.map { fault in
+        (fault.line > 0 ? "\(name):\(fault.line): " : "\(name): ") + fault.reason
+      }.joined(separator: "\n") + "\nnothing was done"
     }
   }
 

@@ -9,10 +9,33 @@ package struct ArgumentsParser {
 
   private let root: Command
   private let environment: (String) -> String?
+  private let readFile: (String) throws(CommandFailure) -> [UInt8]
 
-  package init(root: Command, environment: @escaping (String) -> String?) {
+  /// `readFile`: the bytes of the file of settings that a person named.
+  package init(
+    root: Command, environment: @escaping (String) -> String?,
+    readFile: @escaping (String) throws(CommandFailure) -> [UInt8] = ConfigFile.bytes
+  ) {
     self.root = root
     self.environment = environment
+    self.readFile = readFile
+  }
+
+  /// What is known so far of the options' values.
+  private struct Values {
+    var texts: [String: String] = [:]
+    var sources: [String: Arguments.Source] = [:]
+
+    /// `source` goes behind those that were there before. Of a list it adds what they do not name.
+    mutating func add(_ text: String, to option: CommandOptionEntry, from source: Arguments.Source)
+    {
+      if let before = texts[option.name] {
+        if option.isList { texts[option.name] = CommandOptionEntry.merged(before, over: text) }
+      } else {
+        texts[option.name] = text
+        sources[option.name] = source
+      }
+    }
   }
 
   package func parse(_ words: [String]) throws(ArgumentsFault) -> Outcome {
@@ -56,7 +79,7 @@ package struct ArgumentsParser {
   ) throws(ArgumentsFault) -> Outcome {
     let beforeOperands = words.prefix { $0 != "--" }
     if beforeOperands.contains(where: ArgumentsParser.asksForHelp) { return .help(path) }
-    var texts: [String: String] = [:]
+    var values = Values()
     var operands: [String] = []
     var rest = words
     while let word = rest.popFirst() {
@@ -70,12 +93,18 @@ package struct ArgumentsParser {
       }
       let (entry, text) = try option(word, &rest, of: path)
       try check(text, of: entry, from: "--\(entry.name)", path)
-      texts[entry.name] = text
+      values.texts[entry.name] = text
+      values.sources[entry.name] = .line
     }
-    try addEnvironment(to: &texts, of: path)
+    try addEnvironment(to: &values, of: path)
+    try addFile(to: &values, of: path)
+    try checkPresence(of: values.texts, path)
     try check(operands, of: path)
-    let known = Set(command.options.map(\.name))
-    return .run(path, action, Arguments(texts: texts, known: known, operands: operands))
+    return .run(
+      path, action,
+      Arguments(
+        texts: values.texts, sources: values.sources, options: command.options,
+        operands: operands))
   }
 
   /// `--name VALUE`, `--name=VALUE`, or `--flag`; the last of several counts.
@@ -100,20 +129,41 @@ package struct ArgumentsParser {
   }
 
   /// An empty variable counts as one that is not set.
-  private func addEnvironment(to texts: inout [String: String], of path: [Command])
-    throws(ArgumentsFault)
-  {
-    for entry in path.last?.options ?? [] where texts[entry.name] == nil {
-      if let text = environment(entry.environmentName), !text.isEmpty {
-        try check(text, of: entry, from: entry.environmentName, path)
-        texts[entry.name] = text
-      } else if entry.presence == .required {
-        throw fault(
-          path,
-          .optionMissing(
-            entry.name, placeholder: entry.placeholder ?? "",
-            environmentName: entry.environmentName))
-      }
+  private func addEnvironment(to values: inout Values, of path: [Command]) throws(ArgumentsFault) {
+    for entry in path.last?.options ?? [] where values.texts[entry.name] == nil || entry.isList {
+      guard let text = environment(entry.environmentName), !text.isEmpty else { continue }
+      try check(text, of: entry, from: entry.environmentName, path)
+      values.add(text, to: entry, from: .environment(entry.environmentName))
+    }
+  }
+
+  /// What stands in the file that the line or the environment names, where the command takes one.
+  private func addFile(to values: inout Values, of path: [Command]) throws(ArgumentsFault) {
+    let options = path.last?.options ?? []
+    guard options.contains(where: { $0.name == ConfigFile.option.entry.name }),
+      let name = values.texts[ConfigFile.option.entry.name]
+    else { return }
+    let file: ConfigFile
+    do throws(CommandFailure) {
+      file = ConfigFile(try readFile(name), options: options)
+    } catch {
+      throw fault(path, .fileUnreadable(error.message ?? name))
+    }
+    guard file.faults.isEmpty else { throw fault(path, .fileBad(name, file.faults)) }
+    for option in options {
+      guard let entry = file.entries[option.name] else { continue }
+      values.add(entry.text, to: option, from: .file(name, line: entry.line))
+    }
+  }
+
+  private func checkPresence(of texts: [String: String], _ path: [Command]) throws(ArgumentsFault) {
+    for entry in path.last?.options ?? [] where entry.presence == .required {
+      guard texts[entry.name] == nil else { continue }
+      throw fault(
+        path,
+        .optionMissing(
+          entry.name, placeholder: entry.placeholder ?? "",
+          environmentName: entry.environmentName))
     }
   }
 

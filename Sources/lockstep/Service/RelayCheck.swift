@@ -1,0 +1,70 @@
+import Changes
+import Glibc
+
+/// `lockstep relay --check`: shows the settings in force and where each comes from, and whether a
+/// relay could begin with them. It starts nothing and makes nothing.
+struct RelayCheck {
+  var settings: [Arguments.Setting]
+  /// Sentences, each with its next step.
+  var faults: [String]
+
+  init(_ arguments: Arguments, store: String) {
+    settings = arguments.settings
+    faults = [RelayCheck.fault(ofStore: store)].compactMap(\.self)
+  }
+
+  /// Prints what there is on standard output, and what is wrong on standard error.
+  func report(isJSON: Bool) throws(CommandFailure) -> ExitCode {
+    _ = try TerminalOutput.printed(isJSON ? json.text : text)
+    guard faults.isEmpty else {
+      throw CommandFailure(faults.joined(separator: "\nlockstep relay: "), exitCode: .usage)
+    }
+    return .success
+  }
+
+  var text: String {
+    var table = TextTable([("SETTING", .left), ("VALUE", .left), ("FROM", .left)])
+    for setting in settings {
+      table.add(setting.name, setting.text ?? "-", setting.source.text)
+    }
+    return table.text
+  }
+
+  var json: JSONValue {
+    [
+      "settings": .array(
+        settings.map { setting in
+          [
+            "name": .string(setting.name), "value": setting.text.map { .string($0) } ?? .null,
+            "from": .string(setting.source.text),
+          ]
+        }),
+      "faults": .array(faults.map { .string($0) }),
+    ]
+  }
+
+  /// Whether the folder is there and can be written, or can be made where it is missing.
+  static func fault(ofStore path: String) -> String? {
+    var folder = path
+    var status = stat()
+    while stat(folder, &status) != 0 {
+      guard errno == ENOENT, let slash = folder.lastIndex(of: "/") else {
+        return errno == ENOENT
+          ? fault(path, in: ".")
+          : "the store \(path) cannot be reached: \(String(cString: strerror(errno)))"
+      }
+      folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
+    }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      return "the store \(path) cannot be made: \(folder) is no folder; name another one (--store)"
+    }
+    return fault(path, in: folder)
+  }
+
+  private static func fault(_ path: String, in folder: String) -> String? {
+    guard access(folder, W_OK | X_OK) != 0 else { return nil }
+    let reason = String(cString: strerror(errno))
+    return "the store \(path) cannot be written: \(folder): \(reason); run as its owner, or name "
+      + "another one (--store)"
+  }
+}
