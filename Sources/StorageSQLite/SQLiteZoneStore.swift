@@ -79,6 +79,11 @@ package final class SQLiteZoneStore: ZoneStore {
     try SQLiteZoneReader(path: SQLiteZoneStore.path(in: directory))
   }
 
+  /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log takes.
+  package func observeSyncs(_ observer: @escaping @Sendable (_ nanoseconds: Int64) -> Void) {
+    _ = connection.observeSyncs(observer)
+  }
+
   package func commit(
     _ requests: [CommitRequest], wall: Int64
   ) throws(StorageError) -> [CommitResult] {

@@ -1,6 +1,7 @@
 import Changes
 import Glibc
 import Link
+import Loop
 import Relay
 import Storage
 
@@ -98,6 +99,9 @@ enum RelayCommand {
     var configuration = RelayConfiguration()
     configuration.isOpen = arguments[isOpen]
     configuration.nodes = arguments[loops]
+    configuration.version = Lockstep.version
+    configuration.startedAt = SystemClock.moment().wall
+    configuration.notesRequests = arguments[logLevel] >= .debug
     configuration.keepAliveMilliseconds = Int64(arguments[keepAlive] * 1_000)
     configuration.compresses = arguments[compression] == .on
     configuration.rules.historyMilliseconds = arguments[retention]
@@ -123,9 +127,13 @@ enum RelayCommand {
     case on, off
   }
 
-  /// For root, where services keep their state; for others, where the XDG base directory
-  /// specification puts it.
+  /// Where a service manager gives the relay its own folder (systemd.exec(5), StateDirectory); for
+  /// root, where services keep their state; for others, where the XDG base directory specification
+  /// puts it.
   static var usualStore: String {
+    if let folder = getenv("STATE_DIRECTORY").map({ String(cString: $0) }), folder.hasPrefix("/") {
+      return String(folder.prefix { $0 != ":" })
+    }
     if getuid() == 0 { return "/var/lib/lockstep" }
     if let folder = getenv("XDG_STATE_HOME") { return String(cString: folder) + "/lockstep" }
     let home = getenv("HOME").map { String(cString: $0) } ?? "."

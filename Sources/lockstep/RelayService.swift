@@ -41,6 +41,8 @@ struct RelayService {
           "an older copy of the store was put back; devices bring back what they hold of the rest")
       }
       let accounts = try accountCount(of: store)
+      let meter = StoreMeter(accounts: accounts)
+      store.observeSyncs { meter.synced($0) }
       let front = try Listener.open(
         listen, door: .front, count: configuration.nodes, gate: frontGate(configuration),
         certificate: certificate)
@@ -52,7 +54,7 @@ struct RelayService {
       let control = try Listener.open(
         .local(path: Self.controlSocket(inStore: self.store)), door: .control, gate: ownersGate)[0]
       let board = StateBoard()
-      let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board))
+      let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
       let attendant = RelayAttendant(
         of: group, nodes: configuration.nodes, board: board, log: log,
         startedAt: SystemClock.instant())
@@ -60,7 +62,7 @@ struct RelayService {
         RelayCertificate.warn(of: certificate, log)
         attendant.reload = { [log] in RelayCertificate.reload(certificate, log) }
       }
-      try startWorkers(of: group, on: store)
+      try startWorkers(of: group, on: store, meter)
       try startFiles(of: group)
       for node in 0..<configuration.nodes {
         var configuration = configuration
@@ -69,7 +71,7 @@ struct RelayService {
         try group.add(
           RelayNode(
             configuration: configuration, secrets: Entropy.secrets,
-            random: Entropy.seededRandom()),
+            random: Entropy.seededRandom(), measures: meter.source),
           listeners: [front[node]] + owners)
       }
       announce(front[0].address, admin: admin?.address, accounts: accounts)
@@ -109,13 +111,17 @@ struct RelayService {
     return try open()
   }
 
-  private func settings(_ board: StateBoard) -> GroupSettings<RelayReport> {
+  private func settings(_ board: StateBoard, _ meter: StoreMeter) -> GroupSettings<RelayReport> {
     let log = log
     var settings = GroupSettings<RelayReport> { node, report in
       switch report {
-      case .accountMade(let account): log.info("an account was made", [.account(account)])
+      case .accountMade(let account):
+        meter.accounts(change: 1)
+        log.info("an account was made", [.account(account)])
       case .planChanged(let account): log.info("an account has a new plan", [.account(account)])
-      case .accountRemoved(let account): log.info("an account was removed", [.account(account)])
+      case .accountRemoved(let account):
+        meter.accounts(change: -1)
+        log.info("an account was removed", [.account(account)])
       case .deviceJoined(let account, let device):
         log.info("a device joined", [.device(device), .account(account)])
       case .deviceRevoked(let account, let device):
@@ -126,6 +132,7 @@ struct RelayService {
         log.warning(
           "requests from \(peer.text) say that they are passed on; if that is your proxy, start with "
             + "--trust-proxy \(peer.text)", [LogLine.Field("peer", peer.text)])
+      case .answered(let note): log.debug("request", Self.fields(of: note))
       case .state(let state): board.answered(node, state)
       case .status, .stopped: break
       }
@@ -136,8 +143,16 @@ struct RelayService {
     return settings
   }
 
+  private static func fields(of note: AccessNote) -> Log.Fields {
+    [
+      LogLine.Field("method", note.method), LogLine.Field("path", note.path),
+      LogLine.Field("status", note.status), LogLine.Field("milliseconds", note.milliseconds),
+      LogLine.Field("bytes", note.bytes), LogLine.Field("peer", note.peer.text),
+    ]
+  }
+
   private func startWorkers(
-    of group: NodeGroup<RelayNode>, on store: sending SQLiteZoneStore
+    of group: NodeGroup<RelayNode>, on store: sending SQLiteZoneStore, _ meter: StoreMeter
   ) throws {
     let reader = try store.makeReader()
     let log = log
@@ -145,9 +160,9 @@ struct RelayService {
       NodeGroup<RelayNode>.Workplace(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
-        StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
-          ($0.outcome, $0.news)
-        }
+        meter.commit(assignments.count) {
+          StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall)
+        }.map { ($0.outcome, $0.news) }
       } rest: {
         do throws(StorageError) {
           try store.rest()

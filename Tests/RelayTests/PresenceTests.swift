@@ -26,6 +26,24 @@ struct PresenceTests {
     #expect(!presence.isConnected(key))
   }
 
+  @Test func accountsAndDevicesAreCountedOnceWhereverTheyAre() {
+    var presence = Presence(node: 0)
+    let other = Presence.Key(account: key.account, device: DeviceID(rawValue: 3))
+    _ = presence.arrived(key, wall: 1)
+    _ = presence.arrived(key, wall: 1)
+    presence.heard(of: key, isConnected: true, on: 1)
+    presence.heard(of: other, isConnected: true, on: 2)
+    #expect(presence.connectedAccounts == 1)
+    #expect(presence.connectedDevices == 2)
+    presence.heard(of: other, isConnected: false, on: 2)
+    _ = presence.left(key, wall: 2)
+    _ = presence.left(key, wall: 2)
+    #expect(presence.connectedDevices == 1, "it is still on the other node")
+    presence.heard(of: key, isConnected: false, on: 1)
+    #expect(presence.connectedAccounts == 0)
+    #expect(presence.connectedDevices == 0)
+  }
+
   @Test func sightingsAreWrittenOnceAMinuteAndOnceAfterTheEnd() {
     var presence = Presence(node: 0)
     var now = Instant(nanoseconds: 0)

@@ -116,6 +116,12 @@ struct HTTPExchange: Sendable {
   var isSigningIn = false
   var owesContinue = false
   var poll: LongPoll?
+  /// When its head was whole.
+  var begunAt = Instant(nanoseconds: 0)
+  /// Of the answer; 0 until there is one.
+  var status = 0
+  /// Of the answer's body, where it leaves at once.
+  var answerBytes = 0
 
   init(head: HTTPRequestHead, call: Call?) {
     self.head = head

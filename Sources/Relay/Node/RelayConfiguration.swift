@@ -24,6 +24,13 @@ public struct RelayConfiguration: Sendable, Hashable {
   /// What the store behind the node keeps to, to be told to clients.
   public var rules = StoreRules()
 
+  /// Whether a node reports every request that it has answered (`RelayReport.answered`).
+  public var notesRequests = false
+  /// Of the program, to be shown.
+  public var version = ""
+  /// When the process began, in milliseconds since the Unix epoch.
+  public var startedAt: Int64 = 0
+
   public init() {}
 
   /// All faults at once, each a sentence; empty where the configuration is good.

@@ -8,6 +8,8 @@ extension RelayNode {
     guard let exchange = connections[slot].http.exchange else { return }
     if let code = answer.refused { count(code) }
     let closes = isLast || closesAfter(exchange)
+    connections[slot].http.exchange?.status = answer.status
+    connections[slot].http.exchange?.answerBytes = answer.body.count
     send(
       slot,
       response(
@@ -18,6 +20,7 @@ extension RelayNode {
 
   /// The request has its answer.
   mutating func endExchange(_ slot: Hub.Slot, closes: Bool) {
+    noteRequest(slot)
     if connections[slot].http.exchange?.poll != nil, let session = connections[slot].session {
       hub.endPoll(slot, session.account)
     }
@@ -80,7 +83,7 @@ extension RelayNode {
     case .metrics:
       var answer = Answer(status: 200)
       answer.headers.append("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-      answer.body = Array(sumOfStatuses.prometheusText.utf8)
+      answer.body = Array(metricsText.utf8)
       return answer
     case .status:
       return Answer(status: 200, json: sumOfStatuses.encodedBody(nodes: configuration.nodes))

@@ -72,6 +72,7 @@ extension RelayNode {
       exchange.verdict = refusal.map { Answer($0) }
       connections[slot].http.parser.bodyLimit = call.bodyLimit
     }
+    exchange.begunAt = moment.instant
     connections[slot].http.exchange = exchange
     if exchange.verdict == nil {
       startSignIn(slot)

@@ -22,6 +22,7 @@ extension RelayNode {
       answer(slot, Answer(error))
       return
     }
+    noteRequest(slot, status: 101)
     send(slot, HTTPWriter.response(status: 101, headers: headers))
     let rest = connections[slot].http.parser.takeRest()
     connections[slot].http = HTTPTalk()

@@ -144,6 +144,7 @@ extension RelayNode {
     status.downloads = downloads.count
     status.storeRequestsWaiting = queue.count
     status.bodyBytes = admission.bodyBytes
+    status.unsentBytes = connections.taken.reduce(0) { $0 + connections[$1].queue.unsent }
     return status
   }
 

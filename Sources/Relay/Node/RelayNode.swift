@@ -27,6 +27,7 @@ public struct RelayNode: Node, ~Copyable {
 
   let configuration: RelayConfiguration
   let secrets: SecretSource
+  let measures: MeasureSource
   var random: SeededRandom
   /// One for all sockets, whose messages depend on none before them.
   var deflater = Deflater(RelayNode.deflate)
@@ -67,10 +68,15 @@ public struct RelayNode: Node, ~Copyable {
   static let deflate = DeflateTerms.Sending(
     windowBits: Limits.deflateWindowBits, keepsContext: false)
 
-  /// `secrets` gives tokens and codes; `random` only spreads what must not happen all at once.
-  public init(configuration: RelayConfiguration, secrets: SecretSource, random: SeededRandom) {
+  /// `secrets` gives tokens and codes; `random` only spreads what must not happen all at once;
+  /// `measures` are shown where metrics are asked for.
+  public init(
+    configuration: RelayConfiguration, secrets: SecretSource, random: SeededRandom,
+    measures: MeasureSource = .none
+  ) {
     self.configuration = configuration
     self.secrets = secrets
+    self.measures = measures
     self.random = random
     queue = CommitQueue(limit: configuration.limits.storeRequests)
     admission = Admission(configuration)
@@ -204,6 +210,7 @@ public struct RelayNode: Node, ~Copyable {
 
   private mutating func forget(_ slot: Hub.Slot) {
     let id = connections[slot].id
+    noteRequest(slot)
     dropUpload(id)
     downloads[id] = nil
     signOut(slot)

@@ -23,6 +23,8 @@ public enum RelayReport: Sendable, Hashable {
   /// Requests from there say that they were passed on, and the relay was not told to believe it.
   /// Told once.
   case undeclaredProxy(PeerNetwork)
+  /// A request was answered; only where the configuration asks for it.
+  case answered(AccessNote)
   /// What this node holds.
   case state(NodeState)
   /// The counters of this node alone.

@@ -13,6 +13,8 @@ public struct RelayStatus: Sendable, Hashable {
   public var downloads = 0
   public var storeRequestsWaiting = 0
   public var bodyBytes = 0
+  /// Bytes that the driver said still wait to leave.
+  public var unsentBytes = 0
   // What has happened since the start.
   public var connectionsOpened = 0
   public var requests = 0
@@ -79,10 +81,11 @@ extension RelayStatus {
       "store_requests_waiting", .gauge, "Requests to the store without an answer yet.",
       \.storeRequestsWaiting),
     Metric("body_bytes", .gauge, "Bytes of bodies and messages in memory.", \.bodyBytes),
+    Metric("unsent_bytes", .gauge, "Bytes that wait to leave.", \.unsentBytes),
     Metric("connections_opened_total", .counter, "Connections taken.", \.connectionsOpened),
     Metric("requests_total", .counter, "HTTP requests.", \.requests),
     Metric("messages_total", .counter, "Messages on sockets.", \.messages),
-    Metric("commits_total", .counter, "Commits that are durable.", \.commits),
+    Metric("commits_total", .counter, "Requests that are durable.", \.commits),
     Metric("records_saved_total", .counter, "Records saved.", \.recordsSaved),
     Metric("pushes_total", .counter, "Changes pushed, one a receiver.", \.pushes),
     Metric("hints_total", .counter, "Hints in place of changes.", \.hints),

@@ -70,6 +70,7 @@ extension RelayNode {
     guard let exchange = connections[slot].http.exchange else { return }
     if var head = downloads[id]?.take(bytes.count) {
       head.body = bytes
+      connections[slot].http.exchange?.status = head.status
       let bytes = response(
         head, head: exchange.head, door: connections[slot].opening.door,
         crossOrigin: connections[slot].crossOrigin, closes: closesAfter(exchange))

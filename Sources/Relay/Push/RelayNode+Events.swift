@@ -58,6 +58,7 @@ extension RelayNode {
     addCommonFields(&headers, connections[slot].opening.door, connections[slot].crossOrigin)
     if closes { headers.append("Connection", "close") }
     let isChunked = connections[slot].stream?.isChunked ?? false
+    connections[slot].http.exchange?.status = 200
     send(slot, HTTPWriter.responseHead(status: 200, headers: headers, isChunked: isChunked))
   }
 

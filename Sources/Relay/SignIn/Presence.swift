@@ -27,8 +27,15 @@ struct Presence: Sendable {
   private var due: [Key] = []
   /// Devices that were written, in the order in which a minute has passed since.
   private var resting: [(until: Instant, key: Key)] = []
+  /// How many of an account's devices are connected, on any node; none of no account.
+  private var connected: [AccountID: Int] = [:]
+  /// On any node.
+  private(set) var connectedDevices = 0
 
   init(node: Int) { self.node = node }
+
+  /// Accounts with a connected device, on any node.
+  var connectedAccounts: Int { connected.count }
 
   func isConnected(_ key: Key) -> Bool {
     (visits[key]?.connections ?? 0) > 0 || (elsewhere[key] ?? 0) != 0
@@ -50,7 +57,9 @@ struct Presence: Sendable {
     }
     visits[key]?.lastSeen = wall
     visits[key]?.isUnwritten = true
+    let wasConnected = isConnected(key)
     visits[key]?.connections += 1
+    count(key, wasConnected: wasConnected)
     return visits[key]?.connections == 1
   }
 
@@ -58,16 +67,28 @@ struct Presence: Sendable {
   mutating func left(_ key: Key, wall: Int64) -> Bool {
     visits[key]?.lastSeen = wall
     visits[key]?.isUnwritten = true
+    let wasConnected = isConnected(key)
     visits[key]?.connections -= 1
+    count(key, wasConnected: wasConnected)
     return visits[key]?.connections == 0
   }
 
   mutating func heard(of key: Key, isConnected: Bool, on other: Int) {
     guard other != node else { return }
+    let wasConnected = self.isConnected(key)
     let bit: UInt64 = 1 << UInt64(other)
     let others = elsewhere[key] ?? 0
     let rest = isConnected ? others | bit : others & ~bit
     elsewhere[key] = rest == 0 ? nil : rest
+    count(key, wasConnected: wasConnected)
+  }
+
+  private mutating func count(_ key: Key, wasConnected: Bool) {
+    guard isConnected(key) != wasConnected else { return }
+    let change = wasConnected ? -1 : 1
+    connectedDevices += change
+    let rest = connected[key.account, default: 0] + change
+    connected[key.account] = rest == 0 ? nil : rest
   }
 
   /// When sightings have to be written next; nil while nobody is there.

@@ -44,7 +44,9 @@ package struct LogLine: Sendable {
     case .logfmt:
       all.map { "\($0.name)=\(LogLine.logfmt($0.value))" }.joined(separator: " ")
     case .json:
-      LogLine.escaped(JSONValue.object(all.map { JSONMember($0.name, $0.value) }).text)
+      // In this order, which an object of `JSONValue` would not keep: people read these too.
+      LogLine.escaped(
+        "{" + all.map { "\"\($0.name)\":\($0.value.text)" }.joined(separator: ",") + "}")
     }
   }
 

@@ -1,0 +1,30 @@
+/// How many values were at most each of some bounds, and their sum: what Prometheus calls a
+/// histogram. The unit of the values is the owner's.
+public struct Histogram: Sendable, Hashable {
+  /// Rising; a bucket each, and one more for what is above the last.
+  public let bounds: [Int64]
+  /// Values of each bucket alone.
+  private(set) var counts: [Int]
+  public private(set) var sum: Int64 = 0
+
+  public init(bounds: [Int64]) {
+    self.bounds = bounds
+    counts = Array(repeating: 0, count: bounds.count + 1)
+  }
+
+  public mutating func observe(_ value: Int64) {
+    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
+    sum += value
+  }
+
+  public var count: Int { counts.reduce(0, +) }
+
+  /// Values up to each bound, and then all of them.
+  var cumulative: [Int] {
+    var total = 0
+    return counts.map { count in
+      total += count
+      return total
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Changes
+
+/// Metrics in Prometheus' text format, version 0.0.4
+/// (https://prometheus.io/docs/instrumenting/exposition_formats/).
+struct PrometheusText: Sendable {
+  enum Kind: String, Sendable {
+    case gauge
+    case counter
+    case histogram
+  }
+
+  private(set) var text = ""
+
+  /// A metric without labels.
+  mutating func add(_ name: String, _ kind: Kind, _ meaning: String, _ value: String) {
+    begin(name, kind, meaning)
+    text += "\(name) \(value)\n"
+  }
+
+  /// A metric with one label: its values, each once.
+  mutating func add(
+    _ name: String, _ kind: Kind, _ meaning: String, by label: String,
+    _ values: [(value: String, count: Int)]
+  ) {
+    begin(name, kind, meaning)
+    for (value, count) in values {
+      text += "\(name){\(label)=\"\(PrometheusText.escaped(value))\"} \(count)\n"
+    }
+  }
+
+  /// `scale`: how many of the histogram's units make one of the metric's; a power of ten.
+  mutating func add(_ name: String, _ meaning: String, _ histogram: Histogram, scale: Int64 = 1) {
+    begin(name, .histogram, meaning)
+    let bounds = histogram.bounds.map { PrometheusText.decimal($0, per: scale) } + ["+Inf"]
+    for (bound, count) in zip(bounds, histogram.cumulative) {
+      text += "\(name)_bucket{le=\"\(bound)\"} \(count)\n"
+    }
+    text += "\(name)_sum \(PrometheusText.decimal(histogram.sum, per: scale))\n"
+    text += "\(name)_count \(histogram.count)\n"
+  }
+
+  private mutating func begin(_ name: String, _ kind: Kind, _ meaning: String) {
+    text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(kind.rawValue)\n"
+  }
+
+  /// Exactly `value / scale`, without zeros at the end.
+  static func decimal(_ value: Int64, per scale: Int64) -> String {
+    let (whole, rest) = value.quotientAndRemainder(dividingBy: scale)
+    if rest == 0 { return String(whole) }
+    var digits = String(rest)
+    digits = String(repeating: "0", count: String(scale).count - 1 - digits.count) + digits
+    while digits.last == "0" { digits.removeLast() }
+    return "\(whole).\(digits)"
+  }
+
+  private static func escaped(_ value: String) -> String {
+    value.map { letter in
+      switch letter {
+      case "\\": "\\\\"
+      case "\"": "\\\""
+      case "\n": "\\n"
+      default: String(letter)
+      }
+    }.joined()
+  }
+}
+
+extension RelayNode {
+  /// All that `GET /metrics` shows: the sums of all nodes, and what the process has once.
+  var metricsText: String {
+    let sum = sumOfStatuses
+    let measures = measures.read()
+    var text = PrometheusText()
+    text.add(
+      "lockstep_build_info", .gauge, "The version that runs.", by: "version",
+      [(configuration.version, 1)])
+    text.add(
+      "process_start_time_seconds", .gauge, "When the process began, in Unix time.",
+      PrometheusText.decimal(configuration.startedAt, per: 1_000))
+    text.add(
+      "lockstep_transport_connections", .gauge, "Open connections by what they carry.",
+      by: "transport",
+      [
+        ("websocket", sum.sockets), ("events", sum.streams), ("long-poll", sum.parkedPolls),
+        ("http", max(0, sum.connections - sum.sockets - sum.streams - sum.parkedPolls)),
+      ])
+    text.add("lockstep_accounts", .gauge, "Accounts in the store.", String(measures.accounts))
+    text.add(
+      "lockstep_connected_accounts", .gauge, "Accounts with a connected device.",
+      String(presence.connectedAccounts))
+    text.add(
+      "lockstep_connected_devices", .gauge, "Connected devices.",
+      String(presence.connectedDevices))
+    text.add(
+      "lockstep_commit_seconds", "Transactions, from their begin until they were durable.",
+      measures.commits, scale: 1_000_000_000)
+    text.add(
+      "lockstep_fsync_seconds", "Syncs of the write-ahead log.", measures.syncs,
+      scale: 1_000_000_000)
+    text.add(
+      "lockstep_commit_requests", "Requests that one transaction did.", measures.batches)
+    return text.text + sum.prometheusText
+  }
+}

@@ -1,0 +1,20 @@
+import Testing
+
+@testable import Relay
+@testable import lockstep
+
+struct StoreMeterTests {
+  @Test func whatIsMeasuredIsShown() {
+    let meter = StoreMeter(accounts: 2)
+    #expect(meter.commit(7) { "done" } == "done")
+    meter.synced(1_000)
+    meter.synced(2_000)
+    meter.accounts(change: 1)
+    let measures = meter.source.read()
+    #expect(measures.accounts == 3)
+    #expect(measures.commits.count == 1)
+    #expect(measures.batches.sum == 7)
+    #expect(measures.syncs.count == 2)
+    #expect(measures.syncs.sum == 3_000)
+  }
+}
