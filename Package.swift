@@ -87,7 +87,7 @@ let package = Package(
       "lockstepTests",
       [
         "lockstep", "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite", "TemporaryFolders",
+        "StorageFiles", "StorageSQLite", "TemporaryFolders", "CLinux",
       ]),
     .target(
       name: "TemporaryFolders", path: "Tests/TemporaryFolders", swiftSettings: strict),

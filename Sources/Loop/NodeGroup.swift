@@ -167,8 +167,8 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Runs all nodes, each on a thread, and returns when all have ended and all threads are joined:
-  /// how each node ended, by place. SIGTERM and SIGINT are calls of `stop`; other signals are for
-  /// the attendant.
+  /// how each node ended, by place. SIGTERM and SIGINT are calls of `stop`; the attendant hears
+  /// of all signals.
   public func run(_ signals: Signals? = nil, _ attendant: Attendant = Attendant())
     throws(SystemFault) -> [NodeEnding]
   {
@@ -209,7 +209,8 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
         if Syscall.waitUntilReadable(descriptors, until: next)[0] { endings.bell.wait() }
       }
       for number in try signals?.take() ?? [] {
-        if number == SIGTERM || number == SIGINT { stop() } else { attendant.signalled(number) }
+        if number == SIGTERM || number == SIGINT { stop() }
+        attendant.signalled(number)
       }
       endings.take(into: &news)
       for (place, ending) in news { results[place] = ending }

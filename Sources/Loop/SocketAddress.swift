@@ -24,6 +24,23 @@ struct SocketAddress: Sendable {
     length = socklen_t(start + bytes.count + 1)
   }
 
+  /// A service manager's socket: a path, or `@` and a name in the abstract namespace, which begins
+  /// with a zero byte and is as long as the address says (unix(7)). nil where it is neither.
+  init?(notifying name: String) {
+    let isAbstract = name.hasPrefix("@")
+    var bytes = Array(name.utf8)
+    guard isAbstract || name.hasPrefix("/"), bytes.count > 1, !bytes.contains(0),
+      bytes.count <= linux_unix_path_capacity()
+    else { return nil }
+    if isAbstract { bytes[0] = 0 }
+    storage.ss_family = sa_family_t(AF_UNIX)
+    let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+    withUnsafeMutableBytes(of: &storage) { raw in
+      UnsafeMutableRawBufferPointer(rebasing: raw[start...]).copyBytes(from: bytes)
+    }
+    length = socklen_t(start + bytes.count + (isAbstract ? 0 : 1))
+  }
+
   private init(copying info: addrinfo) {
     precondition(Int(info.ai_addrlen) <= MemoryLayout<sockaddr_storage>.size)
     length = info.ai_addrlen

@@ -2,9 +2,11 @@ import CLinux
 import Glibc
 
 extension Syscall {
-  static func makeSocket(_ family: Int32) throws(SystemFault) -> Descriptor {
+  static func makeSocket(
+    _ family: Int32, _ type: __socket_type = SOCK_STREAM
+  ) throws(SystemFault) -> Descriptor {
     let kind =
-      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+      Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let number = try result("socket") { Int(socket(family, kind, 0)) }
     return Descriptor(adopting: Int32(number))
   }

@@ -13,6 +13,9 @@ public enum SystemClock {
     Instant(nanoseconds: nanoseconds(CLOCK_BOOTTIME))
   }
 
+  /// Since the machine started, without its sleep: what a service manager reckons in.
+  public static func monotonicNanoseconds() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+
   /// What the calling thread has used of the processor, in nanoseconds.
   public static func threadProcessorNanoseconds() -> Int64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
 

@@ -94,7 +94,10 @@ enum RelayCommand {
     ]
   ) { arguments throws(CommandFailure) in
     if arguments[isChecked] {
-      return try RelayCheck(arguments, store: arguments[store]).report(isJSON: arguments[json])
+      return try RelayCheck(
+        arguments, store: arguments[store], certificate: arguments[certificate],
+        key: arguments[key]
+      ).report(isJSON: arguments[json])
     }
     var configuration = RelayConfiguration()
     configuration.isOpen = arguments[isOpen]

@@ -57,7 +57,8 @@ struct RelayService {
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
       let attendant = RelayAttendant(
         of: group, nodes: configuration.nodes, board: board, log: log,
-        startedAt: SystemClock.instant())
+        startedAt: SystemClock.instant(), manager: try Supervision.ofThisProcess(log),
+        status: "listening on \(url(of: front[0].address))")
       if let certificate {
         RelayCertificate.warn(of: certificate, log)
         attendant.reload = { [log] in RelayCertificate.reload(certificate, log) }
@@ -199,6 +200,10 @@ struct RelayService {
     return count
   }
 
+  private func url(of address: PeerAddress) -> String {
+    "\(certificate == nil ? "http" : "https")://\(address.text)"
+  }
+
   private func announce(_ address: PeerAddress, admin: PeerAddress?, accounts: Int) {
     if let admin {
       let url = "http://\(admin.text)"
@@ -219,7 +224,7 @@ struct RelayService {
         """
       log.tell(advice, block: "lockstep relay: " + advice)
     }
-    let url = "\(certificate == nil ? "http" : "https")://\(address.text)"
+    let url = url(of: address)
     log.tell(
       "listening", [LogLine.Field("url", url)], block: "lockstep relay: listening on \(url)")
   }

@@ -14,6 +14,7 @@ final class HomeHolder {
   private let group: NodeGroup<HomeNode>
   private let mirror: VaultMirror
   private let lock: DirectoryLock
+  private let log: Log
 
   /// nil where another process holds the home.
   static func hold(
@@ -58,7 +59,7 @@ final class HomeHolder {
         at: SystemClock.moment())
       try group.add(node, listeners: [listener])
       let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
-      return HomeHolder(group: group, mirror: mirror, lock: lock)
+      return HomeHolder(group: group, mirror: mirror, lock: lock, log: log)
     } catch let failure as CommandFailure {
       throw failure
     } catch {
@@ -66,21 +67,37 @@ final class HomeHolder {
     }
   }
 
-  private init(group: NodeGroup<HomeNode>, mirror: VaultMirror, lock: DirectoryLock) {
+  private init(
+    group: NodeGroup<HomeNode>, mirror: VaultMirror, lock: DirectoryLock, log: Log
+  ) {
     self.group = group
+    self.log = log
     self.mirror = mirror
     self.lock = lock
   }
 
-  /// Runs until a signal comes.
+  /// Runs until a signal comes; a service manager that started it is told how it is.
   func run(until signals: Signals) throws(CommandFailure) {
     try mirror.start()
     defer { mirror.stop() }
     do throws(SystemFault) {
-      _ = try group.run(signals)
+      _ = try group.run(signals, attendant(try Supervision.ofThisProcess(log)))
     } catch {
       throw CommandFailure("\(error)")
     }
+  }
+
+  private func attendant(_ manager: Supervision?) -> Attendant {
+    guard let manager else { return Attendant() }
+    var isReadyTold = false
+    let group = group
+    return Attendant(
+      signalled: { _ in manager.stopping() },
+      attend: { now in
+        if !isReadyTold { manager.ready("keeping the home in sync") }
+        isReadyTold = true
+        return manager.attend(at: now, silent: group.silentThreads) { group.feelPulse() }
+      })
   }
 
   /// Runs on threads of its own, until `stop`.

@@ -11,17 +11,25 @@ final class RelayAttendant {
   private let board: StateBoard
   private let log: Log
   private let startedAt: Instant
+  /// nil where no service manager wants to be told.
+  private let manager: Supervision?
+  private var isReadyTold = false
+  /// What the manager shows of a relay that runs.
+  private let status: String
   /// Reads again what may change under a relay that runs (SIGHUP); nil where there is nothing.
   var reload: (() -> Void)?
 
   init(
-    of group: NodeGroup<RelayNode>, nodes: Int, board: StateBoard, log: Log, startedAt: Instant
+    of group: NodeGroup<RelayNode>, nodes: Int, board: StateBoard, log: Log, startedAt: Instant,
+    manager: Supervision?, status: String
   ) {
     self.group = group
     self.nodes = nodes
     self.board = board
     self.log = log
     self.startedAt = startedAt
+    self.manager = manager
+    self.status = status
   }
 
   /// Those that are taken besides SIGTERM and SIGINT.
@@ -33,7 +41,9 @@ final class RelayAttendant {
 
   private func signalled(_ number: Int32) {
     switch number {
-    case SIGHUP: reloadNow()
+    case SIGTERM, SIGINT: manager?.stopping()
+    case SIGHUP:
+      if let manager { manager.reload { reloadNow() } } else { reloadNow() }
     case SIGUSR1: askForState(at: SystemClock.instant())
     default: break
     }
@@ -60,6 +70,12 @@ final class RelayAttendant {
         "state", findings.fields(uptime: uptime, process: process),
         block: findings.block(uptime: uptime, process: process))
     }
-    return board.nextLook(at: now)
+    // The loops turn: all that was opened is served from now on.
+    if !isReadyTold {
+      manager?.ready(status)
+      isReadyTold = true
+    }
+    let watch = manager?.attend(at: now, silent: group.silentThreads) { group.feelPulse() }
+    return [board.nextLook(at: now), watch].compactMap(\.self).min()
   }
 }

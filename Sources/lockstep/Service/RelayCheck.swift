@@ -8,9 +8,21 @@ struct RelayCheck {
   /// Sentences, each with its next step.
   var faults: [String]
 
-  init(_ arguments: Arguments, store: String) {
+  init(_ arguments: Arguments, store: String, certificate: String?, key: String?) {
     settings = arguments.settings
-    faults = [RelayCheck.fault(ofStore: store)].compactMap(\.self)
+    faults = [
+      RelayCheck.fault(ofStore: store), RelayCheck.fault(ofCertificate: certificate, key: key),
+    ].compactMap(\.self)
+  }
+
+  /// Whether both files of a certificate can be read and belong together.
+  static func fault(ofCertificate certificate: String?, key: String?) -> String? {
+    do throws(CommandFailure) {
+      _ = try RelayCertificate.named(certificate, key: key)
+      return nil
+    } catch {
+      return error.message
+    }
   }
 
   /// Prints what there is on standard output, and what is wrong on standard error.

@@ -45,11 +45,12 @@ def wait_until(condition, what, seconds=20):
 class Relay:
     """A relay process on a free port, with a store of its own."""
 
-    def __init__(self, *options, store=None, wrapper=(), is_open=True):
+    def __init__(self, *options, store=None, wrapper=(), is_open=True, environment=None):
         self.directory = tempfile.mkdtemp(prefix="lockstep-story-")
         self.store = store or os.path.join(self.directory, "store")
         self.options = list(options) + (["--open"] if is_open else [])
         self.wrapper = list(wrapper)
+        self.environment = environment or {}
         self.process = None
         self.port = 0
         self.starts = 0
@@ -60,8 +61,13 @@ class Relay:
         command = self.wrapper + [LOCKSTEP, "relay", "--listen", f"127.0.0.1:{self.port}"]
         command += ["--store", self.store] + self.options
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
-        listening = re.compile(r"lockstep relay: listening on (https?)://([0-9.]+):(\d+)")
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stderr=log,
+                env={**os.environ, **self.environment})
+        # In each form of the log.
+        listening = re.compile(
+            r'(?:lockstep relay: listening on |msg=listening url=|"msg":"listening","url":")'
+            r"(https?)://([0-9.]+):(\d+)")
 
         def found():
             match = listening.search(self.text())

@@ -1,4 +1,5 @@
 import Changes
+import Relay
 import Testing
 
 @testable import lockstep
@@ -194,6 +195,12 @@ struct SampleConfigTests {
       if option.name == "store" || option.name == "loops" { continue }
       if case .default(let usual) = option.presence { #expect(row == "\(option.name) = \(usual)") }
       if option.isFlag { #expect(row == "\(option.name) = false") }
+    }
+  }
+
+  @Test func everyLimitIsShownWithItsDefault() {
+    for limit in SettableLimit.all {
+      #expect(Self.uncommented.contains("\(limit.name) = \(limit.usual)"), "\(limit.name)")
     }
   }
 

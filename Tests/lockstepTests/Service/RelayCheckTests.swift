@@ -12,6 +12,12 @@ struct RelayCheckTests {
     #expect(access(folder.path + "/a", F_OK) != 0, "nothing was made")
   }
 
+  @Test func aCertificateThatCannotBeReadIsAFault() {
+    #expect(RelayCheck.fault(ofCertificate: nil, key: nil) == nil)
+    #expect(RelayCheck.fault(ofCertificate: "c.pem", key: nil)?.contains("--tls-key") == true)
+    #expect(RelayCheck.fault(ofCertificate: "/nowhere/c", key: "/nowhere/k") != nil)
+  }
+
   @Test func whatIsInTheWayIsNamed() throws {
     let folder = try TemporaryFolder()
     let file = folder.path + "/file"

@@ -1,0 +1,79 @@
+import Changes
+import Glibc
+import Loop
+
+/// What a long-running command says to the service manager that started it, if one did
+/// (sd_notify(3)): that it is ready, what it does, that its threads are well, that it stops.
+final class Supervision {
+  private let notifier: ServiceNotifier
+  private var keeper: WatchdogKeeper?
+  private let log: Log
+
+  /// From what systemd puts into the environment; nil where nobody wants to be told.
+  init?(
+    environment: (String) -> String?, process: Int32, log: Log, at now: Instant
+  ) throws(SystemFault) {
+    guard let socket = environment("NOTIFY_SOCKET"), !socket.isEmpty else { return nil }
+    guard let notifier = try ServiceNotifier(socket: socket) else {
+      log.warning("NOTIFY_SOCKET is no path of a socket; the service manager is not told anything")
+      return nil
+    }
+    self.notifier = notifier
+    self.log = log
+    keeper = Supervision.watchdogMicroseconds(environment, process: process).map {
+      WatchdogKeeper(microseconds: $0, at: now)
+    }
+  }
+
+  /// As systemd started this process.
+  static func ofThisProcess(_ log: Log) throws(SystemFault) -> Supervision? {
+    try Supervision(
+      environment: { getenv($0).map { String(cString: $0) } }, process: getpid(), log: log,
+      at: SystemClock.instant())
+  }
+
+  /// How often the manager wants a sign of life, where it is this process that it wants one of
+  /// (sd_watchdog_enabled(3)).
+  static func watchdogMicroseconds(_ environment: (String) -> String?, process: Int32) -> Int64? {
+    guard let text = environment("WATCHDOG_USEC"), let microseconds = Int64(text),
+      (1_000...86_400_000_000).contains(microseconds)
+    else { return nil }
+    if let wanted = environment("WATCHDOG_PID"), Int32(wanted) != process { return nil }
+    return microseconds
+  }
+
+  func ready(_ status: String) { notifier.tell(["READY=1", "STATUS=\(Log.oneLine(status))"]) }
+
+  func status(_ status: String) { notifier.tell(["STATUS=\(Log.oneLine(status))"]) }
+
+  func stopping() { notifier.tell(["STOPPING=1", "STATUS=stopping"]) }
+
+  /// Around what SIGHUP has read again. `now`: of CLOCK_MONOTONIC, as the manager wants it.
+  func reload(_ work: () -> Void) {
+    let microseconds = SystemClock.monotonicNanoseconds() / 1_000
+    notifier.tell(["RELOADING=1", "MONOTONIC_USEC=\(microseconds)"])
+    work()
+    notifier.tell(["READY=1"])
+  }
+
+  /// Keeps the manager's watchdog content while all threads of the group answer. Gives when to call
+  /// it again; nil where the manager has none.
+  func attend(
+    at now: Instant, silent: SilentThreads, ask: () -> Void
+  ) -> Instant? {
+    guard var keeper else { return nil }
+    let isWell = silent.nodes.isEmpty && !silent.lanes.contains(.commits)
+    for step in keeper.steps(allAnswered: isWell, at: now) {
+      switch step {
+      case .ask: ask()
+      case .beat: notifier.tell(["WATCHDOG=1"])
+      case .silent:
+        let names = silent.nodes.map { "loop \($0)" } + silent.lanes.map { "\($0)" }
+        log.error(
+          "a thread does not answer", [LogLine.Field("threads", names.joined(separator: ", "))])
+      }
+    }
+    self.keeper = keeper
+    return keeper.nextLook(at: now)
+  }
+}

@@ -1,0 +1,42 @@
+import Changes
+import Testing
+
+@testable import lockstep
+
+struct WatchdogKeeperTests {
+  /// With a second for its interval, in milliseconds since its start.
+  private func steps(_ looks: [(Int64, Bool)]) -> [[WatchdogKeeper.Step]] {
+    var keeper = WatchdogKeeper(microseconds: 1_000_000, at: Instant(nanoseconds: 0))
+    return looks.map { milliseconds, allAnswered in
+      keeper.steps(
+        allAnswered: allAnswered, at: Instant(nanoseconds: milliseconds * 1_000_000))
+    }
+  }
+
+  @Test func aWordGoesOutOnceAllHaveAnswered() {
+    #expect(
+      steps([(0, true), (374, true), (375, true), (376, false), (400, true), (401, true)])
+        == [[], [], [.ask], [], [.beat], []])
+  }
+
+  @Test func theNextQuestionComesHalfAnIntervalAfterTheLastWord() {
+    #expect(
+      steps([(375, true), (400, true), (774, true), (775, true), (776, true)])
+        == [[.ask], [.beat], [], [.ask], [.beat]])
+  }
+
+  @Test func noWordGoesOutWhileAThreadIsStuck() {
+    #expect(
+      steps([(375, true), (500, false), (874, false), (875, false), (999, false), (5_000, false)])
+        == [[.ask], [], [], [.silent], [], []], "the silence is told once")
+    #expect(steps([(375, true), (900, false), (950, true)]) == [[.ask], [.silent], [.beat]])
+  }
+
+  @Test func itIsLookedAtInTime() {
+    var keeper = WatchdogKeeper(microseconds: 1_000_000, at: Instant(nanoseconds: 0))
+    #expect(keeper.nextLook(at: Instant(nanoseconds: 0)).nanoseconds == 375_000_000)
+    let asked = Instant(nanoseconds: 375_000_000)
+    _ = keeper.steps(allAnswered: true, at: asked)
+    #expect(keeper.nextLook(at: asked).milliseconds(since: asked) == 50)
+  }
+}
