@@ -47,7 +47,7 @@ enum RelayCommand {
     "Threads that serve connections; one a core if not given.")
   static let limits = CommandOption.optional(
     "limits", ValueKind<RelayLimits>.limits,
-    "How much the relay takes on; docs/relay.md names all limits, GET /v1/limits tells those in "
+    "How much the relay takes on; docs/operations.md names all limits, GET /v1/limits tells those in "
       + "force.")
   static let exempt = CommandOption.defaulted(
     "exempt", .networks, default: "127.0.0.0/8,::1",

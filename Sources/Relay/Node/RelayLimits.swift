@@ -53,7 +53,7 @@ public struct RelayLimits: Sendable, Hashable {
 }
 
 /// One limit that a relay's owner may set, with all that is told of it: by `--limits`, by
-/// `GET /v1/limits` and by docs/relay.md.
+/// `GET /v1/limits` and by docs/operations.md.
 public struct SettableLimit: Sendable {
   public enum Unit: String, Sendable {
     case count

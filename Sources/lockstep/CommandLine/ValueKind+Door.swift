@@ -38,7 +38,7 @@ extension RelayLimits {
       guard case .unknown = error else { throw ValueFault("\(error)") }
       let names = SettableLimit.all.map(\.name)
       let nearest = Suggestion.nearest(to: name, among: names)
-      let hint = nearest.map { "; did you mean \($0)?" } ?? "; docs/relay.md names them all"
+      let hint = nearest.map { "; did you mean \($0)?" } ?? "; docs/operations.md names them all"
       throw ValueFault("\(error)\(hint)")
     }
   }

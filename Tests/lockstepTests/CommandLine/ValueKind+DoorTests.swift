@@ -23,7 +23,7 @@ struct ValueKindDoorTests {
 
   @Test(arguments: [
     ("conections=5", "there is no limit \"conections\"; did you mean connections?"),
-    ("idle=5", "there is no limit \"idle\"; docs/relay.md names them all"),
+    ("idle=5", "there is no limit \"idle\"; docs/operations.md names them all"),
     ("connections=5,connections=6", "connections stands there twice"),
     ("connections", "\"connections\" is no NAME=VALUE, such as connections=10000"),
     ("connections=5,", "\"\" is no NAME=VALUE, such as connections=10000"),
