@@ -51,11 +51,11 @@ struct EventLoop: ~Copyable {
   /// When listeners that ran out of descriptors are heard again.
   var listenersPausedUntil: Instant?
   /// Connections that are closing, and blocked; and those that linger.
-  var stalls = ExpiryQueue(milliseconds: Limits.stalledMilliseconds)
+  var stalls: ExpiryQueue
   var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
   /// Addresses of connecting connections that have not been tried yet, by slot.
   var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
-  var handshakes = HandshakeLine()
+  var handshakes: HandshakeLine
   /// Secure connections that hold bytes which the poll will not tell of: read in the next turn.
   var holders: [Poller.Registration] = []
   let trust: Trust
@@ -72,16 +72,17 @@ struct EventLoop: ~Copyable {
   private var nextEvent = 0
 
   init(
-    bell: borrowing Bell, trust: Trust = .system, lookup: @escaping Lookup,
-    receiveBytes: Int = Limits.receiveBytes,
-    notice: @escaping (LoopNotice) -> Void
+    bell: borrowing Bell, trust: Trust = .system, limits: LoopLimits = LoopLimits(),
+    lookup: @escaping Lookup, notice: @escaping (LoopNotice) -> Void
   ) throws(SystemFault) {
     let poller = try Poller()
     try poller.add(bell.rawValue, [.reading, .onceARise], as: .other(0))
     self.poller = poller
-    receiveBuffer = .allocate(byteCount: receiveBytes, alignment: 16)
+    receiveBuffer = .allocate(byteCount: limits.receiveBytes, alignment: 16)
     vectors = .allocate(capacity: Limits.framesAWrite)
     joinBuffer = .allocate(byteCount: Limits.secureWriteBytes, alignment: 16)
+    stalls = ExpiryQueue(milliseconds: limits.stalledMilliseconds)
+    handshakes = HandshakeLine(limits)
     self.trust = trust
     self.lookup = lookup
     self.notice = notice

@@ -9,10 +9,13 @@ struct HandshakeLine {
   private let atOnce: Int
   private var ready = WaitingLine<Poller.Registration>()
   /// Of those that came in.
-  var deadlines = ExpiryQueue(milliseconds: Limits.handshakeMilliseconds)
+  var deadlines: ExpiryQueue
   private(set) var underWay = 0
 
-  init(atOnce: Int = Limits.handshakesAtOnce) { self.atOnce = atOnce }
+  init(_ limits: LoopLimits) {
+    atOnce = limits.handshakesAtOnce
+    deadlines = ExpiryQueue(milliseconds: limits.handshakeMilliseconds)
+  }
 
   var isEmpty: Bool { ready.isEmpty }
   var isFull: Bool { underWay >= atOnce }

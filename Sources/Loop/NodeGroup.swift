@@ -17,8 +17,7 @@ public struct GroupSettings<Report: Sendable>: Sendable {
   /// Whom its nodes believe at the far end of a secure connection.
   public var trust = Trust.system
   public var clock = Clock.eachTurn
-  /// Read at once from a connection.
-  public var receiveBytes = Limits.receiveBytes
+  public var limits = LoopLimits()
 
   /// How often the clock is read for the moments that a node is told.
   public enum Clock: Sendable {
@@ -137,7 +136,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     let mailbox = mailboxes[place]
     let lookup = lookup
     var loop = try EventLoop(
-      bell: mailbox.bell, trust: settings.trust,
+      bell: mailbox.bell, trust: settings.trust, limits: settings.limits,
       lookup: { host, port, registration in
         do throws(SystemFault) {
           try lookup.ask(
@@ -149,7 +148,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
         } catch {
           return error
         }
-      }, receiveBytes: settings.receiveBytes, notice: settings.notice)
+      }, notice: settings.notice)
     for listener in listeners { try loop.listen(at: listener) }
     return EventLoopOwner(loop)
   }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The way to the service manager that started this process (sd_notify(3)): datagrams to a Unix

@@ -138,6 +138,10 @@ struct RelayService {
       case .status, .stopped: break
       }
     }
+    let limits = configuration.limits
+    settings.limits.handshakesAtOnce = limits.handshakesAtOnce
+    settings.limits.handshakeMilliseconds = Int64(limits.handshakeMilliseconds)
+    settings.limits.stalledMilliseconds = Int64(limits.stalledMilliseconds)
     settings.isLastReport = { $0 == .stopped }
     settings.notice = { log.warning("\($0)") }
     if log.level == .trace { settings.trace = { log.trace($0) } }
@@ -149,6 +153,7 @@ struct RelayService {
       LogLine.Field("method", note.method), LogLine.Field("path", note.path),
       LogLine.Field("status", note.status), LogLine.Field("milliseconds", note.milliseconds),
       LogLine.Field("bytes", note.bytes), LogLine.Field("peer", note.peer.text),
+      LogLine.Field("client", note.client.text),
     ]
   }
 

@@ -189,7 +189,9 @@ struct EventLoopTests {
       certificate: try TestCertificates.server(in: folder)
     )[0]
     try loop.value.listen(at: listener)
-    loop.value.handshakes = HandshakeLine(atOnce: 2)
+    var limits = LoopLimits()
+    limits.handshakesAtOnce = 2
+    loop.value.handshakes = HandshakeLine(limits)
     func come() throws -> PlainSocket {
       let underWay = loop.value.handshakes.underWay
       let client = try PlainSocket(to: listener.address)

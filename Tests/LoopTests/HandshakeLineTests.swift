@@ -5,7 +5,7 @@ import Testing
 
 struct HandshakeLineTests {
   @Test func fewHaveTheirTurnAndWhoCameFirstGoesFirst() {
-    var line = HandshakeLine()
+    var line = HandshakeLine(LoopLimits())
     let all = (0..<Limits.handshakesATurn * 2 + 1).map {
       Poller.Registration(slot: $0, generation: 1)
     }
@@ -18,7 +18,9 @@ struct HandshakeLineTests {
   }
 
   @Test func soManyAreUnderWayAndNoMore() {
-    var line = HandshakeLine(atOnce: 2)
+    var limits = LoopLimits()
+    limits.handshakesAtOnce = 2
+    var line = HandshakeLine(limits)
     for _ in 0..<2 { line.enter() }
     #expect(line.isFull)
     line.leave()

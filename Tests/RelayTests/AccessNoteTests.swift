@@ -31,6 +31,19 @@ struct AccessNoteTests {
     withExtendedLifetime(socket) {}
   }
 
+  @Test func whoAsksThroughATrustedProxyIsNamed() throws {
+    let relay = TestRelay {
+      $0.notesRequests = true
+      $0.trustedProxies = IPNetwork("192.0.2.0/24").map { [$0] } ?? []
+    }
+    let client = HTTPClient(relay)
+    let forwarded = [("X-Forwarded-For", "198.51.100.7")]
+    #expect(try client.call("GET", "/v1/time", headers: forwarded).status == 200)
+    let note = try #require(notes(of: relay).last)
+    #expect(note.client.text == "198.51.100.7")
+    #expect(PeerNetwork(of: note.peer).text != note.client.text)
+  }
+
   @Test func aLongPollIsNotedAtItsEndAndWhoGoesEarlyToo() throws {
     let relay = TestRelay {
       $0.isOpen = true

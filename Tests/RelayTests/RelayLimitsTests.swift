@@ -75,7 +75,8 @@ struct RelayLimitsTests {
 
   @Test func theOwnersPageHasTheTable() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-    let document = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+    let document = try String(
+      contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
     var lines = [
       "<!-- limits -->", "", "| name | default | unit | of each | from–to | meaning |",
       "| --- | --- | --- | --- | --- | --- |",

@@ -12,6 +12,8 @@ public struct AccessNote: Sendable, Hashable {
   /// Of the answer's body; of one that goes out in parts, 0.
   public var bytes: Int
   public var peer: PeerAddress
+  /// Who counts as the client, as a trusted proxy says it: an IPv4 address or a network of IPv6.
+  public var client: PeerNetwork
 }
 
 extension RelayNode {
@@ -27,6 +29,7 @@ extension RelayNode {
           AccessNote(
             method: exchange.head.method, path: "/" + path, status: status ?? exchange.status,
             milliseconds: moment.instant.milliseconds(since: exchange.begunAt),
-            bytes: exchange.answerBytes, peer: connections[slot].opening.peer))))
+            bytes: exchange.answerBytes, peer: connections[slot].opening.peer,
+            client: connections[slot].client.network))))
   }
 }

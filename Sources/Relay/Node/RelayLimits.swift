@@ -21,7 +21,9 @@ public struct RelayLimits: Sendable, Hashable {
   public var storeRequests = Limits.storeRequests
   public var uploads = Limits.uploads
   public var uploadsPerAccount = Limits.uploadsPerAccount
+  public var handshakesAtOnce = Limits.handshakesAtOnce
   // Of each connection.
+  public var handshakeMilliseconds = Int(Limits.handshakeMilliseconds)
   public var requestMilliseconds = Int(Limits.requestMilliseconds)
   public var helloMilliseconds = Int(Limits.helloMilliseconds)
   public var idleMilliseconds = Int(Limits.idleMilliseconds)
@@ -177,9 +179,15 @@ public struct SettableLimit: Sendable {
     SettableLimit(
       "uploadsPerAccount", .count, .loop, 1...10_000, \.uploadsPerAccount,
       "Of these, those of one account."),
+    SettableLimit(
+      "handshakesAtOnce", .count, .loop, 1...100_000, \.handshakesAtOnce,
+      "TLS handshakes under way; beyond it the one that takes longest is cut off."),
   ]
 
   private static let times = [
+    SettableLimit(
+      "handshakeMilliseconds", .milliseconds, .connection, 100...3_600_000, \.handshakeMilliseconds,
+      "For a TLS handshake, from its first moment; it is cut off after it."),
     SettableLimit(
       "requestMilliseconds", .milliseconds, .connection, 100...3_600_000, \.requestMilliseconds,
       "For the head of a request, for its body, and for each 128 KiB of a piece; 408 after it."),

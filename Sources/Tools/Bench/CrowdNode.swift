@@ -9,7 +9,7 @@ public enum CrowdMember: Sendable, Hashable {
   /// A socket that is signed in, answers pings, and says nothing else.
   case idle(token: String)
   /// A socket that is signed in, stands at `since`, and takes a little once a second. How much is
-  /// the driver's share of one read: see `GroupSettings.receiveBytes`.
+  /// the driver's share of one read: see `LoopLimits.receiveBytes`.
   case slow(token: String, since: ChangeToken)
 
   fileprivate var token: String? {

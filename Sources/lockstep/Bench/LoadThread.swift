@@ -33,7 +33,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
     }
     // It measures: what it is told must carry the time at which it happened.
     settings.clock = .eachEvent
-    settings.receiveBytes = receiveBytes
+    settings.limits.receiveBytes = receiveBytes
     do throws(SystemFault) {
       group = try NodeGroup<N>(count: 1, settings)
       try group.add(node)

@@ -193,7 +193,8 @@ def story_the_admin_listener_has_four_paths():
         assert status == 200 and media.startswith("text/plain"), (status, media)
         for line in metrics.splitlines():
             assert re.fullmatch(
-                r"# (HELP|TYPE) lockstep_\w+ .+|lockstep_\w+(\{[^}]*\})? [0-9.e+-]+", line), line
+                r"# (HELP|TYPE) {name} .+|{name}(\{{[^}}]*\}})? [0-9.e+-]+".format(
+                    name=r"(lockstep_\w+|process_start_time_seconds)"), line), line
         status, media, body = ask("/status")
         assert status == 200 and media == "application/json" and json.loads(body), body
         for path in ("/v1/time", "/v1/limits", "/v1/changes", "/v1/accounts", "/v1/socket"):
