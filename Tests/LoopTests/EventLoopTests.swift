@@ -160,11 +160,7 @@ struct EventLoopTests {
   @Test func silentHandshakeIsCutInTimeAndNoSoonerThanThat() throws {
     let folder = try TemporaryFolder()
     let loop = try LoopInHand()
-    let listener = try Listener.open(
-      .host("127.0.0.1", port: 0), door: .front,
-      certificate: try TestCertificates.server(in: folder)
-    )[0]
-    try loop.value.listen(at: listener)
+    let listener = try loop.listenSecurely(in: folder)
     let client = try PlainSocket(to: listener.address)
     waitUntil {
       _ = loop.value.wait(until: nil, mayWait: false)
@@ -184,11 +180,7 @@ struct EventLoopTests {
   @Test func handshakeThatTakesLongestGivesWayToWhoComes() throws {
     let folder = try TemporaryFolder()
     let loop = try LoopInHand()
-    let listener = try Listener.open(
-      .host("127.0.0.1", port: 0), door: .front,
-      certificate: try TestCertificates.server(in: folder)
-    )[0]
-    try loop.value.listen(at: listener)
+    let listener = try loop.listenSecurely(in: folder)
     var limits = LoopLimits()
     limits.handshakesAtOnce = 2
     loop.value.handshakes = HandshakeLine(limits)
@@ -244,6 +236,15 @@ private final class LoopInHand {
     Syscall.ignoreBrokenPipes()
     value = try EventLoop(
       bell: try Bell(isBlocking: false), lookup: { _, _, _ in nil }, notice: notice)
+  }
+
+  func listenSecurely(in folder: TemporaryFolder) throws -> Listener {
+    let listener = try Listener.open(
+      .host("127.0.0.1", port: 0), door: .front,
+      certificate: try TestCertificates.server(in: folder)
+    )[0]
+    try value.listen(at: listener)
+    return listener
   }
 
   var isEmpty: Bool { value.isEmpty }

@@ -46,7 +46,7 @@ struct ServerCertificateTests {
     #expect(throws: CertificateFault.noAuthority) {
       try Trust(authorities: Array(TestCertificates.key.utf8))
     }
-    let both = TestCertificates.otherAuthority + TestCertificates.authority
+    let both = TestCertificates.otherAuthority + TestAuthority.certificate
     #expect(throws: Never.self) { try Trust(authorities: Array(both.utf8)) }
   }
 }

@@ -5,11 +5,20 @@ import Loop
 /// How a bench waits for what it has set going: until it is there, a signal comes, or its patience
 /// ends.
 struct BenchWait {
-  let signals: Signals
+  private let signals: Signals
 
   /// Nothing that a bench waits for takes as long as this.
   private static let patienceSeconds: Int64 = 600
   private static let pauseMicroseconds: UInt32 = 2_000
+
+  /// On the main thread, before any other is started.
+  init() throws(CommandFailure) {
+    do throws(SystemFault) {
+      signals = try Signals()
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
 
   /// Asks `look` again and again until it gives something. `what`: for the complaint, such as
   /// "the upload".

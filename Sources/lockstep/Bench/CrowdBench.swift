@@ -18,11 +18,7 @@ struct CrowdBench {
   init(plan: CrowdPlan, progress: Progress) throws(CommandFailure) {
     self.plan = plan
     self.progress = progress
-    do throws(SystemFault) {
-      waiting = BenchWait(signals: try Signals())
-    } catch {
-      throw CommandFailure("\(error)")
-    }
+    waiting = try BenchWait()
     OpenFiles.raiseLimit()
   }
 

@@ -21,11 +21,7 @@ struct PaceBench {
   init(plan: PacePlan, progress: Progress) throws(CommandFailure) {
     self.plan = plan
     self.progress = progress
-    do throws(SystemFault) {
-      waiting = BenchWait(signals: try Signals())
-    } catch {
-      throw CommandFailure("\(error)")
-    }
+    waiting = try BenchWait()
   }
 
   func run() throws(CommandFailure) -> PaceTable {

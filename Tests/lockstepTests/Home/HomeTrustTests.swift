@@ -6,28 +6,13 @@ import Testing
 @testable import lockstep
 
 struct HomeTrustTests {
-  /// A certificate of an authority that signs nothing.
-  private static let authority = """
-    -----BEGIN CERTIFICATE-----
-    MIIBZjCCAQygAwIBAgICEAAwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh
-    dXRob3JpdHkwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBkxFzAV
-    BgNVBAMMDlRlc3QgYXV0aG9yaXR5MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
-    Mc3IzJB2BJ7Nr9Dx1wg4fjEiW56zEKzR/xh3CMb0ddqSy6+4obZM/nJYP9S3ssos
-    q1u0czUnQ0sdjqqoX2VyHqNCMEAwDwYDVR0TAQH/BAUwAwEB/zAOBgNVHQ8BAf8E
-    BAMCAgQwHQYDVR0OBBYEFF2EpRIxA7Bkzo2nU8drwHOTxxzhMAoGCCqGSM49BAMC
-    A0gAMEUCIQCVXT/x4qERzb+FWBFDUwv3x2Fm8lmtM+gRQLsZbZs2IQIgLK/vh4RH
-    vNg1Ky6IEyY19af2H708znVF9JhwiQh9rwE=
-    -----END CERTIFICATE-----
-
-    """
-
   @Test func homeKeepsACopyThatOutlivesTheFile() throws {
     let folder = try TemporaryFolder()
     let home = HomeFolder(path: folder.path)
-    try folder.write(Array(Self.authority.utf8), to: "mine.pem")
+    try folder.write(Array(TestAuthority.certificate.utf8), to: "mine.pem")
     try HomeTrust.named(folder.path("mine.pem")).keep(in: home)
     try folder.write([], to: "mine.pem")
-    #expect(try folder.bytes("relay-ca.pem") == Array(Self.authority.utf8))
+    #expect(try folder.bytes("relay-ca.pem") == Array(TestAuthority.certificate.utf8))
     #expect(try folder.rights("relay-ca.pem") == 0o600)
     _ = try HomeTrust.of(home)
     #expect(try !folder.contents().contains("relay-ca.pem.new"))
