@@ -29,7 +29,7 @@ extension WireLaw {
       for piece in pieces {
         parser.receive(piece.span.bytes)
         do throws(Refusal) {
-          while let event = try parser.next() { add(event) }
+          while let event = try parser.next() { events.appendJoiningBodies(event) }
         } catch {
           refusal = error.code
         }
@@ -38,14 +38,6 @@ extension WireLaw {
         try expect(
           parser.bufferedBytes <= (refusal == nil ? bound : 0),
           "\(parser.bufferedBytes) bytes are held")
-      }
-    }
-
-    private mutating func add(_ event: HTTPRequestEvent) {
-      if case .body(let bytes) = event, case .body(let before)? = events.last {
-        events[events.count - 1] = .body(before + bytes)
-      } else {
-        events.append(event)
       }
     }
   }

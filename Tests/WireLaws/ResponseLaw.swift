@@ -61,17 +61,9 @@ extension WireLaw {
 
     private mutating func take(_ parser: inout HTTPResponseParser) {
       do throws(Refusal) {
-        while let event = try parser.next() { add(event) }
+        while let event = try parser.next() { events.appendJoiningBodies(event) }
       } catch {
         refusal = error.code
-      }
-    }
-
-    private mutating func add(_ event: HTTPResponseEvent) {
-      if case .body(let bytes) = event, case .body(let before)? = events.last {
-        events[events.count - 1] = .body(before + bytes)
-      } else {
-        events.append(event)
       }
     }
   }

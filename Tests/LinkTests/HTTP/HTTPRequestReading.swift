@@ -1,5 +1,6 @@
 import Changes
 import Link
+import WireLaws
 
 /// All that came of some bytes: the events, neighbouring pieces of a body as one, and the refusal
 /// that ended them.
@@ -24,7 +25,7 @@ struct RequestReading: Equatable {
       for piece in pieces {
         parser.receive(piece.span.bytes)
         while let event = try parser.next() {
-          add(event)
+          events.appendJoiningBodies(event)
           if case .head = event, let bodyLimit { parser.bodyLimit = bodyLimit }
         }
       }
@@ -37,13 +38,5 @@ struct RequestReading: Equatable {
 
   init(_ text: String, bodyLimit: Int? = nil, endOfStream: Bool = false) {
     self.init([Array(text.utf8)], bodyLimit: bodyLimit, endOfStream: endOfStream)
-  }
-
-  private mutating func add(_ event: HTTPRequestEvent) {
-    if case .body(let bytes) = event, case .body(let before)? = events.last {
-      events[events.count - 1] = .body(before + bytes)
-    } else {
-      events.append(event)
-    }
   }
 }

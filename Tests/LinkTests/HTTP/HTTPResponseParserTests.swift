@@ -1,6 +1,7 @@
 import Changes
 import Link
 import Testing
+import WireLaws
 
 struct HTTPResponseParserTests {
   static let conversation =
@@ -129,22 +130,14 @@ private struct ResponseReading: Equatable {
     do throws(Refusal) {
       for piece in pieces {
         parser.receive(piece.span.bytes)
-        while let event = try parser.next() { add(event) }
+        while let event = try parser.next() { events.appendJoiningBodies(event) }
       }
       if endOfStream {
         try parser.endOfStream()
-        while let event = try parser.next() { add(event) }
+        while let event = try parser.next() { events.appendJoiningBodies(event) }
       }
     } catch {
       refusal = error.code
-    }
-  }
-
-  private mutating func add(_ event: HTTPResponseEvent) {
-    if case .body(let bytes) = event, case .body(let before)? = events.last {
-      events[events.count - 1] = .body(before + bytes)
-    } else {
-      events.append(event)
     }
   }
 }
