@@ -103,6 +103,10 @@ let package = Package(
         "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
       ],
       path: "Tests/Simulator", swiftSettings: strict),
+    // Many worlds, one after the other; it does not ship.
+    .executableTarget(
+      name: "simulate", dependencies: ["Changes", "Simulation", "Simulator", "Storage"],
+      path: "Tests/Simulate", swiftSettings: strict),
     tests(
       "SimulationTests",
       ["Simulation", "Simulator", "Apps", "Changes", "Link", "Storage", "Tools"]),
