@@ -122,19 +122,3 @@ extension WorldProfile {
     zonesOff, zonesOffAndRestored,
   ]
 }
-
-/// A world that is broken on purpose, to prove that the checkers see it.
-package enum Breakage: CaseIterable {
-  /// The relay answers before its commits are durable, and loses them when it crashes.
-  case answersBeforeCommit
-  /// A device forgets what it has not sent when its process dies.
-  case losesOutbox
-  /// The timer's rule takes what the relay has, whatever it is.
-  case takesRemote
-  /// The relay tells nobody of every fifth commit.
-  case missesWakes
-  /// The relay leaves deletions out of what it tells.
-  case hidesTombstones
-  /// A device does not keep in mind what a restored relay lacks.
-  case forgetsLosses
-}
