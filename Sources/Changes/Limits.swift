@@ -226,6 +226,20 @@ public enum Limits {
   /// store has a pause, and at which it is moved at once, so that the log stays bounded.
   public static let logPages = 1_000
   public static let logPagesMax = 16_000
+  /// How long a commit waits, before the log is moved, for a reader that is in the way: longer than
+  /// a page takes to be read. Where a reader stays, the log grows by `logPagesMax` until the next
+  /// try.
+  public static let logReaderMilliseconds = 100
+  /// Pages that a backup copies, and steps of SQLite's machine that a check makes, before it asks
+  /// whether to go on: a few milliseconds' worth each.
+  public static let copiedPages = 1_024
+  public static let stepsAQuestion = 100_000
+  /// How often a backup begins anew because what it names was removed meanwhile.
+  public static let backupAttempts = 5
+  /// What a backup leaves free of a disk that the store is on too.
+  public static let backupReserveBytes: Int64 = 16 << 20
+  /// Faults of a store that are told one by one.
+  public static let shownFaults = 50
   /// From SIGTERM to the end.
   public static let drainMilliseconds: Int64 = 10_000
 

@@ -140,28 +140,34 @@ package final class FileChunkStore: ChunkStore {
     return .files(Array(rest.prefix(limit)))
   }
 
-  /// What is in no account's folder, or not named as this store names files, is passed over: it is
-  /// not the store's to remove.
   private func standingFiles() throws(StorageError) -> [ChunkFile] {
     if let standing { return standing }
+    let files = try root.pieces()
+    standing = files
+    return files
+  }
+}
+
+extension Folder {
+  /// The pieces of all accounts that stand in this folder, in order. What is in no account's
+  /// folder, or not named as a store names files, is passed over: it is not the store's to remove.
+  func pieces() throws(StorageError) -> [ChunkFile] {
     var files: [ChunkFile] = []
-    for name in try root.names() {
+    for name in try names() {
       guard let account = AccountID(text: name), account.text == name,
-        let folder = try root.folder(name)
+        let folder = try folder(name)
       else { continue }
       for name in try folder.names() {
         guard let number = HexText.parse(name) else { continue }
         files.append(ChunkFile(account: account, number: number))
       }
     }
-    files.sort()
-    standing = files
-    return files
+    return files.sorted()
   }
 }
 
 extension ChunkFile {
   /// In its account's folder.
-  fileprivate var name: String { HexText.text(number) }
+  var name: String { HexText.text(number) }
   fileprivate var incomingName: String { account.text + "-" + name }
 }

@@ -98,6 +98,17 @@ final class Folder {
     }
   }
 
+  /// The file gets a second name in the other folder. False where it can have none there, as on
+  /// another file system; nil where there is no such file.
+  func link(_ name: String, in other: Folder) throws(StorageError) -> Bool? {
+    if linkat(descriptor, name, other.descriptor, name, 0) == 0 { return true }
+    switch errno {
+    case ENOENT: return nil
+    case EXDEV, EPERM, EMLINK, EOPNOTSUPP, ENOSYS: return false
+    default: throw fault("link a file of")
+    }
+  }
+
   /// The names of all that is in it, in no order.
   func names() throws(StorageError) -> [String] {
     // The stream gets a descriptor of its own, which it closes.

@@ -37,6 +37,15 @@ final class OpenFile {
     }
   }
 
+  /// How many bytes there are.
+  func count() throws(StorageError) -> Int {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw StorageError(errno: errno, path: path, operation: "look at the file")
+    }
+    return Int(status.st_size)
+  }
+
   /// At most `count` bytes from `offset` on; fewer only at the file's end.
   func read(at offset: Int, count: Int) throws(StorageError) -> [UInt8] {
     var fault: Int32 = 0

@@ -10,10 +10,15 @@ final class SQLiteConnection {
     /// The only one that writes; creates the file if it is not there.
     case writer
     case reader
+    /// Alone with a copy of a database, of whatever version: it is one file, without a log beside
+    /// it, and its tables stay as they are.
+    case copy
+    /// A new database that stands in no file: the tables as they should be.
+    case model
   }
 
   let path: String
-  private var handle: OpaquePointer?
+  private(set) var handle: OpaquePointer?
   private(set) var statements: [SQLiteStatement] = []
   /// Pages in the write-ahead log that are not yet in the database, as of the last commit.
   private let pendingPages: UnsafeMutablePointer<Int32>
@@ -26,10 +31,10 @@ final class SQLiteConnection {
     self.path = path
     pendingPages = .allocate(capacity: 1)
     pendingPages.initialize(to: 0)
-    if role == .writer { try SQLiteConnection.create(path) }
+    if role == .writer || role == .copy { try SQLiteConnection.create(path) }
     // One thread at a time has this connection, so SQLite need not lock it.
     let access =
-      role == .writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+      role == .reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let code = sqlite3_open_v2(
       path, &handle, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
     do throws(StorageError) {
@@ -41,6 +46,10 @@ final class SQLiteConnection {
         try settleAsWriter()
         try schema.migrate(self)
       case .reader: try execute(SQLiteConnection.common)
+      case .copy:
+        try execute(SQLiteConnection.common)
+        try execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL;")
+      case .model: try schema.migrate(self)
       }
       transactions = (
         // Immediately, so that no statement in the middle finds that it may not write.
@@ -150,14 +159,17 @@ final class SQLiteConnection {
   /// Pages of the log that wait to be moved into the database.
   var waitingPages: Int { Int(pendingPages.pointee) }
 
-  /// Moves the log into the database, as far as readers allow. With `waits`, it waits for them, so
-  /// that the log starts anew and stays bounded.
+  /// Moves the log into the database, as far as readers allow. With `waits`, it waits for them a
+  /// little, so that the log starts anew and stays bounded.
   func checkpoint(waits: Bool) throws(StorageError) {
     // SQLite does not look whether there is a connection at all, here and in `rollBack`.
     guard handle != nil else { throw fault(SQLITE_MISUSE, "move its log into the database") }
     var logged: Int32 = 0
     var moved: Int32 = 0
     let mode = waits ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE
+    // A backup reads one view for as long as it takes; no commit waits for all of that.
+    sqlite3_busy_timeout(handle, Int32(Limits.logReaderMilliseconds))
+    defer { sqlite3_busy_timeout(handle, Int32(Limits.storeBusyMilliseconds)) }
     let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &logged, &moved)
     // A reader that stays is no fault: the rest is moved the next time.
     guard code == SQLITE_OK || code & 0xFF == SQLITE_BUSY else {

@@ -21,6 +21,10 @@ package final class SQLiteZoneStore: ZoneStore {
   private let records: RecordWriter
   private let zones: ZoneDeleter
   private let opening: StoreOpening
+  /// Pages in the log at which it is moved in the next pause, and before the next commit. Where a
+  /// reader stays (a backup), what it keeps in the log is not tried again each time.
+  private var logPages = Limits.logPages
+  private var logPagesMax = Limits.logPagesMax
   /// Something was written since the opening's number moved on.
   private var hasWritten = false
   /// An older copy of the store was put back, or its owner said so: every account is in a new
@@ -40,6 +44,7 @@ package final class SQLiteZoneStore: ZoneStore {
   ) throws(StorageError) {
     self.directory = directory
     lock = try DirectoryLock(directory: directory)
+    try SQLiteZoneStore.refuseHalf(of: directory)
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
     self.opening = try StoreOpening(connection, directory: directory)
@@ -55,6 +60,16 @@ package final class SQLiteZoneStore: ZoneStore {
   /// Whether a store is in that directory, opened by somebody or not.
   package static func exists(in directory: String) -> Bool {
     access(path(in: directory), F_OK) == 0
+  }
+
+  /// A file that stands in the directory while what is there is replaced: nobody opens it then.
+  package static func replacementMark(in directory: String) -> String { directory + "/restoring" }
+
+  /// Throws where that was begun and did not end.
+  static func refuseHalf(of directory: String) throws(StorageError) {
+    guard access(replacementMark(in: directory), F_OK) != 0 else {
+      throw .corrupt(path: directory, detail: "a restore into it did not come to its end")
+    }
   }
 
   deinit { close() }
@@ -89,7 +104,10 @@ package final class SQLiteZoneStore: ZoneStore {
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
     // Before the commit, not behind it: what is in it has not been promised to anyone yet.
-    if connection.waitingPages >= Limits.logPagesMax { try connection.checkpoint(waits: true) }
+    if connection.waitingPages >= logPagesMax {
+      try connection.checkpoint(waits: true)
+      logPagesMax = Limits.logPagesMax + connection.waitingPages
+    }
     hasWritten = true
     return try connection.write { () throws(StorageError) in
       var results: [CommitResult] = []
@@ -108,10 +126,11 @@ package final class SQLiteZoneStore: ZoneStore {
   }
 
   package func rest() throws(StorageError) {
-    guard connection.waitingPages >= Limits.logPages else { return }
+    guard connection.waitingPages >= logPages else { return }
     try opening.moveOn()
     hasWritten = false
     try connection.checkpoint(waits: false)
+    logPages = Limits.logPages + connection.waitingPages
   }
 
   private func perform(
@@ -144,5 +163,7 @@ package final class SQLiteZoneStore: ZoneStore {
     }
   }
 
-  private static func path(in directory: String) -> String { directory + "/zones.sqlite" }
+  static func path(in directory: String) -> String { directory + "/" + databaseName }
+
+  package static let databaseName = "zones.sqlite"
 }

@@ -67,7 +67,7 @@ enum RelayCommand {
   static let isChecked = CommandOption.flag(
     "check",
     "Start nothing: show the settings in force and where each comes from, and whether a relay could "
-      + "begin with them.")
+      + "begin with them. What is in the store is looked through by relay check.")
   static let json = CommandOption.flag("json", "With --check: print one JSON object.")
 
   static let command = Command(
@@ -85,12 +85,17 @@ enum RelayCommand {
 
       Every option can stand in a file too (--config), as key = value; docs/relay.conf shows all. \
       The line goes before the environment, the environment before the file.
+
+      With a command, no relay is started: it does something with the store of one.
       """,
     options: [
       listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
       retention.entry, quota.entry, keepAlive.entry, compression.entry, isRestored.entry,
       loops.entry, limits.entry, exempt.entry, origin.entry, trustProxy.entry, logLevel.entry,
       logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
+    ],
+    subcommands: [
+      RelayBackupCommand.command, RelayRestoreCommand.command, RelayStoreCheckCommand.command,
     ]
   ) { arguments throws(CommandFailure) in
     if arguments[isChecked] {

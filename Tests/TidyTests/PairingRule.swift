@@ -52,6 +52,7 @@ enum PairingRule {
     ("Sources/Tools/Budget/DayDevice.swift", "Tests/ToolsTests/Budget/BudgetDayTests.swift"),
     ("Sources/lockstep/Account/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Agent/", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/Backup/Relay", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Bench", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/CommandLine/Editor.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/CommandLine/StandardInput.swift", "Tests/EndToEndTests/StoryTests.swift"),

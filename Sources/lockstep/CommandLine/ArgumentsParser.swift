@@ -44,7 +44,7 @@ package struct ArgumentsParser {
     var path = [root]
     var rest = words[...]
     while let command = path.last {
-      if let action = command.action {
+      if let action = command.action, !leadsOn(command, rest.first) {
         return try parseOptions(of: path, action, command, rest)
       }
       guard let word = rest.popFirst() else {
@@ -54,6 +54,12 @@ package struct ArgumentsParser {
       path.append(try subcommand(word, of: path))
     }
     return .help([root])
+  }
+
+  /// Whether the word goes on from a command that does something by itself.
+  private func leadsOn(_ command: Command, _ word: String?) -> Bool {
+    guard let word, !command.subcommands.isEmpty else { return false }
+    return command.operands == nil && !word.hasPrefix("-")
   }
 
   /// `lockstep help agent timer`.

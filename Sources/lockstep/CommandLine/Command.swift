@@ -26,6 +26,7 @@ package struct Command: Sendable {
   package let options: [CommandOptionEntry]
   /// What stands on the line besides options; nil where nothing may.
   package let operands: Operands?
+  /// Besides an action too: the word that follows says which is meant.
   package let subcommands: [Command]
   /// nil for a group, which is only a way to its subcommands.
   package let action: Action?
@@ -48,14 +49,14 @@ package struct Command: Sendable {
 
   package init(
     name: String, summary: String, discussion: String = "", options: [CommandOptionEntry] = [],
-    operands: Operands? = nil, action: @escaping Action
+    operands: Operands? = nil, subcommands: [Command] = [], action: @escaping Action
   ) {
     self.name = name
     self.summary = summary
     self.discussion = discussion
     self.options = options
     self.operands = operands
-    subcommands = []
+    self.subcommands = subcommands
     self.action = action
   }
 

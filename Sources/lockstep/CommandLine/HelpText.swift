@@ -31,7 +31,11 @@ package enum HelpText {
 
   private static func usage(_ path: [Command], _ command: Command) -> String {
     var words = ["Usage: \(name(of: path))"]
-    if command.action == nil { words.append("COMMAND") }
+    if command.action == nil {
+      words.append("COMMAND")
+    } else if !command.subcommands.isEmpty {
+      words.append("[COMMAND]")
+    }
     for entry in command.options where entry.presence == .required {
       words.append(spelling(entry))
     }

@@ -385,6 +385,8 @@ def story_the_units_are_what_systemd_takes():
             with open(os.path.join(directory, name), "w") as file:
                 file.write(text)
         for name, mode in [("lockstep-relay.service", "--system"),
+                           ("lockstep-backup.service", "--system"),
+                           ("lockstep-backup.timer", "--system"),
                            ("lockstep-agent@laptop.service", "--user")]:
             path = os.path.join(directory, name.replace("laptop", ""))
             instance = os.path.join(directory, name)

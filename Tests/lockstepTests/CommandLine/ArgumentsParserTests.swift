@@ -74,6 +74,29 @@ struct ArgumentsParserTests {
     #expect(try arguments("box keep x", environment: ["LOCKSTEP_HOME": "h"])[Self.home] == "h")
   }
 
+  @Test func aCommandMayDoSomethingByItselfAndLeadOn() throws {
+    let both = Command(
+      name: "both", summary: "Does.", options: [Self.open.entry], subcommands: [Self.keep]
+    ) { _ throws(CommandFailure) in .success }
+    let parser = ArgumentsParser(
+      root: Command(name: "program", summary: "Does.", subcommands: [both]),
+      environment: { _ in nil })
+    func names(_ words: String...) throws -> [String] {
+      switch try parser.parse(words) {
+      case .run(let path, _, _), .help(let path): path.map(\.name)
+      case .version: []
+      }
+    }
+    #expect(try names("both") == ["program", "both"])
+    #expect(try names("both", "--open") == ["program", "both"])
+    #expect(try names("both", "--help") == ["program", "both"])
+    #expect(try names("both", "keep", "--home", "h", "x") == ["program", "both", "keep"])
+    #expect(try names("both", "keep", "--help") == ["program", "both", "keep"])
+    #expect(try names("help", "both", "keep") == ["program", "both", "keep"])
+    let slip = #expect(throws: ArgumentsFault.self) { try parser.parse(["both", "kep"]) }
+    #expect(slip?.reason == .subcommandUnknown("kep", nearest: "keep"))
+  }
+
   @Test func operandsStandAnywhere() throws {
     #expect(try arguments("box keep one --home h two").operands == ["one", "two"])
     #expect(try arguments("box keep --home h -- --one -h").operands == ["--one", "-h"])

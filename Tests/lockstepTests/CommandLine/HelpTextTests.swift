@@ -51,6 +51,29 @@ struct HelpTextTests {
         """)
   }
 
+  @Test func aCommandMayDoSomethingByItselfAndLeadOn() {
+    let both = Command(
+      name: "both", summary: "Does.", options: [CommandOption.flag("loud", "Shout.").entry],
+      subcommands: [command]
+    ) { _ throws(CommandFailure) in .success }
+    #expect(
+      HelpText.text(for: [both]) == """
+        Usage: both [COMMAND] [OPTIONS]
+
+        Does.
+
+        Commands:
+          serve  Serves.
+
+        `both COMMAND --help` explains each.
+
+        Options:
+          --loud  Shout. [LOCKSTEP_LOUD]
+          --help  Print this.
+
+        """)
+  }
+
   @Test func everyCommandExplainsItselfInEightyColumns() {
     var paths = [[Lockstep.root]]
     while let path = paths.popLast() {
@@ -70,7 +93,7 @@ struct HelpTextTests {
         }
       }
       #expect(Set(command.options.map(\.name)).count == command.options.count)
-      #expect((command.action == nil) != command.subcommands.isEmpty)
+      #expect(command.action != nil || !command.subcommands.isEmpty)
       commands += command.subcommands
     }
   }

@@ -1,0 +1,164 @@
+import Changes
+import Storage
+
+/// What can be wrong in the database: in SQLite's own eyes, in its tables, in what they hold.
+extension ZoneInspector {
+  /// All faults, up to a limit of each kind, as of one moment; nil where `goesOn`, asked now and
+  /// again, said no.
+  package func faults(goesOn: () -> Bool) throws(StorageError) -> [StoreFault]? {
+    try connection.interruptibly(goesOn) { () throws(StorageError) in
+      try connection.read { () throws(StorageError) in
+        let damages = try connection.damages(limit: Limits.shownFaults)
+        // What a damaged database says of itself is nothing to go by.
+        guard damages.isEmpty else {
+          return damages.map { StoreFault("databaseDamaged", nil, $0) }
+        }
+        let differences = try schemaFaults()
+        guard differences.isEmpty, schema > 0 else { return differences }
+        return try tableFaults() + contentFaults()
+      }
+    }
+  }
+
+  // MARK: tables
+
+  /// A new database of the same version has these tables and indexes, and no others.
+  private func schemaFaults() throws(StorageError) -> [StoreFault] {
+    if schema == 0 { return [] }
+    let usual = Schema(
+      applicationID: Schema.zones.applicationID, steps: Array(Schema.zones.steps.prefix(schema)))
+    let model = try SQLiteConnection(path: ":memory:", role: .model, schema: usual)
+    defer { model.close() }
+    let (wanted, found) = (try shape(of: model), try shape(of: connection))
+    let faults =
+      wanted.filter { !found.contains($0) }.map { "it lacks \($0)" }
+      + found.filter { !wanted.contains($0) }.map { "it has \($0), which no version has" }
+    return faults.prefix(Limits.shownFaults).map { StoreFault("schemaDiffers", nil, $0) }
+  }
+
+  private func shape(of connection: SQLiteConnection) throws(StorageError) -> [String] {
+    let columns = try connection.prepare(
+      """
+      SELECT 'the column ' || s.name || '.' || c.name || ' ' || c.type
+        || iif(c."notnull", ' NOT NULL', '') || iif(c.pk, ' as key ' || c.pk, '')
+      FROM sqlite_schema s, pragma_table_info(s.name) c
+      WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_stat%'
+      UNION ALL
+      SELECT 'the index ' || s.name || ' with ' || coalesce(c.name, '?')
+      FROM sqlite_schema s, pragma_index_info(s.name) c WHERE s.type = 'index'
+      UNION ALL
+      SELECT 'the ' || type || ' ' || name FROM sqlite_schema
+      WHERE type NOT IN ('table', 'index')
+      """)
+    return try columns.all { $0.text(0) }
+  }
+
+  // MARK: rows
+
+  private struct Rule {
+    var code: String
+    /// Version of the first store that keeps it.
+    var since = 1
+    /// Gives the account and the sentence of each fault.
+    var query: String
+  }
+
+  private static let owned = [
+    (1, ["devices", "pairings", "records", "batches"]),
+    (2, ["lineage", "subscriptions", "zones", "chunks"]),
+  ].flatMap { since, tables in
+    tables.map { table in
+      Rule(
+        code: "noAccount", since: since,
+        query: """
+          SELECT account, count(*) || ' rows of \(table) belong to no account' FROM \(table)
+          WHERE account NOT IN (SELECT account FROM accounts) GROUP BY account
+          """)
+    }
+  }
+
+  private static let rules = [
+    Rule(
+      code: "tagRepeated",
+      query: """
+        SELECT account, 'the tag ' || tag || ' stands at ' || count(*) || ' records'
+        FROM records GROUP BY account, tag HAVING count(*) > 1
+        """),
+    Rule(
+      code: "tagBeyondNewest",
+      query: """
+        SELECT account, zone || '/' || name || ' has the tag ' || tag
+          || ', and the account''s newest is ' || newest
+        FROM records JOIN accounts USING (account) WHERE tag NOT BETWEEN 1 AND newest
+        """),
+    Rule(
+      code: "tokenHash",
+      query: """
+        SELECT account, 'the token''s hash of the device ' || device_name || ' has '
+          || length(token_hash) || ' bytes and not 32'
+        FROM devices WHERE length(token_hash) <> 32
+        """),
+    Rule(
+      code: "codeHash",
+      query: """
+        SELECT account, 'a pairing code''s hash has ' || length(code_hash) || ' bytes and not 32'
+        FROM pairings WHERE length(code_hash) <> 32
+        """),
+    Rule(
+      code: "batchDigest",
+      query: """
+        SELECT account, 'the digest of batch ' || number || ' has ' || length(digest)
+          || ' bytes and not 32'
+        FROM batches WHERE length(digest) <> 32
+        """),
+    Rule(
+      code: "forgottenBeyondNewest", since: 2,
+      query: """
+        SELECT account, 'deletions up to ' || forgotten || ' are forgotten, and the newest tag is '
+          || newest
+        FROM accounts WHERE forgotten > newest
+        """),
+    Rule(
+      code: "liveCount", since: 2,
+      query: """
+        SELECT account, 'the zone ' || zone || ' has ' || sum(held) || ' records and counts '
+          || sum(told)
+        FROM (
+          SELECT account, zone, count(*) AS held, 0 AS told FROM records
+            WHERE fields IS NOT NULL GROUP BY account, zone
+          UNION ALL SELECT account, zone, 0, live FROM zones)
+        GROUP BY account, zone HAVING sum(held) <> sum(told)
+        """),
+    Rule(
+      code: "pieceBytes", since: 2,
+      query: """
+        SELECT account, 'its pieces have ' || coalesce(sum(bytes), 0) || ' bytes and count '
+          || chunk_bytes
+        FROM accounts LEFT JOIN chunks USING (account)
+        GROUP BY account HAVING coalesce(sum(bytes), 0) <> chunk_bytes
+        """),
+    Rule(
+      code: "pieceHash", since: 2,
+      query: """
+        SELECT account, 'a piece''s hash has ' || length(hash) || ' bytes and not 32'
+        FROM chunks WHERE length(hash) <> 32
+        """),
+    Rule(
+      code: "pieceFile", since: 2,
+      query: """
+        SELECT account, count(*) || ' pieces stand in the file ' || printf('%016x', file)
+        FROM chunks GROUP BY account, file HAVING count(*) > 1
+        """),
+  ]
+
+  private func tableFaults() throws(StorageError) -> [StoreFault] {
+    var faults: [StoreFault] = []
+    for rule in ZoneInspector.owned + ZoneInspector.rules where rule.since <= schema {
+      let query = try connection.prepare("\(rule.query) LIMIT \(Limits.shownFaults)")
+      faults += try query.all {
+        StoreFault(rule.code, AccountID(rawValue: $0.bits(0)), $0.text(1))
+      }
+    }
+    return faults
+  }
+}

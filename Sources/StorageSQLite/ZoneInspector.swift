@@ -1,0 +1,160 @@
+import Changes
+import Storage
+
+/// What is wrong in a relay's store.
+package struct StoreFault: Hashable, Sendable {
+  /// A stable word.
+  package var code: String
+  /// Whose it is; nil where it is nobody's alone.
+  package var account: AccountID?
+  package var detail: String
+
+  package init(_ code: String, _ account: AccountID?, _ detail: String) {
+    self.code = code
+    self.account = account
+    self.detail = detail
+  }
+}
+
+/// How much there is in a relay's database.
+package struct StoreCounts: Hashable, Sendable {
+  package var schema = 0
+  package var accounts = 0
+  package var devices = 0
+  /// Without deleted ones.
+  package var records = 0
+  package var pieces = 0
+  package var pieceBytes: Int64 = 0
+  /// Of the database, without its log.
+  package var databaseBytes: Int64 = 0
+
+  package init(schema: Int = 0) { self.schema = schema }
+}
+
+/// A piece of a file as a relay's database tells it.
+package struct KeptPiece: Hashable, Sendable {
+  package var hash: ChunkHash
+  package var file: ChunkFile
+  package var bytes: Int
+  /// A record names it.
+  package var isNamed: Bool
+  /// An older copy of the store was put back since it came: its file may be gone.
+  package var isDoubtful: Bool
+}
+
+/// Looks into a relay's database, which others may have open, and changes nothing. It knows stores
+/// of every version up to the newest.
+package final class ZoneInspector {
+  let connection: SQLiteConnection
+  package let schema: Int
+  /// nil where the store is of version 1, which had no files.
+  private let pieceQueries: PieceQueries?
+
+  private struct PieceQueries {
+    let page, standing, file: SQLiteStatement
+  }
+
+  /// Throws `tooNew`, `corrupt` or `failed` as their names say.
+  package init(directory: String) throws(StorageError) {
+    try SQLiteZoneStore.refuseHalf(of: directory)
+    let path = SQLiteZoneStore.path(in: directory)
+    connection = try SQLiteConnection(path: path, role: .reader, schema: .zones)
+    schema = Int(clamping: try connection.number("PRAGMA user_version"))
+    guard schema >= 2 else {
+      pieceQueries = nil
+      return
+    }
+    pieceQueries = PieceQueries(
+      page: try connection.prepare(
+        """
+        SELECT account, hash, file, bytes, uses, doubtful FROM chunks
+        WHERE (account, hash) > (?, ?) ORDER BY account, hash LIMIT ?
+        """),
+      standing: try connection.prepare(
+        "SELECT 1 FROM chunks WHERE account = ? AND hash = ? AND file = ?"),
+      file: try connection.prepare("SELECT 1 FROM chunks WHERE account = ? AND file = ?"))
+  }
+
+  deinit { close() }
+
+  package func close() { connection.close() }
+
+  package func counts() throws(StorageError) -> StoreCounts {
+    try connection.read { () throws(StorageError) in
+      var counts = StoreCounts(schema: schema)
+      counts.databaseBytes =
+        try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
+      guard schema > 0 else { return counts }
+      counts.accounts = Int(try connection.number("SELECT count(*) FROM accounts"))
+      counts.devices = Int(try connection.number("SELECT count(*) FROM devices"))
+      counts.records = Int(
+        try connection.number("SELECT count(*) FROM records WHERE fields IS NOT NULL"))
+      guard pieceQueries != nil else { return counts }
+      counts.pieces = Int(try connection.number("SELECT count(*) FROM chunks"))
+      counts.pieceBytes = try connection.number("SELECT sum(bytes) FROM chunks")
+      return counts
+    }
+  }
+
+  // MARK: pieces
+
+  /// At most `limit` pieces, in order, behind `last`.
+  package func pieces(after last: KeptPiece?, limit: Int) throws(StorageError) -> [KeptPiece] {
+    guard let page = pieceQueries?.page else { return [] }
+    let account = last.map { Int64(bitPattern: $0.file.account.rawValue) } ?? .min
+    return try page.bind(account).bind(last?.hash.bytes ?? []).bind(Int64(limit))
+      .all { row throws(StorageError) in
+        guard let hash = ChunkHash(bytes: row.bytes(1)) else {
+          throw row.damage("a piece's hash has not 32 bytes")
+        }
+        return KeptPiece(
+          hash: hash,
+          file: ChunkFile(account: AccountID(rawValue: row.bits(0)), number: row.bits(2)),
+          bytes: Int(clamping: row.integer(3)), isNamed: row.integer(4) > 0,
+          isDoubtful: row.integer(5) != 0)
+      }
+  }
+
+  /// Whether the piece still stands in its file.
+  package func has(_ piece: KeptPiece) throws(StorageError) -> Bool {
+    guard let standing = pieceQueries?.standing else { return false }
+    return try standing.bind(piece.file.account.rawValue).bind(piece.hash).bind(piece.file.number)
+      .first { _ in true } ?? false
+  }
+
+  /// Whether some piece stands in the file.
+  package func hasPiece(in file: ChunkFile) throws(StorageError) -> Bool {
+    guard let statement = pieceQueries?.file else { return false }
+    return try statement.bind(file.account.rawValue).bind(file.number).first { _ in true } ?? false
+  }
+
+  // MARK: copying
+
+  /// Copies the database, as it is at one moment, to a new one in `folder`. False where `goesOn`,
+  /// asked now and again with how many pages are there and how many there will be, said no.
+  package func copy(
+    to folder: String, goesOn: (_ pages: Int, _ of: Int) -> Bool
+  ) throws(StorageError) -> Bool {
+    try connection.copy(to: SQLiteZoneStore.path(in: folder), goesOn: goesOn)
+  }
+
+  /// Makes a copy in `folder` what a backup is: one file, durable, which any store that it is put
+  /// into takes for an older copy. `lacking` are pieces whose files are not whole; devices that
+  /// hold them will be asked for them.
+  package static func settleCopy(
+    in folder: String, opening: UInt64, lacking: [KeptPiece]
+  ) throws(StorageError) {
+    let path = SQLiteZoneStore.path(in: folder)
+    let copy = try SQLiteConnection(path: path, role: .copy, schema: .zones)
+    defer { copy.close() }
+    guard try copy.number("PRAGMA user_version") >= 2 else { return }
+    let put = try copy.prepare("INSERT OR REPLACE INTO opening VALUES (1, ?)")
+    let doubt = try copy.prepare("UPDATE chunks SET doubtful = 1 WHERE account = ? AND hash = ?")
+    try copy.write { () throws(StorageError) in
+      try put.bind(opening).run()
+      for piece in lacking {
+        try doubt.bind(piece.file.account.rawValue).bind(piece.hash).run()
+      }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import CLinux
+import Changes
+import Glibc
+
+/// A folder that backups are made in, each in a folder of its own that is named by when it was
+/// made, so that the names' order is that of time:
+///
+///     DIR/2026-03-01T12-00-00Z/             whole
+///     DIR/2026-03-02T12-00-00Z.partial/     being made
+///
+/// One backup at a time is made in it; the lock is the folder's own.
+final class BackupShelf {
+  let path: String
+  private let descriptor: Int32
+  /// It was made for this backup; it goes with it where that does not come to its end.
+  private let isNew: Bool
+
+  /// Where the backup will stand, and where it stands until it is whole.
+  let place: String
+  var draft: String { place + Self.partial }
+
+  private static let partial = ".partial"
+
+  /// Begins a backup. What an earlier one left that did not end is removed. `wall`: milliseconds
+  /// since the Unix epoch.
+  init(_ path: String, wall: Int64) throws(CommandFailure) {
+    isNew = mkdir(path, 0o700) == 0
+    if !isNew, errno != EEXIST { throw PlainFile.failure(path, "be made", errno) }
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw PlainFile.failure(path, "be opened", errno) }
+    self.path = path
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      close(descriptor)
+      throw CommandFailure("another backup into \(path) is under way; wait for its end")
+    }
+    let stamp = Self.stamp(wall)
+    var name = stamp
+    // Several in one second; the names keep their order.
+    for number in 2..<100 where FolderTree.has(path + "/" + name) {
+      name = stamp + (number < 10 ? "-0" : "-") + "\(number)"
+    }
+    place = path + "/" + name
+    for name in try ExportFolder.names(in: path) ?? [] where Self.isDraft(name) {
+      try FolderTree.remove(path + "/" + name)
+    }
+    try FolderTree.make(draft)
+  }
+
+  deinit { close(descriptor) }
+
+  /// All is written: it gets its name. `copied`: there are files in it that are not durable yet.
+  func finish(copied: Bool) throws(CommandFailure) {
+    try FolderTree.sync(draft, all: copied)
+    guard linux_rename_new(draft, place) == 0 else {
+      throw PlainFile.failure(draft, "become \(place)", errno)
+    }
+    try FolderTree.sync(path)
+  }
+
+  /// Nothing is left of it.
+  func discard() throws(CommandFailure) {
+    try FolderTree.remove(draft)
+    // Somebody may have put something there meanwhile.
+    if isNew { rmdir(path) }
+  }
+
+  /// Removes the oldest, so that `count` stay; the names of those that went.
+  func keep(_ count: Int) throws(CommandFailure) -> [String] {
+    let gone = try Self.backups(in: path).dropLast(count)
+    for name in gone {
+      // One whose removal does not end is no backup any more.
+      let leaving = path + "/" + name + Self.partial
+      try FolderTree.move(path + "/" + name, to: leaving)
+      try FolderTree.remove(leaving)
+    }
+    return Array(gone)
+  }
+
+  // MARK: names
+
+  /// The whole ones in a folder, the oldest first.
+  static func backups(in path: String) throws(CommandFailure) -> [String] {
+    (try ExportFolder.names(in: path) ?? []).filter {
+      isName($0) && FolderTree.has("\(path)/\($0)/\(BackupManifest.name)")
+    }.sorted()
+  }
+
+  /// The backup that a person names: the folder itself, or the newest in it.
+  static func backup(_ path: String) throws(CommandFailure) -> String {
+    if FolderTree.has(path + "/" + BackupManifest.name) { return path }
+    guard let newest = try backups(in: path).last else {
+      throw CommandFailure("there is no backup in \(path); name a folder that relay backup made")
+    }
+    return path + "/" + newest
+  }
+
+  static func stamp(_ wall: Int64) -> String {
+    let time = UniversalTime(wall)
+    let clock = [time.hour, time.minute, time.second].map { ($0 < 10 ? "0" : "") + "\($0)" }
+    return "\(time.date)T\(clock.joined(separator: "-"))Z"
+  }
+
+  private static func isDraft(_ name: String) -> Bool {
+    name.hasSuffix(partial) && isName(String(name.dropLast(partial.count)))
+  }
+
+  /// `2026-03-01T12-00-00Z`, or with a number behind it.
+  private static func isName(_ name: String) -> Bool {
+    let form = "0000-00-00T00-00-00Z"
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    let isStamp = zip(name.utf8, form.utf8).allSatisfy {
+      $1 == UInt8(ascii: "0") ? digits.contains($0) : $0 == $1
+    }
+    let rest = name.utf8.dropFirst(form.utf8.count)
+    return isStamp && name.utf8.count >= form.utf8.count
+      && (rest.isEmpty
+        || rest.first == UInt8(ascii: "-") && rest.count <= 3
+          && rest.dropFirst().allSatisfy(digits.contains))
+  }
+}

@@ -1,0 +1,88 @@
+import Changes
+import StorageSQLite
+
+/// `lockstep relay check`: whether a store, or a backup of one, is whole.
+enum RelayStoreCheckCommand {
+  static let json = CommandOption.flag("json", "Print one JSON object.")
+
+  static let command = Command(
+    name: "check",
+    summary:
+      "Looks whether the store, or a backup, is whole: its database and all pieces of files.",
+    discussion: """
+      Without BACKUP it looks through the store, also while a relay runs on it. It reads all that \
+      is there and changes nothing: SQLite's own check, the tables, what each account holds, and \
+      whether each piece has the bytes of its hash. The exit code is 1 where something is wrong.
+
+      Whether the settings of a relay are good is told by lockstep relay --check.
+      """,
+    options: [RelayCommand.store.entry, json.entry],
+    operands: Command.Operands(
+      "BACKUP", "A backup, or the folder of backups, of which the newest is taken.", counts: 0...1)
+  ) { arguments throws(CommandFailure) in
+    let interruption = try Interruption()
+    var folder = arguments[RelayCommand.store]
+    var manifest: BackupManifest?
+    if let name = arguments.operands.first {
+      folder = try BackupShelf.backup(name)
+      manifest = try BackupManifest.read(from: folder)
+    } else if !SQLiteZoneStore.exists(in: folder) {
+      throw CommandFailure(
+        "there is no store of a relay in \(folder); name the relay's folder with --store DIR")
+    }
+    let inspector = StoreInspector(
+      folder: folder, manifest: manifest, progress: Progress(), interruption: interruption,
+      work: "the check")
+    let found = try inspector.run()
+    let report = arguments[json] ? found.json(of: folder).text : found.text(of: folder)
+    _ = try TerminalOutput.printed(report)
+    guard found.faults.isEmpty else {
+      throw CommandFailure(
+        manifest == nil
+          ? "the store \(folder) is not whole; restore a backup (lockstep relay restore), or see "
+            + "docs/operations.md"
+          : "the backup \(folder) is not whole; take another one, and make a new one")
+    }
+    return .success
+  }
+}
+
+extension StoreInspection {
+  func text(of folder: String) -> String {
+    var lines = ["\(folder): \(counts.text)"]
+    lines += faults.map { "  \(Log.oneLine($0.text))" }
+    if lostPieces > 0 {
+      lines.append(
+        "  pieces that an earlier restore lost: \(lostPieces); devices that hold them bring them back"
+      )
+    }
+    if strayFiles > 0 {
+      lines.append("  files that are nobody's: \(strayFiles); a relay removes what is left over")
+    }
+    if faults.isEmpty { lines.append("nothing is wrong with it") }
+    return lines.joined(separator: "\n")
+  }
+
+  func json(of folder: String) -> JSONValue {
+    counts.json.setting("folder", to: .string(folder))
+      .setting("isWhole", to: .bool(faults.isEmpty))
+      .setting("lostPieces", to: JSONValue(integerLiteral: Int64(lostPieces)))
+      .setting("strayFiles", to: JSONValue(integerLiteral: Int64(strayFiles)))
+      .setting(
+        "faults",
+        to: .array(
+          faults.map { fault in
+            [
+              "code": .string(fault.code),
+              "account": fault.account.map { .string($0.text) } ?? .null,
+              "detail": .string(fault.detail),
+            ]
+          }))
+  }
+}
+
+extension StoreFault {
+  var text: String {
+    "\(code): " + (account.map { "account \($0.text): " } ?? "") + detail
+  }
+}

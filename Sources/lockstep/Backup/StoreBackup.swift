@@ -1,0 +1,186 @@
+import Changes
+import Glibc
+import Storage
+import StorageFiles
+import StorageSQLite
+
+/// Makes a backup of a store, beside a relay that goes on saving.
+///
+/// The database is copied as it is at one moment, then the pieces of files that the copy names are
+/// taken over. Where one is gone by then, it was removed meanwhile, and the database is copied once
+/// more; all that was taken stays good, since a piece never changes.
+struct StoreBackup {
+  let store: String
+  let shelf: BackupShelf
+  /// Pieces that are the store's own files under a second name are not read again.
+  var isQuick = false
+  /// Milliseconds since the Unix epoch.
+  let madeAt: Int64
+  /// What the copy's database is known by: a number that no store was opened under.
+  let opening: UInt64
+  let progress: Progress
+  let interruption: Interruption
+
+  struct Outcome: Hashable {
+    var manifest: BackupManifest
+    /// How many pieces are the store's own files, or an earlier backup's, under a second name, and
+    /// how many are copies.
+    var linked: Int
+    var copied: Int
+    /// What is wrong with the store itself.
+    var faults: [StoreFault]
+  }
+
+  /// What was taken over so far.
+  private struct Taken {
+    var linked = 0
+    var copied = 0
+  }
+
+  private static let work = "the backup"
+  private var draft: String { shelf.draft }
+
+  func run() throws(CommandFailure) -> Outcome {
+    defer { progress.clear() }
+    try requireRoom()
+    let taken = try takeAll()
+    let inspector = StoreInspector(
+      folder: draft, readsPieces: !isQuick, progress: progress, interruption: interruption,
+      work: Self.work)
+    let found = try inspector.run()
+    guard !found.hasBadDatabase else {
+      throw CommandFailure(
+        "the store \(store) is damaged (\(found.faults.first?.text ?? "")), and nothing is left of "
+          + "the backup; lockstep relay check tells more")
+    }
+    try reporting { () throws(StorageError) in
+      let pieces = try PieceFolder(directory: RelayService.chunks(inStore: draft))
+      for piece in found.badPieces { try pieces.remove(piece.file) }
+      if !found.badPieces.isEmpty {
+        try ZoneInspector.settleCopy(in: draft, opening: opening, lacking: found.badPieces)
+      }
+      try pieces.sync()
+    }
+    let manifest = try write(found)
+    try shelf.finish(copied: taken.copied > 0)
+    return Outcome(
+      manifest: manifest, linked: taken.linked, copied: taken.copied, faults: found.faults)
+  }
+
+  private func write(_ found: StoreInspection) throws(CommandFailure) -> BackupManifest {
+    let database = draft + "/" + SQLiteZoneStore.databaseName
+    try FolderTree.sync(database)
+    guard let hash = try BackupManifest.hash(of: database, goesOn: interruption.goesOn) else {
+      throw Interruption.failure(Self.work)
+    }
+    let manifest = BackupManifest(
+      madeAt: madeAt, version: Lockstep.version, counts: found.counts,
+      lacking: found.badPieces.count, databaseHash: hash)
+    let path = draft + "/" + BackupManifest.name
+    try FolderTree.makeFile(path).write(manifest.json.serialized() + [UInt8(ascii: "\n")])
+    try FolderTree.sync(path)
+    return manifest
+  }
+
+  // MARK: taking
+
+  private func takeAll() throws(CommandFailure) -> Taken {
+    let earlier = try BackupShelf.backups(in: shelf.path).last
+    let taken = try reporting { () throws(StorageError) -> Taken? in
+      let live = try ZoneInspector(directory: store)
+      defer { live.close() }
+      let source = try PieceFolder.standing(in: RelayService.chunks(inStore: store))
+      let target = try PieceFolder(directory: RelayService.chunks(inStore: draft))
+      let before = try earlier.flatMap { name throws(StorageError) in
+        try PieceFolder.standing(in: RelayService.chunks(inStore: shelf.path + "/" + name))
+      }
+      var taken = Taken()
+      for attempt in 1...Limits.backupAttempts {
+        guard try copyDatabase(of: live),
+          let isWhole = try takePieces(from: source, live, to: target, before, &taken)
+        else { return nil }
+        if isWhole || attempt == Limits.backupAttempts {
+          if attempt > 1 { try removeStrays(in: target) }
+          break
+        }
+      }
+      return taken
+    }
+    guard let taken else { throw Interruption.failure(Self.work) }
+    return taken
+  }
+
+  private func copyDatabase(of live: ZoneInspector) throws(StorageError) -> Bool {
+    unlink(draft + "/" + SQLiteZoneStore.databaseName)
+    let isWhole = try live.copy(to: draft) { pages, total in
+      progress.show("database: \(100 * pages / max(1, total)) %")
+      return interruption.goesOn()
+    }
+    guard isWhole else { return false }
+    try ZoneInspector.settleCopy(in: draft, opening: opening, lacking: [])
+    return true
+  }
+
+  /// False where a piece was removed since the database was copied; nil where it was interrupted.
+  private func takePieces(
+    from source: PieceFolder?, _ live: ZoneInspector, to target: PieceFolder,
+    _ earlier: PieceFolder?, _ taken: inout Taken
+  ) throws(StorageError) -> Bool? {
+    let copy = try ZoneInspector(directory: draft)
+    defer { copy.close() }
+    let total = try copy.counts().pieces
+    var isWhole = true
+    var count = 0
+    var last: KeptPiece?
+    while true {
+      let pieces = try copy.pieces(after: last, limit: Limits.collectedChunks)
+      guard let end = pieces.last else { return isWhole }
+      for piece in pieces {
+        guard interruption.goesOn() else { return nil }
+        count += 1
+        progress.show("piece \(count) of \(total)")
+        switch try source.map({ source throws(StorageError) in
+          try target.take(piece.file, from: source, earlier: earlier)
+        }) ?? .missing {
+        case .linked: taken.linked += 1
+        case .copied: taken.copied += 1
+        case .standing: break
+        // What the store itself lacks is told when the backup is looked through.
+        case .missing: if try !live.has(piece) { isWhole = false }
+        }
+      }
+      last = end
+    }
+  }
+
+  /// What an earlier copy of the database named and the last one does not.
+  private func removeStrays(in target: PieceFolder) throws(StorageError) {
+    let copy = try ZoneInspector(directory: draft)
+    defer { copy.close() }
+    for file in try target.files() where try !copy.hasPiece(in: file) { try target.remove(file) }
+  }
+
+  // MARK: room
+
+  /// A disk that the backup would fill is the relay's too, as a rule.
+  private func requireRoom() throws(CommandFailure) {
+    let counts = try reporting { () throws(StorageError) in
+      let live = try ZoneInspector(directory: store)
+      defer { live.close() }
+      return try live.counts()
+    }
+    var (source, target, space) = (stat(), stat(), statvfs())
+    guard stat(store, &source) == 0, stat(draft, &target) == 0, statvfs(draft, &space) == 0 else {
+      throw PlainFile.failure(draft, "be looked at", errno)
+    }
+    let isSameDisk = source.st_dev == target.st_dev
+    let free = Int64(clamping: space.f_bavail) * Int64(clamping: space.f_frsize)
+    // On another disk as many pieces are copied as no earlier backup has, which is not known yet.
+    let needed = counts.databaseBytes + (isSameDisk ? Limits.backupReserveBytes : 0)
+    guard free >= needed else {
+      throw CommandFailure(
+        "no space is left for the backup in \(shelf.path): it needs \(ByteCount.text(needed)), and "
+          + "\(ByteCount.text(free)) are free; free some, then try again")
+    }
+  }
+}

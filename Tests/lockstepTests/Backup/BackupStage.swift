@@ -1,0 +1,103 @@
+import Changes
+import Digest
+import Foundation
+import Storage
+import StorageFiles
+import StorageSQLite
+import TemporaryFolders
+
+@testable import lockstep
+
+/// A relay's folder with an account in it, and a place for backups.
+struct BackupStage {
+  let directory: TemporaryFolder
+  let account = AccountID(rawValue: 1)
+  var store: String { directory.path("store") }
+  var backups: String { directory.path("backups") }
+
+  init() throws { directory = try TemporaryFolder() }
+
+  func open() throws -> SQLiteZoneStore {
+    try SQLiteZoneStore(directory: store, opening: .random(in: 1 ... .max))
+  }
+
+  /// An account with one record, which names a piece.
+  func fill() throws {
+    let zones = try open()
+    let description = DeviceDescription(deviceName: "d", platform: "p", appVersion: "1")
+    _ = try zones.commit(
+      [
+        .createAccount(
+          account, generation: 1, label: "Ada",
+          device: NewDevice(
+            id: DeviceID(rawValue: 1), description: description,
+            tokenHash: [UInt8](repeating: 1, count: 32)), pairing: nil)
+      ], wall: 0)
+    try add(Array("piece".utf8), number: 7, to: zones)
+    zones.close()
+  }
+
+  /// A record with a piece of a file, the piece under that number.
+  func add(_ bytes: [UInt8], number: UInt64, to zones: SQLiteZoneStore) throws {
+    guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else { return }
+    let file = ChunkFile(account: account, number: number)
+    let files = try FileChunkStore(directory: RelayService.chunks(inStore: store))
+    _ = try files.perform(.append(file, bytes))
+    _ = try files.perform(.finish(file, expecting: hash))
+    var mutation = Mutation(
+      name: Name(trusted: "r\(number)"), type: Name(trusted: "T"), fields: Array("{}".utf8),
+      modifiedAt: 1, baseTag: nil)
+    mutation.chunks = [hash]
+    let request = SaveRequest(
+      id: BatchID(high: 1, low: number), zone: Name(trusted: "Z"), atomic: false,
+      mutations: [mutation])
+    _ = try zones.commit(
+      [
+        .addChunk(account, hash, file, bytes: bytes.count),
+        .save(
+          SaveCommit(
+            account: account, device: DeviceID(rawValue: 1), request: request,
+            digest: [UInt8](repeating: 7, count: 32))),
+      ], wall: 0)
+  }
+
+  /// The file of a piece in a store or backup.
+  static func piece(_ number: UInt64) -> String {
+    "chunks/0000000000000001/" + HexText.text(number)
+  }
+
+  func backUp(
+    wall: Int64 = 0, isQuick: Bool = false, goesOn: @escaping () -> Bool = { true }
+  ) throws -> (place: String, outcome: StoreBackup.Outcome) {
+    let shelf = try BackupShelf(backups, wall: wall)
+    do {
+      let outcome = try StoreBackup(
+        store: store, shelf: shelf, isQuick: isQuick, madeAt: wall, opening: 99,
+        progress: Self.silence, interruption: Interruption { !goesOn() }
+      ).run()
+      return (shelf.place, outcome)
+    } catch {
+      try shelf.discard()
+      throw error
+    }
+  }
+
+  func restore(
+    _ backup: String, isForced: Bool = false, goesOn: @escaping () -> Bool = { true }
+  ) throws -> StoreRestore.Outcome {
+    try StoreRestore(
+      backup: backup, manifest: BackupManifest.read(from: backup), store: store,
+      isForced: isForced, wall: 0, opening: 123, progress: Self.silence,
+      interruption: Interruption { !goesOn() }
+    ).run()
+  }
+
+  func inspect(_ folder: String) throws -> StoreInspection {
+    try StoreInspector(
+      folder: folder, progress: Self.silence, interruption: Interruption { false },
+      work: "the check"
+    ).run()
+  }
+
+  static let silence = Progress(isShown: false) { _ in }
+}

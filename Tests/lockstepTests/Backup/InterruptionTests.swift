@@ -1,0 +1,14 @@
+import Testing
+
+@testable import lockstep
+
+struct InterruptionTests {
+  @Test func onceWantedItStaysWanted() throws {
+    var answers = [false, true, false]
+    let interruption = Interruption { answers.removeFirst() }
+    #expect(interruption.goesOn())
+    #expect(!interruption.goesOn())
+    #expect(!interruption.goesOn())
+    #expect(throws: Interruption.failure("the work")) { try interruption.check("the work") }
+  }
+}

@@ -1,0 +1,71 @@
+import Changes
+import Foundation
+import Storage
+import StorageSQLite
+import Testing
+
+@testable import lockstep
+
+struct StoreInspectionTests {
+  private let stage: BackupStage
+
+  init() throws {
+    stage = try BackupStage()
+    try stage.fill()
+  }
+
+  @Test func aWholeStoreIsToldInWordsAndAsJSON() throws {
+    let found = try stage.inspect(stage.store)
+    #expect(found.faults.isEmpty && found.badPieces.isEmpty && found.strayFiles == 0)
+    #expect(found.text(of: "/s").hasPrefix("/s: 1 account, 1 device, 1 record ("))
+    #expect(found.text(of: "/s").hasSuffix("nothing is wrong with it"))
+    let json = found.json(of: "/s")
+    #expect(json["isWhole"]?.bool == true && json["pieces"]?.int64 == 1)
+    #expect(json["faults"]?.array?.isEmpty == true)
+  }
+
+  @Test func whatIsWrongWithPiecesIsTold() throws {
+    let name = "store/" + BackupStage.piece(7)
+    try stage.directory.write(Array("wrong".utf8), to: name)
+    try stage.directory.write(Array("x".utf8), to: "store/" + BackupStage.piece(8))
+    let damaged = try stage.inspect(stage.store)
+    #expect(damaged.faults.map(\.code) == ["pieceDamaged"] && damaged.strayFiles == 1)
+    #expect(damaged.faults[0].account == stage.account)
+    #expect(damaged.text(of: "s").contains("nobody's: 1"))
+    let json = try #require(damaged.json(of: "s")["faults"]?.array?.first)
+    #expect(json["code"]?.string == "pieceDamaged")
+    #expect(json["account"]?.string == stage.account.text)
+    try FileManager.default.removeItem(atPath: stage.directory.path(name))
+    #expect(try stage.inspect(stage.store).faults.map(\.code) == ["pieceMissing"])
+  }
+
+  @Test func whatARestoreLostIsNoFault() throws {
+    try FileManager.default.removeItem(atPath: stage.store + "/" + BackupStage.piece(7))
+    let store = try SQLiteZoneStore(directory: stage.store, opening: 1, declareRestored: true)
+    store.close()
+    let found = try stage.inspect(stage.store)
+    #expect(found.faults.isEmpty && found.lostPieces == 1)
+    #expect(found.text(of: "s").contains("an earlier restore lost: 1"))
+  }
+
+  @Test func aFileThatIsNoDatabaseIsTold() throws {
+    try stage.directory.write([UInt8](repeating: 7, count: 9_000), to: "store/zones.sqlite")
+    #expect(try stage.inspect(stage.store).faults.map(\.code) == ["databaseDamaged"])
+  }
+
+  @Test func faultsOfAKindAreBounded() {
+    var found = StoreInspection()
+    for _ in 0..<1_000 { found.note("one", nil, "x") }
+    found.note("other", nil, "x")
+    #expect(found.faults.count == Limits.shownFaults + 1)
+  }
+
+  @Test func anInterruptionEndsIt() throws {
+    #expect(throws: Interruption.failure("the check")) {
+      try StoreInspector(
+        folder: stage.store, progress: BackupStage.silence, interruption: Interruption { true },
+        work: "the check"
+      ).run()
+    }
+  }
+}
