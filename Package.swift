@@ -76,7 +76,8 @@ let package = Package(
     tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
     tests(
       "StorageSQLiteTests",
-      ["StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "Changes", "CSQLite"]),
+      ["StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "Changes", "CSQLite"],
+      resources: [.embedInCode("Fixtures")]),
     tests(
       "StorageFilesTests",
       ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Changes", "Digest"]),

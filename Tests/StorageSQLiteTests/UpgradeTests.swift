@@ -1,0 +1,214 @@
+import Changes
+import Storage
+import TemporaryFolders
+import Testing
+
+@testable import StorageSQLite
+
+/// What programs of every earlier version wrote is there after the upgrade. The fixtures stay as
+/// they are, whatever later versions do; each new version adds its own.
+struct UpgradeTests {
+  private let directory: TemporaryFolder
+
+  init() throws { directory = try TemporaryFolder() }
+
+  /// A database as a program of that version left it.
+  private func lay(_ fixture: [UInt8], as name: String, _ schema: Schema, version: Int) throws {
+    let empty = Schema(applicationID: schema.applicationID, steps: [])
+    let connection = try SQLiteConnection(
+      path: directory.path(name), role: .writer, schema: empty)
+    try connection.execute(String(decoding: fixture, as: UTF8.self))
+    // The fixture's tables are those that the version's steps make.
+    #expect(try connection.number("PRAGMA user_version") == Int64(version))
+    connection.close()
+  }
+
+  private func layRelay() throws {
+    try lay(PackageResources.zones_1_sql, as: "zones.sqlite", .zones, version: 1)
+  }
+
+  private func layHome(_ version: Int) throws {
+    let fixture = version == 1 ? PackageResources.replica_1_sql : PackageResources.replica_2_sql
+    try lay(fixture, as: "replica.sqlite", .replica, version: version)
+  }
+
+  // MARK: a relay
+
+  @Test func aRelaysStoreOfVersion1IsThereAfterTheUpgrade() throws {
+    try layRelay()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    defer { store.close() }
+    #expect(!store.wasRestored)
+    let devices = try rows(store.connection, "SELECT account, device, token_hash FROM devices")
+    #expect(devices.count == 3)
+    let account = AccountID(rawValue: try #require(devices.first).0)
+    for (_, device, tokenHash) in devices {
+      #expect(
+        try store.read(.authenticate(tokenHash: tokenHash))
+          == .principal(Principal(account: account, device: DeviceID(rawValue: device))))
+    }
+    #expect(
+      try TestRequests.names(account, in: store).filter { $0.count < 10 } == [
+        "kept", "changed", "current",
+      ])
+    let zones = ["Habits", "Memos", "Notes", "Timer"].map { Name(trusted: $0) }
+    #expect(try store.read(.zones(account, after: nil, limit: 9)) == .zones(zones, more: false))
+    // A device that stands before the deletion learns of it; the token is of the old program.
+    let generation = try store.connection.number("SELECT generation FROM accounts")
+    let token = ChangeToken(generation: UInt32(generation), sequence: 3)
+    guard
+      case .page(let page) = try store.read(
+        .changes(account, since: token, zone: nil, limit: Limits.pageRecords))
+    else {
+      Issue.record("the token is not known any more")
+      return
+    }
+    #expect(page.changes.first?.name.text == "deleted" && page.changes.first?.isDeleted == true)
+    #expect(page.changes.map(\.tag) == [4, 5, 6, 7, 8])
+  }
+
+  @Test func aBatchThatARelayOfVersion1RememberedIsRecognised() throws {
+    try layRelay()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    defer { store.close() }
+    let batches = try store.connection.prepare(
+      "SELECT account, device, batch_high, batch_low, digest FROM batches WHERE number = 3")
+    let (account, device, id, digest) = try #require(
+      try batches.first {
+        (
+          AccountID(rawValue: $0.bits(0)), DeviceID(rawValue: $0.bits(1)),
+          BatchID(high: $0.bits(2), low: $0.bits(3)), $0.bytes(4)
+        )
+      })
+    let mutation = Mutation(
+      name: Name(trusted: "changed"), type: Name(trusted: "Note"), fields: Array("{}".utf8),
+      modifiedAt: 1, baseTag: nil)
+    let request = SaveRequest(
+      id: id, zone: Name(trusted: "Notes"), atomic: false, mutations: [mutation])
+    let retry = try store.commit(
+      [.save(SaveCommit(account: account, device: device, request: request, digest: digest))],
+      wall: 0)
+    guard case .saved(let outcome) = try #require(retry.first) else {
+      Issue.record("\(retry)")
+      return
+    }
+    #expect(outcome.answer.results == [.saved(name: Name(trusted: "changed"), tag: 5)])
+    #expect(outcome.changed.isEmpty)
+  }
+
+  @Test func anUpgradedStoreIsWhole() throws {
+    try layRelay()
+    let before = try ZoneInspector(directory: directory.path)
+    #expect(try before.schema == 1 && before.faults { true } == [])
+    before.close()
+    try SQLiteZoneStore(directory: directory.path).close()
+    let after = try ZoneInspector(directory: directory.path)
+    #expect(try after.schema == Schema.zones.version && after.faults { true } == [])
+    #expect(try after.counts().records == 5 && after.counts().devices == 3)
+    after.close()
+  }
+
+  // MARK: a home
+
+  @Test(arguments: [1, 2])
+  func aHomeIsThereAfterTheUpgrade(_ version: Int) throws {
+    try layHome(version)
+    let store = try SQLiteReplicaStore(home: directory.path)
+    defer { store.close() }
+    let identity = try #require(try store.identity())
+    #expect(identity.deviceName == (version == 1 ? "phone" : "laptop"))
+    #expect(identity.credentials.token.utf8.count == 43)
+    #expect(try store.cursor()?.sequence == (version == 1 ? 8 : 11))
+    #expect(try store.value("sync.last") != nil)
+    let names = try store.allRecords().map(\.name.text)
+    #expect(names.contains("kept") && names.contains("changed") && names.contains("current"))
+    let entries = try store.outbox()
+    #expect(
+      entries.map(\.key.zone.text) == (version == 1 ? ["Memos", "Timer"] : ["Clipboard"]))
+    for entry in entries {
+      #expect(entry.state == .waiting && entry.fields != nil)
+      #expect(try store.record(entry.key)?.fields == entry.fields, "it is what is shown")
+    }
+    if version == 1 { #expect(entries.last?.base?.tag == 6, "what the press was made on") }
+    #expect(try store.lostRecords(limit: 9, bytes: 1 << 20).isEmpty)
+  }
+
+  @Test func aHomeOfVersion2KnowsThePiecesThatItNames() throws {
+    try layHome(2)
+    let store = try SQLiteReplicaStore(home: directory.path)
+    defer { store.close() }
+    let file = try #require(try store.allRecords().first { !$0.chunks.isEmpty })
+    #expect(try store.namedPieces(file.chunks) == file.chunks)
+    #expect(try store.pieces(file.chunks).isEmpty, "none lies in the home")
+    try store.write([.removeRecord(file.key)])
+    #expect(try store.namedPieces(file.chunks).isEmpty)
+  }
+
+  // MARK: killed in the middle
+
+  private static let ways: [(name: String, version: Int)] = [
+    ("zones.sqlite", 1), ("replica.sqlite", 1), ("replica.sqlite", 2),
+  ]
+
+  @Test(arguments: ways)
+  func anUpgradeThatFailsAtAnyStepLeavesWhatWasThere(_ way: (name: String, version: Int)) throws {
+    let schema = way.name == "zones.sqlite" ? Schema.zones : .replica
+    try way.name == "zones.sqlite" ? layRelay() : layHome(way.version)
+    let before = try content(way.name, schema)
+    for end in way.version...schema.version {
+      let broken = Schema(
+        applicationID: schema.applicationID,
+        steps: schema.steps.prefix(end) + ["INSERT INTO nowhere VALUES (1);"])
+      #expect(throws: StorageError.self) {
+        try SQLiteConnection(path: directory.path(way.name), role: .writer, schema: broken)
+      }
+      #expect(try content(way.name, schema) == before)
+    }
+  }
+
+  @Test(arguments: ways)
+  func anUpgradeThatIsKilledBeforeItsEndIsDoneAnew(_ way: (name: String, version: Int)) throws {
+    let schema = way.name == "zones.sqlite" ? Schema.zones : .replica
+    try way.name == "zones.sqlite" ? layRelay() : layHome(way.version)
+    let before = try content(way.name, schema)
+    let older = Schema(
+      applicationID: schema.applicationID, steps: Array(schema.steps.prefix(way.version)))
+    let connection = try SQLiteConnection(
+      path: directory.path(way.name), role: .writer, schema: older)
+    // So small a cache that pages reach the log before the end.
+    try connection.execute("PRAGMA cache_size = 1; BEGIN IMMEDIATE;")
+    for step in schema.steps.dropFirst(way.version) { try connection.execute(step) }
+    let crashed = try directory.crashed()
+    connection.close()
+    let found = try SQLiteConnection(
+      path: crashed.path(way.name), role: .reader, schema: schema)
+    #expect(try found.number("PRAGMA user_version") == Int64(way.version))
+    found.close()
+    #expect(try content(way.name, schema) == before)
+    let again = try SQLiteConnection(
+      path: crashed.path(way.name), role: .writer, schema: schema)
+    #expect(try again.number("PRAGMA user_version") == Int64(schema.version))
+    again.close()
+  }
+
+  // MARK: helpers
+
+  private func rows(
+    _ connection: SQLiteConnection, _ sql: String
+  ) throws -> [(UInt64, UInt64, [UInt8])] {
+    try connection.prepare(sql).all { ($0.bits(0), $0.bits(1), $0.bytes(2)) }
+  }
+
+  /// The tables, and how much is in each.
+  private func content(_ name: String, _ schema: Schema) throws -> [String] {
+    let connection = try SQLiteConnection(
+      path: directory.path(name), role: .reader, schema: schema)
+    defer { connection.close() }
+    let tables = try connection.prepare(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+    ).all { ($0.text(0), $0.text(1)) }
+    return try tables.map { name, sql in
+      "\(sql): \(try connection.number("SELECT count(*) FROM \(name)"))"
+    }
+  }
+}
