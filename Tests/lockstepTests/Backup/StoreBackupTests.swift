@@ -1,6 +1,7 @@
 import Changes
 import Foundation
 import Storage
+import StorageFiles
 import StorageSQLite
 import Testing
 
@@ -53,6 +54,31 @@ struct StoreBackupTests {
       #expect(found.faults.isEmpty && found.lostPieces == 1, "\(found)")
       #expect(!FolderTree.has(place + "/" + BackupStage.piece(7)))
     }
+  }
+
+  /// An account goes, with its pieces, when one of the two was taken over: the database is copied
+  /// once more, and nothing of the account is left.
+  @Test func whatIsRemovedMeanwhileIsNotInTheBackup() throws {
+    let store = try stage.open()
+    defer { store.close() }
+    try stage.add(Array("more".utf8), number: 8, to: store)
+    let files = try FileChunkStore(directory: RelayService.chunks(inStore: stage.store))
+    var questions = 0
+    let (place, outcome) = try stage.backUp {
+      questions += 1
+      guard questions == 2 else { return true }
+      do {
+        _ = try store.commit([.removeAccount(stage.account)], wall: 0)
+        _ = try files.perform(.removeAll(of: stage.account))
+      } catch {
+        Issue.record("\(error)")
+      }
+      return true
+    }
+    #expect(questions > 2 && outcome.linked == 1 && outcome.faults.isEmpty)
+    #expect(outcome.manifest.counts.accounts == 0 && outcome.manifest.counts.pieces == 0)
+    let found = try stage.inspect(place)
+    #expect(found.faults.isEmpty && found.strayFiles == 0)
   }
 
   @Test func anInterruptionLeavesNothingAtAll() throws {
