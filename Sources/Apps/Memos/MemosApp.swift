@@ -19,6 +19,16 @@ package struct MemosApp: App {
     type == MemosApp.memoType ? MemoResolver() : nil
   }
 
+  /// The date is the stamp of the edit that wrote it.
+  package func restamped(
+    _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64
+  ) -> JSONValue {
+    guard type == MemosApp.memoType, let date = fields["date"], date.int64 == from,
+      date != base?["date"]
+    else { return fields }
+    return fields.setting("date", to: .number(JSONNumber(to)))
+  }
+
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     let shelf = MemoShelf(state.records)
     switch order["do"]?.string {

@@ -34,6 +34,21 @@ struct MemosAppTests {
     #expect(try table.view(["show": "list"]).lines == ["  1  2026-03-01  Plan"])
   }
 
+  /// The clock of the device was ahead when the memo was written.
+  @Test func aDateThatProvesWrongIsCorrectedWithItsStamp() {
+    func restamped(_ fields: JSONValue, base: JSONValue?) -> JSONValue {
+      MemosApp().restamped(
+        fields, of: MemosApp.memoType, base: base, from: 90_000, to: 70_000)
+    }
+    let written: JSONValue = ["title": "Milk", "content": "Milk", "date": 90_000]
+    let corrected: JSONValue = ["title": "Milk", "content": "Milk", "date": 70_000]
+    #expect(restamped(written, base: nil) == corrected)
+    #expect(restamped(written, base: ["content": "Bread", "date": 10_000]) == corrected)
+    // What another device wrote, this one did not date.
+    #expect(restamped(corrected, base: corrected) == corrected)
+    #expect(restamped(written, base: written) == written)
+  }
+
   /// While a person writes in the editor, another device's text arrives.
   @Test func aTextThatChangedMeanwhileIsKeptAsWell() throws {
     var table = table
