@@ -42,8 +42,9 @@ package enum Breakage: String, CaseIterable {
   package var words: [String] {
     switch self {
     case .answersBeforeCommit: ["the store lost"]
-    case .losesOutbox: ["the timer is", "the settings are", "pomodoros", "neither an entry"]
-    case .takesRemote: ["the timer is", "pomodoros"]
+    case .losesOutbox:
+      ["the timer is", "the settings: these", "the timer counts", "neither an entry"]
+    case .takesRemote: ["the timer is", "the timer counts"]
     case .missesWakes, .hidesTombstones, .forgetsLosses: ["not in step"]
     }
   }

@@ -49,7 +49,7 @@ struct Cast {
     people.append(
       People(
         random: &random, devices: numbers, count: random.count(in: profile.actsPerAccount),
-        span: span, notes: profile.notes, hasPieces: profile.hasPieces))
+        span: span, habitat))
   }
 
   private func clock(_ random: inout SeededRandom) -> VirtualClock {
@@ -110,22 +110,41 @@ struct Cast {
     return credentials
   }
 
-  /// The notes that all persons of the account know.
+  private var habitat: People.Habitat {
+    var habitat = People.Habitat()
+    habitat.apps = profile.apps
+    habitat.notes = profile.notes
+    habitat.hasPieces = profile.hasPieces
+    return habitat
+  }
+
+  /// What stands in the account already: notes, and items of the clipboard.
   private func prefill(
     _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
     _ random: inout SeededRandom
   ) throws(StorageError) {
-    let wall = relay.clock.moment(at: 0).wall
-    for first in stride(from: 0, to: profile.notes, by: Limits.batchRecords) {
-      let mutations = (first..<min(profile.notes, first + Limits.batchRecords)).map { number in
-        Mutation(
-          name: NotesApp.key(number).name, type: NotesApp.type, fields: NotesApp.firstText(),
-          modifiedAt: wall - 86_400_000, baseTag: 0)
+    let yesterday = relay.clock.moment(at: 0).wall - 86_400_000
+    let notes = (0..<profile.notes).map { number in
+      Mutation(
+        name: NotesApp.key(number).name, type: NotesApp.type, fields: NotesApp.firstText(),
+        modifiedAt: yesterday, baseTag: 0)
+    }
+    let items = (0..<profile.clipboardItems).map { number in
+      Mutation(
+        name: Name(trusted: "old item \(number)"), type: ClipboardApp.itemType,
+        fields: Array("{\"content\":\"old \(number)\"}".utf8),
+        modifiedAt: yesterday + Int64(number), baseTag: 0)
+    }
+    for (zone, mutations) in [(NotesApp.zone, notes), (ClipboardApp.zone, items)] {
+      for first in stride(from: 0, to: mutations.count, by: Limits.batchRecords) {
+        let last = min(mutations.count, first + Limits.batchRecords)
+        let request = SaveRequest(
+          id: BatchID(random: &random), zone: zone, atomic: false,
+          mutations: Array(mutations[first..<last]))
+        try relay.store.prefill(
+          SaveCommit(account: account, device: device, request: request, digest: []),
+          wall: yesterday + 86_400_000)
       }
-      let request = SaveRequest(
-        id: BatchID(random: &random), zone: NotesApp.zone, atomic: false, mutations: mutations)
-      try relay.store.prefill(
-        SaveCommit(account: account, device: device, request: request, digest: []), wall: wall)
     }
   }
 }

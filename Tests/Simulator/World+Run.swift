@@ -12,9 +12,13 @@ package struct Verdict {
   package var tally: Tally
   package var steps: Int
   package var actions: Int
-  /// Edits of timers, and how many conflicts the devices resolved.
+  /// What persons did that devices kept.
   package var edits: Int
+  /// How often two versions of a record met, of how many of them the model knows how they must end,
+  /// and how many ended so.
   package var conflicts: Int
+  package var judged: Int
+  package var asDemanded: Int
   /// Virtual milliseconds from the last fault to convergence.
   package var settledAfterMilliseconds: Int64
   /// Seed, plan and the last of what was carried.
@@ -42,12 +46,13 @@ extension World {
         sendQueueBytes: profile.sendQueueBytes, storeRequestsWaiting: relay.waitingMax, nodes: 2)
     }
     hashWhatIsLeft()
+    let judgement = judgement
     return Verdict(
       seed: seed, profile: profile.name, faults: outside.faults, digest: outside.hash.value,
       tally: outside.tally,
       steps: outside.timeline.steps, actions: outside.actionCounts.reduce(0, +),
       edits: histories.reduce(0) { $0 + $1.count },
-      conflicts: devices.reduce(0) { $0 + ($1.status?.traffic.conflicts ?? 0) },
+      conflicts: judgement.conflicts, judged: judgement.judged, asDemanded: judgement.asDemanded,
       settledAfterMilliseconds: settledAfter, story: story)
   }
 
@@ -79,6 +84,13 @@ extension World {
       if let difference = checker.difference(of: account, histories) { outside.fault(difference) }
     }
     return (outside.timeline.now - start) / 1_000_000
+  }
+
+  private var judgement: Demands.Judgement {
+    let checker = ConvergenceChecker(ledger: ledger)
+    return zip(accounts, histories).reduce(into: Demands.Judgement()) { sum, account in
+      sum.add(checker.demands(of: account.0, account.1).judgement())
+    }
   }
 
   /// All devices come to say that they are in sync.

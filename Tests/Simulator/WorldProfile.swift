@@ -16,6 +16,10 @@ package struct WorldProfile {
   package var windowBytes = 64 << 10
   /// How far devices' wall clocks are off, in milliseconds.
   package var clockOffset: ClosedRange<Int64> = -2_000...2_000
+  /// What persons use, besides notes.
+  package var apps: [PlayedApp] = [.timer]
+  /// Items that stand in the clipboard before anybody comes.
+  package var clipboardItems = 0
   /// Notes that persons write on and delete; they all stand before anybody comes. 0: none.
   package var notes = 0
   /// Whether each account has a device more, which listens by a subscription.
@@ -60,6 +64,15 @@ package struct WorldProfile {
   package static let crowded = WorldProfile(
     name: "crowded", kinds: FaultPlan.Kind.usual, faults: 2...12, devicesPerAccount: 2...5,
     actsPerAccount: 15...40, span: 15_000...40_000, clockOffset: -60_000...60_000)
+}
+
+/// Worlds of people who use all apps.
+extension WorldProfile {
+  /// … on a relay that is never put back.
+  package static let apps = WorldProfile(
+    name: "apps", kinds: FaultPlan.Kind.usual, faults: 0...8, devicesPerAccount: 2...4,
+    actsPerAccount: 60...120, span: 15_000...60_000, clockOffset: -60_000...60_000,
+    apps: PlayedApp.allCases, clipboardItems: 97, notes: 4)
 }
 
 /// Worlds whose history ends somewhere.
@@ -119,6 +132,6 @@ extension WorldProfile {
   package static let all: [WorldProfile] = [
     quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded, forgetful, restored,
     plans, large, whole, wholeAndLarge, unrestored, files,
-    zonesOff, zonesOffAndRestored,
+    zonesOff, zonesOffAndRestored, apps,
   ]
 }

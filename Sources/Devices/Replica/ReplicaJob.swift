@@ -8,7 +8,16 @@ public struct ReplicaJob: Sendable {
   /// Freeze the next batch with the same transaction, where nothing is in flight.
   var offer: BatchOffer?
   /// What time it was when the job was asked for.
-  var clock: ClockReading
+  package var clock: ClockReading
+
+  /// Whose order it carries out, where it may change what the home holds; nil where the relay, or
+  /// time, is behind it.
+  package var order: OrderID? {
+    switch task {
+    case .edit(let order, _), .decide(let order, _, _), .perform(let order, _, _): order
+    default: nil
+    }
+  }
 }
 
 /// What came of a job. All of it is durable.
@@ -192,13 +201,13 @@ struct DueTimes: Hashable, Sendable {
 }
 
 /// What time it is, by the best that the device knows.
-struct ClockReading: Hashable, Sendable {
+package struct ClockReading: Hashable, Sendable {
   /// The wall clock, milliseconds since the Unix epoch.
-  var wall: Int64
+  package var wall: Int64
   /// Relay time less wall clock.
-  var offset: Int64
+  package var offset: Int64
   /// The offset was measured, not long ago, and no clock has jumped since.
-  var isTrusted: Bool
+  package var isTrusted: Bool
   /// Otherwise the offset is what the home remembers, of which the home itself knows best.
   var isMeasured = true
   /// By how much the wall clock was set forward since the agent started, milliseconds.

@@ -20,8 +20,17 @@ package protocol Deed: Hashable {
 /// One of these a record. A version's *past* is the set of acts that it was made with knowledge
 /// of, its own included. An act is one device doing a deed: what time does (a countdown that ends),
 /// several devices do without knowing of one another.
-package final class CausalHistory<Fact: Deed> {
+package final class CausalHistory<Fact: Deed>: RecordHistory {
+  /// What an act did that deleted the record.
+  private static var deletion: Int { -1 }
+
   private unowned let outside: Outside
+  /// Whether a deletion is an act like any other: it takes the place of what its doer had seen, and
+  /// nothing else.
+  private let countsDeletions: Bool
+  /// Whether only a person may write over what another did: each version must be made having seen
+  /// all of the one that it replaces.
+  private let asksPeople: Bool
   private var deeds: [Fact] = []
   private var numbers: [Fact: Int] = [:]
   /// Of each act, the deed.
@@ -40,6 +49,9 @@ package final class CausalHistory<Fact: Deed> {
   private var pastOfVersion: [VersionKey: EditSet] = [:]
   /// What those who deleted the record had seen; nil while nobody did.
   private var pastOfDeletes: EditSet?
+  /// What the person at each device had seen when they last acted.
+  private var informed: [DeviceID: EditSet] = [:]
+  private var informedOfVersion: [VersionKey: EditSet] = [:]
 
   /// A version that a device made, as its entry of the outbox and its save name it.
   private struct VersionKey: Hashable {
@@ -49,12 +61,31 @@ package final class CausalHistory<Fact: Deed> {
     var baseTag: ChangeTag
   }
 
-  package init(outside: Outside) { self.outside = outside }
+  package init(outside: Outside, countsDeletions: Bool = false, asksPeople: Bool = false) {
+    self.outside = outside
+    self.countsDeletions = countsDeletions
+    self.asksPeople = asksPeople
+  }
 
   /// How many deeds somebody did.
   package var count: Int {
-    deeds.indices.filter { deed in acts.indices.contains { acts[$0] == deed && doers[$0] != nil } }
-      .count
+    var isDone = deeds.map { _ in false }
+    for act in acts.indices where doers[act] != nil && acts[act] >= 0 { isDone[acts[act]] = true }
+    return isDone.count { $0 } + acts.count { $0 == Self.deletion }
+  }
+
+  /// Whether somebody did this.
+  package func knows(_ fact: Fact) -> Bool { numbers[fact] != nil }
+
+  /// Whether the relay has lost something of it.
+  package var hasLost: Bool { forgotten != EditSet() }
+
+  /// Whether anybody ever deleted the record.
+  package var wasDeleted: Bool { pastOfDeletes != nil }
+
+  /// Whether somebody deleted the record, and nobody did anything having seen that.
+  package var isDeletionStanding: Bool {
+    acts.indices.contains { acts[$0] == Self.deletion && !isReplaced($0) }
   }
 
   private func isReplaced(_ act: Int) -> Bool {
@@ -116,17 +147,16 @@ package final class CausalHistory<Fact: Deed> {
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
     var past = seen[device] ?? EditSet()
     for fact in Fact.list(in: entry.fields ?? []) { past.insert(act(number(of: fact), by: device)) }
-    seen[device] = past
-    if entry.fields == nil { pastOfDeletes = (pastOfDeletes ?? EditSet()).union(past) }
-    let key = VersionKey(
-      device: device, fields: entry.fields, modifiedAt: entry.modifiedAt,
-      baseTag: entry.base?.tag ?? 0)
-    pastOfVersion[key] = (pastOfVersion[key] ?? EditSet()).union(past)
+    if countsDeletions, entry.fields == nil {
+      past.insert(takingAll(past, Self.deletion, on: device))
+    }
+    informed[device] = past
+    hold(entry, past, on: device)
   }
 
   /// A device has taken back what stood in its outbox and was never sent.
   package func deviceWithdrew(
-    _ entry: OutboxEntry, butFor kept: [Fact] = [], on device: DeviceID
+    _ entry: OutboxEntry, butFor kept: [Fact], on device: DeviceID
   ) {
     let known = pastOfTag[entry.base?.tag ?? 0] ?? EditSet()
     for fact in Fact.list(in: entry.fields ?? []) where !kept.contains(fact) {
@@ -143,15 +173,23 @@ package final class CausalHistory<Fact: Deed> {
     let others = kept + Fact.list(in: entry.base?.fields ?? [])
     for act in acts.indices.reversed() where doers[act] == device && !isShared(act) {
       let isStep = !takers[act].isSubset(of: EditSet()) && takers[act].isSubset(of: withdrawn)
-      if isStep && !others.contains(deeds[acts[act]]) { withdrawn.insert(act) }
+      if isStep && acts[act] >= 0 && !others.contains(deeds[acts[act]]) { withdrawn.insert(act) }
     }
   }
 
   /// A device holds a version that it made itself: `entry` stands in its outbox, where `before`
   /// stood under the same number.
+  /// `byPerson`: with what somebody did just now.
   package func deviceMade(
-    _ entry: OutboxEntry, insteadOf before: OutboxEntry? = nil, on device: DeviceID
+    _ entry: OutboxEntry, insteadOf before: OutboxEntry? = nil, byPerson: Bool = false,
+    on device: DeviceID
   ) {
+    // Its state alone is another one: it leaves, or comes back.
+    if let before, before.fields == entry.fields, before.modifiedAt == entry.modifiedAt,
+      before.base?.tag == entry.base?.tag, !byPerson
+    {
+      return
+    }
     if let before, isRewound(before, to: entry, on: device) {
       deviceWithdrew(before, butFor: Fact.list(in: entry.fields ?? []), on: device)
     }
@@ -167,16 +205,58 @@ package final class CausalHistory<Fact: Deed> {
       past.insert(own)
       let old = corrected(by: fact, entry, before)
       for act in acts.indices where known.contains(act) && !withdrawn.contains(act) {
-        let takesPlace = old.map { acts[act] == $0 } ?? fact.replaces(deeds[acts[act]])
+        let takesPlace =
+          old.map { acts[act] == $0 }
+          ?? (acts[act] == Self.deletion || fact.replaces(deeds[acts[act]]))
         if takesPlace { takers[act].insert(own) }
       }
     }
+    if countsDeletions, byPerson, entry.fields == nil, before?.fields != nil || before == nil {
+      past.insert(takingAll(known, Self.deletion, on: device))
+    }
+    if byPerson { informed[device] = past }
+    hold(entry, past, on: device)
+  }
+
+  /// A person has chosen between what the device had in its outbox and the relay's version. `made`:
+  /// what stands in the outbox now; nil where the relay's version was chosen.
+  package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {
+    guard let made else {
+      // Nobody else has heard of what is given up.
+      for act in acts.indices where doers[act] == device && !isShared(act) {
+        withdrawn.insert(act)
+      }
+      return
+    }
+    var past = (seen[device] ?? EditSet()).union(pastOfTag[server.tag] ?? EditSet())
+    past.formUnion(pastOfTag[made.base?.tag ?? 0] ?? EditSet())
+    let known = past
+    if made.fields == nil { past.insert(takingAll(known, Self.deletion, on: device)) }
+    for fact in Fact.list(in: made.fields ?? []) {
+      past.insert(takingAll(known, number(of: fact), on: device))
+    }
+    informed[device] = past
+    hold(made, past, on: device)
+  }
+
+  /// A new act of this deed, which takes the place of all that is known of any other.
+  private func takingAll(_ known: EditSet, _ deed: Int, on device: DeviceID) -> Int {
+    let own = act(deed, by: device)
+    for other in 0..<own where known.contains(other) && !withdrawn.contains(other) {
+      if acts[other] != deed { takers[other].insert(own) }
+    }
+    return own
+  }
+
+  /// The device holds this version, made with knowledge of `past`.
+  private func hold(_ entry: OutboxEntry, _ past: EditSet, on device: DeviceID) {
     seen[device] = past
     if entry.fields == nil { pastOfDeletes = (pastOfDeletes ?? EditSet()).union(past) }
     let key = VersionKey(
       device: device, fields: entry.fields, modifiedAt: entry.modifiedAt,
       baseTag: entry.base?.tag ?? 0)
     pastOfVersion[key] = (pastOfVersion[key] ?? EditSet()).union(past)
+    if asksPeople { informedOfVersion[key] = informed[device] }
   }
 
   /// Whether a device has gone back to what it had already replaced in the same entry.
@@ -203,7 +283,16 @@ package final class CausalHistory<Fact: Deed> {
   }
 
   /// A device holds what the relay told it.
-  package func deviceTook(tag: ChangeTag, on device: DeviceID) {
+  package func deviceTook(tag: ChangeTag, isDeleted: Bool = false, on device: DeviceID) {
+    let isOwnDeletion = acts.indices.contains {
+      acts[$0] == Self.deletion && doers[$0] == device && !withdrawn.contains($0) && !isShared($0)
+    }
+    if isDeleted, isOwnDeletion {
+      // It had deleted the same, and nobody had heard of it.
+      for act in acts.indices where doers[act] == device && !isShared(act) {
+        withdrawn.insert(act)
+      }
+    }
     seen[device] = (seen[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
   }
 
@@ -217,6 +306,27 @@ package final class CausalHistory<Fact: Deed> {
       return
     }
     pastOfTag[record.tag] = past
+    if asksPeople { checkInformed(record, key) }
+  }
+
+  /// Whoever wrote over the version that stood there had it before them.
+  private func checkInformed(_ record: Record, _ key: VersionKey) {
+    let informed = informedOfVersion[key] ?? EditSet()
+    let knownDeeds = acts.indices.filter { informed.contains($0) }.map { acts[$0] }
+    let own = Fact.list(in: record.fields ?? []).compactMap { numbers[$0] }
+    for act in acts.indices where pastOfTag[key.baseTag]?.contains(act) == true {
+      let isForgiven =
+        withdrawn.contains(act) || forgotten.contains(act) || isReplacedBefore(act, key)
+      if isForgiven || knownDeeds.contains(acts[act]) || own.contains(acts[act]) { continue }
+      let deed = acts[act] < 0 ? "its deletion" : "\(deeds[acts[act]])"
+      outside.fault("\(record.key.name) was written over \(deed) by nobody's choice")
+    }
+  }
+
+  /// Whether another act of the version that stood there had taken the act's place.
+  private func isReplacedBefore(_ act: Int, _ key: VersionKey) -> Bool {
+    guard let base = pastOfTag[key.baseTag] else { return false }
+    return acts.indices.contains { base.contains($0) && takers[act].contains($0) }
   }
 
   /// A new act of a deed.
@@ -237,13 +347,14 @@ package final class CausalHistory<Fact: Deed> {
     return deeds.count - 1
   }
 
+  /// An act a line: who took its place, by the numbers of their acts.
   package var description: String {
-    let standing = standing
-    let doubtful = doubtful
-    return deeds.map { deed in
-      let word =
-        standing.contains(deed) ? "STANDS  " : doubtful.contains(deed) ? "doubtful" : "replaced"
-      return "  \(word) \(deed)"
+    acts.indices.map { act in
+      let deed = acts[act] == Self.deletion ? "deleted" : "\(deeds[acts[act]])"
+      let word = withdrawn.contains(act) ? "back" : isReplaced(act) ? "replaced" : "STANDS"
+      let later = acts.indices.filter { takers[act].contains($0) }
+      let doer = doers[act].map { "by \($0.text)" } ?? "at first"
+      return "  \(act) \(word)\(later.isEmpty ? "" : " by \(later)") \(deed) \(doer)"
     }.joined(separator: "\n")
   }
 }

@@ -1,8 +1,7 @@
-import Apps
 import Changes
 import Storage
 
-/// After quiet, all replicas of an account equal the store, nothing waits, and the timer shows what
+/// After quiet, all replicas of an account equal the store, nothing waits, and all records are what
 /// the causal history demands.
 package struct ConvergenceChecker {
   private let ledger: Ledger
@@ -28,15 +27,13 @@ package struct ConvergenceChecker {
     return nil
   }
 
+  /// What the causal history demands of the account's records.
+  package func demands(of account: AccountID, _ histories: Histories) -> Demands {
+    Demands(histories) { ledger.current(account, $0) }
+  }
+
   /// nil when the account's records are what the rules demand.
   package func difference(of account: AccountID, _ histories: Histories) -> String? {
-    let timer = ledger.current(account, TimerApp.stateKey)?.fields ?? []
-    let settings = ledger.current(account, TimerApp.settingsKey)?.fields ?? []
-    let difference =
-      histories.timerDifference(timer) ?? histories.settingsDifference(settings)
-      ?? histories.everyNote.lazy.compactMap {
-        histories.noteDifference($0, ledger.current(account, $0)?.fields)
-      }.first
-    return difference.map { "in \(account.text) \($0)" }
+    demands(of: account, histories).difference().map { "in \(account.text) \($0)" }
   }
 }

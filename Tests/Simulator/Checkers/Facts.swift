@@ -33,6 +33,45 @@ package struct SettingFact: Deed {
   package func corrects(_ other: SettingFact, by milliseconds: Int64) -> Bool { false }
 }
 
+/// A memo's text. Persons never write one twice, so that it tells who wrote it.
+package struct MemoFact: Deed {
+  package var content: String
+
+  package static func list(in fields: [UInt8]) -> [MemoFact] {
+    FieldsText.value(fields)?["content"]?.string.map { [MemoFact(content: $0)] } ?? []
+  }
+
+  package func replaces(_ other: MemoFact) -> Bool { other != self }
+
+  package func corrects(_ other: MemoFact, by milliseconds: Int64) -> Bool { false }
+}
+
+/// The bytes of a file, by their hash.
+package struct FileFact: Deed {
+  package var sha256: String
+
+  package static func list(in fields: [UInt8]) -> [FileFact] {
+    FieldsText.value(fields)?["sha256"]?.string.map { [FileFact(sha256: $0)] } ?? []
+  }
+
+  package func replaces(_ other: FileFact) -> Bool { other != self }
+
+  package func corrects(_ other: FileFact, by milliseconds: Int64) -> Bool { false }
+}
+
+/// A habit's title, which persons never choose twice.
+package struct HabitFact: Deed {
+  package var title: String
+
+  package static func list(in fields: [UInt8]) -> [HabitFact] {
+    FieldsText.value(fields)?["title"]?.string.map { [HabitFact(title: $0)] } ?? []
+  }
+
+  package func replaces(_ other: HabitFact) -> Bool { other != self }
+
+  package func corrects(_ other: HabitFact, by milliseconds: Int64) -> Bool { false }
+}
+
 enum FieldsText {
   /// nil where the bytes are not JSON.
   static func value(_ bytes: [UInt8]) -> JSONValue? {

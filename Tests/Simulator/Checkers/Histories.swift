@@ -4,147 +4,125 @@ import Simulation
 import Storage
 import Tools
 
-/// The causal histories of one account's records, and what they demand of the records in the end.
+/// What is written down about each of one account's records, and how often versions of it met in
+/// conflict. What follows of it for the records in the end stands in `Demands`.
 package final class Histories {
-  private let timer: CausalHistory<TimerFact>
-  private let settings: CausalHistory<SettingFact>
-  private var notes: [RecordKey: CausalHistory<NoteFact>] = [:]
   private unowned let outside: Outside
+  private var histories: [RecordKey: any RecordHistory] = [:]
   /// The most that any version of the timer counted, by the entry that made it: it never goes back.
   private var completed: [Making: Int64] = [:]
+  /// How often versions of a record met that were made without knowledge of one another.
+  private(set) var conflicts: [RecordKey: Int] = [:]
+  /// Records of which a device came upon a deletion that the relay had forgotten.
+  private(set) var forgottenDeletions: Set<RecordKey> = []
 
   private struct Making: Hashable {
     var device: DeviceID
     var entry: Int64
   }
 
-  package init(outside: Outside) {
-    timer = CausalHistory(outside: outside)
-    settings = CausalHistory(outside: outside)
-    self.outside = outside
-  }
+  package init(outside: Outside) { self.outside = outside }
 
-  package var count: Int {
-    notes.keys.sorted().reduce(timer.count + settings.count) { $0 + (notes[$1]?.count ?? 0) }
-  }
+  /// How many deeds somebody did.
+  package var count: Int { keys.reduce(0) { $0 + (histories[$1]?.count ?? 0) } }
 
+  package var conflictCount: Int { conflicts.values.reduce(0, +) }
+
+  /// Of all records that anything was ever done to.
+  var keys: [RecordKey] { histories.keys.sorted() }
+
+  subscript(_ key: RecordKey) -> (any RecordHistory)? { histories[key] }
+
+  /// The greatest count of pomodoros of any version of the timer.
+  var completedPomodoros: Int64 { completed.values.max() ?? 0 }
+
+  /// nil for what no app of this world knows.
+  private func history(_ key: RecordKey, _ type: Name) -> (any RecordHistory)? {
+    if let history = histories[key] { return history }
+    let history: (any RecordHistory)? =
+      switch type {
+      case TimerApp.stateType: CausalHistory<TimerFact>(outside: outside)
+      case TimerApp.settingsType: CausalHistory<SettingFact>(outside: outside)
+      case NotesApp.type: CausalHistory<NoteFact>(outside: outside)
+      case MemosApp.memoType: CausalHistory<MemoFact>(outside: outside, countsDeletions: true)
+      case VaultApp.fileType: CausalHistory<FileFact>(outside: outside, countsDeletions: true)
+      case HabitsApp.habitType:
+        CausalHistory<HabitFact>(outside: outside, countsDeletions: true, asksPeople: true)
+      case HabitsApp.checkInType: CheckInHistory()
+      case ClipboardApp.itemType: StampedHistory()
+      default: nil
+      }
+    histories[key] = history
+    return history
+  }
+}
+
+// What devices and relay do. See `RecordHistory`.
+extension Histories {
+  /// `hand`: of whoever did it just now.
   package func deviceMade(
-    _ entry: OutboxEntry, insteadOf before: OutboxEntry?, on device: DeviceID
+    _ entry: OutboxEntry, insteadOf before: OutboxEntry?, by hand: Hand?, on device: DeviceID
   ) {
-    if entry.key == TimerApp.settingsKey {
-      settings.deviceMade(entry, insteadOf: before, on: device)
+    let history = history(entry.key, entry.type)
+    guard entry.key == TimerApp.stateKey, let timer = history as? CausalHistory<TimerFact> else {
+      history?.deviceMade(entry, insteadOf: before, byPerson: hand != nil, on: device)
+      return
     }
-    if entry.key.zone == NotesApp.zone {
-      note(entry.key).deviceMade(entry, insteadOf: before, on: device)
-    }
-    guard entry.key == TimerApp.stateKey else { return }
     let making = Making(device: device, entry: entry.number)
     if let before, timer.isRewound(before, to: entry, on: device) { completed[making] = nil }
-    timer.deviceMade(entry, insteadOf: before, on: device)
+    timer.deviceMade(entry, insteadOf: before, byPerson: hand != nil, on: device)
     let count = TimerFacts(fields: entry.fields ?? [])?.completedPomodoros ?? 0
     completed[making, default: 0].raise(to: count)
   }
 
-  /// See `CausalHistory.deviceBringsBack`.
-  package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
-    if entry.key == TimerApp.stateKey { timer.deviceBringsBack(entry, on: device) }
-    if entry.key == TimerApp.settingsKey { settings.deviceBringsBack(entry, on: device) }
-    if entry.key.zone == NotesApp.zone { note(entry.key).deviceBringsBack(entry, on: device) }
+  package func deviceCounted(_ key: RecordKey, _ amount: Int64, on device: DeviceID) {
+    let history = history(key, HabitsApp.checkInType) as? CheckInHistory
+    history?.counted(amount, on: device)
   }
 
-  /// See `CausalHistory.deviceWithdrew`.
+  package func deviceMerged(_ entry: OutboxEntry, into merged: OutboxEntry, on device: DeviceID) {
+    histories[entry.key]?.deviceMerged(entry, into: merged, on: device)
+  }
+
+  package func deviceFolded(_ entry: OutboxEntry, on device: DeviceID) {
+    histories[entry.key]?.deviceFolded(entry, on: device)
+  }
+
+  package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
+    history(entry.key, entry.type)?.deviceBringsBack(entry, on: device)
+  }
+
   package func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID) {
-    if entry.key == TimerApp.settingsKey { settings.deviceWithdrew(entry, on: device) }
-    if entry.key.zone == NotesApp.zone { note(entry.key).deviceWithdrew(entry, on: device) }
+    histories[entry.key]?.deviceWithdrew(entry, on: device)
     guard entry.key == TimerApp.stateKey else { return }
-    timer.deviceWithdrew(entry, on: device)
     completed[Making(device: device, entry: entry.number)] = nil
   }
 
-  /// See `CausalHistory.relayLost`.
-  package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
-    timer.relayLost(isBlind: isBlind, isLost)
-    settings.relayLost(isBlind: isBlind, isLost)
-    for key in everyNote { note(key).relayLost(isBlind: isBlind, isLost) }
+  package func deviceDecided(
+    _ key: RecordKey, _ server: Record, made: OutboxEntry?, on device: DeviceID
+  ) {
+    histories[key]?.deviceDecided(server, made: made, on: device)
   }
 
-  /// A note that stood before the world began.
-  package func stood(_ record: Record) {
-    if record.zone == NotesApp.zone { note(record.key).stood(record) }
+  package func deviceTook(_ record: Record, on device: DeviceID) {
+    histories[record.key]?.deviceTook(
+      tag: record.tag, isDeleted: record.isDeleted, on: device)
   }
 
-  package func deviceTook(_ key: RecordKey, tag: ChangeTag, on device: DeviceID) {
-    if key == TimerApp.stateKey { timer.deviceTook(tag: tag, on: device) }
-    if key == TimerApp.settingsKey { settings.deviceTook(tag: tag, on: device) }
-    if key.zone == NotesApp.zone { notes[key]?.deviceTook(tag: tag, on: device) }
-  }
+  /// On a device two versions of the record met.
+  package func deviceMet(_ key: RecordKey) { conflicts[key, default: 0] += 1 }
+
+  /// It stood before the world began.
+  package func stood(_ record: Record) { history(record.key, record.type)?.stood(record) }
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
-    if record.key == TimerApp.stateKey { timer.relaySaved(record, baseTag: baseTag) }
-    if record.key == TimerApp.settingsKey { settings.relaySaved(record, baseTag: baseTag) }
-    if record.key.zone == NotesApp.zone {
-      note(record.key).relaySaved(record, baseTag: baseTag)
-    }
+    history(record.key, record.type)?.relaySaved(record, baseTag: baseTag)
   }
 
-  /// nil when the timer, whose fields these are, is what the rules demand.
-  package func timerDifference(_ fields: [UInt8]) -> String? {
-    let shown = TimerFact.list(in: fields)
-    let doubtful = timer.doubtful.filter { shown.contains($0) }
-    let expected = TimerFact.standing(timer.standing + doubtful)
-    guard shown == expected else {
-      return "the timer is\n  \(lines(shown))\nand not\n  \(lines(expected))\n"
-        + "by this history:\n\(timer.description)"
-    }
-    let completed = TimerFacts(fields: fields)?.completedPomodoros ?? 0
-    let greatest = self.completed.values.max() ?? 0
-    guard completed == greatest else {
-      return "\(completed) pomodoros are counted, and not \(greatest)"
-    }
-    return nil
-  }
+  package func relayForgotDeletion(of key: RecordKey) { forgottenDeletions.insert(key) }
 
-  /// nil when every setting has a value that nobody replaced who had seen it: which of several is
-  /// the resolver's affair, and all replicas agree on it.
-  package func settingsDifference(_ fields: [UInt8]) -> String? {
-    let shown = SettingFact.list(in: fields)
-    let standing = settings.standing
-    let possible = standing + settings.doubtful
-    let isRight =
-      shown.allSatisfy { possible.contains($0) }
-      && standing.allSatisfy { fact in shown.contains { $0.name == fact.name } }
-    guard isRight else {
-      return "the settings are\n  \(lines(shown))\nand these stand:\n  \(lines(standing))"
-    }
-    return nil
-  }
-
-  /// nil when a note is as somebody left it, or as it was at first, and nobody who had seen it left
-  /// it otherwise. `fields`: nil where there is no such note.
-  package func noteDifference(_ key: RecordKey, _ fields: [UInt8]?) -> String? {
-    guard let history = notes[key] else { return nil }
-    guard let fields else {
-      return history.mayBeGone
-        ? nil : "\(key.name) is gone, and these stand:\n  \(lines(history.standing))"
-    }
-    let shown = NoteFact.list(in: fields)
-    let possible = history.standing + history.doubtful
-    return !shown.isEmpty && shown.allSatisfy { possible.contains($0) }
-      ? nil : "\(key.name) is\n  \(lines(shown))\nby this history:\n\(history.description)"
-  }
-
-  /// The notes that were ever there.
-  package var everyNote: [RecordKey] { notes.keys.sorted() }
-
-  private func note(_ key: RecordKey) -> CausalHistory<NoteFact> {
-    if let history = notes[key] { return history }
-    let history = CausalHistory<NoteFact>(outside: outside)
-    notes[key] = history
-    return history
-  }
-
-  private func lines<Fact: Deed>(_ facts: [Fact]) -> String {
-    facts.map { "\($0)" }.joined(separator: "\n  ")
+  package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
+    for key in keys { histories[key]?.relayLost(isBlind: isBlind, isLost) }
   }
 }
 

@@ -1,3 +1,4 @@
+import Apps
 import Changes
 import Simulation
 import Storage
@@ -5,18 +6,22 @@ import Storage
 /// Watches one device's store: its cursor and tags only grow, what it takes from the relay is what
 /// the relay saved in this device's own account, and what a screen shows is durable.
 package final class ReplicaWatch {
-  private let outside: WorldOutside
-  private let ledger: Ledger
+  let outside: WorldOutside
+  let ledger: Ledger
   private let name: String
-  private let account: AccountID
-  private let device: DeviceID
-  private let histories: Histories
+  let account: AccountID
+  let device: DeviceID
+  let histories: Histories
   /// The relay of this world may say that a cursor cannot be followed any more.
-  private let mayLoseCursor: Bool
+  let mayLoseCursor: Bool
   /// Every version of a record that the store ever held: what a screen may show.
   private var held: [RecordKey: Set<[UInt8]>] = [:]
   /// Entries that give the relay back what it has lost, by number.
   private var broughtBack: Set<Int64> = []
+  /// Whose hand is behind what is being written; nil: time's, the relay's or the app's.
+  package var hand: Hand?
+  /// What the screen was last told of each record.
+  private var told: [RecordKey: Record] = [:]
 
   package init(
     outside: WorldOutside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
@@ -86,6 +91,27 @@ package final class ReplicaWatch {
         checkTaken(record)
       }
     }
+    let latest = tell(changes, before: before)
+    let meeting = Meeting(changes, before: before, after: after, device: device)
+    for (entry, merged) in meeting.merged {
+      histories.deviceMerged(entry, into: merged, on: device)
+    }
+    for entry in meeting.folded { histories.deviceFolded(entry, on: device) }
+    if hand == nil { for key in meeting.conflicts { histories.deviceMet(key) } }
+    let decided = tellDecision(changes, before: before)
+    for case .removeEntry(let number) in changes {
+      guard let entry = latest.last(where: { $0.number == number }), entry.key != decided,
+        isWithdrawn(entry, by: changes, in: after)
+      else { continue }
+      histories.deviceWithdrew(entry, on: device)
+    }
+    for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
+      histories.deviceTook(record, on: device)
+    }
+  }
+
+  /// What was made here, in order. The entries as they stood and stand, oldest first.
+  private func tell(_ changes: [ReplicaChange], before: View) -> [OutboxEntry] {
     var latest = before.outbox
     for case .putEntry(let entry) in changes {
       checkBase(entry)
@@ -94,19 +120,53 @@ package final class ReplicaWatch {
         broughtBack.insert(entry.number)
         outside.tally.note(.recordBroughtBack)
         histories.deviceBringsBack(entry, on: device)
-      } else {
-        histories.deviceMade(entry, insteadOf: old, on: device)
+      } else if !isDecision(entry) {
+        let isNew = old == nil || old?.fields != entry.fields
+        let isTrim =
+          entry.fields == nil && isNew && isItem(entry) && hand?.deletes(entry.key) != true
+        histories.deviceMade(
+          entry, insteadOf: old, by: isNew && !isTrim ? hand : nil, on: device)
+        if isNew, case .count(entry.key, let amount) = hand {
+          histories.deviceCounted(entry.key, amount, on: device)
+        }
       }
       latest.append(entry)
     }
-    for case .removeEntry(let number) in changes {
-      guard let entry = latest.last(where: { $0.number == number }),
-        isWithdrawn(entry, by: changes, in: after)
-      else { continue }
-      histories.deviceWithdrew(entry, on: device)
+    return latest
+  }
+
+  private func isDecision(_ entry: OutboxEntry) -> Bool {
+    if case .keep(entry.key, _) = hand { true } else { false }
+  }
+
+  private func isItem(_ entry: OutboxEntry) -> Bool { entry.type == ClipboardApp.itemType }
+
+  /// The record that a person has just decided about; nil where none was.
+  private func tellDecision(_ changes: [ReplicaChange], before: View) -> RecordKey? {
+    guard case .keep(let key, _) = hand else { return nil }
+    for entry in before.entries(key) {
+      guard case .asking(let server) = entry.state else { continue }
+      let made = changes.lazy.compactMap { change in
+        if case .putEntry(let made) = change, made.number == entry.number { made } else { nil }
+      }.first
+      let isGone = changes.contains(.removeEntry(number: entry.number))
+      guard made != nil || isGone else { return nil }
+      histories.deviceDecided(key, server, made: isGone ? nil : made, on: device)
+      return key
     }
-    for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
-      histories.deviceTook(record.key, tag: record.tag, on: device)
+    return nil
+  }
+
+  /// The screen is told that these records have changed, each change once.
+  package func told(_ records: [Record]) {
+    shown(records)
+    for record in records {
+      if let last = told[record.key], last.fields == record.fields, last.device == record.device,
+        last.modifiedAt == record.modifiedAt
+      {
+        fault("the screen is told twice of one change of \(record.key.name)")
+      }
+      told[record.key] = record
     }
   }
 
@@ -173,7 +233,7 @@ package final class ReplicaWatch {
     }
   }
 
-  private func fault(_ description: String) { outside.fault("\(name): \(description)") }
+  func fault(_ description: String) { outside.fault("\(name): \(description)") }
 }
 
 extension OutboxEntry {

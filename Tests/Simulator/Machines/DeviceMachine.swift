@@ -20,12 +20,16 @@ package final class DeviceMachine {
   private let watch: ReplicaWatch
   private var configuration: AgentConfiguration
   private let apps: [any App]
-  private var random: SeededRandom
+  var random: SeededRandom
   private let worker: ReplicaWorker
   package let files: FileWorker
   private var nextOrder: UInt64 = 1
   /// What the person does with pieces of files.
-  var hands = PieceHands()
+  var pieceHands = PieceHands()
+  /// Of the orders that were given: what the model must know of them.
+  var hands: [OrderID: Hand] = [:]
+  /// The person has seen that something is asked, and will answer.
+  var isAnswering = false
 
   package init(
     index: Int, credentials: Credentials, outside: WorldOutside, watch: ReplicaWatch,
@@ -43,7 +47,8 @@ package final class DeviceMachine {
     name = "device\(index)"
     store = WatchedReplicaStore(watch: watch)
     worker = ReplicaWorker(
-      timeline: outside.timeline, random: self.random.branch(), store: store, apps: apps)
+      timeline: outside.timeline, random: self.random.branch(), store: store, apps: apps,
+      watch: watch)
     files = FileWorker(timeline: outside.timeline, random: self.random.branch())
     try store.write([
       .setIdentity(
@@ -68,11 +73,15 @@ package final class DeviceMachine {
       name: name, outside: outside, clock: { [unowned self] in clock }, node: agent)
     self.seat = seat
     worker.begin()
-    hands = PieceHands()
+    pieceHands = PieceHands()
+    hands = [:]
     seat.onJob = { [unowned self, unowned seat] id, _, job in
       switch job {
       case .replica(let job):
-        worker.add(id, job) { id, outcome in seat.handle(.finished(id, .replica(outcome))) }
+        let hand = job.order.flatMap { hands.removeValue(forKey: $0) }
+        worker.add(id, job, hand: hand) { id, outcome in
+          seat.handle(.finished(id, .replica(outcome)))
+        }
       case .file: files.add(id, job) { id, outcome in seat.handle(.finished(id, outcome)) }
       }
     }
@@ -119,6 +128,7 @@ package final class DeviceMachine {
       outside.log(from: name, to: "person", .note("status \(status.state)"))
       tally(status)
       self.status = status
+      answer(status)
     case .edited(_, .success(let record)):
       outside.log(from: name, to: "person", .note("edited \(record.key.name)"))
       watch.shown([record])
@@ -126,7 +136,7 @@ package final class DeviceMachine {
       outside.log(from: name, to: "person", .note("not edited: \(failure)"))
     case .changed(let records):
       outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
-      watch.shown(records)
+      watch.told(records)
     case .told, .switched, .read, .pieceProgress: break
     case .pieceAdded(let order, let result): pieceAdded(order, result)
     case .pieceRead(let order, let result): pieceRead(order, result)
@@ -150,9 +160,17 @@ package final class DeviceMachine {
 
 /// Does a replica's jobs one after the other, as its thread would.
 final class ReplicaWorker {
-  private typealias Tell = (JobID, ReplicaOutcome) -> Void
+  typealias Tell = (JobID, ReplicaOutcome) -> Void
 
-  private let worker: VirtualWorker<(JobID, ReplicaJob, Tell)>
+  private struct Work {
+    var id: JobID
+    var job: ReplicaJob
+    /// What the model must know of the order behind it; nil where no person is.
+    var hand: Hand?
+    var tell: Tell
+  }
+
+  private let worker: VirtualWorker<Work>
   private let replica: ReplicaBox
 
   private final class ReplicaBox {
@@ -166,7 +184,8 @@ final class ReplicaWorker {
   }
 
   init(
-    timeline: Timeline, random: SeededRandom, store: WatchedReplicaStore, apps: [any App]
+    timeline: Timeline, random: SeededRandom, store: WatchedReplicaStore, apps: [any App],
+    watch: ReplicaWatch
   ) {
     let replica = ReplicaBox { Replica(store: store, apps: apps) }
     self.replica = replica
@@ -177,9 +196,13 @@ final class ReplicaWorker {
         outcome: Span.microseconds(10)...Span.milliseconds(1),
         portions: WorkPortions(cost: 1, lightCost: 1))
     ) { works in
-      let outcomes = works.map { replica.replica.perform($0.1) }
+      let outcomes = works.map { work in
+        watch.hand = work.hand
+        defer { watch.hand = nil }
+        return replica.replica.perform(work.job)
+      }
       return {
-        for (work, outcome) in zip(works, outcomes) { work.2(work.0, outcome) }
+        for (work, outcome) in zip(works, outcomes) { work.tell(work.id, outcome) }
       }
     }
   }
@@ -189,8 +212,8 @@ final class ReplicaWorker {
   /// A new process: what the replica had in memory is read from its store again.
   func begin() { replica.replica = replica.make() }
 
-  func add(_ id: JobID, _ job: ReplicaJob, tell: @escaping (JobID, ReplicaOutcome) -> Void) {
-    worker.add((id, job, tell))
+  func add(_ id: JobID, _ job: ReplicaJob, hand: Hand?, tell: @escaping Tell) {
+    worker.add(Work(id: id, job: job, hand: hand, tell: tell))
   }
 
   func drop() { worker.drop() }

@@ -76,7 +76,7 @@ package final class WatchedZoneStore: ZoneStore {
     commits += 1
     if durable != nil, commits % 4 == 0 { durable = backing.copy() }
     for (request, result) in zip(requests, results) {
-      tally(result)
+      tally(request, result)
       guard case .save(let save) = request, case .saved(let outcome) = result else { continue }
       ledger.committed(save, outcome)
       for record in outcome.changed {
@@ -93,10 +93,12 @@ package final class WatchedZoneStore: ZoneStore {
     return hidesTombstones ? WatchedZoneStore.withoutTombstones(result) : result
   }
 
-  private func tally(_ result: CommitResult) {
-    guard case .saved(let outcome) = result else { return }
-    for case .conflict(_, let record) in outcome.answer.results where record.tag == 0 {
+  private func tally(_ request: CommitRequest, _ result: CommitResult) {
+    guard case .save(let save) = request, case .saved(let outcome) = result else { return }
+    for case .conflict(let name, let record) in outcome.answer.results where record.tag == 0 {
       ledger.outside.tally.note(.deletionForgotten)
+      let key = RecordKey(zone: save.request.zone, name: name)
+      histories(save.account)?.relayForgotDeletion(of: key)
     }
   }
 

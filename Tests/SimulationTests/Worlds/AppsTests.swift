@@ -1,0 +1,22 @@
+import Simulator
+import Testing
+
+/// People use all apps, on devices that are offline, crash, and have wrong clocks.
+struct AppsTests {
+  @Test(arguments: 0..<10)
+  func allEndsAsTheRulesDemand(shard: Int) throws {
+    var conflicts = 0
+    for seed in stride(from: UInt64(shard) + 1, through: 60, by: 10) {
+      let verdict = try play(seed, .apps)
+      if !verdict.faults.isEmpty { return }
+      #expect(verdict.judged == verdict.conflicts && verdict.asDemanded == verdict.conflicts)
+      conflicts += verdict.conflicts
+    }
+    #expect(conflicts > 0)
+  }
+
+  @Test func aSeedIsTheSameWorldTwice() throws {
+    let digests = try [7, 7].map { try play($0, .apps).digest }
+    #expect(digests[0] == digests[1])
+  }
+}

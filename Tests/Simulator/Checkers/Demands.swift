@@ -1,0 +1,229 @@
+import Apps
+import Changes
+import Storage
+import Tools
+
+/// What one account's records must be in the end, each by the rule of its app, as it follows from
+/// their histories alone: no resolver, agent or relay is asked.
+package struct Demands {
+  private let histories: Histories
+  /// The records as they are.
+  private let current: (RecordKey) -> Record?
+
+  package init(_ histories: Histories, current: @escaping (RecordKey) -> Record?) {
+    self.histories = histories
+    self.current = current
+  }
+
+  /// Conflicts, and how they ended.
+  package struct Judgement: Hashable {
+    package var conflicts = 0
+    /// Of records that the model knows the rule of.
+    package var judged = 0
+    /// Of records that are as the rule demands.
+    package var asDemanded = 0
+
+    package mutating func add(_ other: Judgement) {
+      conflicts += other.conflicts
+      judged += other.judged
+      asDemanded += other.asDemanded
+    }
+  }
+
+  package func judgement() -> Judgement {
+    var judgement = Judgement()
+    judgement.conflicts = histories.conflictCount
+    for key in histories.keys {
+      guard let conflicts = histories.conflicts[key] else { continue }
+      judgement.judged += conflicts
+      if difference(at: key) == nil { judgement.asDemanded += conflicts }
+    }
+    return judgement
+  }
+
+  /// nil where all records are as they must be.
+  package func difference() -> String? {
+    histories.keys.lazy.compactMap(difference(at:)).first ?? clipboardDifference()
+  }
+
+  /// nil when the record is what its rule demands.
+  package func difference(at key: RecordKey) -> String? {
+    let fields = current(key)?.fields
+    let difference: String? =
+      switch histories[key] {
+      case let history as CausalHistory<TimerFact>: timer(history, fields ?? [])
+      case let history as CausalHistory<SettingFact>: settings(history, fields ?? [])
+      case let history as CausalHistory<NoteFact>: note(history, fields)
+      case let history as CausalHistory<MemoFact>: memo(key, history, fields)
+      case let history as CausalHistory<FileFact>: file(key, history, fields)
+      case let history as CausalHistory<HabitFact>: habit(key, history, fields)
+      case let history as CheckInHistory: history.difference(fields)
+      case let history as StampedHistory: item(key, history, fields)
+      default: nil
+      }
+    return difference.map { "\(Demands.title(of: key)) \($0)" }
+  }
+
+  private static func title(of key: RecordKey) -> String {
+    switch key {
+    case TimerApp.stateKey: "the timer"
+    case TimerApp.settingsKey: "the settings:"
+    default: "\(key.name) of \(key.zone)"
+    }
+  }
+
+  private func lines<Fact>(_ facts: [Fact]) -> String {
+    facts.isEmpty ? "nothing" : facts.map { "\($0)" }.joined(separator: "\n  ")
+  }
+}
+
+extension Demands {
+  private func timer(_ history: CausalHistory<TimerFact>, _ fields: [UInt8]) -> String? {
+    let shown = TimerFact.list(in: fields)
+    let doubtful = history.doubtful.filter { shown.contains($0) }
+    let expected = TimerFact.standing(history.standing + doubtful)
+    guard shown == expected else {
+      return "is\n  \(lines(shown))\nand not\n  \(lines(expected))\n"
+        + "by this history:\n\(history.description)"
+    }
+    let completed = TimerFacts(fields: fields)?.completedPomodoros ?? 0
+    let greatest = histories.completedPomodoros
+    return completed == greatest
+      ? nil : "counts \(completed) pomodoros, and not \(greatest)"
+  }
+
+  /// Every setting has a value that nobody replaced who had seen it: which of several is the
+  /// resolver's affair, and all replicas agree on it.
+  private func settings(_ history: CausalHistory<SettingFact>, _ fields: [UInt8]) -> String? {
+    let shown = SettingFact.list(in: fields)
+    let standing = history.standing
+    let possible = standing + history.doubtful
+    let isRight =
+      shown.allSatisfy { possible.contains($0) }
+      && standing.allSatisfy { fact in shown.contains { $0.name == fact.name } }
+    return isRight
+      ? nil : "these are set:\n  \(lines(shown))\nand these stand:\n  \(lines(standing))"
+  }
+
+  /// A note is as somebody left it, or as it was at first, and nobody who had seen it left it
+  /// otherwise.
+  private func note(_ history: CausalHistory<NoteFact>, _ fields: [UInt8]?) -> String? {
+    guard let fields else {
+      return history.mayBeGone
+        ? nil : "is gone, and these stand:\n  \(lines(history.standing))"
+    }
+    let shown = NoteFact.list(in: fields)
+    let possible = history.standing + history.doubtful
+    return !shown.isEmpty && shown.allSatisfy { possible.contains($0) }
+      ? nil : "is\n  \(lines(shown))\nby this history:\n\(history.description)"
+  }
+}
+
+extension Demands {
+  /// A text that nobody replaced or deleted who had seen it stands as the memo, or as a copy.
+  private func memo(
+    _ key: RecordKey, _ history: CausalHistory<MemoFact>, _ fields: [UInt8]?
+  ) -> String? {
+    let value = fields.flatMap { FieldsText.value($0) }
+    if let value, value["title"]?.string != Demands.title(of: value["content"]?.string ?? "") {
+      return "has the title \(value["title"]?.string ?? "")"
+    }
+    // A copy, and what outlived a deletion, have a later stamp than the text had.
+    let isOwn = !key.name.text.utf8.contains(UInt8(ascii: "~")) && !history.wasDeleted
+    if let value, let record = current(key), isOwn, value["date"]?.int64 != record.modifiedAt {
+      return "has the date \(value["date"]?.text ?? ""), and was written at \(record.modifiedAt)"
+    }
+    return kept(key, history, fields) { copy in copy.hasPrefix(key.name.text + "~") }
+  }
+
+  /// The first line, as far as it has a hundred characters.
+  private static func title(of content: String) -> String {
+    var title = String.UnicodeScalarView()
+    for scalar in content.unicodeScalars {
+      if scalar == "\n" || title.count == 100 { break }
+      title.append(scalar)
+    }
+    return String(title)
+  }
+
+  /// The same of a file's bytes.
+  private func file(
+    _ key: RecordKey, _ history: CausalHistory<FileFact>, _ fields: [UInt8]?
+  ) -> String? {
+    let value = fields.flatMap { FieldsText.value($0) }
+    if let value, value["file"]?.string != key.name.text {
+      return "is of the file \(value["file"]?.string ?? "")"
+    }
+    let name = key.name.text
+    let dot = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 }
+    let stem = String(name[..<(dot ?? name.endIndex)])
+    let ending = String(name[(dot ?? name.endIndex)...])
+    return kept(key, history, fields) { copy in
+      copy.hasPrefix(stem + "_conflict_") && copy.hasSuffix(ending)
+    }
+  }
+
+  /// `isCopy`: by the name of another record of the zone.
+  private func kept<Fact: Deed>(
+    _ key: RecordKey, _ history: CausalHistory<Fact>, _ fields: [UInt8]?,
+    isCopy: (String) -> Bool
+  ) -> String? {
+    let shown = fields.map { Fact.list(in: $0) } ?? []
+    if fields != nil {
+      let possible = history.standing + history.doubtful
+      guard shown.count == 1, possible.contains(shown[0]) else {
+        return "is\n  \(lines(shown))\nby this history:\n\(history.description)"
+      }
+    }
+    let copies = histories.keys.filter { $0.zone == key.zone && isCopy($0.name.text) }
+    for fact in history.standing where !shown.contains(fact) {
+      let isKept = copies.contains { (histories[$0] as? CausalHistory<Fact>)?.knows(fact) == true }
+      if !isKept {
+        return "has lost\n  \(fact)\nby this history:\n\(history.description)"
+      }
+    }
+    return nil
+  }
+
+  /// Nobody's habit is written over but by a person who has seen it.
+  private func habit(
+    _ key: RecordKey, _ history: CausalHistory<HabitFact>, _ fields: [UInt8]?
+  ) -> String? {
+    let shown = fields.map { HabitFact.list(in: $0) } ?? []
+    let standing = history.standing
+    let isWhole = standing.allSatisfy { shown.contains($0) }
+    let isPossible = shown.allSatisfy { standing.contains($0) || history.doubtful.contains($0) }
+    let isDeletionHeard =
+      fields == nil || !history.isDeletionStanding || history.hasLost
+      || histories.forgottenDeletions.contains(key)
+    guard isWhole, isPossible, isDeletionHeard else {
+      return "is\n  \(lines(shown))\nby this history:\n\(history.description)"
+    }
+    return nil
+  }
+}
+
+extension Demands {
+  /// Of all that was done to an item the newest stands.
+  private func item(
+    _ key: RecordKey, _ history: StampedHistory, _ fields: [UInt8]?
+  ) -> String? {
+    let newest = history.newest
+    // What a relay lost that was put back, nobody may hold any more, if it was a deletion.
+    let isForgotten =
+      fields != nil && (history.hasLost || histories.forgottenDeletions.contains(key))
+      && history.acts.contains { $0.fields == fields }
+    let isRight = newest.isEmpty ? fields == nil : newest.contains { $0.fields == fields }
+    if isRight || isForgotten { return nil }
+    let shown = fields.map { String(decoding: $0, as: UTF8.self) } ?? "gone"
+    return "is \(shown) by this history:\n\(history.description)"
+  }
+
+  /// Not more than a hundred items stand.
+  private func clipboardDifference() -> String? {
+    let live = histories.keys.count {
+      $0.zone == ClipboardApp.zone && current($0)?.isDeleted == false
+    }
+    return live > 100 ? "\(live) items stand in the clipboard" : nil
+  }
+}

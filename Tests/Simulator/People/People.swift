@@ -1,0 +1,82 @@
+import Changes
+import Simulation
+
+/// Simulated persons: each has an account and presses buttons on its devices, sometimes on two at
+/// once, online or not. What they do and when follows from the seed alone.
+package struct People {
+  package struct Act: Hashable {
+    /// Milliseconds since the world began.
+    package var at: Int64
+    package var device: Int
+    package var press: Press
+  }
+
+  package private(set) var acts: [Act] = []
+
+  package init(acts: [Act]) { self.acts = acts }
+
+  /// What there is to do.
+  package struct Habitat {
+    package var apps: [PlayedApp] = [.timer]
+    /// How many notes there are to write on; 0: these persons write none.
+    package var notes = 0
+    /// They attach pieces of files to notes.
+    package var hasPieces = false
+
+    package init() {}
+  }
+
+  /// `devices`: the numbers of one person's devices; acts fall within `span` milliseconds.
+  package init(
+    random: inout SeededRandom, devices: [Int], count: Int, span: Int64, _ habitat: Habitat
+  ) {
+    var at = random.number(in: 200...2_000)
+    var isSoon = false
+    var app = random.one(of: habitat.apps)
+    for number in 0..<count where at < span {
+      // In a hurry a person stays with what they do, so that devices meet.
+      if !isSoon { app = random.one(of: habitat.apps) }
+      let press = People.press(&random, number, app, habitat)
+      acts.append(Act(at: at, device: random.one(of: devices), press: press))
+      // One in three: at nearly the same moment, most likely on another device.
+      isSoon = random.chance(1, of: 3)
+      at +=
+        isSoon
+        ? random.number(in: 0...60) : random.number(in: 100...max(101, 2 * span / Int64(count)))
+    }
+  }
+
+  private static func press(
+    _ random: inout SeededRandom, _ act: Int, _ app: PlayedApp, _ habitat: Habitat
+  ) -> Press {
+    let share = habitat.apps.count > 1 ? 4 : 12
+    if habitat.notes > 0, random.chance(share, of: 18) {
+      let press = note(&random, act, of: habitat.notes)
+      return habitat.hasPieces ? withPieces(press, &random) : press
+    }
+    return switch random.count(in: 0...15) {
+    case 0: .syncNow
+    case 1: .readStatus
+    default: app.press(&random, act)
+    }
+  }
+
+  /// On few notes, so that persons meet; now and then on any.
+  private static func note(_ random: inout SeededRandom, _ act: Int, of notes: Int) -> Press {
+    let number = random.count(in: 0...(random.chance(4, of: 5) ? min(notes, 5) : notes) - 1)
+    return .note(number, text: random.chance(1, of: 4) ? nil : Int64(act + 1))
+  }
+
+  /// Of few pieces, so that they meet.
+  private static func withPieces(_ press: Press, _ random: inout SeededRandom) -> Press {
+    guard case .note(let number, let text) = press else { return press }
+    guard let text else { return random.chance(1, of: 2) ? press : .readPieces(number) }
+    switch random.count(in: 0...3) {
+    case 0: return press
+    case 1: return .readPieces(number)
+    default:
+      let pieces = (0..<random.count(in: 1...2)).map { _ in random.count(in: 0...5) }
+      return .attach(number, text: text, pieces: pieces)
+    }
+  }
+}

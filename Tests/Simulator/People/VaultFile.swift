@@ -1,0 +1,16 @@
+import Apps
+import Changes
+import Digest
+
+/// A file of the vault as simulated persons save it: in the clear.
+enum VaultFile {
+  static func key(_ file: String) -> RecordKey {
+    RecordKey(zone: VaultApp.zone, name: Name(trusted: file))
+  }
+
+  static func fields(_ file: String, _ bytes: [UInt8], _ pieces: [ChunkHash]) -> JSONValue? {
+    guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else { return nil }
+    let manifest = VaultManifest(file: file, size: bytes.count, sha256: hash, pieces: pieces)
+    return VaultSeal.plain.fields(of: manifest, pieces: pieces)
+  }
+}
