@@ -31,7 +31,19 @@ enum AgentApp {
     let isInReach = session.isHolder ? try synced(session).isInReach : true
     try askFirst(session, app)
     let view = HomeView(try session.ask(.order(app: app, order)))
-    return (view, isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status)))
+    return (view, standing(session, isInReach))
+  }
+
+  /// Where sync stands after an order. That is done, and the command has not failed, even where
+  /// whoever holds the home cannot say any more how it goes on.
+  private static func standing(_ session: HomeSession, _ isInReach: Bool) -> HomeStatus {
+    do throws(CommandFailure) {
+      return isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
+    } catch {
+      return HomeStatus(json: [
+        "state": "failed", "reason": "the process that holds the home does not say how it goes",
+      ])
+    }
   }
 
   /// Prints a view in which devices are named.

@@ -69,7 +69,7 @@ final class HomeSession {
         switch connection.next(milliseconds: milliseconds) {
         case .line(let line): return try Self.value(of: line)
         case .closed: if !request.mayBeRepeated { throw maybeDone }
-        case .timeout, .other: throw noAnswer
+        case .timeout, .other: throw request.mayBeRepeated ? noAnswer : notYetDone
         }
       }
       try reopen()
@@ -93,7 +93,14 @@ final class HomeSession {
   private var maybeDone: CommandFailure {
     CommandFailure(
       "the process that held the home \(folder.path) ended before it said whether that was done; "
-        + "see lockstep agent timer status")
+        + "look before you do it again")
+  }
+
+  /// It stands still, and takes the request where it goes on.
+  private var notYetDone: CommandFailure {
+    CommandFailure(
+      "the process that holds the home \(folder.path) did not answer; what you wanted may still be "
+        + "done: look before you do it again")
   }
 
   func close() throws(CommandFailure) {

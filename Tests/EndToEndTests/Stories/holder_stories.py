@@ -1,0 +1,111 @@
+"""What a command says when the process that holds its home stands still or goes away: never that
+nothing was done where something was, or may yet be."""
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+from story import LOCKSTEP, Home, Relay, folder, main, refused, run, wait_until
+
+
+@contextlib.contextmanager
+def holder_that_ends(home, answers):
+    """Holds a home as a process would that gives so many answers and is then gone for good. Gives
+    what it was asked."""
+    asked, path = [], os.path.join(home.path, "agent.sock")
+    with open(os.path.join(home.path, "lock"), "w") as lock, \
+            socket.socket(socket.AF_UNIX) as listener:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        listener.bind(path)
+        listener.listen()
+
+        def answer():
+            command, _ = listener.accept()
+            with command, command.makefile() as lines:
+                for value in answers:
+                    asked.append(json.loads(lines.readline()))
+                    command.sendall(json.dumps({"answer": value}).encode() + b"\n")
+                asked.append(json.loads(lines.readline()))
+            os.unlink(path)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield asked
+        thread.join(20)
+
+
+def story_what_was_done_is_told_though_the_holder_ends_before_it_says_how_it_goes_on():
+    """The memo is kept; that the process is gone a moment later does not make it a failure, which a
+    person would answer by writing it again."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        view = {"view": {"name": "x"}, "lines": ["added: Milk"]}
+        with holder_that_ends(phone, [view]) as asked:
+            done = run("agent", "memo", "add", "Milk", home=phone.path)
+            assert done.stdout == "added: Milk\n", done
+            assert "does not say how it goes" in done.stderr, done
+        assert [each["verb"] for each in asked] == ["order", "sync"], asked
+
+
+def story_a_holder_that_ends_before_it_answers_may_have_done_it():
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        with holder_that_ends(phone, []) as asked:
+            refused("agent", "memo", "add", "Milk", home=phone.path,
+                    says=["ended before it said", "look before you do it again"])
+        assert [each["verb"] for each in asked] == ["order"], asked
+
+
+def story_a_holder_that_stands_still_may_do_it_yet():
+    """It takes the memo when it goes on: the person was told to look first."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        with phone.kept() as kept:
+            wait_until(lambda: phone.status()["state"] == "inSync", "the phone to be in sync")
+            command = halted_at_its_order(phone, kept, "memo", "add", "Milk")
+            _, error = command.communicate(timeout=40)
+            assert command.returncode == 1, error
+            assert "may still be done: look before" in error, error
+            kept.process.send_signal(signal.SIGCONT)
+            wait_until(lambda: "Milk" in phone.run("memo", "list"), "the memo to be there")
+            assert kept.stop() == 0
+
+
+def halted_at_its_order(home, kept, *words):
+    """The command, whose holder was stopped before it could take the order: what stands between
+    the two hands on all but that."""
+    path = os.path.join(home.path, "agent.sock")
+    os.rename(path, path + ".real")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    command = subprocess.Popen(
+        [LOCKSTEP, "agent", *words, "--home", home.path], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    from_command, _ = listener.accept()
+    onward = socket.socket(socket.AF_UNIX)
+    onward.connect(path + ".real")
+    lines, answers = from_command.makefile(), onward.makefile()
+    while True:
+        line = lines.readline()
+        if json.loads(line)["verb"] == "order":
+            kept.process.send_signal(signal.SIGSTOP)
+        onward.sendall(line.encode())
+        if json.loads(line)["verb"] == "order":
+            break
+        from_command.sendall(answers.readline().encode())
+    os.rename(path + ".real", path)
+    # Both ends stay open until the command has given up.
+    home.between = (listener, from_command, onward)
+    return command
+
+
+if __name__ == "__main__":
+    main(globals())
