@@ -1,12 +1,22 @@
 public import Changes
 import Glibc
+import Synchronization
 
 /// The machine's clocks.
 public enum SystemClock {
   /// The clock that only goes forward, and the wall clock.
   public static func moment() -> Moment {
-    Moment(instant: instant(), wall: nanoseconds(CLOCK_REALTIME) / 1_000_000)
+    let ahead = wallAheadMilliseconds.load(ordering: .relaxed)
+    return Moment(instant: instant(), wall: nanoseconds(CLOCK_REALTIME) / 1_000_000 + ahead)
   }
+
+  /// From now on the wall clock of this process is ahead of the machine's by so much: a test's
+  /// device with a wrong clock.
+  public static func setWall(aheadMilliseconds: Int64) {
+    wallAheadMilliseconds.store(aheadMilliseconds, ordering: .relaxed)
+  }
+
+  private static let wallAheadMilliseconds = Atomic<Int64>(0)
 
   /// Goes on while the machine sleeps: a laptop that wakes up must see that hours have passed.
   public static func instant() -> Instant {

@@ -13,6 +13,17 @@ struct SystemTests {
     #expect((1_577_836_800_000...4_102_444_800_000).contains(first.wall))
   }
 
+  @Test func wallClockIsSetOffAndTheOtherGoesOn() {
+    defer { SystemClock.setWall(aheadMilliseconds: 0) }
+    let right = SystemClock.moment()
+    SystemClock.setWall(aheadMilliseconds: 86_400_000)
+    let ahead = SystemClock.moment()
+    #expect(ahead.wall >= right.wall + 86_400_000)
+    // Less than an hour of that was spent here.
+    #expect(ahead.wall < right.wall + 90_000_000)
+    #expect(ahead.instant.nanoseconds - right.instant.nanoseconds < 3_600_000_000_000)
+  }
+
   @Test func processorTimeOfAProcessIsTold() throws {
     #expect(SystemClock.processorNanoseconds() > 0)
     #expect(SystemClock.threadProcessorNanoseconds() > 0)

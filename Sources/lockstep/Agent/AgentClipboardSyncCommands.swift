@@ -35,7 +35,7 @@ enum AgentClipboardSyncCommands {
         waiting.map { $0 == 0 ? "off, \(items)" : "off, \(items); \($0) to go out once it is on" }
         ?? "on, \(items)"
       return try TerminalOutput.printed(
-        "clipboard \(state)\n" + status.text(now: SystemClock.moment().wall))
+        "clipboard \(state)\n" + status.text(wall: SystemClock.moment().wall))
     }
   }
 

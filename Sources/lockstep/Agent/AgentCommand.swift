@@ -20,7 +20,7 @@ enum AgentCommand {
       AgentLeaveCommand.command,
       AgentTimerCommand.command, AgentClipboardCommand.command, AgentMemoCommand.command,
       AgentHabitsCommand.command, AgentVaultCommand.command, AgentSimulateCommand.command,
-    ])
+    ].map(AgentClock.settable))
 
   static let home = CommandOption.required("home", .folder, "The device's home.")
   static let transport = CommandOption.optional(
@@ -75,7 +75,7 @@ enum AgentCommand {
   /// `goesOn`: another process holds the home, and goes on syncing.
   static func syncNote(_ status: HomeStatus, goesOn: Bool) -> String {
     if status.isInSync { return "synced" }
-    let line = status.line(now: SystemClock.moment().wall)
+    let line = status.line(wall: SystemClock.moment().wall)
     if status.needsPerson || goesOn { return line }
     return line + "; it will be synced with the next command, or by lockstep agent run"
   }

@@ -12,7 +12,7 @@ enum AgentDevicesCommand {
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeMember(of: session)
-      let own = HomeStatus(json: try session.ask(.status)).json["device"]?.string
+      let status = HomeStatus(json: try session.ask(.status))
       let list = try member.call.devices(token: member.token)
       if arguments[AgentCommand.json] {
         return try TerminalOutput.printed(String(decoding: list.encodedBody(), as: UTF8.self))
@@ -20,14 +20,14 @@ enum AgentDevicesCommand {
       var table = TextTable([
         ("DEVICE", .left), ("NAME", .left), ("PLATFORM", .left), ("SEEN", .left),
       ])
-      let now = SystemClock.moment().wall
+      let now = status.relayTime(atWall: SystemClock.moment().wall)
       for device in list.devices {
         let age = RowText.age(of: device.lastSeen, at: now)
         let seen = device.connected ? "connected" : age == "now" ? "just now" : age + " ago"
         table.add(
           device.id.text, RowText.line(device.description.deviceName),
           RowText.line(device.description.platform),
-          device.id.text == own ? seen + " (this one)" : seen)
+          device.id.text == status.device ? seen + " (this one)" : seen)
       }
       return try TerminalOutput.printed(table.text)
     }
@@ -74,10 +74,10 @@ enum AgentRevokeCommand {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeMember(of: session)
       let call = member.call
-      let own = HomeStatus(json: try session.ask(.status)).json["device"]?.string
+      let status = HomeStatus(json: try session.ask(.status))
       let device = try device(
         arguments.operands[0], of: try call.devices(token: member.token).devices)
-      if device.id.text == own {
+      if device.id.text == status.device {
         throw CommandFailure("that is this device; lockstep agent leave takes it out")
       }
       try call.revoke(device.id, token: member.token)

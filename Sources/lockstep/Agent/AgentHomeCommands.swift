@@ -37,7 +37,9 @@ enum AgentPairCommand {
         return try TerminalOutput.printed(json.text)
       }
       let ca = access(session.folder.authorities, F_OK) == 0 ? " --ca FILE" : ""
-      let minutes = max(0, (offer.expiresAt - SystemClock.moment().wall + 30_000) / 60_000)
+      let now = HomeStatus(json: try session.ask(.status))
+        .relayTime(atWall: SystemClock.moment().wall)
+      let minutes = max(0, (offer.expiresAt - now + 30_000) / 60_000)
       return try TerminalOutput.printed(
         """
         \(text)
@@ -68,7 +70,7 @@ enum AgentStatusCommand {
       let status = HomeStatus(json: try session.ask(.status))
       return try TerminalOutput.printed(
         arguments[AgentCommand.json]
-          ? status.json.text : status.text(now: SystemClock.moment().wall)
+          ? status.json.text : status.text(wall: SystemClock.moment().wall)
       )
     }
   }
@@ -96,7 +98,7 @@ enum AgentSyncCommand {
       }
       _ = try TerminalOutput.printed(
         arguments[AgentCommand.json]
-          ? status.json.text : status.line(now: SystemClock.moment().wall))
+          ? status.json.text : status.line(wall: SystemClock.moment().wall))
       return status.isInSync ? .success : .failure
     }
   }

@@ -59,7 +59,7 @@ enum AgentTimerCommand {
       return try TerminalOutput.printed(
         arguments[AgentCommand.json]
           ? screen.json.text
-          : "\(screen.text) · \(status.line(now: SystemClock.moment().wall))")
+          : "\(screen.text) · \(status.line(wall: SystemClock.moment().wall))")
     }
   }
 }

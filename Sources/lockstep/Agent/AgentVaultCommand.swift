@@ -128,7 +128,7 @@ enum AgentVaultCommand {
             JSONMember("status", wait.status.json),
           ]).text)
       } else {
-        let sync = wait.status.line(now: SystemClock.moment().wall)
+        let sync = wait.status.line(wall: SystemClock.moment().wall)
         _ = try TerminalOutput.printed(VaultFileStatus.table(wait.files) + "\n\n" + sync)
       }
       return code

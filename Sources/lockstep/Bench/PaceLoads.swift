@@ -163,7 +163,7 @@ final class AgentLoad: PaceLoad {
         case .success(let value) = HomeReply(line)
       else { throw CommandFailure("the agent ended: \(child.said(until: "\n"))") }
       let status = HomeStatus(json: value)
-      if status.isFailed { throw CommandFailure(status.line(now: 0)) }
+      if status.isFailed { throw CommandFailure(status.line(wall: 0)) }
       return status.isInSync ? () : nil
     }
     var result = LoadResult()

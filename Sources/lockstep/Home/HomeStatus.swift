@@ -101,8 +101,11 @@ struct HomeStatus {
     (json["restore"]?.array ?? []).first { $0["app"]?.string == app }?["count"]?.int64
   }
 
-  /// What a person wants to know first, in one line; `now` is relay time in milliseconds.
-  func line(now: Int64) -> String { state(now: now) + offNote }
+  /// The relay's time, in milliseconds, where this machine's clock, right or wrong, says `wall`.
+  func relayTime(atWall wall: Int64) -> Int64 { wall + (json["clockOffset"]?.int64 ?? 0) }
+
+  /// What a person wants to know first, in one line; `wall` is this machine's clock.
+  func line(wall: Int64) -> String { state(now: relayTime(atWall: wall)) + offNote }
 
   private var offNote: String {
     (json["zonesOff"]?.array ?? []).map { off in
@@ -153,12 +156,12 @@ struct HomeStatus {
   }
 
   /// Several lines for a person.
-  func text(now: Int64) -> String {
+  func text(wall: Int64) -> String {
     """
     device    \(text("deviceName")) (\(text("device")))
     account   \(text("account"))
     relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")
-    sync      \(line(now: now))
+    sync      \(line(wall: wall))
     """ + parkedLines
   }
 

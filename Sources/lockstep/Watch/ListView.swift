@@ -30,7 +30,7 @@ struct ListView: WatchView {
         lines.prefix(room - 1).map { ScreenRow($0) }
         + [ScreenRow("… and \(lines.count - room + 1) more", .faint)]
     }
-    let sync = status.map { $0.isInSync ? "in sync" : $0.line(now: wall) } ?? ""
+    let sync = status.map { $0.isInSync ? "in sync" : $0.line(wall: wall) } ?? ""
     let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
     return height < 3
       ? Array((shown + [foot]).prefix(height))

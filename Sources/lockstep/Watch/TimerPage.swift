@@ -149,7 +149,7 @@ struct TimerPage {
     guard let status = view.status else { return ScreenRow(" …", .faint) }
     let isGood = status.isInSync
     let mark = ScreenRow(isGood ? " ● " : " ○ ", isGood ? .green : .red)
-    var text = isGood ? "in sync" : status.line(now: view.relayTime(at: wall))
+    var text = isGood ? "in sync" : status.line(wall: wall)
     if isGood, let transport = status.transport { text += " by " + transport }
     if !isGood, let last = status.lastSync {
       text += "; last in sync " + view.clock(last - view.relayTime(at: 0))

@@ -45,7 +45,7 @@ struct VaultView: WatchView {
     let room = max(1, height - 2)
     var shown = body(columns: columns)
     if shown.count > room { shown = shown.prefix(room - 1) + [ScreenRow("…", .faint)] }
-    let sync = status.map { $0.isInSync ? "in sync" : $0.line(now: wall) } ?? ""
+    let sync = status.map { $0.isInSync ? "in sync" : $0.line(wall: wall) } ?? ""
     let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
     let gap = [ScreenRow](repeating: ScreenRow(), count: max(0, height - 1 - shown.count))
     return Array((shown + gap + [foot]).suffix(max(1, height)))

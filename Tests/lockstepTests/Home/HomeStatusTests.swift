@@ -22,37 +22,37 @@ struct HomeStatusTests {
   }
 
   @Test func aPersonIsToldWhereSyncStands() {
-    #expect(status(.inSync) { $0.lastSync = 9_000 }.line(now: 10_000) == "in sync, just now")
-    #expect(status(.inSync) { $0.lastSync = 0 }.line(now: 90_000) == "in sync, 90 s ago")
-    #expect(status(.inSync) { $0.lastSync = 0 }.line(now: 600_000) == "in sync, 10 min ago")
-    #expect(status(.inSync) { $0.lastSync = 0 }.line(now: 7_200_000) == "in sync, 2 h ago")
-    #expect(status(.syncing) { $0.waiting = 1 }.line(now: 0) == "syncing, 1 change waits")
+    #expect(status(.inSync) { $0.lastSync = 9_000 }.line(wall: 10_000) == "in sync, just now")
+    #expect(status(.inSync) { $0.lastSync = 0 }.line(wall: 90_000) == "in sync, 90 s ago")
+    #expect(status(.inSync) { $0.lastSync = 0 }.line(wall: 600_000) == "in sync, 10 min ago")
+    #expect(status(.inSync) { $0.lastSync = 0 }.line(wall: 7_200_000) == "in sync, 2 h ago")
+    #expect(status(.syncing) { $0.waiting = 1 }.line(wall: 0) == "syncing, 1 change waits")
     #expect(
-      status(.offline(since: 0, reason: "refused")) { $0.waiting = 2 }.line(now: 5_000)
+      status(.offline(since: 0, reason: "refused")) { $0.waiting = 2 }.line(wall: 5_000)
         == "offline for 5 s (refused), 2 changes wait")
-    #expect(status(.failed(reason: "revoked")).line(now: 0) == "not syncing: revoked")
+    #expect(status(.failed(reason: "revoked")).line(wall: 0) == "not syncing: revoked")
     #expect(
-      status(.needsPerson) { ($0.parkedCount, $0.askingCount) = (1, 2) }.line(now: 0)
+      status(.needsPerson) { ($0.parkedCount, $0.askingCount) = (1, 2) }.line(wall: 0)
         == "in sync, but 3 records wait for you")
     let blocked = status(.needsPerson) {
       ($0.blockedZones, $0.waiting) = ([Name(trusted: "Memos"), Name(trusted: "Vault")], 3)
     }
     #expect(
-      blocked.line(now: 0)
+      blocked.line(wall: 0)
         == "in sync, but the account's plan does not include Memos, Vault, 3 changes wait")
     #expect(blocked.json["blockedZones"]?.array?.count == 2)
     let both = status(.needsPerson) {
       ($0.blockedZones, $0.waiting, $0.parkedCount) = ([Name(trusted: "Memos")], 1, 1)
     }
     #expect(
-      both.line(now: 0) == "in sync, but 1 record waits for you; and the account's plan does "
+      both.line(wall: 0) == "in sync, but 1 record waits for you; and the account's plan does "
         + "not include Memos, 1 change waits")
     let full = status(.needsPerson) {
       ($0.piecesRefused, $0.waiting) = (Refusal(.quotaExceeded, "No room"), 1)
     }
     #expect(
-      full.line(now: 0) == "in sync, but files cannot go up: No room, 1 change waits")
-    #expect(status(.stopped).line(now: 0) == "stopped")
+      full.line(wall: 0) == "in sync, but files cannot go up: No room, 1 change waits")
+    #expect(status(.stopped).line(wall: 0) == "stopped")
   }
 
   @Test func aRelayThatRefusedOneRecordIsInReach() {
@@ -71,6 +71,15 @@ struct HomeStatusTests {
     #expect(AgentCommand.syncNote(status(.inSync), goesOn: true) == "synced")
   }
 
+  @Test func aWrongClockIsNoReasonToTellAWrongTime() {
+    let aDayBehind = status(.inSync) {
+      $0.lastSync = 86_400_000
+      $0.clockOffset = 86_400_000
+    }
+    #expect(aDayBehind.line(wall: 1_000) == "in sync, just now")
+    #expect(aDayBehind.line(wall: 60_000) == "in sync, 60 s ago")
+  }
+
   @Test func theSameIsReadInAnotherProcess() throws {
     let here = status(.offline(since: 5, reason: "refused")) {
       $0.waiting = 3
@@ -78,7 +87,7 @@ struct HomeStatusTests {
       $0.clockOffset = -250
     }
     let there = HomeStatus(json: try JSONValue(parsing: here.json.serialized()))
-    #expect(there.text(now: 5) == here.text(now: 5))
+    #expect(there.text(wall: 5) == here.text(wall: 5))
     #expect(there.json["state"]?.string == "offline")
     #expect(there.json["reason"]?.string == "refused")
     #expect(there.json["waiting"]?.int64 == 3)
@@ -93,7 +102,7 @@ struct HomeStatusTests {
       $0.parkedCount = 1
       $0.parked = [.init(key: key, refusal: Refusal(.recordTooLarge, "It is too large."))]
     }
-    #expect(parked.text(now: 0).hasSuffix("parked    Notes/first: It is too large."))
+    #expect(parked.text(wall: 0).hasSuffix("parked    Notes/first: It is too large."))
   }
 
   @Test func theTokenStandsInTheCredentialsAlone() throws {
@@ -110,13 +119,13 @@ struct HomeStatusTests {
     let off = status(.inSync) {
       $0.switchedOff = [.init(zone: clipboard, waiting: 2)]
     }
-    #expect(off.line(now: 0) == "in sync; Clipboard is switched off (2 changes wait)")
+    #expect(off.line(wall: 0) == "in sync; Clipboard is switched off (2 changes wait)")
     #expect(off.waitingOff(in: clipboard) == 2)
     #expect(off.waitingOff(in: Name(trusted: "Memos")) == nil)
     let asked = status(.needsPerson) {
       $0.questions = [.init(app: "habits", zone: Name(trusted: "Habits"), count: 3)]
     }
-    #expect(asked.line(now: 0).contains("lockstep agent habits restore yes|wipe"))
+    #expect(asked.line(wall: 0).contains("lockstep agent habits restore yes|wipe"))
     #expect(asked.restoreCount(of: "habits") == 3 && asked.restoreCount(of: "memo") == nil)
   }
 
