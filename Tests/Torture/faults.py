@@ -1,0 +1,134 @@
+"""The faults that a round is made of. Each acts until its time is up, and then undoes all of it."""
+
+import time
+
+
+class Fault:
+    """What goes wrong on purpose."""
+
+    name = ""
+    about = ""
+
+    def __init__(self, world):
+        self.world, self.notes = world, world.notes
+
+    def reason_to_skip(self):
+        """Why this machine cannot do it; None where it can."""
+        return None
+
+    def act(self, dice, until):
+        """Does what it does until then (time.monotonic()), and leaves nothing of it behind."""
+        raise NotImplementedError
+
+    def after(self, when):
+        """What is left to do once everything is at rest, and was found good."""
+
+    def acted(self, what):
+        self.notes.acted(self.name, what)
+
+    def pause(self, dice, least, most, until):
+        """Waits, at most until the time is up; False where it is."""
+        left = until - time.monotonic()
+        if left > 0:
+            time.sleep(min(left, dice.uniform(least, most)))
+        return time.monotonic() < until
+
+
+class KillFault(Fault):
+    name = "kill"
+    about = "kill -9 of the relay, of those that hold homes, and of commands, at any moment"
+
+    def act(self, dice, until):
+        while self.pause(dice, 0.3, 4, until):
+            home = dice.choice(self.world.homes)
+            what = dice.choice(["relay", "relay", "holder", "holder", "command"])
+            if what == "relay":
+                self.world.relay.kill()
+                self.acted("the relay was killed")
+            elif what == "holder" and home.runs:
+                home.kill()
+                self.acted("a holder of a home was killed")
+            elif what == "command":
+                self.kill_command(home, until)
+
+    def kill_command(self, home, until):
+        """The next one that is under way at that home."""
+        while time.monotonic() < until:
+            with home.lock:
+                for process in home.under_way:
+                    process.kill()
+                    self.acted("a command was killed")
+                    return
+            time.sleep(0.002)
+
+
+class StopFault(Fault):
+    name = "stop"
+    about = "SIGSTOP and, up to 40 s later, SIGCONT, of the relay and of holders"
+
+    def act(self, dice, until):
+        while self.pause(dice, 0.2, 3, until):
+            targets = dice.sample([self.world.relay] + self.world.homes, dice.choice([1, 1, 2]))
+            for each in targets:
+                each.stop()
+                self.acted("the relay stood still" if each is self.world.relay
+                           else "a holder stood still")
+            # Mostly short; now and then as long as the round lasts.
+            self.pause(dice, 0.1, dice.choice([2, 8, 40]), until)
+            for each in targets:
+                each.go_on()
+
+
+class LineFault(Fault):
+    name = "line"
+    about = "a line that delays, stalls, refuses, and cuts by RST and FIN at any byte, either way"
+
+    def act(self, dice, until):
+        line = self.world.line
+        while self.pause(dice, 0.2, 2, until):
+            what = dice.choice(["delay", "stall", "refuse", "rst", "fin", "rst", "fin"])
+            if what == "delay":
+                line.order(delay=dice.choice([0.02, 0.2, 1]))
+            elif what == "stall":
+                line.order(stall=dice.choice([["up"], ["down"], ["up", "down"]]))
+            elif what == "refuse":
+                line.order(refuse=True)
+            else:
+                line.order(cut=what, bytes=dice.choice([0, 40, 2000, 30000]),
+                           way=dice.choice(["up", "down"]))
+            self.acted(what)
+            self.pause(dice, 0.5, dice.choice([2, 6, 20]), until)
+            line.order()
+        line.order()
+
+
+def chosen(kinds, world, notes):
+    """The faults of a run; those that this machine cannot do are said to be skipped."""
+    able = []
+    for kind in kinds:
+        fault = kind(world)
+        reason = fault.reason_to_skip()
+        if reason:
+            notes.skip(kind.name, reason)
+        else:
+            able.append(fault)
+    return able
+
+
+class Deck:
+    """Deals faults so that each comes as often as any other, and never in the same company."""
+
+    def __init__(self, faults, dice):
+        self.faults, self.dice, self.left = faults, dice, []
+
+    def deal(self, count):
+        hand = []
+        while len(hand) < min(count, len(self.faults)):
+            if not self.left:
+                self.left = self.dice.sample(self.faults, len(self.faults))
+            fault = self.left.pop()
+            if fault not in hand:
+                hand.append(fault)
+            elif all(each in hand for each in self.left):
+                self.left = []
+        return hand

@@ -1,0 +1,135 @@
+"""A line between devices and their relay, as a process: it delays, stalls and cuts what it carries.
+
+  line.py HOST:PORT        where it leads to
+
+It prints the port of 127.0.0.1 where it listens, then takes an order a line on standard input, as
+JSON, each of which replaces the one before:
+
+  {}                                         carry everything as it comes
+  {"delay": S}                               each piece takes up to S seconds more
+  {"stall": ["up", "down"]}                  let nothing through in these directions
+  {"refuse": true}                           take connections and reset them
+  {"cut": "rst"|"fin", "bytes": N, "way": "up"|"down"}
+                                             end each connection after up to N more bytes that way
+"""
+
+import asyncio
+import json
+import random
+import socket
+import struct
+import sys
+
+
+class Line:
+    def __init__(self, host, port):
+        self.host, self.port = host, port
+        self.order, self.changed = {}, asyncio.Event()
+        self.links = set()
+        self.dice = random.Random(port)
+
+    def obey(self, order):
+        self.order = order
+        self.changed.set()
+        self.changed = asyncio.Event()
+        for link in self.links:
+            link.arm(order)
+
+    async def take(self, reader, writer):
+        if self.order.get("refuse"):
+            reset(writer)
+            return
+        try:
+            onward = await asyncio.wait_for(asyncio.open_connection(self.host, self.port), 10)
+        except (OSError, asyncio.TimeoutError):
+            reset(writer)
+            return
+        link = Link(self, (reader, writer), onward)
+        self.links.add(link)
+        try:
+            await link.carry()
+        finally:
+            self.links.discard(link)
+
+
+class Link:
+    """Two connections that are one to those at their ends."""
+
+    def __init__(self, line, device, relay):
+        self.line = line
+        self.ends = {"up": (device[0], relay[1]), "down": (relay[0], device[1])}
+        self.writers = (device[1], relay[1])
+        self.left = {}
+        self.arm(line.order)
+
+    def arm(self, order):
+        self.left = {}
+        if "cut" in order:
+            self.left[order["way"]] = self.line.dice.randrange(order["bytes"] + 1)
+        self.cut = order.get("cut")
+
+    async def carry(self):
+        tasks = [asyncio.create_task(self.pump(way)) for way in self.ends]
+        try:
+            await asyncio.gather(*tasks)
+        except OSError:
+            pass
+        finally:
+            for task in tasks:
+                task.cancel()
+            for writer in self.writers:
+                reset(writer)
+
+    async def pump(self, way):
+        reader, writer = self.ends[way]
+        while True:
+            piece = await reader.read(16384)
+            while way in self.line.order.get("stall", ()):
+                await self.line.changed.wait()
+            if "delay" in self.line.order:
+                await asyncio.sleep(self.line.dice.uniform(0, self.line.order["delay"]))
+            if way in self.left and len(piece) >= self.left[way]:
+                writer.write(piece[:self.left[way]])
+                self.end()
+                return
+            if way in self.left:
+                self.left[way] -= len(piece)
+            if not piece:
+                writer.write_eof()
+                return
+            writer.write(piece)
+            await writer.drain()
+
+    def end(self):
+        """Cuts both connections, in the way that was ordered."""
+        for writer in self.writers:
+            if self.cut == "fin":
+                writer.close()
+            else:
+                reset(writer)
+
+
+def reset(writer):
+    """Ends a connection by RST."""
+    taken = writer.get_extra_info("socket")
+    if taken is not None and not writer.is_closing():
+        try:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        except OSError:
+            pass
+    writer.transport.abort()
+
+
+async def main():
+    host, _, port = sys.argv[1].rpartition(":")
+    line = Line(host, int(port))
+    server = await asyncio.start_server(line.take, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    orders = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+    while order := await orders.readline():
+        line.obey(json.loads(order))
+
+
+asyncio.run(main())

@@ -1,0 +1,124 @@
+"""What happened in a run, for the account at its end: counts, and whatever should not have been."""
+
+import collections
+import json
+import sys
+import threading
+import time
+
+
+class Notes:
+    """Written to from every thread."""
+
+    # So many are told word by word; of what begins alike, fewer.
+    TOLD, TOLD_ALIKE, ALIKE = 40, 5, 24
+    # Nobody learns more from a run that has gone so wrong.
+    TOO_MANY = 400
+
+    def __init__(self, told):
+        self.told = told
+        self.lock = threading.Lock()
+        self.begun = time.monotonic()
+        self.counts = collections.Counter()
+        self.wrongs = []
+        self.skipped = {}
+        self.faults = collections.Counter()
+        self.lost_replayed = 0
+
+    def count(self, what, by=1):
+        with self.lock:
+            self.counts[what] += by
+
+    def wrong(self, words):
+        """Something that must not happen, whatever the faults."""
+        with self.lock:
+            self.wrongs.append(words)
+            alike = sum(1 for each in self.wrongs if each[:self.ALIKE] == words[:self.ALIKE])
+        if alike <= self.TOLD_ALIKE:
+            self.say(f"WRONG: {words[:600]}")
+
+    def lose_replayed(self, count, words):
+        """Lost on a disk that was made to look for that."""
+        with self.lock:
+            self.lost_replayed += count
+        self.wrong(words)
+
+    @property
+    def is_hopeless(self):
+        return len(self.wrongs) > self.TOO_MANY
+
+    def worst(self):
+        """What was wrong, in words, without too much of the same."""
+        told, alike = [], collections.Counter()
+        for words in self.wrongs:
+            alike[words[:self.ALIKE]] += 1
+            if alike[words[:self.ALIKE]] <= self.TOLD_ALIKE and len(told) < self.TOLD:
+                told.append(words[:600])
+        if len(self.wrongs) > len(told):
+            told.append(f"and {len(self.wrongs) - len(told)} more, much like these")
+        return told
+
+    def acted(self, fault, what):
+        """A fault did something once."""
+        with self.lock:
+            self.faults[f"{fault}: {what}"] += 1
+
+    def skip(self, fault, reason):
+        with self.lock:
+            self.skipped[fault] = reason
+        self.say(f"SKIPPED: {fault}: {reason}")
+
+    def say(self, words):
+        """A line of progress, with the time since the start."""
+        seconds = int(time.monotonic() - self.begun)
+        with self.lock:
+            print(f"{seconds // 60:3}:{seconds % 60:02} {words}", file=self.told, flush=True)
+
+
+class Account:
+    """The account at the end: what was done, and what became of it."""
+
+    def __init__(self, notes, ledger, writers):
+        edits = ledger.totals()
+        saves = writers.totals()
+        conflicts = {what.partition("conflict: ")[2]: count for what, count in
+                     sorted(notes.counts.items()) if what.startswith("conflict: ")}
+        self.json = {
+            "seconds": int(time.monotonic() - notes.begun),
+            "edits": edits,
+            "saves": saves,
+            "lost": edits["lost"] + saves["lost"] + notes.lost_replayed,
+            "duplicated": edits["duplicated"] + saves["duplicated"],
+            "conflicts": conflicts,
+            "faults": dict(sorted(notes.faults.items())),
+            "skipped": notes.skipped,
+            "counts": {what: count for what, count in sorted(notes.counts.items())
+                       if not what.startswith("conflict: ")},
+            "wrong": notes.worst(),
+        }
+        self.wrongs = len(notes.wrongs)
+
+    @property
+    def is_good(self):
+        return not (self.json["lost"] or self.json["duplicated"] or self.json["wrong"])
+
+    def print(self, as_json):
+        if as_json:
+            print(json.dumps(self.json, ensure_ascii=False))
+            return
+        it = self.json
+        for title, counts in [
+                ("edits of people, by commands", it["edits"]), ("saves over HTTP", it["saves"]),
+                ("conflicts, and how they ended", it["conflicts"]), ("faults", it["faults"]),
+                ("besides", it["counts"])]:
+            if counts:
+                print(f"{title}:")
+                for what, count in counts.items():
+                    print(f"  {count:8} {what}")
+        for fault, reason in it["skipped"].items():
+            print(f"SKIPPED {fault}: {reason}")
+        for words in it["wrong"]:
+            print(f"WRONG {words}")
+        print(f"{it['seconds'] // 60} min {it['seconds'] % 60} s: lost {it['lost']}, "
+              f"duplicated {it['duplicated']}, wrong {self.wrongs}")
+        sys.stdout.flush()

@@ -1,0 +1,169 @@
+"""People who edit through the command line, each at a home of their own."""
+
+import os
+import pty
+import threading
+
+MEMO, ITEM, LINE, TITLE = "memo", "clipboard item", "line of a shared memo", "title of a habit"
+
+# What people do, and how often.
+ACTS = [("memo", 6), ("copy", 2), ("count", 5), ("line", 4), ("press", 3), ("title", 1),
+        ("drop", 1), ("uncopy", 1)]
+PRESSES = ("start", "pause", "resume", "skip", "stop")
+# Of the hundred that stand, so many may be there before a person clears the clipboard.
+ITEMS_MAX = 70
+
+
+class Person(threading.Thread):
+    """Somebody at one home, who edits while `gate` is open."""
+
+    def __init__(self, home, family, ledger, notes, gate, dice):
+        super().__init__(daemon=True, name=home.name)
+        self.home, self.family, self.ledger, self.notes = home, family, ledger, notes
+        self.gate, self.dice = gate, dice
+        self.number = 0
+        self.is_idle = threading.Event()
+
+    def run(self):
+        while not self.gate.is_over and not self.notes.is_hopeless:
+            if not self.gate.is_open.is_set():
+                self.is_idle.set()
+                self.gate.is_open.wait(0.2)
+                continue
+            self.is_idle.clear()
+            try:
+                self.act()
+            except Exception as fault:  # A person must not fall silent.
+                self.notes.wrong(f"{self.home.name}: {type(fault).__name__}: {fault}")
+            self.gate.over.wait(self.dice.uniform(0.05, 0.6))
+        self.is_idle.set()
+
+    def act(self):
+        names, weights = zip(*ACTS)
+        getattr(self, self.dice.choices(names, weights)[0])()
+
+    def word(self):
+        self.number += 1
+        return f"{self.home.name}.{self.number}"
+
+    def edit(self, kind, text, *words, **options):
+        """Runs the command that makes such an edit, and notes what it said."""
+        entry = self.ledger.begin(kind, text, self.home)
+        done = self.home.run(*words, **options)
+        self.ledger.end(entry, done)
+        if done.code == 0 and "--json" in words:
+            entry.name = done.json["name"]
+        return entry
+
+    # MARK: what people do
+
+    def memo(self):
+        text = f"memo {self.word()}"
+        entry = self.edit(MEMO, text, "memo", "add", "--json", input=text + "\nof its own\n")
+        if entry.name:
+            self.family.mine.setdefault(self.home.name, []).append(entry)
+
+    def drop(self):
+        """Removes a memo that it wrote itself; nobody else ever touches that."""
+        own = self.family.mine.get(self.home.name)
+        if own:
+            entry = own.pop(self.dice.randrange(len(own)))
+            entry.removal = "asked"
+            done = self.home.run("memo", "remove", entry.name)
+            entry.removal = "made" if done.code == 0 else "unknown"
+
+    def copy(self):
+        if self.family.room_for_item():
+            text = f"item {self.word()}"
+            self.edit(ITEM, text, "clipboard", "add", input=text)
+
+    def uncopy(self):
+        """Removes the newest item that it sees; the command says which that was."""
+        done = self.home.run("clipboard", "remove", "1")
+        words = done.output.strip().removeprefix("removed: ")
+        if done.code == 0:
+            self.family.removed_item(words, self.ledger)
+        elif "there is no item" not in done.error:
+            self.family.some_item_may_be_gone()
+
+    def count(self):
+        day = self.family.day
+        done = self.home.run("habits", "count", "Water", "1", "--day", day)
+        self.ledger.enter_count(self.home, self.family.water, day, done)
+
+    def title(self):
+        """Two who change the same habit at once are asked which version stands."""
+        text = f"Run {self.word()}"
+        self.edit(TITLE, text, "habits", "edit", self.family.running, "--title", text)
+
+    def press(self):
+        self.home.run("timer", self.dice.choice(PRESSES))
+
+    def line(self):
+        """Writes below what stands in a memo that all of the account's devices write: in an editor,
+        so that what came meanwhile is seen or kept beside it."""
+        text = f"line {self.word()}"
+        person, terminal = pty.openpty()
+        try:
+            self.edit(
+                LINE, text, "memo", "edit", self.family.shared, stdin=terminal,
+                environment={"EDITOR": self.family.editor, "VISUAL": "", "TORTURE_LINE": text})
+        finally:
+            os.close(person)
+            os.close(terminal)
+
+
+class Gate:
+    """Whether people and writers go on, and whether all is over."""
+
+    def __init__(self):
+        self.is_open = threading.Event()
+        self.over = threading.Event()
+
+    @property
+    def is_over(self):
+        return self.over.is_set()
+
+
+class Family:
+    """What those who share an account have in common."""
+
+    def __init__(self, account, folder):
+        self.account = account
+        self.homes = []
+        self.water = self.running = self.shared = ""
+        self.day = "2026-03-01"
+        self.mine = {}
+        self.items, self.lock = 0, threading.Lock()
+        # Removals of an item that nobody can name: that many may be missing.
+        self.unnamed_removals = 0
+        self.editor = os.path.join(folder, "editor")
+        with open(self.editor, "w") as file:
+            file.write('#!/bin/sh\nprintf "%s\\n" "$TORTURE_LINE" >> "$1"\n')
+        os.chmod(self.editor, 0o700)
+
+    def room_for_item(self):
+        with self.lock:
+            if self.items >= ITEMS_MAX:
+                return False
+            self.items += 1
+            return True
+
+    def removed_item(self, text, ledger):
+        with ledger.lock:
+            for entry in ledger.entries:
+                if entry.kind == ITEM and entry.account == self.account and entry.text == text:
+                    entry.removal = "made"
+
+    def some_item_may_be_gone(self):
+        with self.lock:
+            self.unnamed_removals += 1
+
+    def cleared(self, ledger):
+        """All items are gone."""
+        with ledger.lock:
+            for entry in ledger.entries:
+                if entry.kind == ITEM and entry.account == self.account:
+                    entry.removal = "made"
+        with self.lock:
+            self.items = self.unnamed_removals = 0

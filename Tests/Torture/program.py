@@ -1,0 +1,303 @@
+"""The real program, as processes: a relay, those that hold homes, and single commands."""
+
+import dataclasses
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+# Longer than any process is stopped, and any command waits by itself.
+COMMAND_SECONDS = 120
+
+
+class Trouble(Exception):
+    """The run cannot go on; its words are for the person who started it."""
+
+
+def wait_until(condition, what, seconds):
+    """Polls until `condition` gives something true, and returns that. `what`: words, or what makes
+    them."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Trouble(f"{what() if callable(what) else what} (after {seconds:.0f} s)")
+        time.sleep(0.02)
+
+
+@dataclasses.dataclass
+class Done:
+    """How a command ended. `code` is negative where a signal ended it."""
+
+    code: int
+    output: str
+    error: str
+
+    @property
+    def json(self):
+        return json.loads(self.output)
+
+
+class Kept:
+    """A process that is started again whenever it ends, until it shall rest.
+
+    Faults kill and stop it; whoever does so says so first (`expected`), so that an end of its own
+    accord is noticed.
+    """
+
+    def __init__(self, name, folder, notes):
+        self.name, self.notes = name, notes
+        self.log = os.path.join(folder, f"{name}.log")
+        self.process, self.starts = None, 0
+        self.lock = threading.RLock()
+        # Faults alone know that a process may not be able to begin or go on just now.
+        self.excuses = 0
+        # It shall not be started again for now.
+        self.rests = False
+        # Of those who take away its disk, one at a time.
+        self.power = threading.Lock()
+        self.environment = {}
+
+    def command(self):
+        raise NotImplementedError
+
+    def launch(self):
+        """Starts it; the log of its life so far goes on in one file."""
+        with self.lock:
+            self.starts += 1
+            with open(self.log, "ab") as log:
+                self.begin = log.tell()
+                self.process = subprocess.Popen(
+                    self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=log, env={**os.environ, **self.environment}, **self.more())
+
+    def more(self):
+        """Further arguments of Popen."""
+        return {}
+
+    def said(self):
+        """What stands in the log since it was started last."""
+        with open(self.log, errors="replace") as log:
+            log.seek(self.begin)
+            return log.read()
+
+    @property
+    def runs(self):
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self):
+        with self.lock:
+            if self.runs:
+                self.process.kill()
+                self.process.wait()
+            self.process = None
+
+    def end(self):
+        """SIGTERM, and SIGKILL where that does not end it."""
+        with self.lock:
+            if not self.runs:
+                self.process = None
+                return
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+            try:
+                code = self.process.wait(timeout=30)
+                if code != 0 and not self.excuses:
+                    self.notes.wrong(f"{self.name} ended with {code} on SIGTERM: {self.tail()}")
+            except subprocess.TimeoutExpired:
+                self.notes.wrong(f"{self.name} did not end within 30 s of SIGTERM")
+                self.process.kill()
+                self.process.wait()
+            self.process = None
+
+    def stop(self):
+        with self.lock:
+            if self.runs:
+                self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        with self.lock:
+            if self.runs:
+                self.process.send_signal(signal.SIGCONT)
+
+    def freeze(self, seconds=20):
+        """Stops it, and waits until no thread of it does anything."""
+        with self.lock:
+            processes = self.processes()
+            for process in processes:
+                process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: all(stands_still(each.pid) for each in processes),
+                       f"{self.name} does not stand still", seconds)
+
+    def processes(self):
+        """All that work on its disk just now."""
+        return [self.process] if self.runs else []
+
+    def cut_off(self):
+        """Kills all of it at once, as when the power fails."""
+        with self.lock:
+            for process in self.processes():
+                process.kill()
+                process.wait()
+            self.process = None
+
+    def tail(self):
+        return " | ".join(self.said().splitlines()[-4:])
+
+    def is_turned_away(self):
+        """Whether it ended only because somebody else does what it is for."""
+        return False
+
+    def look(self):
+        """Notices an end of its own accord. True where it runs."""
+        with self.lock:
+            if self.runs:
+                return True
+            if self.process is not None:
+                code, self.process = self.process.returncode, None
+                if self.is_turned_away():
+                    self.notes.count("starts while a command held the home")
+                elif code < 0 or not self.excuses or "Fatal" in self.said():
+                    self.notes.wrong(f"{self.name} ended by itself with {code}: {self.tail()}")
+                else:
+                    self.notes.count("ends told with a reason")
+            return False
+
+
+def stands_still(process):
+    """Whether all its threads are stopped, or it is gone."""
+    try:
+        for task in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{task}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] not in "TtZX":
+                    return False
+    except FileNotFoundError:
+        pass
+    return True
+
+
+class Relay(Kept):
+    """A relay with a store of its own, on one port for all its life."""
+
+    def __init__(self, binary, store, folder, notes, name="relay", address="127.0.0.1", port=0,
+                 enter=None):
+        super().__init__(name, folder, notes)
+        self.binary, self.store = binary, store
+        self.address, self.port, self.enter = address, port, enter
+        self.options = []
+
+    def command(self):
+        return [self.binary, "relay", "--open", "--listen", f"{self.address}:{self.port}",
+                "--exempt", "0.0.0.0/0", "--store", self.store] + self.options
+
+    def more(self):
+        return {"preexec_fn": self.enter} if self.enter else {}
+
+    def start(self, seconds=60):
+        """Starts it, as often as it needs, and waits until it listens."""
+        deadline = time.monotonic() + seconds
+        while True:
+            with self.lock:
+                if not self.look():
+                    self.launch()
+            if self.listens(min(20, max(1, deadline - time.monotonic()))):
+                return self
+            if time.monotonic() > deadline:
+                raise Trouble(f"the {self.name} does not start: {self.tail()}")
+            time.sleep(0.2)
+
+    def listens(self, seconds):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = re.search(r"listening on http://[0-9.]+:(\d+)", self.said())
+            if found:
+                self.port = int(found.group(1))
+                return True
+            if not self.runs:
+                return False
+            time.sleep(0.01)
+        return False
+
+    @property
+    def url(self):
+        return f"http://{self.address}:{self.port}"
+
+    def call(self, method, path, body=None, token=None, seconds=30):
+        """One request on a connection of its own: its status, and its body as JSON."""
+        return call(self.address, self.port, method, path, body, token, seconds)
+
+
+def call(address, port, method, path, body=None, token=None, seconds=30):
+    connection = http.client.HTTPConnection(address, port, timeout=seconds)
+    try:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if text else None
+    finally:
+        connection.close()
+
+
+class Home(Kept):
+    """A device's home, with `agent run` on it, and commands beside that."""
+
+    def __init__(self, binary, path, name, folder, notes, transport=None):
+        super().__init__(name, folder, notes)
+        self.binary, self.path, self.transport = binary, path, transport
+        self.folder = folder
+        # Commands that have not ended.
+        self.under_way = set()
+
+    def command(self):
+        words = [self.binary, "agent", "run", "--home", self.path]
+        return words + (["--transport", self.transport] if self.transport else [])
+
+    def start(self):
+        with self.lock:
+            if not self.look():
+                self.launch()
+
+    def is_turned_away(self):
+        return "another process holds the home" in self.said()
+
+    def run(self, *words, input=None, stdin=None, environment=None, seconds=COMMAND_SECONDS):
+        """A command on this home."""
+        command = [self.binary, "agent", *words, "--home", self.path]
+        if self.transport:
+            command += ["--transport", self.transport] if words[0] not in self.plain else []
+        environment = {**os.environ, **self.environment, "TMPDIR": self.folder,
+                       **(environment or {})}
+        with self.lock:
+            process = subprocess.Popen(
+                command, stdin=stdin or (subprocess.PIPE if input is not None
+                                         else subprocess.DEVNULL),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+            self.under_way.add(process)
+        try:
+            output, error = process.communicate(input, timeout=seconds)
+        except subprocess.TimeoutExpired as late:
+            process.kill()
+            output, error = "", f"it did not end within {late.timeout} s: {process.communicate()}"
+        finally:
+            with self.lock:
+                self.under_way.discard(process)
+        return Done(process.returncode, output, error)
+
+    def processes(self):
+        return super().processes() + list(self.under_way)
+
+    # Commands that do not take --transport.
+    plain = ("export", "join")
+
+    def status(self):
+        done = self.run("status", "--json")
+        return done.json if done.code == 0 else {"state": done.error.strip() or "unknown"}

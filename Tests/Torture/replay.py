@@ -1,0 +1,170 @@
+"""A disk that lost what was not synced, made of the trace of all that was done to it (shim.c).
+
+A record of the trace is a head (HEAD), a path, and bytes. What a file holds for sure is what was
+written to it before a sync of it began that has ended. Of what came later, any page may be there or
+not. Which names a folder has for sure is told by the syncs of the folder alone; of what came later,
+the first so many may be there.
+"""
+
+import os
+import struct
+
+HEAD = struct.Struct("=IIQQII")
+WRITE, SYNC_BEGIN, SYNC_END, TRUNCATE, RENAME, UNLINK, LINK, MAKE, MKDIR = range(1, 10)
+PAGE = 4096
+
+
+def records(trace):
+    """Each as operation, number, path, offset, length, bytes; the last one may be torn."""
+    with open(trace, "rb") as file:
+        while True:
+            head = file.read(HEAD.size)
+            if len(head) < HEAD.size:
+                return
+            operation, number, offset, length, path_length, _ = HEAD.unpack(head)
+            path = file.read(path_length)
+            has_bytes = operation == WRITE or operation in (RENAME, LINK)
+            bytes = file.read(length) if has_bytes else b""
+            if has_bytes and len(bytes) < length:
+                return
+            yield operation, number, os.fsdecode(path), offset, length, bytes
+
+
+class Content:
+    """What a file holds: what is synced, and what was done since."""
+
+    def __init__(self):
+        self.synced = bytearray()
+        self.later = []
+        self.begun = {}
+
+    def begin_sync(self, number):
+        self.begun[number] = len(self.later)
+
+    def end_sync(self, number):
+        count = self.begun.pop(number, 0)
+        for change in self.later[:count]:
+            apply(self.synced, change)
+        del self.later[:count]
+        self.begun = {other: max(0, mark - count) for other, mark in self.begun.items()}
+
+    def after_failure(self, dice, chance):
+        """One of the many things that may be there."""
+        content = bytearray(self.synced)
+        for offset, bytes in self.later:
+            if bytes is None:
+                if dice.random() < chance:
+                    apply(content, (offset, None))
+                continue
+            at = 0
+            while at < len(bytes):
+                end = min(len(bytes), at + PAGE - (offset + at) % PAGE)
+                if dice.random() < chance:
+                    apply(content, (offset + at, bytes[at:end]))
+                at = end
+        return content
+
+
+def apply(content, change):
+    """A write, or, without bytes, a new length."""
+    offset, bytes = change
+    end = offset if bytes is None else offset + len(bytes)
+    if len(content) < (offset if bytes is None else end):
+        content.extend(bytes_of_nothing(end - len(content)))
+    if bytes is None:
+        del content[offset:]
+    else:
+        content[offset:end] = bytes
+
+
+def bytes_of_nothing(count):
+    return bytes(count)
+
+
+class TracedDisk:
+    """A folder, as the trace tells of it."""
+
+    def __init__(self, root, trace):
+        self.root = root
+        # By name: what is there now, and what is there for sure.
+        self.now, self.sure, self.later = {}, {}, []
+        self.folders = set()
+        self.syncs = 0
+        for record in records(trace):
+            self.take(*record)
+
+    def content(self, path):
+        if path not in self.now:
+            # It was there before the trace began, or is reached by another name.
+            self.name(path, Content())
+        return self.now[path]
+
+    def name(self, path, content):
+        """The name means that from now on; None: nothing."""
+        if content is None:
+            self.now.pop(path, None)
+        else:
+            self.now[path] = content
+        self.later.append((path, content))
+
+    def take(self, operation, number, path, offset, length, bytes):
+        if not path.startswith(self.root):
+            return
+        if operation == WRITE:
+            self.content(path).later.append((offset, bytes))
+        elif operation == TRUNCATE:
+            self.content(path).later.append((offset, None))
+        elif operation == MAKE:
+            self.name(path, Content())
+        elif operation == MKDIR:
+            self.folders.add(path)
+        elif operation == UNLINK:
+            self.name(path, None)
+        elif operation in (RENAME, LINK):
+            content = self.content(path)
+            self.name(os.fsdecode(bytes), content)
+            if operation == RENAME:
+                self.name(path, None)
+        elif operation == SYNC_BEGIN and path in self.now:
+            self.now[path].begin_sync(number)
+        elif operation == SYNC_END:
+            self.syncs += 1
+            if path in self.now:
+                self.now[path].end_sync(number)
+            else:
+                self.sync_folder(path)
+
+    def sync_folder(self, folder):
+        left = []
+        for path, content in self.later:
+            if os.path.dirname(path) == folder:
+                self.set_sure(self.sure, path, content)
+            else:
+                left.append((path, content))
+        self.later = left
+
+    @staticmethod
+    def set_sure(names, path, content):
+        if content is None:
+            names.pop(path, None)
+        else:
+            names[path] = content
+
+    def write(self, to, dice, chance):
+        """Makes a folder of it as it may be after the power failed. `chance`: of one, how much of
+        what was not synced is there."""
+        names = dict(self.sure)
+        count = round(len(self.later) * (chance if chance in (0, 1) else dice.random()))
+        for path, content in self.later[:count]:
+            self.set_sure(names, path, content)
+        os.makedirs(to, mode=0o700)
+        for folder in sorted(self.folders):
+            os.makedirs(to + folder.removeprefix(self.root), mode=0o700, exist_ok=True)
+        for path, content in names.items():
+            # The index of a write-ahead log is shared memory, and is made anew.
+            if path.endswith("-shm"):
+                continue
+            place = to + path.removeprefix(self.root)
+            os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+            with open(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+                file.write(content.after_failure(dice, chance))

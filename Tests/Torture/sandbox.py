@@ -1,0 +1,134 @@
+"""Where a run takes place: its folder, its disks and networks, and what this machine refuses it."""
+
+import dataclasses
+import os
+import shutil
+import tempfile
+
+import namespaces
+import shim
+from disks import Disk, ImageDisk, MemoryDisk
+from orders import Wire
+
+# Enough for a long run's records, and little enough to be filled, or copied, at once.
+RELAY_MEGABYTES, HOME_MEGABYTES = 768, 64
+RELAY_PORT = 5625
+
+
+@dataclasses.dataclass
+class Place:
+    """Where the relay runs and listens."""
+
+    address: str = "127.0.0.1"
+    port: int = 0
+    # Called in the relay's process before it begins; None where it stays on this network.
+    enter: object = None
+
+
+class Sandbox:
+    """`wanted`: the faults of the run, for which it gets what they need."""
+
+    def __init__(self, root, options, wanted):
+        self.folder = tempfile.mkdtemp(prefix="lockstep-torture-", dir=options.dir)
+        self.disks, self.failing = [], {}
+        self.wire, self.no_wire = None, None
+        self.no_namespaces = self.no_images = self.no_shim = None
+        self.leave(wanted)
+        self.relay_place = self.place(wanted)
+        self.library = None
+        if wanted & {"disk-errors", "replay"} or options.sabotage:
+            try:
+                self.library = shim.library(root)
+            except shim.NoCompiler as reason:
+                self.no_shim = str(reason)
+        self.make_disks(wanted)
+
+    def leave(self, wanted):
+        if not wanted & {"disk-full", "wire", "power"}:
+            self.no_namespaces = "not wanted"
+            return
+        try:
+            namespaces.leave_the_machine()
+        except OSError as fault:
+            self.no_namespaces = f"namespaces of its own are refused here: {fault.strerror}"
+
+    def place(self, wanted):
+        self.no_wire = self.no_namespaces
+        if not self.no_wire and "wire" in wanted:
+            try:
+                self.wire = Wire()
+                network = self.wire.far_network
+                return Place(
+                    Wire.far, RELAY_PORT, lambda: namespaces.enter_network(network))
+            except OSError as fault:
+                self.no_wire = str(fault)
+        return Place()
+
+    def make_disks(self, wanted):
+        """The relay and one home on images whose power may fail; another home on a disk in memory;
+        what cannot be had is a plain folder."""
+        self.relay_disk = Disk(os.path.join(self.folder, "relay"))
+        self.home_disks = {}
+        if self.no_namespaces:
+            self.no_images = self.no_namespaces
+            return
+        if wanted & {"power", "disk-full"}:
+            try:
+                self.relay_disk = self.image("relay", RELAY_MEGABYTES)
+                self.home_disks["ada-tablet"] = self.image("ada-tablet", HOME_MEGABYTES)
+            except (OSError, FileNotFoundError) as fault:
+                self.no_images = str(fault).splitlines()[0]
+        if "disk-full" in wanted:
+            try:
+                if not self.relay_disk.is_small:
+                    self.relay_disk = self.kept(
+                        MemoryDisk(os.path.join(self.folder, "relay"), RELAY_MEGABYTES))
+                for name in ("ada-laptop", "ben-spare"):
+                    self.home_disks[name] = self.kept(
+                        MemoryDisk(os.path.join(self.folder, name), HOME_MEGABYTES))
+            except OSError:
+                pass
+
+    def image(self, name, megabytes):
+        return self.kept(ImageDisk(
+            os.path.join(self.folder, name), os.path.join(self.folder, f"{name}.image"), megabytes))
+
+    def kept(self, disk):
+        self.disks.append(disk)
+        return disk
+
+    def home_disk(self, name):
+        return self.home_disks.get(name) or Disk(os.path.join(self.folder, name))
+
+    def environment(self, name):
+        """What a process of this name gets besides: its failing disk."""
+        if not self.library:
+            return {}
+        disk = shim.FailingDisk(os.path.join(self.folder, f"{name}.disk"))
+        self.failing[name] = disk
+        return shim.environment(self.library, disk)
+
+    def sabotage(self):
+        """From now on no sync of anybody reaches a disk."""
+        os.sync()
+        for disk in self.failing.values():
+            disk.never_syncs = True
+            disk.order()
+
+    def end(self, keeps):
+        if self.wire:
+            self.wire.end()
+        if keeps:
+            self.save_mounted()
+        for disk in self.disks:
+            disk.end()
+        if not keeps:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def save_mounted(self):
+        """What lies on disks of our own is gone with this process, unless it is copied."""
+        for disk in self.disks:
+            disk.free()
+            shutil.copytree(
+                disk.path, disk.path + ".kept", dirs_exist_ok=True,
+                ignore=shutil.ignore_patterns("*.sock", "lost+found"))

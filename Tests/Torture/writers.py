@@ -1,0 +1,195 @@
+"""Devices of no app: they save over HTTP as fast as they may, and note each answer.
+
+A batch is sent again, under its id, until it is acknowledged. Every so often a writer adds one to
+a record that others add to as well, on top of the version it saw: what that comes to is exactly
+how often it was acknowledged.
+"""
+
+import http.client
+import json
+import threading
+import uuid
+
+ZONE = "Rounds"
+COUNTER = "counter"
+# Answers that say: later.
+LATER = (408, 429, 503)
+
+
+class Writer(threading.Thread):
+    """One device."""
+
+    def __init__(self, number, account, device, token, route, notes, gate, pause, dice):
+        super().__init__(daemon=True, name=f"writer {number}")
+        self.number, self.account, self.device, self.token = number, account, device, token
+        # Where it connects; it may change while it runs.
+        self.route, self.notes, self.gate, self.pause, self.dice = route, notes, gate, pause, dice
+        # What was acknowledged since the last check, with the tags that were told.
+        self.saved, self.lock = {}, threading.Lock()
+        self.count, self.added, self.total = 0, 0, 0
+        self.pending = None
+        # The counter as it was seen last: its value and its tag.
+        self.seen = (0, 0)
+        self.connection = None
+        self.is_idle = threading.Event()
+
+    def run(self):
+        try:
+            self.write()
+        except Exception as fault:  # A writer must not fall silent.
+            self.notes.wrong(f"writer {self.number}: {type(fault).__name__}: {fault}")
+        self.is_idle.set()
+        self.close()
+
+    def write(self):
+        while not self.gate.is_over and not self.notes.is_hopeless:
+            if not self.gate.is_open.is_set() and not self.pending:
+                self.is_idle.set()
+                self.gate.is_open.wait(0.2)
+                continue
+            self.is_idle.clear()
+            try:
+                if self.save():
+                    self.gate.over.wait(self.pause * self.dice.uniform(0.5, 1.5))
+                    continue
+            except (OSError, http.client.HTTPException, ValueError):
+                self.notes.count("answers to writers that were cut off")
+            self.close()
+            self.gate.over.wait(self.dice.uniform(0.02, 0.3))
+
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
+    def batch(self):
+        self.count += 1
+        names = [f"w{self.number}-{self.count}-{k}" for k in range(1 + self.count % 3)]
+        records = [
+            {"name": name, "type": "Round", "fields": {"n": self.count}, "modifiedAt": 1,
+             "baseTag": 0} for name in names]
+        if self.count % 8 == 0:
+            value, tag = self.seen
+            records.append(
+                {"name": COUNTER, "type": "Round", "fields": {"n": value + 1}, "modifiedAt": 1,
+                 "baseTag": tag})
+        return {"id": str(uuid.uuid4()), "records": records}
+
+    def save(self):
+        """Sends what is pending, or something new; False where it has to be sent again later."""
+        self.pending = self.pending or self.batch()
+        if not self.connection:
+            self.connection = http.client.HTTPConnection(*self.route(), timeout=15)
+        self.connection.request(
+            "POST", f"/v1/zones/{ZONE}/records", json.dumps(self.pending),
+            {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        status, body = answer.status, json.loads(answer.read())
+        if status != 200:
+            if status not in LATER:
+                self.notes.wrong(f"writer {self.number} was answered {status} {body}")
+            self.notes.count(f"saves answered {status}")
+            return False
+        self.take(body["results"])
+        return True
+
+    def take(self, results):
+        with self.lock:
+            for sent, result in zip(self.pending["records"], results):
+                if sent["name"] == COUNTER:
+                    self.take_counter(sent, result)
+                elif "tag" in result:
+                    self.saved[result["name"]] = result["tag"]
+                    self.total += 1
+                else:
+                    self.notes.wrong(f"writer {self.number}: {sent} was answered {result}")
+            self.pending = None
+
+    def take_counter(self, sent, result):
+        if "tag" in result:
+            self.added += 1
+            self.total += 1
+            self.seen = (sent["fields"]["n"], result["tag"])
+            return
+        theirs = result.get("conflict")
+        if theirs is None:
+            self.notes.wrong(f"writer {self.number}: {sent} was answered {result}")
+            return
+        self.notes.count("conflict: a writer's count was out of date, and was made anew")
+        self.seen = ((theirs["fields"] or {"n": 0})["n"], theirs["tag"])
+
+    def taken(self):
+        """What was acknowledged since this was asked last."""
+        with self.lock:
+            saved, self.saved = self.saved, {}
+            return saved
+
+
+class Held:
+    """What an account holds of the writers' records, read on from check to check."""
+
+    def __init__(self, account, token):
+        self.account, self.token = account, token
+        self.tags, self.since, self.counter = {}, None, 0
+        # Of what was counted, so much went with a relay that came back from a backup.
+        self.counted_before = 0
+        self.expected = {}
+        self.lost, self.duplicated = set(), set()
+
+    def read(self, relay):
+        """All that changed since it was read last."""
+        while True:
+            path = "/v1/changes?limit=1000" + (f"&since={self.since}" if self.since else "")
+            status, page = relay.call("GET", path, token=self.token)
+            if status != 200:
+                raise ConnectionError(f"{path} was answered {status} {page}")
+            for record in page["changes"]:
+                if record["zone"] != ZONE:
+                    continue
+                self.tags[record["name"]] = record["tag"]
+                if record["name"] == COUNTER:
+                    self.counter = record["fields"]["n"]
+            self.since = page["token"]
+            if not page["more"]:
+                return
+
+    def forget(self):
+        """What was read is read anew, as by somebody who never asked."""
+        self.tags, self.since, self.counter = {}, None, 0
+
+    def check(self, writers, notes, when):
+        """Holds what is there against what was told."""
+        for writer in writers:
+            self.expected.update(writer.taken())
+        here = set(self.tags) - {COUNTER}
+        for name, tag in self.expected.items():
+            if self.tags.get(name) != tag and name not in self.lost:
+                self.lost.add(name)
+                notes.wrong(f"{when}: the save {name} of {self.account} was told tag {tag}, "
+                            f"and there is {self.tags.get(name)}")
+        for name in sorted(here - set(self.expected))[:5]:
+            notes.wrong(f"{when}: {name} of {self.account} is there, and no writer was told so")
+        if len(set(self.tags.values())) != len(self.tags):
+            self.duplicated.add(when)
+            notes.wrong(f"{when}: a tag of {self.account} stands twice")
+        added = sum(writer.added for writer in writers) - self.counted_before
+        if added != self.counter:
+            notes.wrong(f"{when}: {self.account} was counted up {added} times, to {self.counter}")
+
+
+class Writers:
+    """All of them, by account."""
+
+    def __init__(self):
+        self.all, self.held = [], {}
+
+    def of(self, account):
+        return [each for each in self.all if each.account == account]
+
+    def totals(self):
+        here = sum(len(held.expected) - len(held.lost) for held in self.held.values())
+        return {"acknowledged": sum(each.total for each in self.all),
+                "of these to counters": sum(each.added for each in self.all),
+                "present with the tags told": here,
+                "lost": sum(len(held.lost) for held in self.held.values()),
+                "duplicated": sum(len(held.duplicated) for held in self.held.values())}
