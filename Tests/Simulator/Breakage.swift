@@ -1,28 +1,55 @@
 /// A world that is broken on purpose, to prove that the checkers see it. The raw value is the name
 /// to type.
 package enum Breakage: String, CaseIterable {
-  /// The relay answers before its commits are durable, and loses them when it crashes.
+  // The relay.
   case answersBeforeCommit = "answers-before-commit"
-  /// A device forgets what it has not sent when its process dies.
-  case losesOutbox = "loses-outbox"
-  /// The timer's rule takes what the relay has, whatever it is.
-  case takesRemote = "takes-remote"
-  /// The relay tells nobody of every fifth commit.
-  case missesWakes = "misses-wakes"
-  /// The relay leaves deletions out of what it tells.
+  case tellsBeforeCommit = "tells-before-commit"
+  case reusesTags = "reuses-tags"
+  case forgetsBatches = "forgets-batches"
+  case dropsTombstones = "drops-tombstones"
   case hidesTombstones = "hides-tombstones"
-  /// A device does not keep in mind what a restored relay lacks.
+  case missesWakes = "misses-wakes"
+  case leaksAccounts = "leaks-accounts"
+  // A device.
+  case losesOutbox = "loses-outbox"
   case forgetsLosses = "forgets-losses"
+  case movesCursorFirst = "moves-cursor-first"
+  case trustsDeviceClock = "trusts-device-clock"
+  case tellsTwice = "tells-twice"
+  case saysInSyncEarly = "says-in-sync-early"
+  // A rule of an app.
+  case takesRemote = "takes-remote"
+  case skipsAncestor = "skips-ancestor"
+  case deletesWin = "deletes-win"
+  case dropsCopies = "drops-copies"
+  case neverAsks = "never-asks"
+  case addsCounts = "adds-counts"
+  case trimsUnread = "trims-unread"
 
   /// What is wrong, for a person to read.
   package var what: String {
     switch self {
     case .answersBeforeCommit: "the relay says \"saved\" before the save is durable"
-    case .losesOutbox: "a device that dies forgets what it has not sent"
-    case .takesRemote: "the timer's rule takes what the relay has, whatever it is"
-    case .missesWakes: "the relay tells nobody of every fifth save"
+    case .tellsBeforeCommit: "the relay tells the others of a save that may yet fail"
+    case .reusesTags: "a relay that is put back from a backup gives tags out again"
+    case .forgetsBatches: "the relay does not know a batch again that it has had already"
+    case .dropsTombstones: "the relay forgets deletions after 3 s, and tells nobody"
     case .hidesTombstones: "the relay leaves deletions out of what it tells"
+    case .missesWakes: "the relay tells nobody of every fifth save"
+    case .leaksAccounts: "the relay tells a device of another account's record"
+    case .losesOutbox: "a device that dies forgets what it has not sent"
     case .forgetsLosses: "a device forgets what a restored relay lacks"
+    case .movesCursorFirst: "a device moves its cursor before it has the records"
+    case .trustsDeviceClock: "a device stamps its edits with its own clock"
+    case .tellsTwice: "a device tells the screen twice of every fifth change"
+    case .saysInSyncEarly: "a device says that it is in sync while it sends"
+    case .takesRemote: "the timer's rule takes what the relay has, whatever it is"
+    case .skipsAncestor: "rules are not told which version both sides were made on"
+    case .deletesWin: "a memo's deletion wins over a change"
+    case .dropsCopies: "of two texts or files the older is not kept"
+    case .neverAsks: "of two habits the newer is taken, and nobody is asked"
+    case .addsCounts: "counts of both sides are added up"
+    case .trimsUnread: "a device lets go of items without knowing what others did"
     }
   }
 
@@ -30,11 +57,34 @@ package enum Breakage: String, CaseIterable {
   package var profile: WorldProfile {
     switch self {
     case .answersBeforeCommit: .crashes.with { $0.kinds = [.crashRelay] }
-    case .losesOutbox: .crashes.with { $0.kinds = [.crashDevice, .unplug] }
-    case .takesRemote: .partitions
-    case .missesWakes: .forgetful
+    case .tellsBeforeCommit: .crashes.with { $0.kinds = [.failStore] }
+    case .reusesTags, .forgetsLosses: .restored
+    case .forgetsBatches:
+      .crashes.with { profile in
+        profile.kinds = [.crashRelay, .cut]
+        profile.faults = 12...24
+      }
+    case .dropsTombstones:
+      .partitions.with { profile in
+        profile.kinds = [.unplug]
+        profile.notes = 12
+        profile.span = 20_000...60_000
+      }
     case .hidesTombstones: .forgetful.with { $0.hasListeners = false }
-    case .forgetsLosses: .restored
+    case .missesWakes: .forgetful
+    case .leaksAccounts: .quiet.with { $0.accounts = 2...2 }
+    case .losesOutbox: .crashes.with { $0.kinds = [.crashDevice, .unplug] }
+    case .movesCursorFirst: .crashes.with { $0.kinds = [.failReplica] }
+    case .trustsDeviceClock: .clockJumps.with { $0.kinds = [.unplug] }
+    case .tellsTwice, .saysInSyncEarly, .takesRemote, .skipsAncestor: .partitions
+    case .deletesWin: .together(.memos)
+    case .dropsCopies: .together(.memos, .vault)
+    case .neverAsks, .addsCounts: .together(.habits)
+    case .trimsUnread:
+      .together(.clipboard).with { profile in
+        profile.span = 60_000...90_000
+        profile.faults = 6...10
+      }
     }
   }
 
@@ -42,10 +92,21 @@ package enum Breakage: String, CaseIterable {
   package var words: [String] {
     switch self {
     case .answersBeforeCommit: ["the store lost"]
-    case .losesOutbox:
-      ["the timer is", "the settings: these", "the timer counts", "neither an entry"]
-    case .takesRemote: ["the timer is", "the timer counts"]
-    case .missesWakes, .hidesTombstones, .forgetsLosses: ["not in step"]
+    case .tellsBeforeCommit, .leaksAccounts: ["is not what the relay saved with tag"]
+    case .reusesTags: ["was used twice"]
+    case .forgetsBatches: ["a retried batch"]
+    case .dropsTombstones, .hidesTombstones, .missesWakes, .forgetsLosses, .movesCursorFirst:
+      ["not in step"]
+    case .losesOutbox: ["the timer is", "the timer counts", "the settings: these"]
+    case .trustsDeviceClock: ["was stamped"]
+    case .tellsTwice: ["is told twice"]
+    case .saysInSyncEarly: ["says in sync while"]
+    case .takesRemote, .skipsAncestor:
+      ["the timer is", "the timer counts", "the settings: these"]
+    case .deletesWin, .dropsCopies: ["has lost"]
+    case .neverAsks: ["by nobody's choice", "of Habits is"]
+    case .addsCounts: ["of Habits counts"]
+    case .trimsUnread: ["lets go of"]
     }
   }
 }
@@ -55,5 +116,15 @@ extension WorldProfile {
     var profile = self
     change(&profile)
     return profile
+  }
+
+  /// Several devices are apart and together again, and all use the same app.
+  fileprivate static func together(_ apps: PlayedApp...) -> WorldProfile {
+    .apps.with { profile in
+      profile.kinds = [.unplug, .switchOff]
+      profile.apps = apps
+      profile.notes = 0
+      if apps != [.clipboard] { profile.clipboardItems = 0 }
+    }
   }
 }

@@ -1,30 +1,91 @@
 import Apps
 import Changes
 
-/// The timer with a rule that throws the local change away: what `Breakage.takesRemote` installs.
+/// An app whose rules are broken in one way.
 struct BrokenApp: App {
-  private let timer = TimerApp()
+  let app: any App
+  let breakage: Breakage
 
-  var name: String { timer.name }
-  var zone: Name { timer.zone }
+  var name: String { app.name }
+  var zone: Name { app.zone }
+  var types: [Name] { app.types }
+  var timedTypes: [Name] { app.timedTypes }
+  var boundedTypes: [Name] { app.boundedTypes }
+  var asksToRestore: [Name] { app.asksToRestore }
 
   func resolver(for type: Name) -> (any Resolver)? {
-    timer.resolver(for: type) == nil ? nil : TakesRemote()
+    app.resolver(for: type).map { BrokenResolver(resolver: $0, breakage: breakage, type: type) }
   }
 
-  var timedTypes: [Name] { timer.timedTypes }
-
-  func dueEdit(for record: Record) -> DueEdit? { timer.dueEdit(for: record) }
+  func dueEdit(for record: Record) -> DueEdit? { app.dueEdit(for: record) }
 
   func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64
   ) -> JSONValue {
-    timer.restamped(fields, of: type, base: base, from: from, to: to)
+    app.restamped(fields, of: type, base: base, from: from, to: to)
   }
 
-  private struct TakesRemote: Resolver {
-    func resolve(_ conflict: Conflict) -> Resolution {
-      .merged(fields: conflict.server.fields, copies: [])
+  func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
+    app.chunks(in: fields, of: type)
+  }
+
+  func surplus(of type: Name, among records: [Record]) -> [RecordKey] {
+    app.surplus(of: type, among: records)
+  }
+
+  func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+    try app.view(question, of: state)
+  }
+
+  func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+    var outcome = try app.outcome(of: order, on: state)
+    if breakage == .trimsUnread, zone == ClipboardApp.zone, order["do"]?.string == "add" {
+      // At once, with the item that is too many, and not when the device is caught up.
+      for item in ClipboardHistory(state.records).items.dropFirst(Limits.clipboardItems - 1) {
+        let edit = EditRequest(key: item.record.key, type: ClipboardApp.itemType) {
+          _ throws(EditRefusal) in nil
+        }
+        outcome.steps.append(.edit(edit))
+      }
     }
+    return outcome
+  }
+}
+
+private struct BrokenResolver: Resolver {
+  let resolver: any Resolver
+  let breakage: Breakage
+  let type: Name
+
+  func resolve(_ conflict: Conflict) -> Resolution {
+    let right = resolver.resolve(conflict)
+    switch (breakage, right) {
+    case (.takesRemote, _) where type == TimerApp.stateType || type == TimerApp.settingsType:
+      return .merged(fields: conflict.server.fields, copies: [])
+    case (.skipsAncestor, _):
+      return resolver.resolve(
+        Conflict(base: nil, local: conflict.local, server: conflict.server))
+    case (.dropsCopies, .merged(let fields, _)): return .merged(fields: fields, copies: [])
+    case (.neverAsks, .ask): return .merged(fields: conflict.sides.newer.fields, copies: [])
+    case (.deletesWin, _)
+    where type == MemosApp.memoType
+      && (conflict.local.isDeleted || conflict.server.isDeleted):
+      return .merged(fields: nil, copies: [])
+    case (.addsCounts, .merged(let fields?, let copies)) where type == HabitsApp.checkInType:
+      return .merged(fields: added(fields, conflict), copies: copies)
+    default: return right
+    }
+  }
+
+  /// What was counted on both sides is added up, as if nobody had counted on top of the other.
+  private func added(_ fields: JSONValue, _ conflict: Conflict) -> JSONValue {
+    var counts: JSONValue = [:]
+    for member in fields["counts"]?.members ?? [] {
+      let sides = [conflict.local, conflict.server].map {
+        $0.fields?["counts"]?[member.name]?.int64 ?? 0
+      }
+      counts = counts.setting(member.name, to: .number(JSONNumber(sides[0] + sides[1])))
+    }
+    return fields.setting("counts", to: counts)
   }
 }

@@ -120,14 +120,22 @@ extension World {
   }
 
   private static func apps(_ profile: WorldProfile, _ breakage: Breakage?) -> [any App] {
-    let apps: [any App] = breakage == .takesRemote ? [BrokenApp()] : AppCatalog.all
+    let apps = AppCatalog.all.map { app -> any App in
+      breakage.map { BrokenApp(app: app, breakage: $0) } ?? app
+    }
     return profile.notes > 0 ? apps + [NotesApp()] : apps
   }
 
   private func breakMachines() {
-    relay.missesWakes = breakage == .missesWakes
-    relay.store.hidesTombstones = breakage == .hidesTombstones
-    for device in devices { device.store.forgetsLosses = breakage == .forgetsLosses }
+    relay.breakage = breakage
+    relay.store.breakage = breakage
+    for device in devices { device.breakage = breakage }
+    let prompt: Set<FaultPlan.Kind> = [.cut, .unplug, .switchOff, .crashDevice]
+    ledger.remembersBatches = !profile.mayLoseCursor
+    ledger.isPrompt = prompt.isSuperset(of: profile.kinds)
+    if prompt.isSuperset(of: profile.kinds) {
+      ledger.relayTime = { [unowned self] in relay.clock.moment(at: outside.timeline.now).wall }
+    }
   }
 
   private func openDoors() {

@@ -23,6 +23,14 @@ package final class Ledger {
   private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
   /// How often a copy was put back.
   package private(set) var restores = 0
+  /// When each account's saves were committed, by the world's time.
+  private var times: [AccountID: [(at: Int64, tag: ChangeTag)]] = [:]
+  /// The relay forgets no batch while this world lasts.
+  package var remembersBatches = true
+  /// Nothing makes news late in this world: what was committed is with all that are connected soon.
+  package var isPrompt = false
+  /// What time it is at the relay, where no clock of this world is ever set.
+  package var relayTime: (() -> Int64)?
 
   package init(outside: WorldOutside) { self.outside = outside }
 
@@ -38,6 +46,12 @@ package final class Ledger {
     guard let records = everSaved[account] else { return [] }
     return records.keys.sorted().filter { $0 > tag && $0 <= token.sequence }
       .compactMap { records[$0] }
+  }
+
+  /// The newest tag that the account had so many nanoseconds ago.
+  package func sequence(_ account: AccountID, before age: Int64) -> ChangeTag {
+    let limit = outside.timeline.now - age
+    return times[account]?.last { $0.at <= limit }?.tag ?? 0
   }
 
   /// All accounts that ever saved.
@@ -89,6 +103,11 @@ package final class Ledger {
       outside.fault("a retried batch changed the account \(save.account.text) again")
     }
     if !isRetry { check(save, outcome, book) }
+    if remembersBatches, let first = book.answers[save.request.id],
+      first.savedTags != outcome.answer.savedTags
+    {
+      outside.fault("a retried batch of \(save.account.text) got another answer")
+    }
     book.answers[save.request.id] = outcome.answer
     for record in outcome.changed {
       let follows = book.sequence == 0 || record.tag == book.sequence + 1
@@ -105,6 +124,7 @@ package final class Ledger {
       if book.newest[record.key] == nil { book.order.append(record.key) }
       book.newest[record.key] = record
       book.sequence = record.tag
+      times[save.account, default: []].append((outside.timeline.now, record.tag))
     }
     if outcome.answer.token.sequence < book.sequence {
       outside.fault("the answer's token \(outcome.answer.token.text) is behind what it saved")
@@ -161,5 +181,12 @@ package final class Ledger {
   private func lost(_ account: AccountID, _ record: Record) {
     outside.fault(
       "the store lost \(record.key.name) of \(account.text), acknowledged with tag \(record.tag)")
+  }
+}
+
+extension SaveAnswer {
+  /// The tag of each record that was saved.
+  fileprivate var savedTags: [ChangeTag] {
+    results.compactMap { if case .saved(_, let tag) = $0 { tag } else { nil } }
   }
 }

@@ -20,6 +20,10 @@ package final class ReplicaWatch {
   private var broughtBack: Set<Int64> = []
   /// Whose hand is behind what is being written; nil: time's, the relay's or the app's.
   package var hand: Hand?
+  /// Items that the clipboard has just let go of.
+  var trimmed: [OutboxEntry] = []
+  /// When somebody last did what an entry holds, in relay time, by number.
+  var madeAt: [Int64: Int64] = [:]
   /// What the screen was last told of each record.
   private var told: [RecordKey: Record] = [:]
 
@@ -71,7 +75,9 @@ package final class ReplicaWatch {
     }
   }
 
-  package func wrote(_ changes: [ReplicaChange], before: View, after: View) {
+  package func wrote(
+    _ changes: [ReplicaChange], before: View, after: View, in store: MemoryReplicaStore
+  ) {
     // A zone that is switched on again is read once more from where it was switched off.
     let isSwitch = changes.contains { change in
       if case .setValue("zones.off", _) = change { true } else { false }
@@ -92,6 +98,7 @@ package final class ReplicaWatch {
       }
     }
     let latest = tell(changes, before: before)
+    checkTrims(after, in: store)
     let meeting = Meeting(changes, before: before, after: after, device: device)
     for (entry, merged) in meeting.merged {
       histories.deviceMerged(entry, into: merged, on: device)
@@ -100,6 +107,8 @@ package final class ReplicaWatch {
     if hand == nil { for key in meeting.conflicts { histories.deviceMet(key) } }
     let decided = tellDecision(changes, before: before)
     for case .removeEntry(let number) in changes {
+      // Numbers are given anew by a later process.
+      madeAt[number] = nil
       guard let entry = latest.last(where: { $0.number == number }), entry.key != decided,
         isWithdrawn(entry, by: changes, in: after)
       else { continue }
@@ -120,12 +129,18 @@ package final class ReplicaWatch {
         broughtBack.insert(entry.number)
         outside.tally.note(.recordBroughtBack)
         histories.deviceBringsBack(entry, on: device)
-      } else if !isDecision(entry) {
+      } else if isDecision(entry) {
+        checkStamp(entry, byPerson: true)
+      } else {
         let isNew = old == nil || old?.fields != entry.fields
+        // What a person deleted here before stays deleted when it meets another's version.
         let isTrim =
           entry.fields == nil && isNew && isItem(entry) && hand?.deletes(entry.key) != true
+          && before.entries(entry.key).allSatisfy { $0.fields != nil }
         histories.deviceMade(
           entry, insteadOf: old, by: isNew && !isTrim ? hand : nil, on: device)
+        if isTrim { trimmed.append(entry) }
+        checkStamp(entry, byPerson: isNew && hand != nil)
         if isNew, case .count(entry.key, let amount) = hand {
           histories.deviceCounted(entry.key, amount, on: device)
         }
@@ -237,7 +252,7 @@ package final class ReplicaWatch {
 }
 
 extension OutboxEntry {
-  fileprivate var isUnderWay: Bool {
+  var isUnderWay: Bool {
     if case .sent = state { true } else { false }
   }
 }

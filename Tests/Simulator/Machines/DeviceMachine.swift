@@ -28,6 +28,14 @@ package final class DeviceMachine {
   var pieceHands = PieceHands()
   /// Of the orders that were given: what the model must know of them.
   var hands: [OrderID: Hand] = [:]
+  /// What is broken in it, to prove that the checkers see it.
+  package var breakage: Breakage? {
+    didSet {
+      store.breakage = breakage
+      worker.trustsDeviceClock = breakage == .trustsDeviceClock
+    }
+  }
+  private var changesTold = 0
   /// The person has seen that something is asked, and will answer.
   var isAnswering = false
 
@@ -128,6 +136,7 @@ package final class DeviceMachine {
       outside.log(from: name, to: "person", .note("status \(status.state)"))
       tally(status)
       self.status = status
+      if breakage == .saysInSyncEarly, status.state == .syncing { self.status?.state = .inSync }
       answer(status)
     case .edited(_, .success(let record)):
       outside.log(from: name, to: "person", .note("edited \(record.key.name)"))
@@ -137,6 +146,8 @@ package final class DeviceMachine {
     case .changed(let records):
       outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
       watch.told(records)
+      changesTold += 1
+      if breakage == .tellsTwice, changesTold % 5 == 0 { watch.told(records) }
     case .told, .switched, .read, .pieceProgress: break
     case .pieceAdded(let order, let result): pieceAdded(order, result)
     case .pieceRead(let order, let result): pieceRead(order, result)
@@ -177,9 +188,18 @@ final class ReplicaWorker {
     var replica: Replica<WatchedReplicaStore>
     let make: () -> Replica<WatchedReplicaStore>
 
+    /// A broken device, to prove that the checkers see it.
+    var trustsDeviceClock = false
+
     init(_ make: @escaping () -> Replica<WatchedReplicaStore>) {
       self.make = make
       replica = make()
+    }
+
+    func perform(_ job: ReplicaJob) -> ReplicaOutcome {
+      var job = job
+      if trustsDeviceClock { (job.clock.offset, job.clock.isTrusted) = (0, true) }
+      return replica.perform(job)
     }
   }
 
@@ -199,7 +219,7 @@ final class ReplicaWorker {
       let outcomes = works.map { work in
         watch.hand = work.hand
         defer { watch.hand = nil }
-        return replica.replica.perform(work.job)
+        return replica.perform(work.job)
       }
       return {
         for (work, outcome) in zip(works, outcomes) { work.tell(work.id, outcome) }
@@ -208,6 +228,11 @@ final class ReplicaWorker {
   }
 
   var isIdle: Bool { worker.isIdle }
+
+  var trustsDeviceClock: Bool {
+    get { replica.trustsDeviceClock }
+    set { replica.trustsDeviceClock = newValue }
+  }
 
   /// A new process: what the replica had in memory is read from its store again.
   func begin() { replica.replica = replica.make() }

@@ -27,8 +27,8 @@ package final class RelayMachine {
     []
   private var stopped = 0
   private var commitsDone = 0
-  /// A broken relay, to prove that the checkers see it.
-  package var missesWakes = false
+  /// What is broken in it, to prove that the checkers see it.
+  package var breakage: Breakage?
 
   private struct Waiting {
     /// nil where the relay's owner asks, and no node waits for the outcome.
@@ -210,11 +210,17 @@ extension RelayMachine {
   /// One transaction for the waiting jobs of all nodes.
   private func commit(_ waiting: [Waiting]) -> () -> Void {
     let wall = clock.moment(at: outside.timeline.now).wall
+    if breakage == .tellsBeforeCommit {
+      let early = StoreWork.commit(waiting.map(\.job), on: store.preview(), wall: wall)
+      for news in early.compactMap(\.news) {
+        for node in 0..<nodes { post(.news(news), to: node) }
+      }
+    }
     let finished = StoreWork.commit(waiting.map(\.job), on: store, wall: wall)
     return { [unowned self] in
       for (work, finished) in zip(waiting, finished) {
         commitsDone += 1
-        if let news = finished.news, !(missesWakes && commitsDone % 5 == 0) {
+        if let news = finished.news, !(breakage == .missesWakes && commitsDone % 5 == 0) {
           for node in 0..<nodes { post(.news(news), to: node) }
         }
         if let node = work.node { post(.finished(work.id, finished.outcome), to: node) }

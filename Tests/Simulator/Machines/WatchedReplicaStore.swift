@@ -8,8 +8,8 @@ package final class WatchedReplicaStore: ReplicaStore {
   private let watch: ReplicaWatch
   private var failsAtWrite: Int?
 
-  /// A broken store, to prove that the checkers see it.
-  package var forgetsLosses = false
+  /// What is broken in it, to prove that the checkers see it.
+  package var breakage: Breakage?
 
   package init(watch: ReplicaWatch) { self.watch = watch }
 
@@ -27,12 +27,16 @@ package final class WatchedReplicaStore: ReplicaStore {
   package func write(_ changes: [ReplicaChange]) throws(StorageError) {
     if let count = failsAtWrite {
       failsAtWrite = count > 1 ? count - 1 : nil
-      if count <= 1 { throw .diskFull(path: "simulated") }
+      if count <= 1 {
+        if breakage == .movesCursorFirst { try backing.write(changes.filter(\.isCursor)) }
+        throw .diskFull(path: "simulated")
+      }
     }
-    let changes = forgetsLosses ? changes.filter { !$0.isLoss } : changes
+    let changes = breakage == .forgetsLosses ? changes.filter { !$0.isLoss } : changes
     let before = try ReplicaWatch.View(backing, touchedBy: changes)
     try backing.write(changes)
-    watch.wrote(changes, before: before, after: try ReplicaWatch.View(backing, touchedBy: changes))
+    let after = try ReplicaWatch.View(backing, touchedBy: changes)
+    watch.wrote(changes, before: before, after: after, in: backing)
   }
 
   package func identity() throws(StorageError) -> HomeIdentity? { try backing.identity() }
@@ -83,6 +87,10 @@ package final class WatchedReplicaStore: ReplicaStore {
 }
 
 extension ReplicaChange {
+  fileprivate var isCursor: Bool {
+    if case .setCursor = self { true } else { false }
+  }
+
   fileprivate var isLoss: Bool {
     if case .loseRecord = self { true } else { false }
   }

@@ -1,4 +1,5 @@
 import Changes
+import Simulation
 import Storage
 
 /// The relay's store with an eye on it: every commit is written down in the ledger, and it fails
@@ -11,9 +12,9 @@ package final class WatchedZoneStore: ZoneStore {
   /// What a store that answers before its commit is durable would still hold after a crash.
   private var durable: MemoryZoneStore?
   private var commits = 0
-  /// What follows a token is told without the deletions: a broken store, to prove that the checkers
-  /// see it.
-  package var hidesTombstones = false
+  /// What is broken in it, to prove that the checkers see it.
+  package var breakage: Breakage?
+  private var breaks = SeededRandom(seed: 1)
 
   /// `isCareless`: a broken store, to prove that the checkers see it.
   package init(
@@ -46,7 +47,7 @@ package final class WatchedZoneStore: ZoneStore {
   /// Puts a copy back, as a relay finds it when it starts. `opening`: that start's random number.
   package func restore(_ backup: Backup, opening: UInt64) {
     backing = backup.store.copy()
-    backing.restored(opening: opening)
+    if breakage != .reusesTags { backing.restored(opening: opening) }
     durable = durable.map { _ in backing.copy() }
     let isBlind = backup.page.restores < ledger.restores
     ledger.restore(backup.page)
@@ -72,7 +73,7 @@ package final class WatchedZoneStore: ZoneStore {
       failures -= 1
       throw .diskFull(path: "simulated")
     }
-    let results = try backing.commit(requests, wall: wall)
+    let results = try backing.commit(requests.map(renamed), wall: wall)
     commits += 1
     if durable != nil, commits % 4 == 0 { durable = backing.copy() }
     for (request, result) in zip(requests, results) {
@@ -90,8 +91,11 @@ package final class WatchedZoneStore: ZoneStore {
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
     let result = try backing.read(request)
     tally(request, result)
-    return hidesTombstones ? WatchedZoneStore.withoutTombstones(result) : result
+    return broken(request, result)
   }
+
+  /// What would come of commits that are not made yet.
+  package func preview() -> MemoryZoneStore { backing.copy() }
 
   private func tally(_ request: CommitRequest, _ result: CommitResult) {
     guard case .save(let save) = request, case .saved(let outcome) = result else { return }
@@ -120,11 +124,32 @@ package final class WatchedZoneStore: ZoneStore {
     default: break
     }
   }
+}
 
-  /// A broken store, to prove that the checkers see it.
-  private static func withoutTombstones(_ result: ReadResult) -> ReadResult {
-    guard case .page(var page) = result else { return result }
-    page.changes.removeAll { $0.isDeleted }
+// What is broken in it.
+extension WatchedZoneStore {
+  private func renamed(_ request: CommitRequest) -> CommitRequest {
+    guard breakage == .forgetsBatches, case .save(var save) = request else { return request }
+    save.request.id = BatchID(random: &breaks)
+    return .save(save)
+  }
+
+  private func broken(_ request: ReadRequest, _ result: ReadResult) -> ReadResult {
+    guard let breakage, case .changes(let account, _, _, _) = request,
+      case .page(var page) = result
+    else { return result }
+    switch breakage {
+    case .hidesTombstones: page.changes.removeAll { $0.isDeleted }
+    case .dropsTombstones:
+      let forgotten = ledger.sequence(account, before: Span.seconds(3))
+      page.changes.removeAll { $0.isDeleted && $0.tag <= forgotten }
+    case .leaksAccounts:
+      let other = ledger.accountsEver.first { $0 != account }
+      if !page.changes.isEmpty, let record = other.flatMap({ ledger.newest($0).last }) {
+        page.changes.append(record)
+      }
+    default: break
+    }
     return .page(page)
   }
 }
