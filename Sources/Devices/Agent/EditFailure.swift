@@ -1,7 +1,8 @@
 import Changes
 import Storage
 
-/// Why an edit was not made. Nothing was changed.
+/// Why an edit was not made. Nothing was changed; only where the disk failed
+/// (`StorageError.failed`) nobody knows before the home was opened anew.
 public enum EditFailure: Error, Hashable, Sendable {
   case refused(EditRefusal)
   /// The fields are larger than `Limits.recordBytes`.

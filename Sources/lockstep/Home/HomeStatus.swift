@@ -210,7 +210,14 @@ extension EditFailure {
     case .notJoined: "this home has not joined an account; see lockstep agent join --help"
     case .nothingToDecide: "that record waits for no decision"
     case .restoreFirst(let app, let count): RestorePrompt.explanation(app, Int64(count))
-    case .storage(let error): "\(error)"
+    // What reached a disk that failed to sync it comes back where the process ends before it has
+    // written over that.
+    case .storage(let error):
+      if case .failed = error {
+        "\(error); the change may still be done: look before you do it again"
+      } else {
+        "\(error)"
+      }
     case .stopping: "this home is being closed; try again"
     }
   }

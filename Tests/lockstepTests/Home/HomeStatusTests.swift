@@ -132,7 +132,10 @@ struct HomeStatusTests {
   @Test func everyEditFailureHasASentence() {
     #expect(EditFailure.tooLarge(bytes: 7).explanation.contains("7 bytes"))
     #expect(EditFailure.refused(EditRefusal("nothing runs")).explanation == "nothing runs")
-    #expect(EditFailure.storage(.diskFull(path: "/x")).explanation.contains("/x"))
+    let full = EditFailure.storage(.diskFull(path: "/x")).explanation
+    #expect(full.contains("/x") && !full.contains("may still be done"))
+    let failed = StorageError.failed(path: "/x", operation: "sync", detail: "disk I/O error")
+    #expect(EditFailure.storage(failed).explanation.contains("may still be done: look before"))
     #expect(
       EditFailure.restoreFirst(app: "habits", count: 1).explanation.contains(
         "have 1 habit, and"))
