@@ -54,7 +54,7 @@ class DiskFullFault(Fault):
 
 class DiskErrorsFault(Fault):
     name = "disk-errors"
-    about = "fsync and write fail now and then, with EIO or ENOSPC, under the relay or a home"
+    about = "fsync (EIO) and write (EIO, ENOSPC) fail now and then, under the relay or a home"
 
     def reason_to_skip(self):
         return self.world.sandbox.no_shim
@@ -66,9 +66,10 @@ class DiskErrorsFault(Fault):
             before = disk.failed()
             with kept.power, Excused(self.world, kept):
                 try:
-                    disk.order(
-                        syncs=dice.choice([0, 0.02, 0.3, 1]), writes=dice.choice([0, 0.01, 0.2]),
-                        error=dice.choice([errno.EIO, errno.ENOSPC]))
+                    error = dice.choice([errno.EIO, errno.EIO, errno.ENOSPC])
+                    # A disk without room says so when it is written, not when it syncs.
+                    syncs = dice.choice([0, 0.02, 0.3, 1]) if error == errno.EIO else 0
+                    disk.order(syncs=syncs, writes=dice.choice([0, 0.01, 0.2]), error=error)
                     self.pause(dice, 0.5, 8, until)
                 finally:
                     disk.order()
