@@ -54,4 +54,14 @@ public enum Resolution: Hashable, Sendable {
 /// when run twice, and the same with local and server exchanged.
 public protocol Resolver: Sendable {
   func resolve(_ conflict: Conflict) -> Resolution
+
+  /// Whether the newer version is the record, whatever stands in it. Then it also matters when
+  /// something was done that another device had done before: both deleted an item, say. A third
+  /// version, made in between, must not stand over the later of the two, so the record takes its
+  /// stamp. Otherwise what is the same on both sides is left as the relay has it.
+  var takesNewestStamp: Bool { get }
+}
+
+extension Resolver {
+  public var takesNewestStamp: Bool { false }
 }

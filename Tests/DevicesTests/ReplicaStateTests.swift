@@ -116,6 +116,27 @@ struct ReplicaStateTests {
     #expect(try desk.store.record(.desk("a")) == server)
   }
 
+  /// Somebody else deleted it first. An edit that a third device made in between must not bring it
+  /// back, so the relay is told when it was last wanted gone.
+  @Test func whatWasDeletedTwiceIsGoneSinceTheLaterOfTheTwo() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "theirs", at: 10, tag: 3)])
+    _ = desk.edit(.delete("a"))
+    let batch = try desk.takeOne()
+    let at = batch.mutations[0].modifiedAt
+    let theirs = desk.tombstone("a", at: at - 5_000, tag: 4)
+    try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: theirs)])
+    let again = try desk.takeOne()
+    #expect(again.mutations[0].fields == nil)
+    #expect(again.mutations[0].modifiedAt == at)
+    #expect(again.mutations[0].baseTag == 4)
+    // By others it was wanted gone later still: nothing is left to say.
+    let later = desk.tombstone("a", at: at + 1, tag: 5)
+    try desk.answer(again, [.conflict(name: Name(trusted: "a"), record: later)])
+    #expect(try desk.store.outbox().isEmpty)
+    #expect(try desk.store.record(.desk("a")) == later)
+  }
+
   @Test func itsOwnVersionInAConflictIsItsAcknowledgement() throws {
     var desk = try Desk()
     _ = desk.edit(.note("a", "mine"))

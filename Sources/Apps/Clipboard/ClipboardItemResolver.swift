@@ -3,6 +3,8 @@ import Changes
 /// An item is the newer of its versions. At one instant a delete wins: what a person wanted gone
 /// may be a password.
 package struct ClipboardItemResolver: Resolver {
+  package let takesNewestStamp = true
+
   package init() {}
 
   package func resolve(_ conflict: Conflict) -> Resolution {

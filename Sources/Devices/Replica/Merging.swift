@@ -17,6 +17,16 @@ struct Merging: Sendable {
     return resolve(conflict, by: resolver, madeByTime: local.timeMade.flatMap { version($0) })
   }
 
+  /// Whether the local change says the same as the relay's version, later, and by the app's rule the
+  /// record must tell of it (see `Resolver.takesNewestStamp`).
+  func isLaterSame(_ local: OutboxEntry, _ server: Record) -> Bool {
+    guard server.tag > 0, local.modifiedAt > server.modifiedAt,
+      Merging.equal(local.fields, server.fields)
+    else { return false }
+    let type = local.fields == nil ? server.type : local.type
+    return resolver(zone: local.key.zone, type: type)?.takesNewestStamp ?? false
+  }
+
   /// What time made (a countdown that ended) other devices made too, and may have saved: then the
   /// relay's version holds an edit that `base` lacks and that the local change was yet made on. So
   /// two steps are taken, as if each had been saved by itself: first what time made of the base

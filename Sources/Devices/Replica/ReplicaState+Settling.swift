@@ -28,7 +28,8 @@ extension ReplicaState {
     case .merged(let fields, let copies):
       ledger.remove(entry)
       let bytes = fields?.serialized()
-      let isServers = Merging.equal(bytes, server.fields)
+      let isServers =
+        Merging.equal(bytes, server.fields) && !merging.isLaterSame(entry, server)
       var wanted: [NewCopy] = []
       for copy in copies { try collect(copy, of: entry, server, into: &wanted) }
       let group = isServers || wanted.isEmpty ? nil : ledger.outbox.nextNumber

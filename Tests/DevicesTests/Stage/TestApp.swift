@@ -60,6 +60,8 @@ struct TestApp: App {
 }
 
 struct NewerRule: Resolver {
+  let takesNewestStamp = true
+
   func resolve(_ conflict: Conflict) -> Resolution {
     .merged(fields: conflict.newer.fields, copies: [])
   }

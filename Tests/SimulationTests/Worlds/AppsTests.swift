@@ -15,6 +15,12 @@ struct AppsTests {
     #expect(conflicts > 0)
   }
 
+  /// 10,086: an item that two had deleted came back by an edit of a third, made in between.
+  @Test(arguments: [10_086] as [UInt64])
+  func seedsThatOnceFailed(seed: UInt64) throws {
+    try play(seed, .apps)
+  }
+
   @Test func aSeedIsTheSameWorldTwice() throws {
     let digests = try [7, 7].map { try play($0, .apps).digest }
     #expect(digests[0] == digests[1])

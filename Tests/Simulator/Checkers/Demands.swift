@@ -33,7 +33,7 @@ package struct Demands {
   package func judgement() -> Judgement {
     var judgement = Judgement()
     judgement.conflicts = histories.conflictCount
-    for key in histories.keys {
+    for key in histories.recordKeys {
       guard let conflicts = histories.conflicts[key] else { continue }
       judgement.judged += conflicts
       if difference(at: key) == nil { judgement.asDemanded += conflicts }
@@ -43,7 +43,7 @@ package struct Demands {
 
   /// nil where all records are as they must be.
   package func difference() -> String? {
-    histories.keys.lazy.compactMap(difference(at:)).first ?? clipboardDifference()
+    histories.recordKeys.lazy.compactMap(difference(at:)).first ?? clipboardDifference()
   }
 
   /// nil when the record is what its rule demands.
@@ -175,7 +175,7 @@ extension Demands {
         return "is\n  \(lines(shown))\nby this history:\n\(history.description)"
       }
     }
-    let copies = histories.keys.filter { $0.zone == key.zone && isCopy($0.name.text) }
+    let copies = histories.recordKeys.filter { $0.zone == key.zone && isCopy($0.name.text) }
     for fact in history.standing where !shown.contains(fact) {
       let isKept = copies.contains { (histories[$0] as? CausalHistory<Fact>)?.knows(fact) == true }
       if !isKept {
@@ -221,7 +221,7 @@ extension Demands {
 
   /// Not more than a hundred items stand.
   private func clipboardDifference() -> String? {
-    let live = histories.keys.count {
+    let live = histories.recordKeys.count {
       $0.zone == ClipboardApp.zone && current($0)?.isDeleted == false
     }
     return live > 100 ? "\(live) items stand in the clipboard" : nil

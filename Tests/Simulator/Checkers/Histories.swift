@@ -24,12 +24,12 @@ package final class Histories {
   package init(outside: Outside) { self.outside = outside }
 
   /// How many deeds somebody did.
-  package var count: Int { keys.reduce(0) { $0 + (histories[$1]?.count ?? 0) } }
+  package var count: Int { recordKeys.reduce(0) { $0 + (histories[$1]?.count ?? 0) } }
 
-  package var conflictCount: Int { conflicts.values.reduce(0, +) }
+  package private(set) var conflictCount = 0
 
   /// Of all records that anything was ever done to.
-  var keys: [RecordKey] { histories.keys.sorted() }
+  var recordKeys: [RecordKey] { histories.keys.sorted() }
 
   subscript(_ key: RecordKey) -> (any RecordHistory)? { histories[key] }
 
@@ -110,7 +110,10 @@ extension Histories {
   }
 
   /// On a device two versions of the record met.
-  package func deviceMet(_ key: RecordKey) { conflicts[key, default: 0] += 1 }
+  package func deviceMet(_ key: RecordKey) {
+    conflicts[key, default: 0] += 1
+    conflictCount += 1
+  }
 
   /// It stood before the world began.
   package func stood(_ record: Record) { history(record.key, record.type)?.stood(record) }
@@ -122,7 +125,7 @@ extension Histories {
   package func relayForgotDeletion(of key: RecordKey) { forgottenDeletions.insert(key) }
 
   package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
-    for key in keys { histories[key]?.relayLost(isBlind: isBlind, isLost) }
+    for key in recordKeys { histories[key]?.relayLost(isBlind: isBlind, isLost) }
   }
 }
 
