@@ -17,8 +17,8 @@ struct Merging: Sendable {
     return resolve(conflict, by: resolver, madeByTime: local.timeMade.flatMap { version($0) })
   }
 
-  /// Whether the local change says the same as the relay's version, later, and by the app's rule the
-  /// record must tell of it (see `Resolver.takesNewestStamp`).
+  /// Whether the local change says the same as the relay's version, later, and by the app's rule
+  /// the record must tell of it (see `Resolver.takesNewestStamp`).
   func isLaterSame(_ local: OutboxEntry, _ server: Record) -> Bool {
     guard server.tag > 0, local.modifiedAt > server.modifiedAt,
       Merging.equal(local.fields, server.fields)

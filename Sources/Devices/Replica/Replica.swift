@@ -132,7 +132,7 @@ struct ReplicaState {
     case .apply(let arrivals):
       try restamp(job.clock)
       let applied = try apply(arrivals, job.clock)
-      if applied.isAtEnd || applied.isLinked { try trim(job.clock) }
+      if overtaken.isEmpty, applied.isAtEnd || applied.isLinked { try trim(job.clock) }
       return .applied(applied)
     case .refuseBatch(let id, let refusal):
       var applied = Applied(position: position)

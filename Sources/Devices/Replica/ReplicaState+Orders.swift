@@ -46,7 +46,8 @@ extension ReplicaState {
     }
   }
 
-  /// The device is caught up: of what has only so many records, the others go.
+  /// The device is caught up, and holds nothing back: of what has only so many records, the others
+  /// go.
   mutating func trim(_ clock: ClockReading) throws(StorageError) {
     for app in apps where ledger.hasWritten(in: app.zone) && !isOff(app.zone) {
       for type in app.boundedTypes {

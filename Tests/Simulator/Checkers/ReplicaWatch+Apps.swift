@@ -35,7 +35,8 @@ extension ReplicaWatch {
     }
     let known = ledger.sequence(account, before: ReplicaWatch.newsAge)
     if ledger.isPrompt, !mayLoseCursor, (after.cursor?.sequence ?? 0) < known {
-      fault("lets go of \(names) without knowing what others did")
+      let cursor = after.cursor?.text ?? "nothing"
+      fault("lets go of \(names) without knowing what others did: it knows \(cursor) of \(known)")
     }
   }
 }
