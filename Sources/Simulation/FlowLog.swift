@@ -2,7 +2,7 @@
 /// seed failed.
 package struct FlowLog {
   /// Rows kept; older ones give way.
-  package static let rowsMax = 300
+  package static let rowsMax = 1_000
   private static let previewBytes = 160
 
   private struct Row {

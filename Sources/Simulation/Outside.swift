@@ -11,11 +11,17 @@ open class Outside {
   package private(set) var faults: [String] = []
   /// Actions of each seat since it was last asked: see `BoundsChecker`.
   package private(set) var actionCounts: [Int] = []
+  /// Deadlines of each seat that were reached, by its number.
+  package private(set) var wakeCounts: [Int] = []
 
   private static let faultsMax = 20
   private var seats = 0
+  /// Whether the log is written; the same happens either way, and a world that nobody reads of is
+  /// played much faster without.
+  package let keepsFlow: Bool
 
-  package init(random: SeededRandom) {
+  package init(random: SeededRandom, keepsFlow: Bool = true) {
+    self.keepsFlow = keepsFlow
     network = VirtualNetwork(timeline: timeline, random: random)
     network.outside = self
   }
@@ -23,6 +29,7 @@ open class Outside {
   package func nextSeatNumber() -> Int {
     seats += 1
     actionCounts.append(0)
+    wakeCounts.append(0)
     return seats - 1
   }
 
@@ -32,11 +39,16 @@ open class Outside {
     log(from: "checker", to: "", .note("FAULT " + description))
   }
 
-  package func log(from: String, to: String, _ what: FlowLog.What) {
-    flow.add(timeline.now, from: from, to: to, what)
+  package func log(
+    from: @autoclosure () -> String, to: @autoclosure () -> String,
+    _ what: @autoclosure () -> FlowLog.What
+  ) {
+    if keepsFlow { flow.add(timeline.now, from: from(), to: to(), what()) }
   }
 
   package func countAction(of seat: some Seated) { actionCounts[seat.number] += 1 }
+
+  package func countWake(of seat: some Seated) { wakeCounts[seat.number] += 1 }
 
   package func note(_ seat: some Seated, _ kind: UInt64, _ word: UInt64, _ bytes: [UInt8] = []) {
     hash.add(UInt64(seat.number) << 8 | kind)

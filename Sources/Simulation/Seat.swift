@@ -37,6 +37,8 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
   package var onRest: () -> Void = {}
   /// Bytes came in.
   package var onBytes: () -> Void = {}
+  /// Bytes are to go out.
+  package var onSend: ([UInt8]) -> Void = { _ in }
 
   private let outside: Outside
   private var node: Driven
@@ -121,6 +123,7 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
       outside.network.open(self, id, address)
     case .send(let id, let bytes):
       outside.note(self, 2, id.rawValue, bytes)
+      onSend(bytes)
       outside.network.send(self, id, bytes)
     case .multicast(let bytes, let ids):
       outside.note(self, 3, UInt64(ids.count), bytes)
@@ -164,6 +167,7 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
         outside.fault("\(name) asks for the same instant again and again: a busy loop")
         return
       }
+      outside.countWake(of: self)
       tell(.deadlineReached)
     }
   }

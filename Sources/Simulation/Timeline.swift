@@ -21,6 +21,9 @@ package final class Timeline {
 
   package var isEmpty: Bool { heap.isEmpty }
 
+  /// When the next event happens; nil where none will.
+  package var nextTime: Int64? { heap.first?.time }
+
   /// `happen` is run `nanoseconds` from now; in the past counts as now.
   package func after(_ nanoseconds: Int64, _ happen: @escaping () -> Void) {
     at(now + nanoseconds, happen)

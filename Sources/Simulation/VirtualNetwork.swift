@@ -71,8 +71,10 @@ package final class VirtualNetwork {
     random.number(in: conditions.delayMin...conditions.delayMax)
   }
 
-  private func log(_ from: any Seated, _ to: any Seated, _ what: FlowLog.What) {
-    outside?.log(from: from.name, to: to.name, what)
+  private func log(
+    _ from: any Seated, _ to: any Seated, _ what: @autoclosure () -> FlowLog.What
+  ) {
+    outside?.log(from: from.name, to: to.name, what())
   }
 }
 
@@ -272,12 +274,16 @@ extension VirtualNetwork {
 extension VirtualNetwork {
   package func channels(of seat: some Seated) -> Int { list(of: seat).count }
 
-  /// Breaks the connections of a node, each in a manner of its own if none is given.
-  package func cutAll(of seat: some Seated, _ cut: Cut? = nil) {
-    for channel in list(of: seat) {
+  /// Breaks the connections of a node, each in a manner of its own if none is given. Whether there
+  /// were any.
+  @discardableResult
+  package func cutAll(of seat: some Seated, _ cut: Cut? = nil) -> Bool {
+    let channels = list(of: seat)
+    for channel in channels {
       let manners: [Cut] = [.bothTold, .bothTold, .openerTold, .acceptorTold, .nobodyTold]
       self.cut(channel, cut ?? random.one(of: manners))
     }
+    return !channels.isEmpty
   }
 
   /// The node's process is gone. Its system tells the others, or the machine went with it and
@@ -298,12 +304,15 @@ extension VirtualNetwork {
     channels.removeAll { isForgotten($0) }
   }
 
-  /// For a while a node's machine takes no bytes from the connections it has.
-  package func stallAll(of seat: some Seated, nanoseconds: Int64) {
-    for channel in list(of: seat) {
+  /// For a while a node's machine takes no bytes from the connections it has. Whether it has some.
+  @discardableResult
+  package func stallAll(of seat: some Seated, nanoseconds: Int64) -> Bool {
+    let channels = list(of: seat)
+    for channel in channels {
       let mine = channel.opener.seat.number == seat.number ? channel.opener : channel.acceptor
       mine.stalledUntil = max(mine.stalledUntil, timeline.now + nanoseconds)
     }
+    return !channels.isEmpty
   }
 
   private func list(of seat: some Seated) -> [VirtualChannel] {

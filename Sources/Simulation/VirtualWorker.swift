@@ -28,8 +28,12 @@ package final class VirtualWorker<Work> {
   private let perform: ([Work]) -> () -> Void
   private let weigh: (Work) -> WorkWeight
   private var waiting: Backlog<Work>
+  /// What came since the last portion: mostly, nothing else waits.
+  private var newcomers: [Work] = []
   private var isBusy = false
   private var generation = 0
+  /// Until when each portion takes longer, and how much longer at most.
+  private var slow: (until: Int64, nanoseconds: Int64) = (0, 0)
   /// The most jobs that ever waited.
   package private(set) var waitingMax = 0
 
@@ -46,30 +50,41 @@ package final class VirtualWorker<Work> {
     waiting = Backlog(pace.portions)
   }
 
-  package var isIdle: Bool { waiting.isEmpty && !isBusy }
+  package var isIdle: Bool { count == 0 && !isBusy }
+
+  private var count: Int { waiting.count + newcomers.count }
+
+  /// For a while each portion takes up to `nanoseconds` longer, before its effect or after it.
+  package func slowDown(until time: Int64, by nanoseconds: Int64) { slow = (time, nanoseconds) }
 
   package func add(_ work: Work) {
-    waiting.add(work, weigh(work))
-    waitingMax = max(waitingMax, waiting.count)
+    newcomers.append(work)
+    waitingMax = max(waitingMax, count)
     start()
   }
 
   /// The process died: what had its effect stays done, all else never was.
   package func drop() {
     waiting = Backlog(pace.portions)
+    newcomers = []
     isBusy = false
     generation += 1
   }
 
   private func start() {
-    guard !isBusy, !waiting.isEmpty else { return }
+    guard !isBusy, count > 0 else { return }
     isBusy = true
     let began = generation
-    timeline.after(random.number(in: pace.effect)) { [unowned self] in
-      guard began == generation else { return }
-      let conclude = perform(waiting.nextPortion())
-      timeline.after(random.number(in: pace.outcome)) { [unowned self] in
-        guard began == generation else { return }
+    let more = slow.until > timeline.now ? random.number(in: 0...slow.nanoseconds) : 0
+    let moreBefore = more > 0 ? random.number(in: 0...more) : 0
+    timeline.after(random.number(in: pace.effect) + moreBefore) { [weak self] in
+      // A process that started meanwhile has a worker of its own.
+      guard let self, began == generation else { return }
+      let portion = waiting.nextPortion(adding: newcomers, weigh)
+      newcomers = []
+      let conclude = perform(portion)
+      timeline.after(random.number(in: pace.outcome) + more - moreBefore) { [weak self] in
+        guard let self, began == generation else { return }
         isBusy = false
         conclude()
         start()

@@ -33,18 +33,38 @@ package struct FaultPlan {
     case switchZone(device: Int, zone: Name, milliseconds: Int64)
     /// The plan of a device's account has only these zones for a while.
     case changePlan(device: Int, zones: [Name], milliseconds: Int64)
+    /// No byte more goes on the disk of the relay, or of a device, for a while.
+    case fillRelayDisk(milliseconds: Int64)
+    case fillDisk(device: Int, milliseconds: Int64)
+    /// For a while a commit takes up to 20 s: longer than a device waits for its answer.
+    case slowStore(milliseconds: Int64)
+    /// The owner of the account signs the device out, for good.
+    case revoke(device: Int)
+    /// Everybody's devices are put away, and the relay's machine too, for so many days.
+    case putAway(days: Int64)
   }
 
   package struct Planned: Hashable {
     /// Milliseconds since the world began.
     package var at: Int64
     package var fault: Fault
+
+    package init(at: Int64, fault: Fault) {
+      self.at = at
+      self.fault = fault
+    }
   }
 
   package private(set) var faults: [Planned] = []
 
   package init(faults: [Planned] = []) {
     self.faults = faults.sorted { $0.at < $1.at }
+  }
+
+  /// Of these faults, by their place in the plan, only those.
+  package func only(_ places: [Int]?) -> FaultPlan {
+    guard let places else { return self }
+    return FaultPlan(faults: places.filter(faults.indices.contains).map { faults[$0] })
   }
 
   /// `kinds`: what may go wrong; `count`: how often; within `span` milliseconds.
@@ -58,16 +78,43 @@ package struct FaultPlan {
       faults.append(Planned(at: at, fault: fault))
     }
     faults.sort { $0.at < $1.at }
+    leaveOutWhatDoesNotMeet()
   }
 
-  package enum Kind: CaseIterable {
+  /// Weeks pass once at most. And nobody is signed out of a relay that is put back: what he alone
+  /// had seen of what the relay then lacks is gone with him, and no history tells what that was.
+  private mutating func leaveOutWhatDoesNotMeet() {
+    let isRestored = faults.contains { $0.fault.kind == .restoreStore }
+    let away = faults.firstIndex { $0.fault.kind == .putAway }
+    let places = faults.indices.filter { place in
+      switch faults[place].fault.kind {
+      case .revoke: !isRestored
+      case .putAway: place == away
+      default: true
+      }
+    }
+    faults = places.map { faults[$0] }
+  }
+
+  /// When everything is put away, and for how long, in milliseconds. What is planned for later is
+  /// so much later.
+  package var away: (at: Int64, milliseconds: Int64)? {
+    for planned in faults {
+      if case .putAway(let days) = planned.fault { return (planned.at, days * 86_400_000) }
+    }
+    return nil
+  }
+
+  package enum Kind: String, CaseIterable {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
     case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
+    case fillRelayDisk, fillDisk, slowStore, revoke, putAway
 
     /// What goes wrong in the life of a relay that is never restored, and sells nothing.
     package static let usual: [Kind] = [
       .cut, .unplug, .switchOff, .stallDevice, .stallRelay, .crashRelay, .restartRelay,
-      .crashDevice, .deviceClock, .relayClock, .failStore, .failReplica,
+      .crashDevice, .deviceClock, .relayClock, .failStore, .failReplica, .fillRelayDisk, .fillDisk,
+      .slowStore,
     ]
   }
 
@@ -110,6 +157,11 @@ package struct FaultPlan {
     case .changePlan:
       let zones = random.one(of: [[], [TimerApp.zone], [NotesApp.zone]])
       return .changePlan(device: device, zones: zones, milliseconds: milliseconds)
+    case .fillRelayDisk: return .fillRelayDisk(milliseconds: min(milliseconds, 20_000))
+    case .fillDisk: return .fillDisk(device: device, milliseconds: min(milliseconds, 20_000))
+    case .slowStore: return .slowStore(milliseconds: random.number(in: 1_000...30_000))
+    case .revoke: return .revoke(device: device)
+    case .putAway: return .putAway(days: random.number(in: 40...90))
     }
   }
 
@@ -125,5 +177,32 @@ package struct FaultPlan {
   package var description: String {
     faults.isEmpty
       ? "  (no faults)" : faults.map { "  \($0.at) ms: \($0.fault)" }.joined(separator: "\n")
+  }
+}
+
+extension FaultPlan.Fault {
+  package var kind: FaultPlan.Kind {
+    switch self {
+    case .cut: .cut
+    case .unplug: .unplug
+    case .switchOff: .switchOff
+    case .stallDevice: .stallDevice
+    case .stallRelay: .stallRelay
+    case .crashRelay: .crashRelay
+    case .restartRelay: .restartRelay
+    case .crashDevice: .crashDevice
+    case .deviceClock: .deviceClock
+    case .relayClock: .relayClock
+    case .failStore: .failStore
+    case .failReplica: .failReplica
+    case .restoreStore: .restoreStore
+    case .changePlan: .changePlan
+    case .switchZone: .switchZone
+    case .fillRelayDisk: .fillRelayDisk
+    case .fillDisk: .fillDisk
+    case .slowStore: .slowStore
+    case .revoke: .revoke
+    case .putAway: .putAway
+    }
   }
 }

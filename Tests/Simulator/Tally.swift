@@ -5,9 +5,18 @@ package final class WorldOutside: Outside {
   package var tally = Tally()
 }
 
+extension WorldOutside {
+  /// A fault of the plan met somebody; one that meets nobody does not count.
+  func struck(_ kind: FaultPlan.Kind) { tally.struck(kind) }
+}
+
 /// How often what a world is named for happened in it: a fault that strikes nobody proves nothing.
 package struct Tally {
   package enum Happening: String, CaseIterable, Comparable {
+    /// A person's edit that was made, and one that came to nothing: there was nothing to pause.
+    case edit, editRefused
+    /// What devices asked of the relay: requests, and messages on sockets.
+    case asked
     /// The relay's store was put back.
     case restore
     /// Saves that the copy did not have.
@@ -39,6 +48,7 @@ package struct Tally {
   }
 
   private var counts: [Happening: Int] = [:]
+  private var strikes: [FaultPlan.Kind: Int] = [:]
 
   package init() {}
 
@@ -48,8 +58,20 @@ package struct Tally {
     counts[happening, default: 0] += count
   }
 
+  /// How often a kind of fault struck somebody.
+  package subscript(_ kind: FaultPlan.Kind) -> Int { strikes[kind] ?? 0 }
+
+  package mutating func struck(_ kind: FaultPlan.Kind, _ count: Int = 1) {
+    strikes[kind, default: 0] += count
+  }
+
+  package var strikesInAll: Int { FaultPlan.Kind.allCases.reduce(0) { $0 + self[$1] } }
+
   package mutating func add(_ other: Tally) {
-    for happening in Happening.allCases { note(happening, other[happening]) }
+    for happening in Happening.allCases where other[happening] > 0 {
+      note(happening, other[happening])
+    }
+    for kind in FaultPlan.Kind.allCases where other[kind] > 0 { struck(kind, other[kind]) }
   }
 }
 

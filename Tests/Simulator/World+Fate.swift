@@ -8,44 +8,98 @@ import Storage
 extension World {
   /// `number`: of the fault in the plan.
   func strike(_ fault: FaultPlan.Fault, _ number: Int) {
+    if strikesRelay(fault, number) || strikesStore(fault, number) || strikesDevice(fault) {
+      outside.struck(fault.kind)
+    }
+  }
+
+  /// Whether it met somebody. What a store does not do counts when it is asked to: see the stores.
+  private func strikesRelay(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
     let timeline = outside.timeline
+    let wasUp = relay.isUp
     switch fault {
-    case .cut(let device):
-      if let seat = devices[device].seat { outside.network.cutAll(of: seat) }
-    case .unplug(let device, let milliseconds, let isSilent):
-      unplugged[device] = (timeline.now + Span.milliseconds(milliseconds), isSilent)
-      if let seat = devices[device].seat {
-        outside.network.cutAll(of: seat, isSilent ? .nobodyTold : .bothTold)
-      }
-    case .switchOff(let device, let milliseconds):
-      switchedOff[device] = true
-      devices[device].order(.goOffline)
-      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in switchOn(device) }
-    case .stallDevice(let device, let milliseconds):
-      if let seat = devices[device].seat {
-        outside.network.stallAll(of: seat, nanoseconds: Span.milliseconds(milliseconds))
-      }
-    case .stallRelay(let milliseconds): relay.stall(nanoseconds: Span.milliseconds(milliseconds))
+    case .stallRelay(let milliseconds):
+      return relay.stall(nanoseconds: Span.milliseconds(milliseconds))
     case .crashRelay(let milliseconds, let isMachineGone):
       relay.crash(isMachineGone: isMachineGone)
       ledger.audit(relay.store)
-      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in relay.start() }
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }
+      return wasUp
     case .restartRelay(let milliseconds):
       relay.stop()
       timeline.after(Span.milliseconds(milliseconds) + Span.seconds(12)) { [unowned self] in
-        relay.start()
+        startRelay()
       }
-    case .crashDevice(let device, let milliseconds, let actions):
-      crash(devices[device], after: actions, milliseconds)
-    case .deviceClock(let device, let jump): devices[device].clock.offsetMilliseconds += jump
-    case .relayClock(let jump): relay.clock.offsetMilliseconds += jump
+      return wasUp
+    case .relayClock(let jump):
+      relay.clock.offsetMilliseconds += jump
+      return jump != 0
+    case .changePlan(let device, let zones, let milliseconds):
+      setPlan(Plan(zones: zones), ofDevice: device)
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
+        renewPlan(ofDevice: device)
+      }
+      return true
+    case .revoke(let device):
+      revoke(devices[device])
+      return false
+    case .putAway(let days):
+      putAllAway(days: days)
+      return true
+    default: return false
+    }
+  }
+
+  private func strikesStore(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
+    let timeline = outside.timeline
+    switch fault {
     case .failStore(let calls): relay.store.fail(calls: calls)
+    case .fillRelayDisk(let milliseconds):
+      relay.store.fill(until: timeline.now + Span.milliseconds(milliseconds))
+    case .slowStore(let milliseconds):
+      relay.slowDown(
+        until: timeline.now + Span.milliseconds(milliseconds), by: Span.seconds(20))
     case .failReplica(let device, let write, _): devices[device].store.fail(atWrite: write)
+    case .fillDisk(let device, let milliseconds):
+      devices[device].store.fill(until: timeline.now + Span.milliseconds(milliseconds))
     case .restoreStore(_, let milliseconds):
-      guard let backup = backups[number] else { return }
+      guard let backup = backups[number] else { return false }
       relay.crash(isMachineGone: false)
       relay.store.restore(backup, opening: opening())
-      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in relay.start() }
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }
+      return true
+    default: break
+    }
+    return false
+  }
+
+  private func strikesDevice(_ fault: FaultPlan.Fault) -> Bool {
+    let timeline = outside.timeline
+    switch fault {
+    case .cut(let device):
+      guard let seat = devices[device].seat else { return false }
+      return outside.network.cutAll(of: seat)
+    case .unplug(let device, let milliseconds, let isSilent):
+      unplugged[device] = (timeline.now + Span.milliseconds(milliseconds), isSilent)
+      guard let seat = devices[device].seat else { return false }
+      outside.network.cutAll(of: seat, isSilent ? .nobodyTold : .bothTold)
+      return seat.isAlive
+    case .switchOff(let device, let milliseconds):
+      let isMet = devices[device].isRunning && !switchedOff[device]
+      switchedOff[device] = true
+      devices[device].order(.goOffline)
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in switchOn(device) }
+      return isMet
+    case .stallDevice(let device, let milliseconds):
+      guard let seat = devices[device].seat else { return false }
+      return outside.network.stallAll(of: seat, nanoseconds: Span.milliseconds(milliseconds))
+    case .crashDevice(let device, let milliseconds, let actions):
+      let wasRunning = devices[device].isRunning
+      crash(devices[device], after: actions, milliseconds)
+      return wasRunning
+    case .deviceClock(let device, let jump):
+      devices[device].clock.offsetMilliseconds += jump
+      return jump != 0
     case .switchZone(let device, let zone, let milliseconds):
       zonesOff[device].append(zone)
       settleZones(of: devices[device])
@@ -53,11 +107,8 @@ extension World {
         zonesOff[device].removeAll { $0 == zone }
         settleZones(of: devices[device])
       }
-    case .changePlan(let device, let zones, let milliseconds):
-      setPlan(Plan(zones: zones), ofDevice: device)
-      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
-        renewPlan(ofDevice: device)
-      }
+      return devices[device].isRunning
+    default: return false
     }
   }
 
@@ -66,6 +117,41 @@ extension World {
     OpeningNumber.draw(
       wall: relay.clock.moment(at: outside.timeline.now).wall,
       random: UInt64(outside.timeline.now))
+  }
+
+  /// Of an account one device at most: somebody must be left to hold what the relay has.
+  private func revoke(_ device: DeviceMachine) {
+    let account = device.credentials.account
+    guard !devices.contains(where: { $0.credentials.account == account && isRevoked[$0.index] })
+    else { return }
+    isRevoked[device.index] = true
+    relay.administer(.revokeDevice(account, device.credentials.device))
+  }
+
+  /// One after the other is switched off, the relay last, and after the days the relay comes first.
+  private func putAllAway(days: Int64) {
+    let timeline = outside.timeline
+    for device in devices {
+      timeline.after(Span.milliseconds(fate.number(in: 0...5_000))) { [unowned self] in
+        isAway[device.index] = true
+        device.crashNow(isMachineGone: false)
+      }
+      let back = days * 86_400_000 + fate.number(in: 1_000...30_000)
+      timeline.after(Span.milliseconds(back)) { [unowned self] in
+        isAway[device.index] = false
+        start(device)
+      }
+    }
+    timeline.after(Span.seconds(5)) { [unowned self] in
+      isRelayAway = true
+      for listener in listeners { listener.stop() }
+      relay.crash(isMachineGone: false)
+    }
+    timeline.after(Span.milliseconds(days * 86_400_000)) { [unowned self] in
+      isRelayAway = false
+      relay.start()
+      for listener in listeners { listener.start() }
+    }
   }
 
   private func setPlan(_ plan: Plan, ofDevice device: Int) {
@@ -119,11 +205,17 @@ extension World {
   /// From here on nothing goes wrong any more, and everyone runs.
   func heal() {
     relay.store.heal()
+    relay.slowDown(until: 0, by: 0)
+    isRelayAway = false
     relay.start()
+    for listener in listeners { listener.start() }
     if profile.kinds.contains(.changePlan) {
-      for person in people { person.acts.first.map { renewPlan(ofDevice: $0.device) } }
+      for account in accounts {
+        devices.first { $0.credentials.account == account }.map { renewPlan(ofDevice: $0.index) }
+      }
     }
     for device in devices {
+      isAway[device.index] = false
       unplugged[device.index] = (0, false)
       zonesOff[device.index] = []
       switchOn(device.index)

@@ -12,6 +12,7 @@ package struct Verdict {
   package var tally: Tally
   package var steps: Int
   package var actions: Int
+  package var devices: Int
   /// What persons did that devices kept.
   package var edits: Int
   /// How often two versions of a record met, of how many of them the model knows how they must end,
@@ -19,29 +20,37 @@ package struct Verdict {
   package var conflicts: Int
   package var judged: Int
   package var asDemanded: Int
+  /// How long the world lasted.
+  package var virtualMilliseconds: Int64
   /// Virtual milliseconds from the last fault to convergence.
   package var settledAfterMilliseconds: Int64
-  /// Seed, plan and the last of what was carried.
+  /// Where less happened than the profile promises of each seed.
+  package var shortfalls: [String]
+  /// Seed, plan and the last of what was carried, where the world kept it.
   package var story: String
 }
 
 extension World {
-  /// Everybody is in step this long after the last fault: two missed keep-alives, the longest
-  /// backoff, a poll, and some air.
+  /// Everybody is in step, and all that was made is with the relay, this long after the last fault:
+  /// two missed keep-alives, the longest backoff, a poll, and some air.
   private static let settleSeconds: Int64 = 200
-  private static let idleSeconds: Int64 = 60
+  /// From there to rest: what people asked for last is answered.
+  private static let calmSeconds: Int64 = 20
 
   package func run() -> Verdict {
-    runOn(to: Span.milliseconds(span))
+    runOn(to: end)
+    goOn()
     let settledAfter = settle()
     if outside.faults.isEmpty {
-      bounds.beginIdling()
-      runOn(to: outside.timeline.now + Span.seconds(World.idleSeconds))
-      bounds.endIdling()
+      runOn(to: outside.timeline.now + Span.seconds(World.calmSeconds))
+      bounds.beginIdling(devices)
+      runOn(to: outside.timeline.now + Span.seconds(profile.idleSeconds))
+      bounds.endIdling(devices)
       _ = settle()
       settleStatus()
       ledger.audit(relay.store)
       checkPieces()
+      checkBudgets()
       bounds.checkQueues(
         sendQueueBytes: profile.sendQueueBytes, storeRequestsWaiting: relay.waitingMax, nodes: 2)
     }
@@ -51,16 +60,43 @@ extension World {
       seed: seed, profile: profile.name, faults: outside.faults, digest: outside.hash.value,
       tally: outside.tally,
       steps: outside.timeline.steps, actions: outside.actionCounts.reduce(0, +),
-      edits: histories.reduce(0) { $0 + $1.count },
+      devices: devices.count, edits: histories.reduce(0) { $0 + $1.count },
       conflicts: judgement.conflicts, judged: judgement.judged, asDemanded: judgement.asDemanded,
-      settledAfterMilliseconds: settledAfter, story: story)
+      virtualMilliseconds: outside.timeline.now / 1_000_000,
+      settledAfterMilliseconds: settledAfter, shortfalls: shortfalls,
+      story: outside.keepsFlow ? story : "")
+  }
+
+  private var shortfalls: [String] {
+    let edits = outside.tally[.edit]
+    let strikes = outside.tally.strikesInAll
+    return [
+      edits < profile.leastEdits ? "\(edits) edits, and not \(profile.leastEdits)" : nil,
+      strikes < profile.leastStrikes ? "\(strikes) faults, and not \(profile.leastStrikes)" : nil,
+    ].compactMap { $0 }
+  }
+
+  /// Where much came to nothing that people wanted, they go on when all works again until enough is
+  /// done; but for whoever has chosen their acts.
+  private func goOn() {
+    var number = 0
+    while outside.tally[.edit] < profile.leastEdits, number < 2 * profile.leastEdits,
+      isWhole, outside.faults.isEmpty
+    {
+      let press = People.Press.note(number % profile.notes, text: Int64(1_000_000 + number))
+      self.press(People.Act(at: 0, device: number % devices.count, press: press))
+      number += 1
+      runOn(to: outside.timeline.now + Span.milliseconds(250))
+    }
   }
 
   private func runOn(to time: Int64) {
     while outside.timeline.now < time, outside.faults.isEmpty {
-      let tick = min(time, outside.timeline.now + Span.seconds(1))
+      // Where nothing happens for days, nobody looks.
+      let next = outside.timeline.nextTime ?? time
+      let tick = min(time, max(outside.timeline.now + Span.seconds(1), next))
       while outside.faults.isEmpty, outside.timeline.step(until: tick) {}
-      for device in devices { status.checkSilence(device) }
+      for device in devices { status.checkSilence(device, ledger) }
       bounds.checkBusyness()
     }
   }
@@ -72,12 +108,13 @@ extension World {
     var difference: String?
     while outside.faults.isEmpty {
       difference =
-        devices.lazy.compactMap { checker.difference(of: $0) }.first
+        devices.lazy.filter { !$0.isSignedOut }.compactMap { checker.difference(of: $0) }.first
         ?? listeners.lazy.compactMap(\.difference).first
       if difference == nil { break }
       if outside.timeline.now - start > Span.seconds(World.settleSeconds) {
         outside.fault("not in step after \(World.settleSeconds) quiet seconds: \(difference ?? "")")
       }
+      lookAtPlans(since: start)
       runOn(to: outside.timeline.now + Span.milliseconds(250))
     }
     for (account, histories) in zip(accounts, histories) where outside.faults.isEmpty {
@@ -93,16 +130,40 @@ extension World {
     }
   }
 
+  /// A device that was told late that the account's plan lacks a zone waits for its person, who
+  /// looks now and then.
+  private func lookAtPlans(since start: Int64) {
+    guard (outside.timeline.now - start) % Span.seconds(5) == 0 else { return }
+    for device in devices where !device.isSignedOut {
+      let isBarred = device.status.map { !$0.blockedZones.isEmpty } ?? false
+      if device.hasFailed || isBarred { device.press(.syncNow) }
+    }
+  }
+
   /// All devices come to say that they are in sync.
   private func settleStatus() {
-    let limit = outside.timeline.now + Span.seconds(World.settleSeconds)
+    let start = outside.timeline.now
+    let limit = start + Span.seconds(World.settleSeconds)
     while outside.faults.isEmpty {
-      guard let late = devices.first(where: { $0.status?.state != .inSync }) else { return }
+      let late = devices.first {
+        $0.isSignedOut ? !$0.hasFailed : $0.status?.state != .inSync
+      }
+      guard let late else { return }
       if outside.timeline.now > limit {
         outside.fault(
           "\(late.name) says \(late.status.map { "\($0.state)" } ?? "nothing") for ever")
       }
+      lookAtPlans(since: start)
       runOn(to: outside.timeline.now + Span.milliseconds(500))
+    }
+  }
+
+  private func checkBudgets() {
+    let strikes = outside.tally.strikesInAll
+    for device in devices {
+      outside.tally.note(.asked, device.asked)
+      let saves = ledger.saveCount(device.credentials.account)
+      bounds.checkBudget(of: device, saves: saves, strikes: strikes)
     }
   }
 

@@ -25,8 +25,17 @@ package final class World {
   let histories: [Histories]
   let span: Int64
   let breakage: Breakage?
+  /// All that the seed has planned is played.
+  let isWhole: Bool
   var status: StatusChecker
   var bounds: BoundsChecker
+  /// Whether the relay's machine is put away, and which devices are.
+  var isRelayAway = false
+  var isAway: [Bool]
+  /// Which devices the owner of their account wants signed out.
+  var isRevoked: [Bool]
+  /// What fate draws while the world goes on.
+  var fate: SeededRandom
   /// Per device: until when it has no network, and whether nothing tells it.
   var unplugged: [(until: Int64, isSilent: Bool)]
   var switchedOff: [Bool]
@@ -37,13 +46,18 @@ package final class World {
   private(set) var isHealed = false
   private(set) var convergedAfter: Int64 = 0
 
-  package init(seed: UInt64, profile: WorldProfile, breakage: Breakage? = nil) throws(StorageError)
-  {
+  /// `excerpt`: less than all that the seed has planned. `keepsFlow`: whether what passes between
+  /// the machines is written down, for whoever has to find out why a seed failed.
+  package init(
+    seed: UInt64, profile: WorldProfile, breakage: Breakage? = nil, excerpt: Excerpt = Excerpt(),
+    keepsFlow: Bool = false
+  ) throws(StorageError) {
     self.seed = seed
     self.profile = profile
     self.breakage = breakage
+    isWhole = excerpt == Excerpt()
     var random = SeededRandom(seed: seed)
-    let outside = WorldOutside(random: random.branch())
+    let outside = WorldOutside(random: random.branch(), keepsFlow: keepsFlow)
     self.outside = outside
     outside.network.conditions = World.conditions(profile, &random)
     let ledger = Ledger(outside: outside)
@@ -66,16 +80,20 @@ package final class World {
     }
     let devices = cast.devices
     self.devices = devices
-    people = cast.people
+    people = excerpt.people(of: cast.people)
     listeners = cast.listeners
     plan = FaultPlan(
       random: &random, kinds: profile.kinds, count: random.count(in: profile.faults),
-      devices: devices.count, span: span)
+      devices: devices.count, span: span
+    ).only(excerpt.faults)
     status = StatusChecker(outside: outside, devices: devices.count)
     bounds = BoundsChecker(outside: outside)
     unplugged = devices.map { _ in (0, false) }
     switchedOff = devices.map { _ in false }
     zonesOff = devices.map { _ in [] }
+    isAway = devices.map { _ in false }
+    isRevoked = isAway
+    fate = SeededRandom(seed: seed &+ 0x0FA7E)
     breakMachines()
     openDoors()
     schedule(&random)
@@ -151,7 +169,7 @@ extension World {
 
   private func schedule(_ random: inout SeededRandom) {
     let timeline = outside.timeline
-    timeline.after(0) { [unowned self] in relay.start() }
+    timeline.after(0) { [unowned self] in startRelay() }
     for listener in listeners {
       relay.administer(
         .putSubscription(listener.account, listener.device, listener.subscription))
@@ -166,40 +184,64 @@ extension World {
         // The person makes room and starts the program again.
         timeline.after(Span.seconds(1)) { [unowned self] in
           device.crashNow(isMachineGone: false)
-          device.store.heal()
+          device.store.repair()
           start(device)
         }
       }
     }
     for person in people {
       for act in person.acts {
-        timeline.at(Span.milliseconds(act.at)) { [unowned self] in
-          outside.log(from: "person", to: devices[act.device].name, .note("\(act.press)"))
-          devices[act.device].press(act.press)
-        }
+        timeline.at(instant(of: act.at)) { [unowned self] in press(act) }
       }
     }
     for (number, planned) in plan.faults.enumerated() {
       if case .restoreStore(let age, _) = planned.fault {
-        timeline.at(Span.milliseconds(max(1, planned.at - age))) { [unowned self] in
+        timeline.at(instant(of: max(1, planned.at - age))) { [unowned self] in
           backups[number] = relay.store.backUp()
         }
       }
-      timeline.at(Span.milliseconds(planned.at)) { [unowned self] in
+      timeline.at(instant(of: planned.at)) { [unowned self] in
         guard !isHealed else { return }
         outside.log(from: "fate", to: "", .note("\(planned.fault)"))
         strike(planned.fault, number)
       }
     }
-    timeline.at(Span.milliseconds(span)) { [unowned self] in
+    timeline.at(end) { [unowned self] in
       isHealed = true
       outside.log(from: "fate", to: "", .note("everything heals"))
       heal()
     }
   }
 
+  /// When what was planned happens: later by the days for which all was put away before.
+  func instant(of milliseconds: Int64) -> Int64 {
+    guard let away = plan.away, milliseconds > away.at else {
+      return Span.milliseconds(milliseconds)
+    }
+    return Span.milliseconds(milliseconds + away.milliseconds)
+  }
+
+  /// When nothing goes wrong any more.
+  var end: Int64 { instant(of: span) }
+
+  /// Whoever finds his device off, or signed out, takes another one.
+  func press(_ act: People.Act) {
+    let account = devices[act.device].credentials.account
+    let own = devices.filter { $0.credentials.account == account }
+    let ready = own.filter { $0.isRunning && !$0.isSignedOut }
+    let device =
+      ready.first { $0.index == act.device }
+      ?? (ready.isEmpty ? devices[act.device] : ready[act.device % ready.count])
+    outside.log(from: "person", to: device.name, .note("\(act.press)"))
+    device.press(act.press)
+  }
+
+  func startRelay() {
+    if !isRelayAway { relay.start() }
+  }
+
   func start(_ device: DeviceMachine) {
-    guard !device.isRunning else { return }
+    guard !device.isRunning, !isAway[device.index] else { return }
     device.start()
     device.seat?.onRest = { [unowned self, unowned device] in
       status.check(device, isSwitchedOff: switchedOff[device.index])

@@ -9,8 +9,13 @@ package struct WorldProfile {
   package var accounts: ClosedRange<Int> = 1...2
   package var devicesPerAccount: ClosedRange<Int> = 2...3
   package var actsPerAccount: ClosedRange<Int> = 8...20
+  /// Edits that people must have made in each seed, and faults that must have struck somebody.
+  package var leastEdits = 0
+  package var leastStrikes = 0
   /// How long people act and things go wrong, in milliseconds.
   package var span: ClosedRange<Int64> = 10_000...30_000
+  /// How long everybody is watched at rest, in seconds.
+  package var idleSeconds: Int64 = 60
   /// The relay's `sendQueueBytes`, and what the network takes before a sender must wait.
   package var sendQueueBytes = Limits.sendQueueBytes
   package var windowBytes = 64 << 10
@@ -36,7 +41,8 @@ package struct WorldProfile {
 
   /// Whether the relay may say that a device's cursor cannot be followed.
   var mayLoseCursor: Bool {
-    kinds.contains(.restoreStore) || historyMilliseconds < Limits.historyMilliseconds
+    kinds.contains { [.restoreStore, .putAway].contains($0) }
+      || historyMilliseconds < Limits.historyMilliseconds
   }
 
   package static let quiet = WorldProfile(name: "quiet")
@@ -130,7 +136,8 @@ extension WorldProfile {
     span: 20_000...60_000, notes: 12, historyMilliseconds: 20_000)
 
   package static let all: [WorldProfile] = [
-    quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded, forgetful, restored,
+    trial, quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded, forgetful,
+    restored,
     plans, large, whole, wholeAndLarge, unrestored, files,
     zonesOff, zonesOffAndRestored, apps,
   ]

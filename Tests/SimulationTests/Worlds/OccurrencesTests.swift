@@ -38,7 +38,7 @@ struct OccurrencesTests {
   }
 
   @Test func snapshotsTakeSeveralPagesWhileOthersWrite() throws {
-    try expect([.snapshotPage: 20, .snapshotPageUnderWrites: 5], in: .large, seeds: 201...205)
+    try expect([.snapshotPage: 20, .snapshotPageUnderWrites: 5], in: .large, seeds: 201...207)
   }
 
   @Test func allOfItHappensAtOnce() throws {

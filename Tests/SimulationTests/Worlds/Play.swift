@@ -8,9 +8,9 @@ func play(
 ) throws -> Verdict {
   let verdict = try World(seed: seed, profile: profile).run()
   if !verdict.faults.isEmpty {
+    let story = try World(seed: seed, profile: profile, keepsFlow: true).run().story
     Issue.record(
-      "\(verdict.faults.joined(separator: "\n"))\n\(verdict.story)",
-      sourceLocation: sourceLocation)
+      "\(verdict.faults.joined(separator: "\n"))\n\(story)", sourceLocation: sourceLocation)
   }
   return verdict
 }

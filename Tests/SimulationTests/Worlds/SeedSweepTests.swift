@@ -13,7 +13,7 @@ struct SeedSweepTests {
   }
 
   static let first = number("LOCKSTEP_SEED_FIRST", default: 1)
-  static let count = number("LOCKSTEP_SEED_COUNT", default: 2_000)
+  static let count = number("LOCKSTEP_SEED_COUNT", default: 1_200)
   static let profile: WorldProfile? = {
     let name = ProcessInfo.processInfo.environment["LOCKSTEP_SEED_PROFILE"]
     return WorldProfile.all.first { $0.name == name }

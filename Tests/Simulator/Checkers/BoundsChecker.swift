@@ -6,6 +6,10 @@ package struct BoundsChecker {
   /// Actions of one node a second in a world at rest: pings and polls, and some air.
   private static let idleActionsPerSecond = 20
 
+  /// Deadlines that one node keeps a minute in a world at rest: a machine that wakes is a machine
+  /// that uses power.
+  private static let idleWakesPerMinute = 40
+
   /// Actions of one node a second, and for how many seconds in a row it may do more: whoever does
   /// asks for the same again and again.
   private static let busyActionsPerSecond = 60
@@ -15,6 +19,9 @@ package struct BoundsChecker {
   /// Of each node: its actions when it was last looked at, and for how long it was busy by then.
   private var busy: [(actions: Int, seconds: Int)] = []
   private var counts: [Int] = []
+  private var wakes: [Int] = []
+  /// Of each device, by its number.
+  private var asked: [Int] = []
   private var since: Int64 = 0
 
   package init(outside: Outside) { self.outside = outside }
@@ -31,18 +38,43 @@ package struct BoundsChecker {
     }
   }
 
-  package mutating func beginIdling() {
+  package mutating func beginIdling(_ devices: [DeviceMachine]) {
     counts = outside.actionCounts
+    wakes = outside.wakeCounts
+    asked = devices.map(\.asked)
     since = outside.timeline.now
   }
 
-  package func endIdling() {
+  package func endIdling(_ devices: [DeviceMachine]) {
+    let milliseconds = (outside.timeline.now - since) / 1_000_000
+    // What is asked by the hour comes in gusts.
+    for (device, before) in zip(devices, asked) where milliseconds >= 600_000 {
+      let asked = device.asked - before
+      let polls = device.status?.transport == .poll
+      if asked > RequestBudget.mostInRest(milliseconds: milliseconds, polls: polls) {
+        outside.fault("\(device.name) asked \(asked) times in \(milliseconds / 1_000) idle seconds")
+      }
+    }
     let seconds = max(1, Int((outside.timeline.now - since) / 1_000_000_000))
     for number in counts.indices {
       let actions = outside.actionCounts[number] - counts[number]
       if actions > BoundsChecker.idleActionsPerSecond * seconds {
         outside.fault("node \(number) did \(actions) actions in \(seconds) idle seconds")
       }
+      let woken = outside.wakeCounts[number] - wakes[number]
+      if woken > BoundsChecker.idleWakesPerMinute * (seconds + 59) / 60 {
+        outside.fault("node \(number) woke \(woken) times in \(seconds) idle seconds")
+      }
+    }
+  }
+
+  /// `saves`: of the device's account.
+  package func checkBudget(of device: DeviceMachine, saves: Int, strikes: Int) {
+    let budget = RequestBudget(
+      milliseconds: device.runTime / 1_000_000, saves: saves, strikes: strikes)
+    if device.asked > budget.most {
+      outside.fault(
+        "\(device.name) asked \(device.asked) times and not \(budget.most) at most: \(budget)")
     }
   }
 

@@ -106,8 +106,14 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     deeds.indices.filter { deed in
       let own = acts.indices.filter { acts[$0] == deed }
       return own.contains { isReplaced($0) }
-        && own.contains { !isReplaced($0) || (forgotten.contains($0) && !withdrawn.contains($0)) }
+        && own.contains { !isReplaced($0) || isForgotten($0) }
     }.map { deeds[$0] }
+  }
+
+  /// The relay has lost it, or all that took its place: who had seen it is not known any more.
+  private func isForgotten(_ act: Int) -> Bool {
+    !withdrawn.contains(act)
+      && (forgotten.contains(act) || takers[act].isSubset(of: forgotten.union(withdrawn)))
   }
 
   /// Whether the record may be gone: somebody deleted it, and had seen what stands, or at least
@@ -152,6 +158,11 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
     informed[device] = past
     hold(entry, past, on: device)
+  }
+
+  /// A device was signed out: what it did and never brought to the relay is its own loss alone.
+  package func deviceRevoked(_ device: DeviceID, saved: Record?) {
+    for act in acts.indices where doers[act] == device && !isShared(act) { withdrawn.insert(act) }
   }
 
   /// A device has taken back what stood in its outbox and was never sent.

@@ -71,6 +71,13 @@ extension CheckInHistory {
     stamps.deviceWithdrew(entry, on: device)
   }
 
+  package func deviceRevoked(_ device: DeviceID, saved: Record?) {
+    stamps.deviceRevoked(device, saved: saved)
+    let value = saved?.fields.flatMap { FieldsText.value($0) }
+    sums.counts[device] = CheckInHistory.numbers(value?["counts"])[device]
+    sums.undone[device] = CheckInHistory.numbers(value?["undone"])[device]
+  }
+
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {}
 
   package func deviceTook(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}

@@ -104,6 +104,18 @@ extension Histories {
     histories[key]?.deviceDecided(server, made: made, on: device)
   }
 
+  /// The device was signed out: what it did and never brought to the relay is its own loss alone.
+  /// `saved`: what stands at the relay.
+  package func deviceRevoked(_ device: DeviceID, saved: [Record]) {
+    for key in recordKeys {
+      histories[key]?.deviceRevoked(device, saved: saved.first { $0.key == key })
+    }
+    for making in completed.keys.filter({ $0.device == device }) { completed[making] = nil }
+    let counted = saved.first { $0.key == TimerApp.stateKey }
+      .flatMap { TimerFacts(fields: $0.fields ?? [])?.completedPomodoros }
+    completed[Making(device: device, entry: 0), default: 0].raise(to: counted ?? 0)
+  }
+
   package func deviceTook(_ record: Record, on device: DeviceID) {
     histories[record.key]?.deviceTook(
       tag: record.tag, isDeleted: record.isDeleted, on: device)

@@ -21,6 +21,14 @@ package final class Ledger {
   private var everSaved: [AccountID: [ChangeTag: Record]] = [:]
   /// The tags that backups did not have when they were put back.
   private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
+  /// Devices that were signed out: from a second later on nobody tells them anything, and what
+  /// their accounts had saved by then is the last that they may hold.
+  private var signedOut: [DeviceID: Fence] = [:]
+  private struct Fence {
+    var since: Int64
+    /// The account's newest tag a second after; nil before.
+    var tag: ChangeTag?
+  }
   /// How often a copy was put back.
   package private(set) var restores = 0
   /// When each account's saves were committed, by the world's time.
@@ -52,6 +60,26 @@ package final class Ledger {
   package func sequence(_ account: AccountID, before age: Int64) -> ChangeTag {
     let limit = outside.timeline.now - age
     return times[account]?.last { $0.at <= limit }?.tag ?? 0
+  }
+
+  /// Versions that were ever saved.
+  package func saveCount(_ account: AccountID) -> Int { everSaved[account]?.count ?? 0 }
+
+  package func revoked(_ device: DeviceID, of account: AccountID) {
+    guard signedOut[device] == nil else { return }
+    outside.struck(.revoke)
+    signedOut[device] = Fence(since: outside.timeline.now, tag: nil)
+    // What was read for it before is still on its way.
+    outside.timeline.after(Span.seconds(1)) { [unowned self] in
+      signedOut[device]?.tag = accounts[account]?.sequence ?? 0
+    }
+  }
+
+  package func isSignedOut(_ device: DeviceID) -> Bool { signedOut[device] != nil }
+
+  /// Whether it was saved when the device had no business with it any more.
+  package func isForbidden(_ tag: ChangeTag, to device: DeviceID) -> Bool {
+    signedOut[device]?.tag.map { tag > $0 } ?? false
   }
 
   /// All accounts that ever saved.
@@ -109,6 +137,9 @@ package final class Ledger {
       outside.fault("a retried batch of \(save.account.text) got another answer")
     }
     book.answers[save.request.id] = outcome.answer
+    if !outcome.changed.isEmpty, isSignedOut(save.device) {
+      outside.fault("a device that was signed out saved \(outcome.changed.map(\.key.name))")
+    }
     for record in outcome.changed {
       let follows = book.sequence == 0 || record.tag == book.sequence + 1
       if !follows && !(book.isRestored && record.tag > book.sequence) {

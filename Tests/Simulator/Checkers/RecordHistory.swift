@@ -20,6 +20,9 @@ package protocol RecordHistory: AnyObject {
   func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID)
   /// A device has taken back what stood in its outbox and was never sent.
   func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID)
+  /// The device was signed out: what it did and never brought to the relay is its own loss alone.
+  /// `saved`: what stands at the relay.
+  func deviceRevoked(_ device: DeviceID, saved: Record?)
   /// A person has chosen; see `CausalHistory`.
   func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID)
   /// A device holds what the relay told it, and nothing of its own. `isDeleted`: a deletion.

@@ -75,6 +75,8 @@ package final class ReplicaWatch {
     }
   }
 
+  package var isSignedOut: Bool { ledger.isSignedOut(device) }
+
   package func wrote(
     _ changes: [ReplicaChange], before: View, after: View, in store: MemoryReplicaStore
   ) {
@@ -85,6 +87,7 @@ package final class ReplicaWatch {
     if isSwitch { outside.tally.note(.zoneSwitched) }
     if !isSwitch { checkCursor(before.cursor, after.cursor) }
     for case .loseRecord in changes { outside.tally.note(.recordMissed) }
+    if ledger.isSignedOut(device) { return checkForbidden(after) }
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])
       let old = before.record(record.key)
@@ -172,6 +175,10 @@ package final class ReplicaWatch {
     return nil
   }
 
+  /// A new process has a new screen, which knows what stands in the store: what the one before was
+  /// told last says nothing, since it may have died before it was told more.
+  package func screenBegins() { told = [:] }
+
   /// The screen is told that these records have changed, each change once.
   package func told(_ records: [Record]) {
     shown(records)
@@ -182,6 +189,17 @@ package final class ReplicaWatch {
         fault("the screen is told twice of one change of \(record.key.name)")
       }
       told[record.key] = record
+    }
+  }
+
+  /// A device that was signed out goes on by itself: what it makes is its own affair, and it must
+  /// not hear of what others save.
+  private func checkForbidden(_ view: View) {
+    for record in view.records {
+      held[record.key, default: []].insert(record.fields ?? [])
+      if ledger.isForbidden(record.tag, to: device) {
+        fault("was signed out, and holds \(record.key.name) of tag \(record.tag) all the same")
+      }
     }
   }
 

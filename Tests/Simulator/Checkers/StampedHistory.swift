@@ -86,6 +86,10 @@ package final class StampedHistory: RecordHistory {
     acts.removeAll { $0.device == device && $0.entry == entry.number && !$0.isSaved }
   }
 
+  package func deviceRevoked(_ device: DeviceID, saved: Record?) {
+    acts.removeAll { $0.device == device && !$0.isSaved }
+  }
+
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {}
 
   package func deviceTook(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}

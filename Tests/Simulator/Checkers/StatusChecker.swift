@@ -3,7 +3,8 @@ import Devices
 import Simulation
 import Storage
 
-/// A device that says "in sync" has nothing left to send, and has heard of the relay lately.
+/// A device that says "in sync" has nothing left to send, has heard of the relay lately, and has
+/// read all that was saved before that.
 package struct StatusChecker {
   /// Longer than any wait for a sign of life. The longest: a poll's pause of 30 s, then a long-poll
   /// that takes over and is held for 50 s, and up to 15 s for its answer.
@@ -40,12 +41,27 @@ package struct StatusChecker {
   }
 
   /// Asked now and then.
-  package func checkSilence(_ device: DeviceMachine) {
+  package func checkSilence(_ device: DeviceMachine, _ ledger: Ledger) {
     guard device.isRunning, device.status?.state == .inSync else { return }
     let silence = outside.timeline.now - lastHeard[device.index]
     if silence > StatusChecker.silenceMax {
       outside.fault(
         "\(device.name) says in sync and has heard nothing for \(silence / 1_000_000_000) s")
+    }
+    checkLag(device, ledger)
+  }
+
+  /// What was saved before the longest silence it has read, or knows that it has not.
+  private func checkLag(_ device: DeviceMachine, _ ledger: Ledger) {
+    let saved = ledger.sequence(device.credentials.account, before: StatusChecker.silenceMax)
+    do throws(StorageError) {
+      let read = try device.store.cursor()?.sequence ?? 0
+      if read < saved {
+        outside.fault(
+          "\(device.name) says in sync at \(read), and \(saved) was saved long ago")
+      }
+    } catch {
+      outside.fault("\(device.name): the cursor cannot be read: \(error)")
     }
   }
 }

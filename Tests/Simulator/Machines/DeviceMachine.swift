@@ -23,6 +23,10 @@ package final class DeviceMachine {
   var random: SeededRandom
   private let worker: ReplicaWorker
   package let files: FileWorker
+  /// What it asked of the relay: requests, and messages on a socket.
+  package private(set) var asked = 0
+  private var runBefore: Int64 = 0
+  private var startedAt: Int64 = 0
   private var nextOrder: UInt64 = 1
   /// What the person does with pieces of files.
   var pieceHands = PieceHands()
@@ -67,12 +71,26 @@ package final class DeviceMachine {
 
   package var isRunning: Bool { seat?.isAlive ?? false }
 
+  /// For how long its processes have run, in nanoseconds.
+  package var runTime: Int64 {
+    runBefore + (seat == nil ? 0 : outside.timeline.now - startedAt)
+  }
+
+  /// The account's owner signed it out.
+  package var isSignedOut: Bool { watch.isSignedOut }
+
+  /// It tells its person that nothing goes on without him.
+  package var hasFailed: Bool {
+    if case .failed = status?.state { true } else { false }
+  }
+
   /// Nothing is being done for the agent, and it was told all that was done.
   package var isAtRest: Bool { isRunning && worker.isIdle && files.isIdle }
 
   package func start() {
     guard !isRunning else { return }
     status = nil
+    watch.screenBegins()
     var configuration = configuration
     configuration.firstNumber = UInt64(index) << 32
     let moment = clock.moment(at: outside.timeline.now)
@@ -94,6 +112,8 @@ package final class DeviceMachine {
       }
     }
     seat.onReport = { [unowned self] report in take(report) }
+    seat.onSend = { [unowned self] bytes in asked += RequestBudget.asked(in: bytes) }
+    startedAt = outside.timeline.now
     outside.log(from: name, to: "", .note("starts"))
     seat.begin()
   }
@@ -114,6 +134,8 @@ package final class DeviceMachine {
   private func crash(_ crashed: Seat<Agent>, isMachineGone: Bool) {
     outside.log(from: name, to: "", .note("crashes"))
     crashed.kill()
+    runBefore = runTime
+    startedAt = outside.timeline.now
     worker.drop()
     files.drop()
     outside.network.forget(crashed, isMachineGone: isMachineGone)
@@ -139,9 +161,11 @@ package final class DeviceMachine {
       if breakage == .saysInSyncEarly, status.state == .syncing { self.status?.state = .inSync }
       answer(status)
     case .edited(_, .success(let record)):
+      if !isSignedOut { outside.tally.note(.edit) }
       outside.log(from: name, to: "person", .note("edited \(record.key.name)"))
       watch.shown([record])
     case .edited(_, .failure(let failure)):
+      outside.tally.note(.editRefused)
       outside.log(from: name, to: "person", .note("not edited: \(failure)"))
     case .changed(let records):
       outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))

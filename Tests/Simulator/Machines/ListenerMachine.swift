@@ -12,7 +12,9 @@ package final class ListenerMachine {
   private let outside: WorldOutside
   private let ledger: Ledger
   private let watched: Watched
-  private let seat: Seat<ListenerNode>
+  private let credentials: Credentials
+  private let clock: VirtualClock
+  private var seat: Seat<ListenerNode>?
   /// Where the account was when the relay greeted it; up to there it is told what it missed.
   private var greetedAt: Int64 = 0
   private var cursor: ChangeToken?
@@ -24,7 +26,7 @@ package final class ListenerMachine {
     case statesOfTimers
   }
 
-  /// `number`: its own in the world. The machine starts at once, and never crashes.
+  /// `number`: its own in the world.
   package init(
     number: Int, credentials: Credentials, watched: Watched, outside: WorldOutside, ledger: Ledger,
     clock: VirtualClock
@@ -35,14 +37,28 @@ package final class ListenerMachine {
     self.outside = outside
     self.ledger = ledger
     self.watched = watched
-    let node = ListenerNode(
-      token: credentials.token, firstNumber: UInt64(1_000 + number) << 32,
-      at: clock.moment(at: 0))
-    seat = Seat(name: name, outside: outside, clock: { clock }, node: node)
-    seat.onReport = { [unowned self] report in take(report) }
+    self.credentials = credentials
+    self.clock = clock
   }
 
-  package func start() { seat.begin() }
+  package func start() {
+    guard seat == nil else { return }
+    let node = ListenerNode(
+      token: credentials.token, firstNumber: 1 << 32, at: clock.moment(at: outside.timeline.now))
+    let seat = Seat(name: name, outside: outside, clock: { [clock] in clock }, node: node)
+    seat.onReport = { [unowned self] report in take(report) }
+    self.seat = seat
+    seat.begin()
+  }
+
+  /// The process ends; what comes next starts from nothing.
+  package func stop() {
+    guard let seat else { return }
+    seat.kill()
+    outside.network.forget(seat, isMachineGone: false)
+    self.seat = nil
+    cursor = nil
+  }
 
   package var subscription: Subscription {
     let kind: Subscription.Kind =
@@ -64,7 +80,7 @@ package final class ListenerMachine {
     case .told(let page):
       let isBacklog = page.since.map { $0.sequence < greetedAt } ?? true
       cursor = page.token
-      if !isBacklog && !page.more && !page.changes.contains(where: matches) {
+      if !isBacklog && !page.more && !isWanted(page) {
         fault("was woken by what it did not subscribe to: \(page.changes.map(\.key.name))")
       }
       if page.changes.contains(where: matches) { outside.tally.note(.listenerWoken) }
@@ -76,6 +92,13 @@ package final class ListenerMachine {
       fault("was told what follows \(page.since?.text ?? "nothing") and stands elsewhere")
     case .misunderstood(let reason): fault("cannot understand the relay: \(reason)")
     }
+  }
+
+  /// What woke it may have been changed again by the time it was told.
+  private func isWanted(_ page: ChangePage) -> Bool {
+    page.changes.contains(where: matches)
+      || ledger.saved(account, after: page.since?.sequence ?? 0, through: page.token)
+        .contains(where: matches)
   }
 
   private func checkHint(_ token: ChangeToken) {

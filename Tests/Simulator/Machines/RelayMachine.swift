@@ -12,9 +12,11 @@ package final class RelayMachine {
   package var clock: VirtualClock
   package private(set) var isUp = false
 
-  /// The owner's orders that the store has not taken yet.
+  /// The owner's orders that the store has not taken yet; the first may be under way.
   private var owed: [CommitRequest] = []
-  private let outside: Outside
+  private var asking: JobID?
+  private var asked: UInt64 = 0
+  private let outside: WorldOutside
   private let nodes: Int
   private var random: SeededRandom
   private var configuration: RelayConfiguration
@@ -26,6 +28,9 @@ package final class RelayMachine {
   private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox, files: VirtualMailbox)] =
     []
   private var stopped = 0
+  /// Until when commits take long, and whether one has.
+  private var slowUntil: Int64 = 0
+  private var isSlownessMet = true
   private var commitsDone = 0
   /// What is broken in it, to prove that the checkers see it.
   package var breakage: Breakage?
@@ -38,7 +43,7 @@ package final class RelayMachine {
   }
 
   package init(
-    outside: Outside, store: WatchedZoneStore, clock: VirtualClock, nodes: Int,
+    outside: WorldOutside, store: WatchedZoneStore, clock: VirtualClock, nodes: Int,
     configuration: RelayConfiguration, random: SeededRandom
   ) {
     self.outside = outside
@@ -96,6 +101,8 @@ package final class RelayMachine {
     }
     outside.log(from: "relay", to: "", .note("starts"))
     for seat in seats { seat.begin() }
+    asking = nil
+    carryOut()
   }
 
   /// The process dies. `isMachineGone`: its peers hear nothing.
@@ -138,24 +145,46 @@ package final class RelayMachine {
   /// The relay's owner asks for something: of the running relay, or else of its store.
   package func administer(_ request: CommitRequest) {
     owed.append(request)
-    if owed.count == 1 { carryOut() }
+    carryOut()
   }
 
   /// In the order in which they were given: whoever renews a plan after it ran out has it renewed.
+  /// Asked again until the store has done it.
   private func carryOut() {
-    while let request = owed.first {
+    while asking == nil, let request = owed.first {
+      asked += 1
+      let id = JobID(rawValue: asked)
+      asking = id
+      let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
       if let commits, isUp {
-        let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
-        commits.add(Waiting(node: nil, id: JobID(rawValue: 0), job: job))
+        commits.add(Waiting(node: nil, id: id, job: job))
       } else {
-        do throws(StorageError) {
-          _ = try store.commit([request], wall: clock.moment(at: outside.timeline.now).wall)
-        } catch {
-          return outside.timeline.after(Span.seconds(1)) { [unowned self] in carryOut() }
+        let wall = clock.moment(at: outside.timeline.now).wall
+        for finished in StoreWork.commit([job], on: store, wall: wall) {
+          carriedOut(id, finished.outcome)
         }
       }
-      owed.removeFirst()
     }
+  }
+
+  private func carriedOut(_ id: JobID, _ outcome: StoreOutcome) {
+    guard asking == id else { return }
+    if case .committed(.failure) = outcome {
+      return outside.timeline.after(Span.seconds(1)) { [unowned self] in
+        guard asking == id else { return }
+        asking = nil
+        carryOut()
+      }
+    }
+    asking = nil
+    owed.removeFirst()
+  }
+
+  /// Until then each commit takes up to so much longer.
+  package func slowDown(until time: Int64, by nanoseconds: Int64) {
+    slowUntil = time
+    isSlownessMet = false
+    commits?.slowDown(until: time, by: nanoseconds)
   }
 
   /// The bytes of a piece, as a download would give them; nil where the account has none.
@@ -166,8 +195,9 @@ package final class RelayMachine {
     return bytes
   }
 
-  package func stall(nanoseconds: Int64) {
-    for seat in seats { outside.network.stallAll(of: seat, nanoseconds: nanoseconds) }
+  /// Whether it has connections to take no bytes from.
+  package func stall(nanoseconds: Int64) -> Bool {
+    seats.reduce(false) { outside.network.stallAll(of: $1, nanoseconds: nanoseconds) || $0 }
   }
 }
 
@@ -210,6 +240,8 @@ extension RelayMachine {
   /// One transaction for the waiting jobs of all nodes.
   private func commit(_ waiting: [Waiting]) -> () -> Void {
     let wall = clock.moment(at: outside.timeline.now).wall
+    if !isSlownessMet, outside.timeline.now <= slowUntil { outside.struck(.slowStore) }
+    isSlownessMet = true
     if breakage == .tellsBeforeCommit {
       let early = StoreWork.commit(waiting.map(\.job), on: store.preview(), wall: wall)
       for news in early.compactMap(\.news) {
@@ -223,8 +255,13 @@ extension RelayMachine {
         if let news = finished.news, !(breakage == .missesWakes && commitsDone % 5 == 0) {
           for node in 0..<nodes { post(.news(news), to: node) }
         }
-        if let node = work.node { post(.finished(work.id, finished.outcome), to: node) }
+        if let node = work.node {
+          post(.finished(work.id, finished.outcome), to: node)
+        } else {
+          carriedOut(work.id, finished.outcome)
+        }
       }
+      carryOut()
     }
   }
 

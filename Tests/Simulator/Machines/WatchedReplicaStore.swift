@@ -7,6 +7,9 @@ package final class WatchedReplicaStore: ReplicaStore {
   private let backing = MemoryReplicaStore()
   private let watch: ReplicaWatch
   private var failsAtWrite: Int?
+  /// Until when no write finds room, and whether one has looked for some.
+  private var fullUntil: Int64 = 0
+  private var isFullnessMet = true
 
   /// What is broken in it, to prove that the checkers see it.
   package var breakage: Breakage?
@@ -16,7 +19,19 @@ package final class WatchedReplicaStore: ReplicaStore {
   /// The `count`-th write from now fails.
   package func fail(atWrite count: Int) { failsAtWrite = count }
 
-  package func heal() { failsAtWrite = nil }
+  /// Until then no write finds room.
+  package func fill(until time: Int64) {
+    fullUntil = time
+    isFullnessMet = false
+  }
+
+  /// It is started anew, and what failed once fails no more.
+  package func repair() { failsAtWrite = nil }
+
+  package func heal() {
+    repair()
+    fullUntil = 0
+  }
 
   /// A broken store that forgets what was not sent, to prove that the checkers see it.
   package func loseOutbox() throws(StorageError) {
@@ -28,9 +43,15 @@ package final class WatchedReplicaStore: ReplicaStore {
     if let count = failsAtWrite {
       failsAtWrite = count > 1 ? count - 1 : nil
       if count <= 1 {
+        watch.outside.struck(.failReplica)
         if breakage == .movesCursorFirst { try backing.write(changes.filter(\.isCursor)) }
         throw .diskFull(path: "simulated")
       }
+    }
+    if watch.outside.timeline.now < fullUntil {
+      if !isFullnessMet { watch.outside.struck(.fillDisk) }
+      isFullnessMet = true
+      throw .diskFull(path: "simulated")
     }
     let changes = breakage == .forgetsLosses ? changes.filter { !$0.isLoss } : changes
     let before = try ReplicaWatch.View(backing, touchedBy: changes)

@@ -9,6 +9,11 @@ package final class WatchedZoneStore: ZoneStore {
   private let ledger: Ledger
   private let histories: (AccountID) -> Histories?
   private var failures = 0
+  /// The failures to come have met nobody yet.
+  private var isFailureDue = false
+  /// Until when no commit finds room, and whether one has looked for some.
+  private var fullUntil: Int64 = 0
+  private var isFullnessMet = true
   /// What a store that answers before its commit is durable would still hold after a crash.
   private var durable: MemoryZoneStore?
   private var commits = 0
@@ -57,9 +62,21 @@ package final class WatchedZoneStore: ZoneStore {
   }
 
   /// The next `calls` commits fail.
-  package func fail(calls: Int) { failures += calls }
+  package func fail(calls: Int) {
+    failures += calls
+    isFailureDue = true
+  }
 
-  package func heal() { failures = 0 }
+  /// Until then no commit finds room.
+  package func fill(until time: Int64) {
+    fullUntil = time
+    isFullnessMet = false
+  }
+
+  package func heal() {
+    failures = 0
+    fullUntil = 0
+  }
 
   /// The process died. A careful store loses nothing by it.
   package func crash() {
@@ -71,6 +88,13 @@ package final class WatchedZoneStore: ZoneStore {
   ) throws(StorageError) -> [CommitResult] {
     if failures > 0 {
       failures -= 1
+      if isFailureDue { ledger.outside.struck(.failStore) }
+      isFailureDue = false
+      throw .diskFull(path: "simulated")
+    }
+    if ledger.outside.timeline.now < fullUntil {
+      if !isFullnessMet { ledger.outside.struck(.fillRelayDisk) }
+      isFullnessMet = true
       throw .diskFull(path: "simulated")
     }
     let results = try backing.commit(requests.map(renamed), wall: wall)
@@ -78,6 +102,9 @@ package final class WatchedZoneStore: ZoneStore {
     if durable != nil, commits % 4 == 0 { durable = backing.copy() }
     for (request, result) in zip(requests, results) {
       tally(request, result)
+      if case .revokeDevice(let account, let device) = request, result == .done {
+        revoked(device, of: account)
+      }
       guard case .save(let save) = request, case .saved(let outcome) = result else { continue }
       ledger.committed(save, outcome)
       for record in outcome.changed {
@@ -96,6 +123,11 @@ package final class WatchedZoneStore: ZoneStore {
 
   /// What would come of commits that are not made yet.
   package func preview() -> MemoryZoneStore { backing.copy() }
+
+  private func revoked(_ device: DeviceID, of account: AccountID) {
+    ledger.revoked(device, of: account)
+    histories(account)?.deviceRevoked(device, saved: ledger.newest(account))
+  }
 
   private func tally(_ request: CommitRequest, _ result: CommitResult) {
     guard case .save(let save) = request, case .saved(let outcome) = result else { return }

@@ -1,0 +1,59 @@
+import Changes
+import Simulator
+
+/// Something is broken on purpose: which seed finds it, and what do the checkers say?
+struct Hunt {
+  let options: Options
+
+  private struct Catch {
+    var seed: UInt64
+    var words: String
+  }
+
+  func run(_ breakages: [Breakage]) throws -> Int32 {
+    var missed = 0
+    for breakage in breakages {
+      let caught = try hunt(breakage)
+      if caught == nil { missed += 1 }
+      say(breakage, caught)
+    }
+    return missed == 0 ? Program.passed : Program.found
+  }
+
+  private func hunt(_ breakage: Breakage) throws -> Catch? {
+    var options = options
+    options.breakage = breakage
+    let slices = stride(from: options.first, to: options.first + options.seeds, by: 4).map {
+      Slice(first: $0, count: min(4, options.first + options.seeds - $0))
+    }
+    var crew = Crew(options: options, slices: slices)
+    var caught: Catch?
+    try crew.run { event in
+      switch event {
+      case .crashed(let seed, let how): caught = Catch(seed: seed, words: how)
+      case .played(let seed, _):
+        caught = seed.faults.first.map { Catch(seed: seed.seed, words: $0) }
+      }
+      return caught == nil
+    }
+    return caught
+  }
+
+  private func say(_ breakage: Breakage, _ caught: Catch?) {
+    if options.isJSON {
+      let value: JSONValue = [
+        "breakage": .string(breakage.rawValue),
+        "seed": caught.map { .string("\($0.seed)") } ?? .null,
+        "words": caught.map { .string($0.words) } ?? .null,
+      ]
+      return Output.say(value.text)
+    }
+    let name = breakage.rawValue
+    let place = name + String(repeating: " ", count: max(1, 24 - name.count))
+    guard let caught else {
+      return Output.say("\(place)NOT FOUND in \(options.seeds) seeds: \(breakage.what)")
+    }
+    let words = caught.words.split(separator: "\n").first ?? ""
+    Output.say("\(place)seed \(caught.seed): \(words)")
+  }
+}

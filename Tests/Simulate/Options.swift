@@ -1,0 +1,141 @@
+import Glibc
+import Simulator
+
+/// What the command line asks.
+struct Options {
+  enum Task {
+    case help
+    case profiles
+    case run
+    /// One seed, with its story.
+    case seed(UInt64)
+    case hunts([Breakage])
+    /// A part of a run, in a process of its own.
+    case slice(Slice)
+  }
+
+  static let seedsUsual: UInt64 = 1_000
+
+  var task = Task.run
+  var first: UInt64 = 1
+  var seeds = Options.seedsUsual
+  /// Named on the command line; nil: `trial`, or where a breakage shows.
+  var profileNamed: WorldProfile?
+  var breakage: Breakage?
+  var jobs = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+  var isTwice = false
+  var isJSON = false
+  var excerpt = Excerpt()
+
+  var profile: WorldProfile { profileNamed ?? breakage?.profile ?? .trial }
+
+  /// What plays a seed of this run again.
+  func replay(_ seed: UInt64) -> String {
+    let name = profileNamed ?? (breakage == nil ? WorldProfile.trial : nil)
+    let kind = name.map { " --profile " + $0.name.split(separator: " ").joined(separator: "-") }
+    let broken = breakage.map { " --break \($0.rawValue)" }
+    return "scripts/simulate --seed \(seed)" + (kind ?? "") + (broken ?? "")
+  }
+
+  static let help = """
+    Plays worlds of a relay, devices and persons in virtual time, a world a seed, with faults that
+    follow from the seed, and holds them against what Lockstep promises.
+
+      scripts/simulate [SEEDS]            so many seeds (usually \(seedsUsual)), from 1 on
+      scripts/simulate --seed N           one seed, with all that happened in it
+      scripts/simulate --break NAME       something is broken on purpose: is it found? 'all': each
+
+      --first N        the first seed (usually 1)
+      --profile NAME   what kind of world (usually 'trial'); --profiles lists them
+      --jobs N         processes at a time (usually one a core)
+      --twice          each seed in two processes, and both must be the same to the last bit
+      --faults LIST, --acts LIST
+                       with --seed: only these of its faults, and of what its people do
+      --json           what was found, as one line of JSON
+
+    A seed that fails is printed with its faults, what was carried, and the least of its plan that
+    still fails. Ends with 0 where all passed (or all that was broken was found), 1 where something
+    was found (or was not), 2 where the command line is wrong.
+    """
+
+  init(_ arguments: [String]) throws(UsageFault) {
+    var rest = arguments[...]
+    var hasSeeds = false
+    while let word = rest.popFirst() {
+      switch word {
+      case "--help", "-h":
+        task = .help
+        return
+      case "--profiles": task = .profiles
+      case "--twice": isTwice = true
+      case "--json": isJSON = true
+      case "--first": first = try Options.number(word, rest.popFirst(), least: 0)
+      case "--jobs": jobs = Int(try Options.number(word, rest.popFirst(), least: 1, most: 256))
+      case "--seed": task = .seed(try Options.number(word, rest.popFirst(), least: 0))
+      case "--profile": profileNamed = try Options.profile(try Options.value(word, rest.popFirst()))
+      case "--break": try take(breakage: try Options.value(word, rest.popFirst()))
+      case "--faults": excerpt.faults = try Options.places(word, rest.popFirst())
+      case "--acts": excerpt.acts = try Options.places(word, rest.popFirst())
+      case "--slice":
+        let count = try Options.number(word, rest.popFirst(), least: 1)
+        task = .slice(Slice(first: first, count: count))
+      default:
+        guard !word.hasPrefix("-"), !hasSeeds else {
+          throw UsageFault(reason: "'\(word)' is not an option of simulate")
+        }
+        seeds = try Options.number("SEEDS", word, least: 1)
+        hasSeeds = true
+      }
+    }
+    guard first.addingReportingOverflow(seeds).overflow == false else {
+      throw UsageFault(reason: "--first and SEEDS together are too large")
+    }
+  }
+
+  /// A part of a run is played with what is broken; a whole run looks for it.
+  private mutating func take(breakage name: String) throws(UsageFault) {
+    if name == "all" {
+      task = .hunts(Breakage.allCases)
+      return
+    }
+    guard let breakage = Breakage(rawValue: name) else {
+      let names = Breakage.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageFault(reason: "nothing is called '\(name)' that can be broken; there are \(names)")
+    }
+    self.breakage = breakage
+    if case .run = task { task = .hunts([breakage]) }
+  }
+
+  private static func profile(_ name: String) throws(UsageFault) -> WorldProfile {
+    let plain = name.split(separator: "-").joined(separator: " ")
+    guard let profile = WorldProfile.all.first(where: { $0.name == plain }) else {
+      throw UsageFault(reason: "there is no profile '\(name)'; --profiles lists them")
+    }
+    return profile
+  }
+
+  private static func value(_ option: String, _ value: String?) throws(UsageFault) -> String {
+    guard let value else { throw UsageFault(reason: "\(option) needs a value") }
+    return value
+  }
+
+  private static func number(
+    _ option: String, _ word: String?, least: UInt64, most: UInt64 = 1 << 53
+  ) throws(UsageFault) -> UInt64 {
+    guard let number = UInt64(try value(option, word)), least...most ~= number else {
+      throw UsageFault(reason: "\(option) needs a whole number from \(least) to \(most)")
+    }
+    return number
+  }
+
+  /// Places in a list: `3,7,9`, or `none`.
+  private static func places(_ option: String, _ word: String?) throws(UsageFault) -> [Int] {
+    let text = try value(option, word)
+    if text == "none" { return [] }
+    let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+    guard numbers.allSatisfy({ ($0 ?? -1) >= 0 }) else {
+      throw UsageFault(reason: "\(option) needs numbers with commas between, or 'none'")
+    }
+    return numbers.compactMap { $0 }
+  }
+}

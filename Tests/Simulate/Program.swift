@@ -1,0 +1,44 @@
+import Simulator
+import Storage
+
+/// The program: what was asked, and how it ends.
+enum Program {
+  static let passed: Int32 = 0
+  static let found: Int32 = 1
+  static let misused: Int32 = 2
+
+  static func run(_ arguments: [String]) -> Int32 {
+    do {
+      return try run(Options(arguments))
+    } catch let fault as UsageFault {
+      Output.tell("simulate: \(fault.reason)\nTry scripts/simulate --help.")
+      return misused
+    } catch {
+      Output.tell("simulate: \(error)")
+      return found
+    }
+  }
+
+  private static func run(_ options: Options) throws -> Int32 {
+    switch options.task {
+    case .help:
+      Output.say(Options.help)
+      return passed
+    case .profiles:
+      for profile in WorldProfile.all { Output.say(profile.name) }
+      return passed
+    case .slice(let slice):
+      try slice.play(options)
+      return passed
+    case .seed(let seed): return try Story(seed: seed, options: options).tell()
+    case .hunts(let breakages): return try Hunt(options: options).run(breakages)
+    case .run:
+      var run = GreatRun(options: options)
+      return try run.run()
+    }
+  }
+}
+
+struct UsageFault: Error {
+  var reason: String
+}

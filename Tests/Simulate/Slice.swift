@@ -1,0 +1,34 @@
+import Simulator
+import Storage
+
+/// A part of a run: seeds one after the other, in a process of its own, each told on a line.
+struct Slice: Hashable {
+  var first: UInt64
+  var count: UInt64
+
+  var end: UInt64 { first + count }
+
+  func play(_ options: Options) throws(StorageError) {
+    for seed in first..<end {
+      Output.say(PlayedSeed.begins(seed))
+      let world = try World(seed: seed, profile: options.profile, breakage: options.breakage)
+      Output.say(PlayedSeed(world.run()).line)
+    }
+  }
+
+  /// What starts a process for it.
+  func arguments(_ options: Options) -> [String] {
+    ["--first", "\(first)", "--slice", "\(count)"]
+      + (options.profileNamed.map { ["--profile", $0.name] } ?? [])
+      + (options.breakage.map { ["--break", $0.rawValue] } ?? [])
+  }
+
+  /// A run in portions, each for one process: small enough that all processes end at about the same
+  /// time, and that a leak could not fill a machine.
+  static func portions(first: UInt64, seeds: UInt64, jobs: Int) -> [Slice] {
+    let size = max(1, min(200, seeds / UInt64(8 * jobs)))
+    return stride(from: first, to: first + seeds, by: Int(size)).map { start in
+      Slice(first: start, count: min(size, first + seeds - start))
+    }
+  }
+}

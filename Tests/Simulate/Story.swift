@@ -1,0 +1,85 @@
+import Changes
+import Simulator
+import Storage
+
+/// One seed: what was planned, what passed between the machines, and the least that still fails.
+struct Story {
+  /// Worlds that are played to find it.
+  static let tries = 400
+
+  let seed: UInt64
+  let options: Options
+
+  func tell() throws(StorageError) -> Int32 {
+    let world = try World(
+      seed: seed, profile: options.profile, breakage: options.breakage, excerpt: options.excerpt,
+      keepsFlow: true)
+    let verdict = world.run()
+    if options.isJSON {
+      Output.say(PlayedSeed(verdict).line)
+      return verdict.faults.isEmpty ? Program.passed : Program.found
+    }
+    Output.say(verdict.story)
+    if verdict.faults.isEmpty {
+      for shortfall in verdict.shortfalls { Output.say("less than promised: \(shortfall)") }
+      Output.say(FigureText(Figures(verdict), seconds: 1, played: 1).text)
+      return verdict.shortfalls.isEmpty ? Program.passed : Program.found
+    }
+    Output.say("\nseed \(seed) failed:\n\(verdict.faults.joined(separator: "\n"))")
+    try tellLeast(of: world, like: verdict.faults[0])
+    return Program.found
+  }
+
+  /// Leaves out faults, then what people did, as long as something is still found.
+  private func tellLeast(of world: World, like words: String) throws(StorageError) {
+    let start = excerpt(of: world)
+    var shrinker = Shrinker(tries: Story.tries / 2)
+    let faults = try shrinker.shrink(start.faults) { (faults) throws(StorageError) in
+      try fails(Excerpt(faults: faults, acts: start.acts), like: words)
+    }
+    shrinker = Shrinker(tries: Story.tries / 2)
+    let acts = try shrinker.shrink(start.acts) { (acts) throws(StorageError) in
+      try fails(Excerpt(faults: faults, acts: acts), like: words)
+    }
+    let least = Excerpt(faults: faults, acts: acts)
+    let verdict = try World(
+      seed: seed, profile: options.profile, breakage: options.breakage, excerpt: least,
+      keepsFlow: true
+    ).run()
+    let lists = (faults: list(faults), acts: list(acts))
+    Output.say(
+      """
+
+      the least of it that still fails: \(faults.count) faults, \(acts.count) acts
+      \(verdict.story)
+      \(verdict.faults.joined(separator: "\n"))
+        \(options.replay(seed)) --faults \(lists.faults) --acts \(lists.acts)
+      """)
+  }
+
+  /// What is left must fail in the same way: another fault may need other causes.
+  private func fails(_ excerpt: Excerpt, like words: String) throws(StorageError) -> Bool {
+    let faults = try World(
+      seed: seed, profile: options.profile, breakage: options.breakage, excerpt: excerpt
+    ).run().faults
+    return faults.first.map { Story.manner($0) == Story.manner(words) } ?? false
+  }
+
+  /// The first words of a fault, without the numbers in them.
+  private static func manner(_ fault: String) -> String {
+    String(fault.split { !$0.isLetter }.prefix(4).joined(separator: " "))
+  }
+
+  /// All that is played, by place.
+  private func excerpt(of world: World) -> (faults: [Int], acts: [Int]) {
+    let acts = world.people.reduce(0) { $0 + $1.acts.count }
+    return (
+      options.excerpt.faults ?? Array(world.plan.faults.indices),
+      options.excerpt.acts ?? Array(0..<acts)
+    )
+  }
+
+  private func list(_ places: [Int]) -> String {
+    places.isEmpty ? "none" : places.map(String.init).joined(separator: ",")
+  }
+}

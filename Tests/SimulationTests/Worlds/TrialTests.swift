@@ -1,0 +1,52 @@
+import Changes
+import Simulator
+import Testing
+
+/// The world of `scripts/simulate`, a few seeds of it: all that can go wrong, to busy people.
+struct TrialTests {
+  private static let shards = 16
+
+  @Test(arguments: 0..<shards)
+  func allPromisesHoldAndEachSeedHasEnough(shard: Int) throws {
+    for seed in stride(from: UInt64(shard) + 1, through: 64, by: TrialTests.shards) {
+      let verdict = try play(seed, .trial)
+      #expect(verdict.shortfalls.isEmpty, "seed \(seed): \(verdict.shortfalls)")
+      #expect(verdict.devices >= 3)
+      if !verdict.faults.isEmpty { return }
+    }
+  }
+
+  @Test func everyKindOfFaultStrikes() throws {
+    var tally = Tally()
+    for seed in 201...230 as ClosedRange<UInt64> { tally.add(try play(seed, .trial).tally) }
+    for kind in FaultPlan.Kind.allCases {
+      #expect(tally[kind] > 0, "\(kind) never struck")
+    }
+  }
+
+  /// Weeks pass, and the relay has forgotten what a device that was away would have to know.
+  @Test func whoWasPutAwayForWeeksReadsAnew() throws {
+    var profile = WorldProfile.trial
+    profile.kinds = [.putAway, .unplug]
+    var expired = 0
+    for seed in 1...12 as ClosedRange<UInt64> {
+      let verdict = try play(seed, profile)
+      #expect(verdict.virtualMilliseconds > 40 * 86_400_000 || verdict.tally[.putAway] == 0)
+      expired += verdict.tally[.cursorExpired]
+    }
+    #expect(expired > 0)
+  }
+
+  /// What is left out changes nothing of the rest: the same devices, the same people.
+  @Test func lessOfASeedIsPlayedAsAsked() throws {
+    let none = try World(
+      seed: 4, profile: .trial, excerpt: Excerpt(faults: [], acts: [])
+    ).run()
+    #expect(none.faults.isEmpty, "\(none.faults)")
+    #expect(none.tally.strikesInAll == 0 && none.tally[.edit] == 0)
+    let whole = try World(seed: 4, profile: .trial)
+    let some = try World(seed: 4, profile: .trial, excerpt: Excerpt(faults: [1], acts: [2, 5]))
+    #expect(some.plan.faults == [whole.plan.faults[1]])
+    #expect(some.people[0].acts == [whole.people[0].acts[2], whole.people[0].acts[5]])
+  }
+}
