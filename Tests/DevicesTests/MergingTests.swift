@@ -64,6 +64,37 @@ struct MergingTests {
       merging.resolve(entry, other) == .merged(fields: ["edits": ["stop", "pause"]], copies: []))
   }
 
+  /// A relay came back from a backup that lacks what the change was made on. Meanwhile somebody set
+  /// "a" who had not seen that; here a person set "b".
+  @Test func aLostVersionComesBackBeforeWhatWasMadeOnIt() {
+    let merging = Merging(apps: [TestApp(), EditsApp()], device: me)
+    // Both edits of the lost version were replaced here; what was done elsewhere stays.
+    var entry = local(EditsApp.type, ["edits": ["stop"]], at: 20)
+    let lost = server(EditsApp.type, ["edits": ["focus", "end"]], at: 10)
+    entry.base = lost
+    let theirs = server(EditsApp.type, ["edits": ["end", "pause"]], at: 15)
+    #expect(
+      merging.resolve(entry, madeOn: lost, theirs)
+        == .merged(fields: ["edits": ["stop", "pause"]], copies: []))
+    // What only a person may decide stays a question.
+    let choice = local(TestApp.choice, ["a": 3], at: 20)
+    #expect(
+      merging.resolve(
+        choice, madeOn: server(TestApp.choice, ["a": 2], at: 10),
+        server(TestApp.choice, ["a": 1], at: 15)) == .ask)
+    // A draft that lost to another is kept once, and not what it was made of.
+    let draft = local(TestApp.draft, ["t": "mine"], at: 20)
+    let resolution = merging.resolve(
+      draft, madeOn: server(TestApp.draft, ["t": "before"], at: 10),
+      server(TestApp.draft, ["t": "theirs"], at: 15))
+    guard case .merged(let fields, let copies) = resolution else {
+      Issue.record("a draft asks")
+      return
+    }
+    #expect(fields == ["t": "mine"])
+    #expect(copies.map(\.fields) == [["t": "theirs"]])
+  }
+
   @Test func fieldsAreEqualAsJSON() {
     #expect(Merging.equal(Array(#"{"a":1,"b":2}"#.utf8), Array(#"{ "b":2.0, "a":1 }"#.utf8)))
     #expect(!Merging.equal(Array(#"{"a":1}"#.utf8), Array(#"{"a":"1"}"#.utf8)))

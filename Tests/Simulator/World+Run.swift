@@ -39,6 +39,7 @@ extension World {
 
   package func run() -> Verdict {
     runOn(to: end)
+    cutOn()
     goOn()
     let settledAfter = settle()
     if outside.faults.isEmpty {
@@ -74,6 +75,19 @@ extension World {
       edits < profile.leastEdits ? "\(edits) edits, and not \(profile.leastEdits)" : nil,
       strikes < profile.leastStrikes ? "\(strikes) faults, and not \(profile.leastStrikes)" : nil,
     ].compactMap { $0 }
+  }
+
+  /// Connections break until as much has gone wrong as a seed of the profile must have; but for
+  /// whoever has chosen the faults.
+  private func cutOn() {
+    var number = 0
+    while outside.tally.strikesInAll < profile.leastStrikes, number < 4 * profile.leastStrikes,
+      isWhole, outside.faults.isEmpty
+    {
+      strike(.cut(device: number % devices.count), plan.faults.count + number)
+      number += 1
+      runOn(to: outside.timeline.now + Span.seconds(2))
+    }
   }
 
   /// Where much came to nothing that people wanted, they go on when all works again until enough is

@@ -27,6 +27,30 @@ struct Merging: Sendable {
     return resolver(zone: local.key.zone, type: type)?.takesNewestStamp ?? false
   }
 
+  /// The same where the relay has lost `base`, on which the local change was made, and has by now
+  /// what somebody saved who may not have known it. Two steps again: the lost version comes back
+  /// first, by the rule for two that know nothing of one another, and then meets the change that was
+  /// made on it. A value that the change did not touch then gives way to a newer one.
+  func resolve(_ local: OutboxEntry, madeOn base: Record, _ server: Record) -> Resolution {
+    var back = local
+    (back.fields, back.modifiedAt, back.type) = (base.fields, base.modifiedAt, base.type)
+    back.timeMade = nil
+    back.base = nil
+    var entry = local
+    guard case .merged(let fields, let copies) = resolve(back, server) else {
+      entry.base = nil
+      return resolve(entry, server)
+    }
+    var met = server
+    met.fields = fields?.serialized()
+    met.modifiedAt = max(base.modifiedAt, server.modifiedAt)
+    entry.base = base
+    guard case .merged(let outcome, let further) = resolve(entry, met) else { return .ask }
+    // What the first step kept of the lost version is what the change was made of.
+    let isServersKept = base.modifiedAt > server.modifiedAt
+    return .merged(fields: outcome, copies: (isServersKept ? copies : []) + further)
+  }
+
   /// What time made (a countdown that ended) other devices made too, and may have saved: then the
   /// relay's version holds an edit that `base` lacks and that the local change was yet made on. So
   /// two steps are taken, as if each had been saved by itself: first what time made of the base

@@ -13,12 +13,14 @@ extension ReplicaState {
     }
     if isMade(entry, onTopOf: server) { return try stand(entry, on: server) }
     var entry = entry
+    var resolution = merging.resolve(entry, server)
     if let base = entry.base, restore?.hasLost(base.tag) == true {
+      resolution = merging.resolve(entry, madeOn: base, server)
       // What the relay has now was made by somebody who may not have known that version.
       entry.base = .nothing(at: entry.key, type: entry.type)
     }
     applied.conflicts += 1
-    switch merging.resolve(entry, server) {
+    switch resolution {
     case .ask:
       var asking = entry
       asking.state = .asking(server)
