@@ -29,8 +29,8 @@ struct Merging: Sendable {
 
   /// The same where the relay has lost `base`, on which the local change was made, and has by now
   /// what somebody saved who may not have known it. Two steps again: the lost version comes back
-  /// first, by the rule for two that know nothing of one another, and then meets the change that was
-  /// made on it. A value that the change did not touch then gives way to a newer one.
+  /// first, by the rule for two that know nothing of one another, and what came of that meets the
+  /// change that was made on it. A value that the change did not touch gives way to a newer one.
   func resolve(_ local: OutboxEntry, madeOn base: Record, _ server: Record) -> Resolution {
     var back = local
     (back.fields, back.modifiedAt, back.type) = (base.fields, base.modifiedAt, base.type)
