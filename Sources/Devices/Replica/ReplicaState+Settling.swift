@@ -13,11 +13,13 @@ extension ReplicaState {
     }
     if isMade(entry, onTopOf: server) { return try stand(entry, on: server) }
     var entry = entry
-    var resolution = merging.resolve(entry, server)
+    let resolution: Resolution
     if let base = entry.base, restore?.hasLost(base.tag) == true {
       resolution = merging.resolve(entry, madeOn: base, server)
       // What the relay has now was made by somebody who may not have known that version.
       entry.base = .nothing(at: entry.key, type: entry.type)
+    } else {
+      resolution = merging.resolve(entry, server)
     }
     applied.conflicts += 1
     switch resolution {
