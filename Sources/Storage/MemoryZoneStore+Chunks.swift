@@ -84,7 +84,21 @@ extension MemoryZoneStore {
     return .chunk(chunk.stored)
   }
 
-  func isKnown(_ file: ChunkFile) -> Bool {
-    state.accounts[file.account]?.chunks.values.contains { $0.stored.file == file } ?? false
+  func use(of file: ChunkFile) -> FileUse {
+    guard let chunk = chunk(in: file)?.chunk else { return .none }
+    return chunk.isDoubtful ? .doubted : .sure
+  }
+
+  func vouch(for files: [ChunkFile]) -> CommitResult {
+    for file in files {
+      guard let hash = chunk(in: file)?.hash else { continue }
+      state.accounts[file.account]?.chunks[hash]?.isDoubtful = false
+    }
+    return .done
+  }
+
+  private func chunk(in file: ChunkFile) -> (hash: ChunkHash, chunk: MemoryChunk)? {
+    state.accounts[file.account]?.chunks.first { $0.value.stored.file == file }
+      .map { ($0.key, $0.value) }
   }
 }

@@ -59,7 +59,7 @@ package final class MemoryZoneStore: ZoneStore {
     case .accountCount: return .count(state.accounts.count)
     case .accounts(let after, let limit): return accounts(after: after, limit: limit)
     case .chunk(let id, let hash): return chunk(hash, of: id)
-    case .knownFiles(let files): return .knownFiles(files.map(isKnown))
+    case .fileUses(let files): return .fileUses(files.map(use))
     case .record(let id, let key):
       guard let record = state.accounts[id]?.record(key), !record.isDeleted else {
         return .refused(StoreRefusals.unknownRecord)
@@ -88,7 +88,7 @@ package final class MemoryZoneStore: ZoneStore {
       } catch {
         return .refused(error)
       }
-    case .authenticate, .accountCount, .accounts, .record, .chunk, .knownFiles:
+    case .authenticate, .accountCount, .accounts, .record, .chunk, .fileUses:
       preconditionFailure("this is not asked of one account")
     }
   }
@@ -116,6 +116,7 @@ package final class MemoryZoneStore: ZoneStore {
     case .addChunk(let id, let hash, let file, let bytes):
       addChunk(hash, of: id, StoredChunk(file: file, bytes: bytes), wall: wall)
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id, wall: wall)
+    case .vouchForChunks(let files): vouch(for: files)
     case .collectChunks(let count): collectChunks(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       deleteZone(zone, through: through, by: device, of: id, wall: wall)

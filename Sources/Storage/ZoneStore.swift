@@ -56,6 +56,9 @@ public enum CommitRequest: Sendable, Hashable {
   /// The account will soon save a record that names these pieces: those that are there stay for
   /// another `chunkLeaseMilliseconds`.
   case renewChunks(AccountID, [ChunkHash])
+  /// These files stand, whole: what was doubted of the pieces in them since an older copy of the
+  /// store was put back is doubted no more.
+  case vouchForChunks([ChunkFile])
   /// Forgets pieces that no record names and whose lease is over, at most so many. Their files are
   /// removed afterwards, by whoever asked.
   case collectChunks(atMost: Int)
@@ -86,6 +89,16 @@ public struct ChunkFile: Hashable, Comparable, Sendable {
   public static func < (left: ChunkFile, right: ChunkFile) -> Bool {
     (left.account, left.number) < (right.account, right.number)
   }
+}
+
+/// What a store knows of a `ChunkFile`.
+public enum FileUse: Hashable, Sendable {
+  /// It holds nothing that an account has.
+  case none
+  /// It holds a piece of which the account is told that it is lacking, since an older copy of the
+  /// store was put back, and the file may have been removed meanwhile.
+  case doubted
+  case sure
 }
 
 /// A piece that an account has.
@@ -228,8 +241,8 @@ public enum ReadRequest: Sendable, Hashable {
   /// Accounts by id, after the one named, for the relay's owner.
   case accounts(after: AccountID?, limit: Int)
   case account(AccountID)
-  /// Which of these files hold a piece that an account has? For the sweep after a crash.
-  case knownFiles([ChunkFile])
+  /// Do these files hold a piece that an account has? For the sweep of the relay's start.
+  case fileUses([ChunkFile])
   /// Changes after `since`, oldest first, or the snapshot without one; at most `limit` records and
   /// `Limits.pageBytes` (but one record at least). With `zone`, of that zone alone.
   case changes(AccountID, since: ChangeToken?, zone: Name?, limit: Int)
@@ -247,7 +260,7 @@ public enum ReadResult: Sendable, Hashable {
   case accounts([AccountSummary], more: Bool)
   case account(AccountSummary)
   /// By its place in the question.
-  case knownFiles([Bool])
+  case fileUses([FileUse])
   case page(ChangePage)
   case record(Record)
   case token(ChangeToken)

@@ -11,7 +11,7 @@ final class ChunkQueries {
     self.connection = connection
     chunk = try connection.prepare(
       "SELECT file, bytes, doubtful FROM chunks WHERE account = ? AND hash = ?")
-    file = try connection.prepare("SELECT 1 FROM chunks WHERE account = ? AND file = ?")
+    file = try connection.prepare("SELECT doubtful FROM chunks WHERE account = ? AND file = ?")
   }
 
   /// A piece, and whether an older copy of the store was put back since it came: its file may be
@@ -35,13 +35,15 @@ final class ChunkQueries {
     try find(hash, of: account).map { .chunk($0.stored) } ?? .refused(StoreRefusals.unknownChunk)
   }
 
-  func known(_ files: [ChunkFile]) throws(StorageError) -> ReadResult {
-    var known: [Bool] = []
+  func uses(of files: [ChunkFile]) throws(StorageError) -> ReadResult {
+    var uses: [FileUse] = []
     for name in files {
-      known.append(
-        try file.bind(name.account.rawValue).bind(name.number).first { _ in true } ?? false)
+      let use = try file.bind(name.account.rawValue).bind(name.number).first { row in
+        row.integer(0) != 0 ? FileUse.doubted : .sure
+      }
+      uses.append(use ?? .none)
     }
-    return .knownFiles(known)
+    return .fileUses(uses)
   }
 
   /// The pieces that a record names, in this column of its row.

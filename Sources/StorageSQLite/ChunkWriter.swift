@@ -10,6 +10,7 @@ final class ChunkWriter {
   private let insert: SQLiteStatement
   private let renew: SQLiteStatement
   private let replace: SQLiteStatement
+  private let vouch: SQLiteStatement
   private let change: SQLiteStatement
   private let spent: SQLiteStatement
   private let delete: SQLiteStatement
@@ -26,6 +27,8 @@ final class ChunkWriter {
       "UPDATE chunks SET lease_until = ?3 WHERE account = ?1 AND hash = ?2")
     replace = try connection.prepare(
       "UPDATE chunks SET file = ?3, doubtful = 0 WHERE account = ?1 AND hash = ?2")
+    vouch = try connection.prepare(
+      "UPDATE chunks SET doubtful = 0 WHERE account = ? AND file = ? AND doubtful = 1")
     change = try connection.prepare(
       """
       UPDATE chunks SET uses = uses + ?3,
@@ -79,6 +82,11 @@ final class ChunkWriter {
       try renew.bind(account.rawValue).bind(hash).bind(wall + rules.chunkLeaseMilliseconds).run()
     }
     return .renewed(bytes: bytes)
+  }
+
+  func vouch(for files: [ChunkFile]) throws(StorageError) -> CommitResult {
+    for file in files { try vouch.bind(file.account.rawValue).bind(file.number).run() }
+    return .done
   }
 
   /// Records name these pieces more often, or less. One that none names any more is leased anew.

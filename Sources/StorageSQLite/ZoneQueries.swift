@@ -61,7 +61,7 @@ final class ZoneQueries {
       case .changes(let account, let since, let zone, let limit):
         try page(of: account, since: since, zone: zone, limit: limit)
       case .chunk(let account, let hash): try chunks.chunk(hash, of: account)
-      case .knownFiles(let files): try chunks.known(files)
+      case .fileUses(let files): try chunks.uses(of: files)
       }
     }
   }

@@ -37,6 +37,25 @@ struct GarbageTests {
     #expect(try relay.hasNoStrayFiles())
   }
 
+  /// After an older copy of the store was put back, what still lies on the disk is not asked for.
+  @Test func piecesWhoseFilesStandAreThereAfterARestore() throws {
+    let relay = TestRelay.keepingPieces()
+    let device = try relay.newAccount()
+    let pieces = try (0..<300).map { try Piece("piece \($0)") }
+    for piece in pieces { #expect(try relay.put(piece, by: device) == 201) }
+    let copy = relay.store.copy()
+    copy.restored(opening: 5)
+    let gone = try #require(relay.files.files.first)
+    _ = try relay.files.perform(.remove([gone]))
+    let restored = TestRelay(store: copy, files: relay.files.reopened())
+    let missing = try restored.missing(pieces, by: device)
+    try #require(missing.count == 1)
+    #expect(try missing.map { try restored.get(pieces[$0], by: device).status } != [200])
+    #expect(try restored.put(pieces[missing[0]], by: device) == 201)
+    #expect(try restored.missing(pieces, by: device) == [])
+    #expect(try restored.hasNoStrayFiles())
+  }
+
   /// The sweep meets neither what is being uploaded nor what is whole and not yet committed.
   @Test func whatIsUploadedDuringTheSweepStays() throws {
     for steps in 0..<25 {

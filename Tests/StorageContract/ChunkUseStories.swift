@@ -69,7 +69,7 @@ enum ChunkUseStories {
         file(.max, of: AccountID(rawValue: 404)),
       ]
       #expect(
-        try scene.store.read(.knownFiles(files)) == .knownFiles([false, true, false, false]))
+        try scene.store.read(.fileUses(files)) == .fileUses([.none, .sure, .none, .none]))
       #expect(try bytes(scene) == 7)
     },
     ZoneStory("a piece that is there already keeps its file") { scene in
@@ -192,8 +192,8 @@ enum ChunkUseStories {
       #expect(try collect(scene) == [1])
       #expect(try !has(1, scene))
       #expect(try bytes(scene) == 0)
-      let known = ReadRequest.knownFiles([file(1, of: scene.account)])
-      #expect(try scene.store.read(known) == .knownFiles([false]))
+      let known = ReadRequest.fileUses([file(1, of: scene.account)])
+      #expect(try scene.store.read(known) == .fileUses([.none]))
       #expect(try collect(scene).isEmpty)
     },
     ZoneStory("who adds a piece again or asks for it renews its lease") { scene in
@@ -266,8 +266,8 @@ enum ChunkUseStories {
       try add(1, in: scene)
       try scene.save(put("a", [1]))
       try scene.commit(.removeAccount(scene.account))
-      let known = ReadRequest.knownFiles([file(1, of: scene.account)])
-      #expect(try scene.store.read(known) == .knownFiles([false]))
+      let known = ReadRequest.fileUses([file(1, of: scene.account)])
+      #expect(try scene.store.read(known) == .fileUses([.none]))
       scene.wall += 2 * lease
       #expect(try collect(scene).isEmpty)
     },

@@ -200,7 +200,7 @@ enum RestoreStories {
           == .chunkAdded(isNew: true))
       try scene.reopen()
       #expect(
-        try scene.store.read(.knownFiles([file, fresh])) == .knownFiles([false, true]))
+        try scene.store.read(.fileUses([file, fresh])) == .fileUses([.none, .sure]))
       #expect(
         try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))
       #expect(
@@ -210,6 +210,23 @@ enum RestoreStories {
         throw Unexpected(what: "no summary")
       }
       #expect(summary.chunkBytes == 10)
+    },
+    ZoneStory("after a restore a piece is there again as soon as its file was seen") { scene in
+      let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
+      let file = ChunkFile(account: scene.account, number: 5)
+      let stray = ChunkFile(account: scene.account, number: 6)
+      try scene.settle()
+      try scene.commit(.addChunk(scene.account, hash, file, bytes: 10))
+      try scene.restore(try scene.backUp())
+      #expect(
+        try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .doubted]))
+      #expect(try scene.commit(.vouchForChunks([stray, file])) == .done)
+      #expect(try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .sure]))
+      #expect(
+        try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))
+      #expect(
+        try scene.commit(.addChunk(scene.account, hash, stray, bytes: 10))
+          == .chunkAdded(isNew: false))
     },
   ]
 }

@@ -139,7 +139,7 @@ package struct ZoneWalk {
     case 12: .removeSubscription(account(), device(), pick(ZoneWalk.names))
     case 14...16: addChunk()
     case 17: .renewChunks(account(), [pick(ZoneWalk.chunks), pick(ZoneWalk.chunks)])
-    case 18: .collectChunks(atMost: Int(number(3)))
+    case 18: chance(4) ? .vouchForChunks([file(), file()]) : .collectChunks(atMost: Int(number(3)))
     case 19:
       .deleteZone(
         account(), device(), pick(ZoneWalk.zones),
@@ -213,7 +213,7 @@ package struct ZoneWalk {
       chance(2)
         ? .accountCount : .accounts(after: chance(2) ? nil : account(), limit: Int(number(4)))
     case 6:
-      chance(2) ? .chunk(account(), pick(ZoneWalk.chunks)) : .knownFiles([file(), file()])
+      chance(2) ? .chunk(account(), pick(ZoneWalk.chunks)) : .fileUses([file(), file()])
     case 5: chance(2) ? .account(account()) : .zones(account(), after: nil, limit: Int(number(4)))
     default: changes()
     }

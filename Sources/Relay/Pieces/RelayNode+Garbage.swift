@@ -3,9 +3,10 @@ import Link
 import Storage
 
 /// How files go that nobody needs: at the start those that a crash left without an owner, and then,
-/// now and again, pieces that no record names any more. The first node of a process sees to it, a
-/// portion at a time. The store forgets a piece before its file is removed, never the other way
-/// round, so that whatever an account has can be read.
+/// now and again, pieces that no record names any more. The look through all files tells besides
+/// which of them stand after an older copy of the store was put back. The first node of a process
+/// sees to it, a portion at a time. The store forgets a piece before its file is removed, never the
+/// other way round, so that whatever an account has can be read.
 extension RelayNode {
   /// Looks through the files that stood when the relay started, from where it stopped.
   mutating func sweep() {
@@ -20,21 +21,41 @@ extension RelayNode {
       return
     }
     isSwept = files.isEmpty
-    if isSwept || !ask(.read(.knownFiles(files)), for: .sweepCheck(files)) {
+    if isSwept || !ask(.read(.fileUses(files)), for: .sweepCheck(files)) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }
 
-  /// Whether `files` hold what an account has, by their place.
+  /// What `files` hold, by their place.
   mutating func sweepChecked(_ files: [ChunkFile], _ result: Result<ReadResult, Refusal>) {
     guard stage == .running else { return }
-    guard case .success(.knownFiles(let isKnown)) = result, isKnown.count == files.count else {
+    guard case .success(.fileUses(let uses)) = result, uses.count == files.count else {
       scheduleCollection(Limits.collectMilliseconds)
       return
     }
-    let unknown = zip(files, isKnown).filter { !$0.1 }.map(\.0)
-    if !unknown.isEmpty { removeFiles(unknown) }
-    sweptThrough = files.last
+    let unused = zip(files, uses).filter { $0.1 == .none }.map(\.0)
+    if !unused.isEmpty { removeFiles(unused) }
+    let doubted = zip(files, uses).filter { $0.1 == .doubted }.map(\.0)
+    if doubted.isEmpty { return sweepOn(after: files.last) }
+    let origin = CommitOrigin(node: configuration.node, connection: nil)
+    let vouch = CommitRequest.vouchForChunks(doubted)
+    if !ask(.commit(vouch, by: origin), for: .vouching(through: files.last)) {
+      scheduleCollection(Limits.collectMilliseconds)
+    }
+  }
+
+  /// The files are vouched for, up to this one; where they are not, the portion is looked at anew.
+  mutating func vouched(through last: ChunkFile?, _ result: Result<CommitResult, Refusal>) {
+    guard stage == .running else { return }
+    if case .success = result {
+      sweepOn(after: last)
+    } else {
+      scheduleCollection(Limits.collectMilliseconds)
+    }
+  }
+
+  private mutating func sweepOn(after last: ChunkFile?) {
+    sweptThrough = last
     sweep()
   }
 

@@ -30,6 +30,8 @@ enum Errand: Sendable {
   /// What files there are, and which of them hold what an account has.
   case sweep
   case sweepCheck([ChunkFile])
+  /// Files stand that were doubted.
+  case vouching(through: ChunkFile?)
   /// Pieces that no record names.
   case collection
 
@@ -40,7 +42,7 @@ enum Errand: Sendable {
       .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id
-    case .sightings, .removal, .sweep, .sweepCheck, .collection: nil
+    case .sightings, .removal, .sweep, .sweepCheck, .vouching, .collection: nil
     }
   }
 }

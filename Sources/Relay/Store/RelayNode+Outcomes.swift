@@ -84,8 +84,7 @@ extension RelayNode {
     case .sweep: sweepListed(result)
     case .removal(let files): if case .failure = result { keepLeftover(files) }
     case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
-      .addChunk,
-      .sweepCheck, .collection:
+      .addChunk, .sweepCheck, .vouching, .collection:
       preconditionFailure("the store was answered by the files")
     }
   }
@@ -96,6 +95,7 @@ extension RelayNode {
     case .socketSave(let id, let batch, let bytes): socketSaved(id, batch, bytes: bytes, result)
     case .sightings: break
     case .addChunk(let id, let file): chunkAdded(id, file, result)
+    case .vouching(let last): vouched(through: last, result)
     case .collection: collected(result)
     case .signIn, .welcome, .catchUp, .backlog, .socketFetch, .upload, .download, .removal, .sweep,
       .sweepCheck:
@@ -114,7 +114,8 @@ extension RelayNode {
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result.withoutPage)
     case .sweepCheck(let files): sweepChecked(files, result)
-    case .socketSave, .sightings, .upload, .addChunk, .download, .removal, .sweep, .collection:
+    case .socketSave, .sightings, .upload, .addChunk, .download, .removal, .sweep, .vouching,
+      .collection:
       preconditionFailure("a commit was answered as a read")
     }
   }
@@ -127,7 +128,7 @@ extension RelayNode {
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, .success(page))
     case .signIn, .welcome, .socketSave, .sightings, .upload, .addChunk, .download, .removal,
-      .sweep, .sweepCheck, .collection:
+      .sweep, .sweepCheck, .vouching, .collection:
       preconditionFailure("a page answers what asked for none")
     }
   }

@@ -47,7 +47,7 @@ extension StoreWork {
       .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
       account.rawValue
     case .save(let commit): commit.account.rawValue
-    case .redeemPairing, .touchDevices, .collectChunks: 0
+    case .redeemPairing, .touchDevices, .vouchForChunks, .collectChunks: 0
     }
   }
 
@@ -57,6 +57,7 @@ extension StoreWork {
       commit.request.mutations.reduce(1) { $0 + 1 + ($1.fields?.count ?? 0) >> 10 }
     case .touchDevices(let sightings): 1 + sightings.count
     case .renewChunks(_, let hashes): 1 + hashes.count
+    case .vouchForChunks(let files): 1 + files.count
     case .collectChunks(let count): 1 + count
     // Nobody knows how many records there are.
     case .deleteZone, .removeAccount: Limits.portionCost
@@ -74,7 +75,7 @@ extension StoreWork {
       .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
       .devices(let account):
       account.rawValue
-    case .authenticate, .accounts, .knownFiles, .accountCount: 0
+    case .authenticate, .accounts, .fileUses, .accountCount: 0
     }
   }
 
@@ -82,7 +83,7 @@ extension StoreWork {
     switch request {
     case .changes(_, _, _, let limit): 1 + max(0, min(limit, Limits.pageRecords))
     case .zones(_, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
-    case .knownFiles(let files): 1 + files.count
+    case .fileUses(let files): 1 + files.count
     case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount: 1
     }
   }

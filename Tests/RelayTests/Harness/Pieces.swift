@@ -85,8 +85,8 @@ extension TestRelay {
   func hasNoStrayFiles() throws -> Bool {
     let whole = files.files
     guard files.counts.unfinished == 0,
-      case .knownFiles(let isKnown) = try store.read(.knownFiles(whole))
+      case .fileUses(let uses) = try store.read(.fileUses(whole))
     else { return false }
-    return isKnown.allSatisfy { $0 }
+    return uses.allSatisfy { $0 != .none }
   }
 }
