@@ -33,11 +33,33 @@ public struct Name: Sendable {
 
 extension Name: Hashable, Comparable, CustomStringConvertible {
   public static func == (left: Name, right: Name) -> Bool {
-    left.text.utf8.elementsEqual(right.text.utf8)
+    left.text.utf8.count == right.text.utf8.count && precedence(left, right) == nil
   }
 
   public static func < (left: Name, right: Name) -> Bool {
-    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    precedence(left, right) ?? (left.text.utf8.count < right.text.utf8.count)
+  }
+
+  /// Whether the first byte that differs is smaller on the left; nil where the shorter one begins
+  /// the longer one. Eight bytes at a time: replicas and stores sort by names.
+  private static func precedence(_ left: Name, _ right: Name) -> Bool? {
+    left.text.utf8Span.span.withUnsafeBytes { left in
+      right.text.utf8Span.span.withUnsafeBytes { right in
+        let count = min(left.count, right.count)
+        var offset = 0
+        while offset + 8 <= count {
+          let a = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          let b = right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          if a != b { return a.bigEndian < b.bigEndian }
+          offset += 8
+        }
+        while offset < count {
+          if left[offset] != right[offset] { return left[offset] < right[offset] }
+          offset += 1
+        }
+        return nil
+      }
+    }
   }
 
   public func hash(into hasher: inout Hasher) {

@@ -39,6 +39,24 @@ import Testing
     #expect(names.shuffledForTest().sorted().map(\.text) == names.map(\.text))
     #expect(names.count == 7)
   }
+
+  @Test func longNamesThatBeginAlikeAreSortedByTheirBytes() throws {
+    var random = SeededRandom(seed: 7)
+    for _ in 0..<2_000 {
+      let start = String(repeating: "x", count: Int.random(in: 0...20, using: &random))
+      let texts = (0..<2).map { _ in
+        start
+          + String(
+            (0..<Int.random(in: 1...9, using: &random)).map { _ in
+              ["a", "b", "\u{E9}", "\u{10000}"].randomElement(using: &random) ?? "a"
+            }.joined())
+      }
+      let left = try #require(Name(texts[0]))
+      let right = try #require(Name(texts[1]))
+      #expect((left == right) == texts[0].utf8.elementsEqual(texts[1].utf8))
+      #expect((left < right) == texts[0].utf8.lexicographicallyPrecedes(texts[1].utf8))
+    }
+  }
 }
 
 extension Array {

@@ -21,7 +21,8 @@ package struct ClipboardApp: App {
   package var boundedTypes: [Name] { [ClipboardApp.itemType] }
 
   package func surplus(of type: Name, among records: [Record]) -> [RecordKey] {
-    type == ClipboardApp.itemType ? ClipboardHistory(records).surplus : []
+    guard type == ClipboardApp.itemType, records.count > Limits.clipboardItems else { return [] }
+    return ClipboardHistory(records).surplus
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
