@@ -270,6 +270,9 @@ public enum Limits {
   /// After this long a zone that the account's plan does not include is tried again by itself, with
   /// one batch: the plan may be another one by then. A person who syncs has it tried at once.
   public static let planRetryMilliseconds: Int64 = 3_600_000
+  /// After this long, then twice as long each time, the relay is asked for pieces nobody had.
+  public static let lackingFirstMilliseconds: Int64 = 60_000
+  public static let lackingMilliseconds: Int64 = 3_600_000
   /// Records that wait in an outbox; beyond it an edit is refused with a clear word.
   public static let outboxRecords = 100_000
   /// Bytes of fields that wait in an outbox, its bases included: an agent holds them in memory.

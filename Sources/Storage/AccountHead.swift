@@ -27,12 +27,12 @@ package struct AccountHead: Hashable {
       }
       // A device that has to read a snapshot in any case must learn of the restore by it.
       guard token.reach <= endedAt, isKept(since: token) else {
-        throw AccountHead.restored(through: endedAt)
+        throw restored(through: endedAt)
       }
       return
     }
     // Nobody noticed that an older copy was put back, and nobody knows what was lost.
-    guard token.reach <= newest else { throw AccountHead.restored(through: 0) }
+    guard token.reach <= newest else { throw restored(through: 0) }
     guard isKept(since: token) else {
       throw Refusal(
         .tokenExpired,
@@ -60,12 +60,12 @@ package struct AccountHead: Hashable {
     (token.pinned ?? token.sequence) >= forgotten
   }
 
-  private static func restored(through tag: ChangeTag) -> Refusal {
+  private func restored(through tag: ChangeTag) -> Refusal {
     Refusal(
       .storeRestored,
       "The relay came back from a backup that is older than the token; fetch without a token, then "
         + "save again what the relay has lost.",
-      restoredThrough: tag)
+      restoredThrough: tag, token: token)
   }
 
   /// Where the account goes on after an older copy of the store was put back: in a generation of

@@ -174,4 +174,49 @@ struct ReplicaPiecesTests {
     #expect(desk.take() == nil)
     #expect(needs(desk) == [try hash(1)])
   }
+
+  @Test func aParkedChangeGoesByItselfWhenTheRelayHasItsPieceAfterAll() throws {
+    var desk = try Desk()
+    _ = desk.edit(.album("a", [try hash(1)]))
+    _ = desk.take()
+    desk.perform(.pieces(.settle(PieceTidings(nowhere: [try hash(1)]))))
+    for _ in 0..<2 {
+      // Nobody has brought it yet.
+      desk.perform(.pieces(.askForLacking))
+      #expect(needs(desk) == [try hash(1)])
+      desk.perform(.pieces(.settle(PieceTidings(nowhere: [try hash(1)]))))
+      #expect(desk.outbox.parkedCount == 1)
+    }
+    desk.perform(.pieces(.askForLacking))
+    try desk.letPiecesThrough([try hash(1)])
+    #expect(desk.outbox.parkedCount == 0)
+    #expect(names(desk.take()) == ["a"])
+  }
+
+  @Test func allPiecesInTheHomeAreOfferedToARestoredRelay() throws {
+    var desk = try Desk()
+    let count = Limits.collectedChunks + 5
+    let hashes = try (0..<count).map { number in
+      try #require(
+        ChunkHash(
+          bytes: [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 0, count: 30)))
+    }
+    for (number, hash) in hashes.enumerated() {
+      desk.perform(.pieces(.add(HeldPiece(hash: hash, file: UInt64(number), bytes: 5))))
+    }
+    #expect(needs(desk) == [])
+    desk.learnOfRestore(through: 5)
+    #expect(needs(desk) == Array(hashes.prefix(Limits.collectedChunks)))
+    #expect(desk.outcome.needs.allSatisfy { $0.source != nil })
+    // Once a portion, also for a process that did not hear what became of it.
+    desk.page([], from: nil, to: 1 << 32)
+    #expect(needs(desk) == [])
+    desk.reopen()
+    #expect(needs(desk) == Array(hashes.prefix(Limits.collectedChunks)))
+    try desk.letPiecesThrough(Array(hashes.prefix(Limits.collectedChunks)))
+    #expect(needs(desk) == Array(hashes.suffix(5)))
+    try desk.letPiecesThrough(Array(hashes.suffix(5)))
+    desk.reopen()
+    #expect(needs(desk) == [])
+  }
 }

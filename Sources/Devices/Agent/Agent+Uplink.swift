@@ -151,8 +151,9 @@ extension Agent {
       submit(.apply(arrivals), .sync, offer: bounds, at: moment)
     case .refuseBatch(let id, let refusal):
       submit(.refuseBatch(id, refusal), .sync, at: moment)
-    case .forgetCursor(let restoredThrough):
-      submit(.forgetCursor(restoredThrough: restoredThrough), .sync, at: moment)
+    case .forgetCursor(let restoredThrough, let generation):
+      submit(
+        .forgetCursor(restoredThrough: restoredThrough, in: generation), .sync, at: moment)
     case .bringBack: submit(.bringBack, .sync, at: moment)
     case .save(let request): uplink?.save(request, at: now, &output)
     case .fetch(let since):

@@ -165,6 +165,7 @@ public struct Agent: Node {
         engine.unblockZones()
         retryPieces(at: moment)
       case .pieces: pieces.transfer.resume()
+      case .lacking: askForLacking(at: moment)
       case .downloads: resumeDownloads(at: moment)
       case .pieceCare: carePieces(at: moment)
       case .sync: expireSyncOrders(at: moment)

@@ -20,6 +20,8 @@ struct AgentDeadlines {
     case plan
     /// Ask the relay again about pieces of files.
     case pieces
+    /// Ask the relay about pieces that changes lack which wait for a person.
+    case lacking
     /// The first of the downloads is tried again.
     case downloads
     /// Pieces of files that nothing names are looked for.

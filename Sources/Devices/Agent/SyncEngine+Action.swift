@@ -8,8 +8,8 @@ extension SyncEngine {
     /// With an offer, the next batch is frozen with the same transaction.
     case apply([Arrival], BatchBounds?)
     case refuseBatch(BatchID, Refusal)
-    /// With a tag: the relay came back from a backup, and has what was read up to that tag.
-    case forgetCursor(restoredThrough: ChangeTag?)
+    /// See `ReplicaTask.forgetCursor`.
+    case forgetCursor(restoredThrough: ChangeTag?, in: UInt32? = nil)
     /// Some of what the relay has lost goes into the outbox.
     case bringBack
     case save(SaveRequest)

@@ -253,7 +253,8 @@ struct SyncEngine {
     switch refusal.code.advice {
     case .fetchFirst where since != nil:
       isChained = false
-      pending.append(.forgetCursor(restoredThrough: refusal.provenLoss))
+      pending.append(
+        .forgetCursor(restoredThrough: refusal.provenLoss, in: refusal.token?.generation))
       applications += 1
     case .askPerson: fail(refusal)
     case .fetchFirst, .retry, .park, .stampAnew, .fixRequest: pause(refusal)

@@ -160,7 +160,7 @@ extension Agent {
     case .find(let order): pieces.reader.found(order, .failure(.storage(error)))
     // The worker has forgotten what it waited for, and names it again.
     case .settle: pieces.transfer.settled()
-    case .drop, .retry: break
+    case .drop, .retry, .askForLacking: break
     case .collect, .sweep: careLater(isOver: true, at: moment)
     }
   }

@@ -9,7 +9,13 @@ extension Agent {
     let isOnline = engine.transport != nil
     if isOnline != pieces.isOnline {
       pieces.isOnline = isOnline
-      if isOnline { pieces.transfer.online() } else { stopUploads() }
+      if isOnline {
+        pieces.transfer.online()
+        pieces.lackingMilliseconds = Limits.lackingFirstMilliseconds
+        askForLacking(at: moment)
+      } else {
+        stopUploads()
+      }
     }
     while let action = pieces.transfer.next() {
       switch action {
@@ -28,6 +34,7 @@ extension Agent {
       }
     }
     engine.awaitsPieces = pieces.transfer.isBusy
+    planAskForLacking(at: moment)
   }
 
   /// The connections are for the relay that the home names.
@@ -46,6 +53,20 @@ extension Agent {
     pieces.questions?.close(&pieces.output)
     for index in pieces.uploads.indices { pieces.uploads[index].stop(&pieces.output) }
     deadlines.clear(.pieces)
+    deadlines.clear(.lacking)
+  }
+
+  /// Another device may have brought by now what changes lack that wait for a person.
+  mutating func askForLacking(at moment: Moment) {
+    guard pieces.isOnline, engine.outbox.parkedCount > 0 else { return }
+    submit(
+      .pieces(.askForLacking), .piece(.askForLacking), offer: engine.takeOffer(), at: moment)
+  }
+
+  private mutating func planAskForLacking(at moment: Moment) {
+    guard pieces.isOnline, engine.outbox.parkedCount > 0, deadlines[.lacking] == nil else { return }
+    deadlines.set(.lacking, moment.instant.advanced(milliseconds: pieces.lackingMilliseconds))
+    pieces.lackingMilliseconds = min(2 * pieces.lackingMilliseconds, Limits.lackingMilliseconds)
   }
 
   /// A person asks, or enough time has passed.
@@ -54,6 +75,7 @@ extension Agent {
     pieces.transfer.retry()
     pieces.backoff.reset()
     deadlines.clear(.pieces)
+    askForLacking(at: moment)
     if wasRefused {
       submit(.pieces(.retry), .piece(.retry), offer: engine.takeOffer(), at: moment)
     }

@@ -51,6 +51,8 @@ struct PieceDesk {
   /// The device has a way to the relay, as the uploads were last told.
   var isOnline = false
   var backoff = Backoff()
+  /// How long until the relay is asked again about pieces that nobody had, milliseconds.
+  var lackingMilliseconds = Limits.lackingFirstMilliseconds
   var output: UplinkOutput
 
   /// The connections are numbered from here.

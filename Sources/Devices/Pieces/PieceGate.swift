@@ -73,6 +73,16 @@ struct PieceGate {
     }
   }
 
+  /// Pieces that no change waits for are asked about as well, as many as there is room for: those
+  /// of them that were not named before.
+  mutating func name(_ hashes: [ChunkHash]) -> [ChunkHash] {
+    let room = max(0, Limits.chunkHashes - named.count)
+    let new = hashes.filter { !named.contains($0) }.prefix(room)
+    let unique = new.filter { named.insert($0).inserted }
+    fresh += unique
+    return unique
+  }
+
   /// Pieces to bring that were not told before.
   mutating func takeNamed() -> [ChunkHash] {
     defer { fresh = [] }

@@ -15,6 +15,8 @@ enum PieceTask: Hashable, Sendable {
   case settle(PieceTidings)
   /// What the relay did not take may be tried again.
   case retry
+  /// Has the relay by now what changes lack that wait for a person?
+  case askForLacking
   /// Which of these files hold no piece, as after a crash?
   case sweep([UInt64])
 }
@@ -37,13 +39,14 @@ enum PieceErrand: Hashable, Sendable {
   case drop
   case settle
   case retry
+  case askForLacking
   case collect
   case sweep(last: ChunkFile)
 
   /// Whether local changes go on by it.
   var movesChanges: Bool {
     switch self {
-    case .settle, .retry: true
+    case .settle, .retry, .askForLacking: true
     case .add, .find, .downloaded, .drop, .collect, .sweep: false
     }
   }

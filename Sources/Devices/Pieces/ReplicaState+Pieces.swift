@@ -21,6 +21,9 @@ extension ReplicaState {
     case .retry:
       gate.retry()
       return .done
+    case .askForLacking:
+      try askForLacking()
+      return .done
     case .sweep(let files):
       let known = Set(try ledger.store.pieceFiles(files))
       return .unknown(files.filter { !known.contains($0) })
@@ -114,6 +117,8 @@ extension ReplicaState {
     park(gate.waiting(for: tidings.nowhere), ReplicaState.nowhere)
     park(gate.waiting(for: tidings.damaged), ReplicaState.damaged)
     gate.settle(tidings, at: clock.wall)
+    advanceOffer(heard: tidings.hashes)
+    for hash in tidings.there { try reopen(naming: hash) }
   }
 
   /// With all that was to be saved together with it.
@@ -137,11 +142,8 @@ extension ReplicaState {
 
   /// A change that was parked for want of this piece goes again.
   private mutating func reopen(naming hash: ChunkHash) throws(StorageError) {
-    for var entry in ledger.outbox.parkedEntries {
-      guard case .parked(let refusal) = entry.state,
-        refusal.code == .chunksMissing || refusal.code == .hashMismatch,
-        try chunks(of: entry).contains(hash)
-      else { continue }
+    for var entry in ledger.outbox.parkedEntries where entry.lacksPieces {
+      guard try chunks(of: entry).contains(hash) else { continue }
       entry.state = .waiting
       ledger.put(entry)
     }

@@ -18,8 +18,8 @@ public struct Replica<Store: ReplicaStore> {
 }
 
 /// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
-/// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+Pieces`, `+Restore`, `+Settling`,
-/// `+Snapshot`, `+Stamps`, `+Welcome`, `+Zones`.
+/// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+PieceOffers`, `+Pieces`,
+/// `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`, `+Welcome`, `+Zones`.
 struct ReplicaState {
   let apps: [any App]
   var ledger: Ledger
@@ -30,13 +30,16 @@ struct ReplicaState {
   var snapshot: Int64 = 0
   /// Until all that a restored relay has lost is on its way back.
   var restore: Restore?
-  /// The greatest tag that was held when an answer showed that the relay was restored, before the
-  /// relay has said how far back.
-  var heldBefore: ChangeTag?
+  /// Until a snapshot is here that stands for a cursor which was lost.
+  var former: FormerPlace?
+  /// Where an answer has shown that the relay was restored, until the relay has said how far back.
+  var heldBefore: HeldBefore?
   /// Records are marked as lost in the store.
   var hasLost = false
   /// Local changes that wait for pieces of files.
   var gate = PieceGate()
+  /// While pieces are offered to a restored relay.
+  var offer: PieceOffer?
   /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
   /// and not more than a batch has.
   var overtaken: [Record] = []
@@ -59,6 +62,7 @@ struct ReplicaState {
   static let snapshotKey = "snapshot.number"
   static let restoreKey = "restore"
   static let heldBeforeKey = "restore.held"
+  static let formerKey = "cursor.former"
 
   init(store: any ReplicaStore, apps: [any App]) {
     self.apps = apps
@@ -82,6 +86,7 @@ struct ReplicaState {
       if let offer = job.offer, identity != nil, !result.mustNotSend {
         batch = try takeBatch(offer, job.clock)
       }
+      try offerPieces()
       let needs = try takeNeeds()
       lastQuestions = try questions()
       let changed = try commit()
@@ -139,8 +144,8 @@ struct ReplicaState {
       try refuseBatch(id, refusal)
       try takeOvertaken(&applied)
       return .applied(applied)
-    case .forgetCursor(let restoredThrough):
-      try forgetCursor(restoredThrough: restoredThrough)
+    case .forgetCursor(let restoredThrough, let generation):
+      try forgetCursor(restoredThrough: restoredThrough, in: generation)
       return .applied(Applied(position: position))
     case .bringBack:
       try bringBack()
@@ -197,7 +202,9 @@ struct ReplicaState {
     lastSync = try number(ReplicaState.lastSyncKey)
     snapshot = try number(ReplicaState.snapshotKey) ?? 0
     restore = try ledger.store.value(ReplicaState.restoreKey).flatMap { Restore(text: $0) }
-    heldBefore = try number(ReplicaState.heldBeforeKey)
+    former = try ledger.store.value(ReplicaState.formerKey).flatMap { FormerPlace(text: $0) }
+    heldBefore = try ledger.store.value(ReplicaState.heldBeforeKey).flatMap { HeldBefore(text: $0) }
+    offer = try storedOffer()
     hasLost = try !ledger.store.lostRecords(limit: 1, bytes: 0).isEmpty
     try loadZonesOff()
     try loadWelcomes()

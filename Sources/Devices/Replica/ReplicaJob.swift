@@ -53,8 +53,8 @@ enum ReplicaTask: Sendable {
   /// The whole batch was turned down.
   case refuseBatch(BatchID, Refusal)
   /// The cursor leads nowhere any more: a snapshot follows. With a tag, the relay came back from a
-  /// backup and has what was read up to that tag.
-  case forgetCursor(restoredThrough: ChangeTag?)
+  /// backup and has what was read up to that tag; `in`: in which generation it said so, if it did.
+  case forgetCursor(restoredThrough: ChangeTag?, in: UInt32? = nil)
   /// Some of what the relay has lost goes into the outbox.
   case bringBack
   case pieces(PieceTask)

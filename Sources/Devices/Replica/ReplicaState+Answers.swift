@@ -51,6 +51,8 @@ extension ReplicaState {
     let saved = try record(of: entry, tag: tag)
     guard var later = ledger.outbox.open(entry.key) else { return try ledger.put(saved) }
     later.base = saved
+    // What the person is asked about stands there no more.
+    if case .asking(let asked) = later.state, asked.tag < tag { later.state = .asking(saved) }
     ledger.put(later)
     try ledger.put(try record(of: later, tag: tag))
   }
@@ -105,10 +107,13 @@ extension ReplicaState {
     var open = entry
     open.state = .waiting
     open.isStampTrusted = trusted
+    // It may yet land, with what was sent before: a deletion of it must reach the relay too.
+    if open.base == nil { open.base = .nothing(at: open.key, type: open.type) }
     if let later = ledger.outbox.open(entry.key) {
       ledger.remove(entry)
+      let base = open.base
       open = later
-      open.base = entry.base
+      open.base = base
       open.timeMade = later.timeMade ?? entry.timeMade
       open.group = entry.group
     }

@@ -7,29 +7,68 @@ extension ReplicaState {
   /// An answer of another generation than the cursor's shows that the relay was restored, but not
   /// how far back: what is held by then is noted, to be told from what the relay gives from now on.
   mutating func noticeRestore(_ answer: SaveAnswer) throws(StorageError) -> Bool {
-    guard let cursor = position.cursor, cursor.generation != answer.token.generation else {
-      return false
-    }
-    setHeldBefore(try greatestTagBeforeRestore())
+    guard let known = position.cursor?.generation ?? former?.seenIn,
+      known != answer.token.generation
+    else { return false }
+    if heldBefore?.seenIn == answer.token.generation { return true }
+    // What is held back came before the answer, and is taken after it.
+    let heldBack = overtaken.map(\.tag).max() ?? 0
+    setHeldBefore(
+      HeldBefore(
+        tag: max(try ledger.greatestTag(), heldBack), seenIn: answer.token.generation))
     return true
   }
 
   /// A restored relay still follows a cursor that its backup covers, by pages of a new generation.
   /// But what this device saved beyond that cursor may be lost: then a snapshot is needed as well.
   mutating func noticeRestore(_ page: ChangePage) throws(StorageError) -> Bool {
-    guard let cursor = position.cursor, cursor.generation != page.token.generation else {
-      return false
-    }
-    guard try greatestTagBeforeRestore() > cursor.sequence else {
+    guard let cursor = position.cursor else { return try noticeRestore(bySnapshot: page) }
+    guard cursor.generation != page.token.generation else { return false }
+    guard try greatestTag(before: page.token.generation) > cursor.sequence else {
       setHeldBefore(nil)
-      return false
+      gate.distrust()
+      beginOffer()
+      guard former != nil else { return false }
+      // It was asked for the sake of what it may have lost alone: the snapshot is still owed.
+      setFormer(FormerPlace(token: cursor, seenIn: page.token.generation))
+      position = .nothing
+      ledger.setCursor(nil)
+      return true
     }
-    try forgetCursor(restoredThrough: cursor.sequence)
+    try forgetCursor(restoredThrough: cursor.sequence, in: page.token.generation)
     return true
   }
 
-  func greatestTagBeforeRestore() throws(StorageError) -> ChangeTag {
-    if let heldBefore { return heldBefore }
+  /// The first page of a snapshot that is of another generation than the place where the device
+  /// stood before: what the snapshot does not name may be lost rather than deleted. How far back
+  /// the relay went is told to those who ask for what came after that place.
+  private mutating func noticeRestore(bySnapshot page: ChangePage) throws(StorageError) -> Bool {
+    guard position == .nothing, let former, let seenIn = former.seenIn,
+      seenIn != page.token.generation
+    else { return false }
+    position = .cursor(former.token)
+    ledger.setCursor(former.token)
+    return true
+  }
+
+  /// The cursor is about to go.
+  mutating func noteFormerPlace() {
+    guard let cursor = position.cursor else { return }
+    setFormer(FormerPlace(token: cursor, seenIn: cursor.generation))
+  }
+
+  /// It joins what is known of an earlier one.
+  mutating func begin(_ found: Restore) throws(StorageError) {
+    gate.distrust()
+    beginOffer()
+    setRestore(restore?.joined(with: found) ?? found)
+  }
+
+  /// The greatest tag that was held before anything of this generation came.
+  func greatestTag(before generation: UInt32?) throws(StorageError) -> ChangeTag {
+    if let heldBefore, generation == nil || heldBefore.seenIn == generation {
+      return heldBefore.tag
+    }
     return try ledger.greatestTag()
   }
 
@@ -95,9 +134,15 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.restoreKey, restore?.text)
   }
 
-  mutating func setHeldBefore(_ tag: ChangeTag?) {
-    guard heldBefore != tag else { return }
-    heldBefore = tag
-    ledger.setValue(ReplicaState.heldBeforeKey, tag.map { String($0) })
+  mutating func setFormer(_ former: FormerPlace?) {
+    guard self.former != former else { return }
+    self.former = former
+    ledger.setValue(ReplicaState.formerKey, former?.text)
+  }
+
+  mutating func setHeldBefore(_ held: HeldBefore?) {
+    guard heldBefore != held else { return }
+    heldBefore = held
+    ledger.setValue(ReplicaState.heldBeforeKey, held?.text)
   }
 }

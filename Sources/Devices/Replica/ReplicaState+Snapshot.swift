@@ -5,11 +5,13 @@ import Storage
 extension ReplicaState {
   /// The cursor leads nowhere any more. Until a whole snapshot is here the store has none, so that
   /// a crash on the way begins it anew. `restoredThrough`: see `Restore.through`.
-  mutating func forgetCursor(restoredThrough: ChangeTag?) throws(StorageError) {
+  mutating func forgetCursor(
+    restoredThrough: ChangeTag?, in generation: UInt32?
+  ) throws(StorageError) {
+    noteFormerPlace()
     if let restoredThrough {
-      gate.distrust()
-      let found = Restore(through: restoredThrough, held: try greatestTagBeforeRestore())
-      setRestore(restore?.joined(with: found) ?? found)
+      try begin(Restore(through: restoredThrough, held: try greatestTag(before: generation)))
+      setFormer(former.map { FormerPlace(token: $0.token, seenIn: generation) })
     }
     setHeldBefore(nil)
     position = .nothing
@@ -39,6 +41,7 @@ extension ReplicaState {
       }
     }
     ledger.drop(gone)
+    setFormer(nil)
     guard var restore else { return }
     restore.isSnapshotDone = true
     setRestore(restore)
@@ -48,8 +51,8 @@ extension ReplicaState {
   private mutating func standOnNothing(_ key: RecordKey, _ applied: inout Applied)
     throws(StorageError)
   {
-    // What is in flight is answered by the relay itself.
-    guard let entry = ledger.outbox.open(key) else { return }
+    // What is in flight is answered by the relay itself, and with it what was made on top of it.
+    guard let entry = ledger.outbox.open(key), ledger.outbox.sent(key) == nil else { return }
     let nothing = Record.nothing(at: key, type: entry.type)
     if restore?.hasLost(entry.knownTag) == true { return try stand(entry, on: nothing) }
     guard !isOff(key.zone) else { return }

@@ -46,6 +46,7 @@ extension ReplicaState {
     guard position != .nothing else { return nil }
     overtaken = []
     guard let now = position.cursor, let since, now.covers(since) else {
+      noteFormerPlace()
       position = .nothing
       ledger.setCursor(nil)
       return position

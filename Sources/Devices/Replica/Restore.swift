@@ -43,6 +43,53 @@ struct Restore: Hashable, Sendable {
   }
 }
 
+/// The greatest tag that was held when the first answer of a generation showed that the relay was
+/// restored. Kept in the home.
+struct HeldBefore: Hashable, Sendable {
+  var tag: ChangeTag
+  var seenIn: UInt32
+
+  init(tag: ChangeTag, seenIn: UInt32) {
+    self.tag = tag
+    self.seenIn = seenIn
+  }
+
+  /// As `text` has it; nil where it was not written by this program.
+  init?(text: String) {
+    let words = text.split(separator: " ")
+    guard words.count == 2, let tag = ChangeTag(words[0]), let seenIn = UInt32(words[1]) else {
+      return nil
+    }
+    self.init(tag: tag, seenIn: seenIn)
+  }
+
+  var text: String { "\(tag) \(seenIn)" }
+}
+
+/// Where a device stood before it lost its cursor, until a whole snapshot is here. It shows whether
+/// the relay was restored meanwhile. Kept in the home.
+struct FormerPlace: Hashable, Sendable {
+  var token: ChangeToken
+  /// The generation in which the relay has told, of this place, how far back it went; at first the
+  /// token's own. nil: it has told, but not in which.
+  var seenIn: UInt32?
+
+  init(token: ChangeToken, seenIn: UInt32?) {
+    self.token = token
+    self.seenIn = seenIn
+  }
+
+  /// As `text` has it; nil where it was not written by this program.
+  init?(text: String) {
+    let words = text.split(separator: " ")
+    guard let first = words.first, let token = ChangeToken(text: String(first)), words.count < 3
+    else { return nil }
+    self.init(token: token, seenIn: words.count == 2 ? UInt32(words[1]) : nil)
+  }
+
+  var text: String { token.text + (seenIn.map { " \($0)" } ?? "") }
+}
+
 extension Refusal {
   /// Told about a cursor that this relay gave: up to which tag it still has what it gave, where it
   /// may have lost some. A cursor that it does not know at all is of a history that it has lost.

@@ -66,6 +66,7 @@ extension MessageReader {
     var time: Int64?
     var retryAfter: Int64?
     var restoredThrough: ChangeTag?
+    var token: ChangeToken?
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -77,13 +78,14 @@ extension MessageReader {
       case .retryAfter: retryAfter = try retryAfterMilliseconds()
       case .restoredThrough:
         restoredThrough = try takeNull() ? nil : try integer(.restoredThrough)
+      case .token: token = try takeNull() ? nil : try changeToken(.token)
       default: try skip()
       }
     }
     return Refusal(
       RefusalCode(rawValue: try require(code, .code)) ?? RefusalCode(meaningOf: status ?? 500),
       detail ?? "", retryAfterMilliseconds: retryAfter, relayTime: time,
-      restoredThrough: restoredThrough)
+      restoredThrough: restoredThrough, token: token)
   }
 
   private mutating func retryAfterMilliseconds() throws(Refusal) -> Int64? {
@@ -122,6 +124,10 @@ extension JSONWriter {
     if let tag = refusal.restoredThrough {
       member("restoredThrough")
       integer(tag)
+    }
+    if let token = refusal.token {
+      member("token")
+      string(token.text)
     }
   }
 }

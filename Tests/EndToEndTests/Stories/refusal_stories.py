@@ -46,7 +46,7 @@ def is_told(code, problem, status=None):
     assert problem["type"] == "urn:lockstep:problem:" + code, problem
     assert re.search(r"[.;!?].*|.{15}", problem["detail"]), problem
     extra = set(problem) - {"type", "title", "status", "code", "detail"}
-    assert extra <= {"retryAfter", "time", "restoredThrough"}, problem
+    assert extra <= {"retryAfter", "time", "restoredThrough", "token"}, problem
 
 
 def told(answer, code):

@@ -1,0 +1,74 @@
+import Changes
+import Storage
+
+/// A walk through all pieces in the home, which are offered to a relay that came back from a
+/// backup, a portion at a time.
+struct PieceOffer {
+  /// All up to here was heard of. Kept in the home, so that a crash does not end the walk.
+  var after: ChunkHash?
+  /// Those that were named, and not heard of since.
+  var unheard: Set<ChunkHash> = []
+  /// The last of the portion.
+  var last: ChunkHash?
+}
+
+/// Pieces that are asked about though no change waits for them.
+///
+/// A relay that came back from a backup may lack pieces that records name, also such as other
+/// devices are about to name: whoever holds them brings them. And a change that waits for a person,
+/// for want of a piece, goes by itself when the relay has it after all.
+extension ReplicaState {
+  static let offerKey = "pieces.offer"
+
+  func storedOffer() throws(StorageError) -> PieceOffer? {
+    try ledger.store.value(ReplicaState.offerKey).map { PieceOffer(after: ChunkHash(text: $0)) }
+  }
+
+  mutating func beginOffer() {
+    offer = PieceOffer()
+    ledger.setValue(ReplicaState.offerKey, "")
+  }
+
+  /// Names the next portion, where the last was heard of.
+  mutating func offerPieces() throws(StorageError) {
+    guard var offer, offer.unheard.isEmpty else { return }
+    let held = try ledger.store.pieces(after: offer.after, limit: Limits.collectedChunks)
+    if let last = held.last {
+      let named = gate.name(held.map(\.hash))
+      // What changes wait for is on its way already.
+      offer.unheard = Set(named)
+      offer.last = last.hash
+      self.offer = offer
+      if named.isEmpty { advanceOffer(heard: []) }
+    } else {
+      self.offer = nil
+      ledger.setValue(ReplicaState.offerKey, nil)
+    }
+  }
+
+  mutating func advanceOffer(heard hashes: [ChunkHash]) {
+    guard var offer, let last = offer.last else { return }
+    offer.unheard.subtract(hashes)
+    if offer.unheard.isEmpty {
+      offer.after = last
+      offer.last = nil
+      ledger.setValue(ReplicaState.offerKey, last.text)
+    }
+    self.offer = offer
+  }
+
+  /// Asks about the pieces that parked changes lack.
+  mutating func askForLacking() throws(StorageError) {
+    for entry in ledger.outbox.parkedEntries where entry.lacksPieces {
+      _ = gate.name(try chunks(of: entry))
+    }
+  }
+}
+
+extension OutboxEntry {
+  /// It is parked for want of a piece.
+  var lacksPieces: Bool {
+    guard case .parked(let refusal) = state else { return false }
+    return refusal.code == .chunksMissing || refusal.code == .hashMismatch
+  }
+}
