@@ -36,6 +36,8 @@ extension World {
   private static let settleSeconds: Int64 = 200
   /// From there to rest: what people asked for last is answered.
   private static let calmSeconds: Int64 = 20
+  /// Notes that each person changes at once while edits are lacking.
+  private static let pressesAtOnce = 3
 
   package func run() -> Verdict {
     runOn(to: end)
@@ -97,9 +99,13 @@ extension World {
     while outside.tally[.edit] < profile.leastEdits, number < 2 * profile.leastEdits,
       isWhole, outside.faults.isEmpty
     {
-      let press = People.Press.note(number % profile.notes, text: Int64(1_000_000 + number))
-      self.press(People.Act(at: 0, device: number % devices.count, press: press))
-      number += 1
+      for device in devices.indices {
+        for _ in 0..<World.pressesAtOnce {
+          let press = People.Press.note(number % profile.notes, text: Int64(1_000_000 + number))
+          self.press(People.Act(at: 0, device: device, press: press))
+          number += 1
+        }
+      }
       runOn(to: outside.timeline.now + Span.milliseconds(250))
     }
   }

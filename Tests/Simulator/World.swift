@@ -149,7 +149,9 @@ extension World {
     relay.store.breakage = breakage
     for device in devices { device.breakage = breakage }
     let prompt: Set<FaultPlan.Kind> = [.cut, .unplug, .switchOff, .crashDevice]
-    ledger.remembersBatches = !profile.mayLoseCursor
+    // The relay's clock may be set forward by a few seconds, now and again.
+    let clockSteps: Int64 = profile.kinds.contains(.relayClock) ? 60_000 : 0
+    ledger.batchMemory = Span.milliseconds(max(0, profile.historyMilliseconds - clockSteps))
     ledger.isPrompt = prompt.isSuperset(of: profile.kinds)
     if prompt.isSuperset(of: profile.kinds) {
       ledger.relayTime = { [unowned self] in relay.clock.moment(at: outside.timeline.now).wall }

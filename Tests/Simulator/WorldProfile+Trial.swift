@@ -1,10 +1,19 @@
-/// The world of the great run.
+/// The worlds of the great run.
 extension WorldProfile {
-  /// All that can go wrong, to three or four devices whose people are busy. Each seed must have at
-  /// least 200 edits and five faults that struck somebody.
+  /// All that can go wrong, to three devices whose people are busy with all five apps. Each seed
+  /// must have at least 200 edits and five faults that struck somebody.
   package static let trial = WorldProfile(
     name: "trial", kinds: FaultPlan.Kind.allCases, faults: 10...16, accounts: 1...1,
-    devicesPerAccount: 3...4, actsPerAccount: 280...310, leastEdits: 200, leastStrikes: 5,
-    span: 40_000...90_000, idleSeconds: 600, clockOffset: -60_000...60_000, notes: 12,
-    hasListeners: true)
+    devicesPerAccount: 3...3, actsPerAccount: 260...290, leastEdits: 200, leastStrikes: 5,
+    span: 40_000...90_000, idleSeconds: 600, clockOffset: -60_000...60_000,
+    apps: PlayedApp.allCases, notes: 8, hasListeners: true)
+
+  /// The same to more devices, whose clipboard is nearly full.
+  package static let wideTrial: WorldProfile = {
+    var profile = trial
+    profile.name = "wide trial"
+    profile.devicesPerAccount = 3...4
+    profile.clipboardItems = 97
+    return profile
+  }()
 }

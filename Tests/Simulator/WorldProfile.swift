@@ -136,9 +136,8 @@ extension WorldProfile {
     span: 20_000...60_000, notes: 12, historyMilliseconds: 20_000)
 
   package static let all: [WorldProfile] = [
-    trial, quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded, forgetful,
-    restored,
-    plans, large, whole, wholeAndLarge, unrestored, files,
+    trial, wideTrial, quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded,
+    forgetful, restored, plans, large, whole, wholeAndLarge, unrestored, files,
     zonesOff, zonesOffAndRestored, apps,
   ]
 }

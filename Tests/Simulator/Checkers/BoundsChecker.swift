@@ -10,27 +10,33 @@ package struct BoundsChecker {
   /// that uses power.
   private static let idleWakesPerMinute = 40
 
-  /// Actions of one node a second, and for how many seconds in a row it may do more: whoever does
-  /// asks for the same again and again.
+  /// Actions of one node a second, and for each edit that anybody made in it, and for how many
+  /// seconds in a row it may do more: whoever does asks for the same again and again.
   private static let busyActionsPerSecond = 60
+  private static let busyActionsPerEdit = 15
   private static let busySecondsMax = 5
 
-  private let outside: Outside
+  private let outside: WorldOutside
   /// Of each node: its actions when it was last looked at, and for how long it was busy by then.
   private var busy: [(actions: Int, seconds: Int)] = []
+  private var edits = 0
   private var counts: [Int] = []
   private var wakes: [Int] = []
   /// Of each device, by its number.
   private var asked: [Int] = []
   private var since: Int64 = 0
 
-  package init(outside: Outside) { self.outside = outside }
+  package init(outside: WorldOutside) { self.outside = outside }
 
   /// Asked once a second of the world's time.
   package mutating func checkBusyness() {
+    let made = outside.tally[.edit] - edits
+    edits += made
+    let allowed =
+      BoundsChecker.busyActionsPerSecond + made * BoundsChecker.busyActionsPerEdit
     for (number, actions) in outside.actionCounts.enumerated() {
       if number == busy.count { busy.append((0, 0)) }
-      let isBusy = actions - busy[number].actions > BoundsChecker.busyActionsPerSecond
+      let isBusy = actions - busy[number].actions > allowed
       busy[number] = (actions, isBusy ? busy[number].seconds + 1 : 0)
       if busy[number].seconds > BoundsChecker.busySecondsMax {
         outside.fault("node \(number) does more than it should for \(busy[number].seconds) s")

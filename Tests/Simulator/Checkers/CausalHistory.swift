@@ -51,6 +51,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   private var pastOfDeletes: EditSet?
   /// What the person at each device had seen when they last acted.
   private var informed: [DeviceID: EditSet] = [:]
+  /// What the versions stood for that the person at each device was asked about.
+  private var askedAbout: [DeviceID: EditSet] = [:]
   private var informedOfVersion: [VersionKey: EditSet] = [:]
 
   /// A version that a device made, as its entry of the outbox and its save name it.
@@ -77,8 +79,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Whether somebody did this.
   package func knows(_ fact: Fact) -> Bool { numbers[fact] != nil }
 
-  /// Whether the relay has lost something of it.
-  package var hasLost: Bool { forgotten != EditSet() }
+  /// All that anybody did but delete it.
+  package var done: [Fact] { deeds }
 
   /// Whether anybody ever deleted the record.
   package var wasDeleted: Bool { pastOfDeletes != nil }
@@ -233,14 +235,17 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// what stands in the outbox now; nil where the relay's version was chosen.
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {
     guard let made else {
-      // Nobody else has heard of what is given up.
-      for act in acts.indices where doers[act] == device && !isShared(act) {
-        withdrawn.insert(act)
+      // Nobody else has heard of what is given up, or the relay has lost it: who has it all the
+      // same gives it back.
+      for act in acts.indices where doers[act] == device {
+        let isLost = forgotten.contains(act) && pastOfTag[server.tag]?.contains(act) != true
+        if !isShared(act) || isLost { withdrawn.insert(act) }
       }
       return
     }
     var past = (seen[device] ?? EditSet()).union(pastOfTag[server.tag] ?? EditSet())
     past.formUnion(pastOfTag[made.base?.tag ?? 0] ?? EditSet())
+    past.formUnion(askedAbout[device] ?? EditSet())
     let known = past
     if made.fields == nil { past.insert(takingAll(known, Self.deletion, on: device)) }
     for fact in Fact.list(in: made.fields ?? []) {
@@ -248,6 +253,12 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
     informed[device] = past
     hold(made, past, on: device)
+  }
+
+  /// The person is asked about this version; it may be gone, as a deletion that a snapshot does not
+  /// name, before there is an answer.
+  package func deviceAsked(tag: ChangeTag, on device: DeviceID) {
+    askedAbout[device] = (askedAbout[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
   }
 
   /// A new act of this deed, which takes the place of all that is known of any other.
@@ -283,13 +294,15 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// The deed of `before` that `fact` is with another stamp.
+  /// The deed of `before` that `fact` is with another stamp. Whoever does the same once more puts
+  /// it in the place of all that he saw, and so leaves fewer.
   private func corrected(
     by fact: Fact, _ entry: OutboxEntry, _ before: OutboxEntry?
   ) -> Int? {
     guard let before, before.modifiedAt != entry.modifiedAt else { return nil }
-    return Fact.list(in: before.fields ?? [])
-      .first { fact.corrects($0, by: entry.modifiedAt - before.modifiedAt) }
+    let old = Fact.list(in: before.fields ?? [])
+    guard old.count == Fact.list(in: entry.fields ?? []).count else { return nil }
+    return old.first { fact.corrects($0, by: entry.modifiedAt - before.modifiedAt) }
       .flatMap { numbers[$0] }
   }
 
@@ -318,6 +331,17 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
     pastOfTag[record.tag] = past
     if asksPeople { checkInformed(record, key) }
+  }
+
+  /// Whoever had seen what the version did is not known any more: it is done as if only now.
+  package func relayForgotSave(_ mutation: Mutation, by device: DeviceID) {
+    let key = VersionKey(
+      device: device, fields: mutation.fields, modifiedAt: mutation.modifiedAt,
+      baseTag: mutation.baseTag ?? 0)
+    let deeds = Fact.list(in: mutation.fields ?? []).compactMap { numbers[$0] }
+    for act in acts.indices where pastOfVersion[key]?.contains(act) == true {
+      if deeds.contains(acts[act]) { forgotten.insert(act) }
+    }
   }
 
   /// Whoever wrote over the version that stood there had it before them.

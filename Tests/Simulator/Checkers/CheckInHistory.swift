@@ -34,6 +34,8 @@ package final class CheckInHistory: RecordHistory {
     if shown != sums { return "counts \(shown), and \(sums) was done" }
     let isDone = value?["done"]?.bool
     let possible = stamps.newest.map { $0.fields.flatMap { FieldsText.value($0)?["done"]?.bool } }
+    // Who did all of it was signed out before any of it was saved.
+    if possible.isEmpty, fields == nil { return nil }
     if possible.contains(isDone) || stamps.isBlind { return nil }
     return "says done: \(isDone.map { "\($0)" } ?? "nothing"), by this history:\n"
       + stamps.description

@@ -129,11 +129,16 @@ extension Demands {
       return "has the title \(value["title"]?.string ?? "")"
     }
     // A copy, and what outlived a deletion, have a later stamp than the text had.
-    let isOwn = !key.name.text.utf8.contains(UInt8(ascii: "~")) && !history.wasDeleted
-    if let value, let record = current(key), isOwn, value["date"]?.int64 != record.modifiedAt {
+    let isOwnCopy = key.name.text.utf8.contains(UInt8(ascii: "~"))
+    let isAsWritten = !isOwnCopy && !history.wasDeleted
+    if let value, let record = current(key), isAsWritten,
+      value["date"]?.int64 != record.modifiedAt
+    {
       return "has the date \(value["date"]?.text ?? ""), and was written at \(record.modifiedAt)"
     }
-    return kept(key, history, fields) { copy in copy.hasPrefix(key.name.text + "~") }
+    return kept(key, history, fields, isOwnCopy: isOwnCopy) { copy in
+      copy.hasPrefix(key.name.text + "~")
+    }
   }
 
   /// The first line, as far as it has a hundred characters.
@@ -158,19 +163,22 @@ extension Demands {
     let dot = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 }
     let stem = String(name[..<(dot ?? name.endIndex)])
     let ending = String(name[(dot ?? name.endIndex)...])
-    return kept(key, history, fields) { copy in
+    let isOwnCopy = name.contains("_conflict_")
+    return kept(key, history, fields, isOwnCopy: isOwnCopy) { copy in
       copy.hasPrefix(stem + "_conflict_") && copy.hasSuffix(ending)
     }
   }
 
   /// `isCopy`: by the name of another record of the zone.
   private func kept<Fact: Deed>(
-    _ key: RecordKey, _ history: CausalHistory<Fact>, _ fields: [UInt8]?,
+    _ key: RecordKey, _ history: CausalHistory<Fact>, _ fields: [UInt8]?, isOwnCopy: Bool,
     isCopy: (String) -> Bool
   ) -> String? {
     let shown = fields.map { Fact.list(in: $0) } ?? []
     if fields != nil {
-      let possible = history.standing + history.doubtful
+      var possible = history.standing + history.doubtful
+      // A copy that somebody deleted is made once more where its conflict is met once more.
+      if isOwnCopy { possible += history.done }
       guard shown.count == 1, possible.contains(shown[0]) else {
         return "is\n  \(lines(shown))\nby this history:\n\(history.description)"
       }
@@ -193,9 +201,10 @@ extension Demands {
     let standing = history.standing
     let isWhole = standing.allSatisfy { shown.contains($0) }
     let isPossible = shown.allSatisfy { standing.contains($0) || history.doubtful.contains($0) }
+    // What a restored relay may have lost comes back where in doubt, also over a deletion.
     let isDeletionHeard =
-      fields == nil || !history.isDeletionStanding || history.hasLost
-      || histories.forgottenDeletions.contains(key)
+      fields == nil || !history.isDeletionStanding || histories.wasRestored
+      || histories.maybeRevived.contains(key)
     guard isWhole, isPossible, isDeletionHeard else {
       return "is\n  \(lines(shown))\nby this history:\n\(history.description)"
     }
@@ -211,7 +220,7 @@ extension Demands {
     let newest = history.newest
     // What a relay lost that was put back, nobody may hold any more, if it was a deletion.
     let isForgotten =
-      fields != nil && (history.hasLost || histories.forgottenDeletions.contains(key))
+      fields != nil && (history.hasLost || histories.maybeRevived.contains(key))
       && history.acts.contains { $0.fields == fields }
     let isRight = newest.isEmpty ? fields == nil : newest.contains { $0.fields == fields }
     if isRight || isForgotten { return nil }

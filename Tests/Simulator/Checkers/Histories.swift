@@ -14,7 +14,10 @@ package final class Histories {
   /// How often versions of a record met that were made without knowledge of one another.
   private(set) var conflicts: [RecordKey: Int] = [:]
   /// Records of which a device came upon a deletion that the relay had forgotten.
-  private(set) var forgottenDeletions: Set<RecordKey> = []
+  private(set) var maybeRevived: Set<RecordKey> = []
+
+  /// The relay was put back from a backup.
+  private(set) var wasRestored = false
 
   private struct Making: Hashable {
     var device: DeviceID
@@ -116,6 +119,10 @@ extension Histories {
     completed[Making(device: device, entry: 0), default: 0].raise(to: counted ?? 0)
   }
 
+  package func deviceAsked(_ key: RecordKey, _ server: Record, on device: DeviceID) {
+    histories[key]?.deviceAsked(tag: server.tag, on: device)
+  }
+
   package func deviceTook(_ record: Record, on device: DeviceID) {
     histories[record.key]?.deviceTook(
       tag: record.tag, isDeleted: record.isDeleted, on: device)
@@ -134,9 +141,16 @@ extension Histories {
     history(record.key, record.type)?.relaySaved(record, baseTag: baseTag)
   }
 
-  package func relayForgotDeletion(of key: RecordKey) { forgottenDeletions.insert(key) }
+  package func relayForgotSave(_ mutation: Mutation, in save: SaveCommit) {
+    let key = RecordKey(zone: save.request.zone, name: mutation.name)
+    histories[key]?.relayForgotSave(mutation, by: save.device)
+    maybeRevived.insert(key)
+  }
+
+  package func relayForgotDeletion(of key: RecordKey) { maybeRevived.insert(key) }
 
   package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
+    wasRestored = true
     for key in recordKeys { histories[key]?.relayLost(isBlind: isBlind, isLost) }
   }
 }

@@ -10,8 +10,11 @@ package final class Ledger {
 
   fileprivate struct Book {
     var newest: [RecordKey: Record] = [:]
+    /// By zone and name.
     var order: [RecordKey] = []
     var answers: [BatchID: SaveAnswer] = [:]
+    /// By the world's time.
+    var firstAnswered: [BatchID: Int64] = [:]
     var sequence: Int64 = 0
     /// The next tag need not follow the last one.
     var isRestored = false
@@ -33,8 +36,8 @@ package final class Ledger {
   package private(set) var restores = 0
   /// When each account's saves were committed, by the world's time.
   private var times: [AccountID: [(at: Int64, tag: ChangeTag)]] = [:]
-  /// The relay forgets no batch while this world lasts.
-  package var remembersBatches = true
+  /// How long the relay remembers a batch at least, in nanoseconds.
+  package var batchMemory = Int64.max
   /// Nothing makes news late in this world: what was committed is with all that are connected soon.
   package var isPrompt = false
   /// What time it is at the relay, where no clock of this world is ever set.
@@ -117,7 +120,7 @@ package final class Ledger {
   /// What stands in the account now, by zone and name.
   package func newest(_ account: AccountID) -> [Record] {
     guard let book = accounts[account] else { return [] }
-    return book.order.sorted().compactMap { book.newest[$0] }
+    return book.order.compactMap { book.newest[$0] }
   }
 
   package func current(_ account: AccountID, _ key: RecordKey) -> Record? {
@@ -126,14 +129,15 @@ package final class Ledger {
 
   package func committed(_ save: SaveCommit, _ outcome: SaveOutcome) {
     var book = accounts[save.account] ?? Book()
-    let isRetry = book.answers[save.request.id] != nil
+    let isRetry = book.answers[save.request.id] != nil && !isForgotten(save, outcome)
     if isRetry && !outcome.changed.isEmpty {
       outside.fault("a retried batch changed the account \(save.account.text) again")
     }
-    if !isRetry { check(save, outcome, book) }
-    if remembersBatches, let first = book.answers[save.request.id],
-      first.savedTags != outcome.answer.savedTags
-    {
+    if !isRetry {
+      check(save, outcome, book)
+      book.firstAnswered[save.request.id] = outside.timeline.now
+    }
+    if isRetry, book.answers[save.request.id]?.savedTags != outcome.answer.savedTags {
       outside.fault("a retried batch of \(save.account.text) got another answer")
     }
     book.answers[save.request.id] = outcome.answer
@@ -152,7 +156,9 @@ package final class Ledger {
       if record.device != save.device {
         outside.fault("the record of tag \(record.tag) does not name the device that saved it")
       }
-      if book.newest[record.key] == nil { book.order.append(record.key) }
+      if book.newest[record.key] == nil {
+        book.order.insert(record.key, at: book.order.lowerBound { $0 < record.key })
+      }
       book.newest[record.key] = record
       book.sequence = record.tag
       times[save.account, default: []].append((outside.timeline.now, record.tag))
@@ -161,6 +167,23 @@ package final class Ledger {
       outside.fault("the answer's token \(outcome.answer.token.text) is behind what it saved")
     }
     accounts[save.account] = book
+  }
+
+  /// What the relay saved by this batch once, which it takes for a new one now, after a long time.
+  package func forgottenSaves(of save: SaveCommit, _ outcome: SaveOutcome) -> [Mutation] {
+    guard let first = accounts[save.account]?.answers[save.request.id],
+      isForgotten(save, outcome)
+    else { return [] }
+    return zip(save.request.mutations, first.results).compactMap { mutation, result in
+      if case .saved = result { mutation } else { nil }
+    }
+  }
+
+  private func isForgotten(_ save: SaveCommit, _ outcome: SaveOutcome) -> Bool {
+    guard let book = accounts[save.account], let first = book.firstAnswered[save.request.id],
+      outside.timeline.now - first > batchMemory
+    else { return false }
+    return book.answers[save.request.id]?.savedTags != outcome.answer.savedTags
   }
 
   /// A base that is not what stands must be a conflict, and one that is must not.

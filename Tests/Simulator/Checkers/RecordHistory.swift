@@ -25,15 +25,21 @@ package protocol RecordHistory: AnyObject {
   func deviceRevoked(_ device: DeviceID, saved: Record?)
   /// A person has chosen; see `CausalHistory`.
   func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID)
+  /// See `CausalHistory`.
+  func deviceAsked(tag: ChangeTag, on device: DeviceID)
   /// A device holds what the relay told it, and nothing of its own. `isDeleted`: a deletion.
   func deviceTook(tag: ChangeTag, isDeleted: Bool, on device: DeviceID)
   /// The relay saved a version.
   func relaySaved(_ record: Record, baseTag: ChangeTag?)
+  /// The relay saved this once, has forgotten the batch that it came with since, and got it anew.
+  func relayForgotSave(_ mutation: Mutation, by device: DeviceID)
   /// See `CausalHistory`.
   func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool)
 }
 
 extension RecordHistory {
+  package func deviceAsked(tag: ChangeTag, on device: DeviceID) {}
+  package func relayForgotSave(_ mutation: Mutation, by device: DeviceID) {}
   package func deviceMerged(_ entry: OutboxEntry, into merged: OutboxEntry, on device: DeviceID) {}
   package func deviceFolded(_ entry: OutboxEntry, on device: DeviceID) {}
 }

@@ -117,6 +117,10 @@ package final class ReplicaWatch {
       else { continue }
       histories.deviceWithdrew(entry, on: device)
     }
+    for case .putEntry(let entry) in changes {
+      guard case .asking(let server) = entry.state else { continue }
+      histories.deviceAsked(entry.key, server, on: device)
+    }
     for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
       histories.deviceTook(record, on: device)
     }

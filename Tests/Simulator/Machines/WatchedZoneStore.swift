@@ -106,6 +106,9 @@ package final class WatchedZoneStore: ZoneStore {
         revoked(device, of: account)
       }
       guard case .save(let save) = request, case .saved(let outcome) = result else { continue }
+      for mutation in ledger.forgottenSaves(of: save, outcome) {
+        histories(save.account)?.relayForgotSave(mutation, in: save)
+      }
       ledger.committed(save, outcome)
       for record in outcome.changed {
         let mutation = save.request.mutations.first { $0.name == record.name }

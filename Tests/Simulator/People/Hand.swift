@@ -16,7 +16,8 @@ package enum Hand: Hashable {
   func deletes(_ key: RecordKey) -> Bool {
     switch self {
     case .clear: true
-    case .remove(let item): item == key
+    // The beginning of a name that only one item has is enough, also once that item is gone.
+    case .remove(let item): key.name.text.hasPrefix(item.name.text) && key.zone == item.zone
     case .edit, .count, .keep: false
     }
   }
