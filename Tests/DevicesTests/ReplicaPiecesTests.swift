@@ -193,6 +193,31 @@ struct ReplicaPiecesTests {
     #expect(names(desk.take()) == ["a"])
   }
 
+  @Test func piecesThatChangesWaitForGoBeforeThoseThatAreOffered() throws {
+    var desk = try Desk()
+    let offered = try (0..<5).map { try hash(UInt8($0)) }
+    for (number, hash) in offered.enumerated() {
+      desk.perform(.pieces(.add(HeldPiece(hash: hash, file: UInt64(number), bytes: 5))))
+    }
+    let wanted = try (0..<Limits.chunkHashes - 2).map { number in
+      try #require(
+        ChunkHash(
+          bytes: [0xFF, UInt8(number >> 8), UInt8(number & 0xFF)]
+            + [UInt8](repeating: 0, count: 29)))
+    }
+    for start in stride(from: 0, to: wanted.count, by: 100) {
+      _ = desk.edit(.album("a\(start)", Array(wanted[start..<min(start + 100, wanted.count)])))
+    }
+    #expect(desk.take() == nil)
+    #expect(needs(desk).count == wanted.count)
+    desk.learnOfRestore(through: 5)
+    #expect(needs(desk) == Array(offered.prefix(2)))
+    try desk.letPiecesThrough(Array(offered.prefix(2)))
+    #expect(needs(desk) == Array(offered[2..<4]))
+    try desk.letPiecesThrough(Array(offered[2..<4]))
+    #expect(needs(desk) == [offered[4]])
+  }
+
   @Test func allPiecesInTheHomeAreOfferedToARestoredRelay() throws {
     var desk = try Desk()
     let count = Limits.collectedChunks + 5

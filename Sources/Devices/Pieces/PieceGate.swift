@@ -73,10 +73,12 @@ struct PieceGate {
     }
   }
 
+  /// How many more pieces may be named.
+  var room: Int { max(0, Limits.chunkHashes - named.count) }
+
   /// Pieces that no change waits for are asked about as well, as many as there is room for: those
   /// of them that were not named before.
   mutating func name(_ hashes: [ChunkHash]) -> [ChunkHash] {
-    let room = max(0, Limits.chunkHashes - named.count)
     let new = hashes.filter { !named.contains($0) }.prefix(room)
     let unique = new.filter { named.insert($0).inserted }
     fresh += unique

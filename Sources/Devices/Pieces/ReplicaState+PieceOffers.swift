@@ -31,8 +31,9 @@ extension ReplicaState {
 
   /// Names the next portion, where the last was heard of.
   mutating func offerPieces() throws(StorageError) {
-    guard var offer, offer.unheard.isEmpty else { return }
-    let held = try ledger.store.pieces(after: offer.after, limit: Limits.collectedChunks)
+    guard var offer, offer.unheard.isEmpty, gate.room > 0 else { return }
+    let limit = min(Limits.collectedChunks, gate.room)
+    let held = try ledger.store.pieces(after: offer.after, limit: limit)
     if let last = held.last {
       let named = gate.name(held.map(\.hash))
       // What changes wait for is on its way already.

@@ -97,7 +97,7 @@ package final class WatchedZoneStore: ZoneStore {
       isFullnessMet = true
       throw .diskFull(path: "simulated")
     }
-    let results = try backing.commit(requests.map(renamed), wall: wall)
+    let results = try backing.commit(requests.map(broken), wall: wall)
     commits += 1
     if durable != nil, commits % 4 == 0 { durable = backing.copy() }
     for (request, result) in zip(requests, results) {
@@ -163,7 +163,8 @@ package final class WatchedZoneStore: ZoneStore {
 
 // What is broken in it.
 extension WatchedZoneStore {
-  private func renamed(_ request: CommitRequest) -> CommitRequest {
+  private func broken(_ request: CommitRequest) -> CommitRequest {
+    if breakage == .servesRevoked, case .revokeDevice = request { return .touchDevices([]) }
     guard breakage == .forgetsBatches, case .save(var save) = request else { return request }
     save.request.id = BatchID(random: &breaks)
     return .save(save)
