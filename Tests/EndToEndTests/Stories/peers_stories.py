@@ -1,0 +1,72 @@
+"""The relay beside a floor in C, under the same load: what is measured is nobody's matter here, but
+that every message goes where it belongs, once and in order.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from story import LOCKSTEP, ROOT, folder, main
+
+
+def peers(*words, binary=LOCKSTEP):
+    script = os.path.join(ROOT, "scripts", "peers")
+    with folder() as directory:
+        return subprocess.run(
+            [sys.executable, script, "--binary", binary, "--json", "--dir", directory, *words],
+            capture_output=True, text=True, timeout=300)
+
+
+def measured(*words):
+    """The account of a run that came through; None where no C can be compiled."""
+    if not shutil.which("gcc") and not shutil.which("cc"):
+        print("      NOT TOLD: there is no C compiler")
+        return None
+    done = peers(*words)
+    assert done.returncode == 0, done.stderr[-4000:] + done.stdout[-4000:]
+    return json.loads(done.stdout)
+
+
+def story_a_load_loses_nothing_and_everybody_is_let_in():
+    """A crowd connects, and accounts' devices tell each other of changes: no message is lost,
+    doubled, out of order or misrouted, and no connection is turned away."""
+    account = measured("--quick", "--only", "fanout,storm", "--peers", "floor,floor-batch,lockstep")
+    if account is None:
+        return
+    assert not account["troubles"] and not account["skipped"], account
+    rows = {(row["work"], row["shape"], row["peer"]): row for row in account["rows"]}
+    assert len(rows) == 9, sorted(rows)
+    for name, row in rows.items():
+        assert not row["faults"], (name, row)
+        assert len(row["runs"]) == 1 and row["runs"][0]["count"] > 0, (name, row)
+    # All devices of the storm are there: 20 accounts with 6 each.
+    assert rows["storm", "20 × 6", "lockstep"]["runs"][0]["count"] == 120, rows
+
+
+def story_saves_are_acknowledged_and_long_polls_miss_nothing():
+    """Devices that save as fast as they may, and devices that are told by long-poll, of a crowded
+    account too."""
+    account = measured("--quick", "--only", "pressure,longpoll,saves", "--peers", "lockstep")
+    if account is None:
+        return
+    assert not account["troubles"], account
+    assert [row["work"] for row in account["rows"]] == ["pressure", "longpoll", "saves"], account
+    for row in account["rows"]:
+        assert not row["faults"] and row["runs"][0]["count"] > 0, row
+
+
+def story_a_relay_that_does_not_come_up_is_told():
+    """Somebody names a program that is no relay: the words say so, and the exit code is not that of
+    a measurement."""
+    if not shutil.which("gcc") and not shutil.which("cc"):
+        print("      NOT TOLD: there is no C compiler")
+        return
+    done = peers("--quick", "--only", "storm", "--peers", "lockstep", binary="/bin/false")
+    assert done.returncode == 3 and done.stdout == "", done
+    assert "does not start" in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,141 @@
+/* Sockets: how they are opened, read, written and lost. Only this machine is spoken to. */
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "load.h"
+
+enum { READ_BYTES = 1 << 18, CONNECTIONS_PER_ADDRESS = 10000 };
+
+static void watch(struct connection *connection, int operation, bool waits_to_write) {
+  struct epoll_event event = {.events = EPOLLIN | (waits_to_write ? EPOLLOUT : 0),
+                              .data.ptr = connection};
+  connection->waits_to_write = waits_to_write;
+  if (epoll_ctl(load.poll_file, operation, connection->file, &event)) {
+    give_up("epoll_ctl: %s", strerror(errno));
+  }
+}
+
+void connection_open(struct connection *connection) {
+  static uint32_t opened;
+  int one = 1, file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (file < 0) give_up("socket: %s (ulimit -n says how many may be open)", strerror(errno));
+  connection->file = file;
+  connection->state = DIALLING;
+  /* Closing says RST, so that thousands of them leave nothing behind. */
+  struct linger linger = {1, 0};
+  setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  setsockopt(file, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+  /* An address has ports for so many only; all of 127.0.0.0/8 is this machine. */
+  setsockopt(file, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one);
+  struct sockaddr_in source = {.sin_family = AF_INET};
+  source.sin_addr.s_addr = htonl(INADDR_LOOPBACK + opened++ / CONNECTIONS_PER_ADDRESS);
+  struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(load.options.port),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  if (bind(file, (struct sockaddr *)&source, sizeof source)) {
+    give_up("bind: %s", strerror(errno));
+  }
+  if (connect(file, (struct sockaddr *)&server, sizeof server) && errno != EINPROGRESS) {
+    give_up("connect: %s", strerror(errno));
+  }
+  watch(connection, EPOLL_CTL_ADD, true);
+}
+
+/* Tells the first of them why; what is lost by it is counted at the end. */
+void connection_drop(struct connection *connection, const char *reason) {
+  if (connection->state == GONE) return;
+  if (!load.failed && !load.broken) fprintf(stderr, "load: a connection is lost: %s\n", reason);
+  if (connection->role == RECEIVER && connection->state != READY) {
+    load.in_flight--;
+    load.failed++;
+  } else {
+    load.broken++;
+  }
+  connection->state = GONE;
+  close(connection->file);
+  buffer_free(&connection->rest);
+  buffer_free(&connection->unsent);
+}
+
+static void transmit_rest(struct connection *connection) {
+  struct buffer *unsent = &connection->unsent;
+  ssize_t sent = send(connection->file, unsent->bytes, unsent->length, MSG_NOSIGNAL);
+  if (sent < 0 && errno != EAGAIN) {
+    connection_drop(connection, strerror(errno));
+    return;
+  }
+  if (sent > 0) buffer_consume(unsent, (size_t)sent);
+  if (unsent->length) return;
+  buffer_free(unsent);
+  watch(connection, EPOLL_CTL_MOD, false);
+}
+
+void connection_send(struct connection *connection, const void *bytes, size_t count) {
+  if (connection->state == GONE) return;
+  if (!connection->unsent.length) {
+    ssize_t sent = send(connection->file, bytes, count, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN) {
+      connection_drop(connection, strerror(errno));
+      return;
+    }
+    if (sent == (ssize_t)count) return;
+    if (sent > 0) {
+      bytes = (const char *)bytes + sent;
+      count -= (size_t)sent;
+    }
+    watch(connection, EPOLL_CTL_MOD, true);
+  }
+  buffer_append(&connection->unsent, bytes, count);
+}
+
+static void hear(struct connection *connection) {
+  static struct buffer heard;
+  heard.length = 0;
+  buffer_append(&heard, connection->rest.bytes, connection->rest.length);
+  uint8_t *end = buffer_reserve(&heard, READ_BYTES);
+  ssize_t got = recv(connection->file, end, READ_BYTES, 0);
+  if (got < 0 && errno == EAGAIN) return;
+  if (got <= 0) {
+    connection_drop(connection, got ? strerror(errno) : "the server closed it");
+    return;
+  }
+  heard.length += (size_t)got;
+  load.heard_at = now();
+  size_t taken = 0, more;
+  while (taken < heard.length && connection->state != GONE &&
+         (more = conversation_hear(connection, heard.bytes + taken, heard.length - taken))) {
+    taken += more;
+  }
+  if (connection->state == GONE) return;
+  connection->rest.length = 0;
+  if (taken < heard.length) {
+    buffer_append(&connection->rest, heard.bytes + taken, heard.length - taken);
+  } else if (connection->rest.room) {
+    buffer_free(&connection->rest);
+  }
+}
+
+void connection_event(struct connection *connection, uint32_t events) {
+  if (connection->state == GONE) return;
+  if (connection->state == DIALLING) {
+    int fault = 0;
+    socklen_t length = sizeof fault;
+    getsockopt(connection->file, SOL_SOCKET, SO_ERROR, &fault, &length);
+    if (fault) {
+      connection_drop(connection, strerror(fault));
+      return;
+    }
+    watch(connection, EPOLL_CTL_MOD, false);
+    conversation_begin(connection);
+    return;
+  }
+  if (events & EPOLLOUT && connection->waits_to_write) transmit_rest(connection);
+  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) hear(connection);
+}

@@ -1,0 +1,236 @@
+"""Counts what the relay and the floor do, without the hardware's counters: user instructions by
+valgrind, system calls by strace.
+
+The load stops before and after what is measured; the counters are set to zero at the first stop
+and read at the second, so that neither start nor end is in them. One message is under way at a time
+where nothing else is said, so that every run does the same.
+"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+
+from programs import Trouble
+from runs import Paused
+from servers import SERVERS
+from table import cell, table
+from works import Shape, population_for
+
+PEERS = ("floor", "lockstep")
+REPETITIONS, STOP_SECONDS = 3, 60
+FEW, MANY = 1, 5
+
+
+def closed(mode, accounts, devices, messages, window=1, **more):
+    options = ("--window", str(window)) if mode != "saves" else ()
+    return Shape(mode, accounts, devices, (*options, "--messages", str(messages)), **more)
+
+
+SHAPES = {
+    "storm": Shape("storm", 40, 5, ("--in-flight", "64")),
+    "push to one": closed("window", 10, FEW, 400),
+    "push to five": closed("window", 10, MANY, 400),
+    "pressure": closed("window", 1, 50, 200, window=8, is_crowd=True),
+    "poll of one": closed("longpoll", 10, FEW, 200),
+    "poll of five": closed("longpoll", 10, MANY, 200),
+    "saves": closed("saves", 1, 0, 400, peers=("lockstep",)),
+}
+
+
+class Instructions:
+    """User instructions, by callgrind."""
+
+    name, tool, about = "user instructions", "valgrind", "apt install valgrind"
+
+    def __init__(self, setting, keep):
+        self.keep = keep
+        self.binary = os.path.join(setting.disk, "lockstep")
+        # Valgrind cannot read Swift's debugging information; the names of functions stay.
+        subprocess.run(["strip", "--strip-debug", "-o", self.binary, setting.binary], check=True)
+
+    def begin(self, folder):
+        self.out = os.path.join(folder, "callgrind")
+        return ["valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={self.out}"]
+
+    def zero(self, server):
+        self.order(server, "zero")
+
+    def read(self, server, name):
+        self.order(server, "dump")
+        files = glob.glob(self.out + ".*")
+        if len(files) != 1:
+            raise Trouble(f"callgrind wrote {len(files)} files")
+        with open(files[0]) as file:
+            text = file.read()
+        if self.keep:
+            os.makedirs(self.keep, exist_ok=True)
+            shutil.copy(files[0], os.path.join(self.keep, f"{name}.callgrind"))
+        return int(re.search(r"^(?:totals|summary): (\d+)", text, re.M).group(1))
+
+    def order(self, server, word):
+        done = subprocess.run(["vgdb", f"--pid={server.process.pid}", word], capture_output=True,
+                              text=True, timeout=STOP_SECONDS)
+        if done.returncode != 0:
+            raise Trouble(f"vgdb {word}: {done.stderr.strip()}")
+
+
+class SystemCalls:
+    """System calls, by strace, which is there only while it counts."""
+
+    name, tool, about = "system calls", "strace", "apt install strace"
+
+    def __init__(self, setting, keep):
+        self.keep, self.binary = keep, setting.binary
+
+    def begin(self, folder):
+        self.out = os.path.join(folder, "strace")
+        return []
+
+    def zero(self, server):
+        self.said = open(self.out + ".said", "w+")
+        self.tracer = subprocess.Popen(
+            ["strace", "-f", "-c", "-o", self.out, "-p", str(server.process.pid)],
+            stdout=self.said, stderr=self.said)
+        deadline = time.monotonic() + STOP_SECONDS
+        threads = len(os.listdir(f"/proc/{server.process.pid}/task"))
+        while self.text().count("attached") < threads and "attached with" not in self.text():
+            if self.tracer.poll() is not None or time.monotonic() > deadline:
+                raise Trouble(f"strace: {self.text().strip()}")
+            time.sleep(0.01)
+
+    def text(self):
+        self.said.seek(0)
+        return self.said.read()
+
+    def read(self, server, name):
+        self.tracer.send_signal(signal.SIGINT)
+        self.tracer.wait(STOP_SECONDS)
+        self.said.close()
+        with open(self.out) as file:
+            text = file.read()
+        if self.keep:
+            os.makedirs(self.keep, exist_ok=True)
+            shutil.copy(self.out, os.path.join(self.keep, f"{name}.strace"))
+        total = re.search(r"^\s*100\.00\s+\S+\s+(?:\S+\s+)?(\d+)\s+(?:\d+\s+)?total$", text, re.M)
+        return int(total.group(1)) if total else 0
+
+
+def measure(given, setting, progress):
+    peers = [peer for peer in PEERS if peer in given.peers]
+    skipped, counters = {}, []
+    for kind in (Instructions, SystemCalls):
+        if shutil.which(kind.tool):
+            counters.append(kind)
+        else:
+            skipped[kind.name] = f"{kind.tool} is not installed ({kind.about})"
+    if not counters or not peers:
+        raise Trouble("; ".join(skipped.values()) or f"only {', '.join(PEERS)} are counted")
+    shapes = list(SHAPES.values())
+    if "lockstep" in peers:
+        setting.prepare(*population_for(shapes))
+    repetitions = 1 if given.quick else REPETITIONS
+    totals = {}
+    for kind in counters:
+        for repetition in range(repetitions):
+            for name, shape in SHAPES.items():
+                for peer in peers:
+                    if peer not in shape.peers:
+                        continue
+                    progress(f"{kind.name}, {repetition + 1} of {repetitions}: {name}, {peer}")
+                    counted = count(setting, kind, given.keep, peer, name, shape)
+                    totals.setdefault((kind.name, peer), {}).setdefault(name, []).append(counted)
+    progress.end()
+    rows = {key: each(found) for key, found in totals.items()}
+    tell(given, rows, skipped)
+    return 0
+
+
+def count(setting, kind, keep, peer, name, shape):
+    """(what was counted, how many messages or connections, how many deliveries) of one run."""
+    folder = setting.place(shape.on_disk)
+    os.makedirs(folder)
+    counter, plain = kind(setting, keep), setting.binary
+    setting.binary = counter.binary
+    try:
+        with SERVERS[peer](setting, folder, wrapper=counter.begin(folder)) as server:
+            load = Paused(setting, server, shape)
+            try:
+                load.reach("begin")
+                counter.zero(server)
+                load.go_on()
+                load.reach("end")
+                total = counter.read(server, f"{peer} {name}".replace(" ", "-"))
+                load.go_on()
+                account = load.account()
+            except BaseException:
+                load.end()
+                raise
+    finally:
+        setting.binary = plain
+    if shape.mode == "storm":
+        return total, account["connections"], 0
+    wrong = account["lost"] + account["duplicates"] + account["misrouted"] + account["refusals"]
+    if wrong:
+        raise Trouble(f"{peer}: messages were lost, doubled, mixed up or refused: {account}")
+    return total, account["published"], account["delivered"]
+
+
+def each(found):
+    """What is told of one server and one counter: a list of values, one a repetition."""
+
+    def per_message(name):
+        return [total / messages for total, messages, _ in found[name]]
+
+    def per_delivery(name):
+        return [total / deliveries for total, _, deliveries in found[name]]
+
+    def further(few, many):
+        return [(high - low) / (MANY - FEW)
+                for low, high in zip(per_message(few), per_message(many))]
+
+    push, poll = further("push to one", "push to five"), further("poll of one", "poll of five")
+    told = {
+        "a connection and its hello": per_message("storm"),
+        "a message to five, for each": per_delivery("push to five"),
+        "  one further delivery": push,
+        "  the message without any": [one - more for one, more
+                                      in zip(per_message("push to one"), push)],
+        "eight messages under way to 50, for each": per_delivery("pressure"),
+        "a message to five long-polls, for each": per_delivery("poll of five"),
+        "  one further long-poll": poll,
+    }
+    if "saves" in found:
+        told["a save while nobody else is there"] = per_message("saves")
+    return told
+
+
+def tell(given, rows, skipped):
+    if given.json:
+        print(json.dumps({
+            "skipped": skipped,
+            "counts": [{"counter": counter, "peer": peer, "what": what.strip(), "runs": values}
+                       for (counter, peer), told in rows.items()
+                       for what, values in told.items()]}))
+        return
+    parts = []
+    for counter in dict.fromkeys(counter for counter, _ in rows):
+        peers = [peer for known, peer in rows if known == counter]
+        names = list(dict.fromkeys(name for peer in peers for name in rows[counter, peer]))
+        lines = []
+        for name in names:
+            values = [rows[counter, peer].get(name) for peer in peers]
+            line = [name, *[cell(each) if each else "–" for each in values]]
+            if len(peers) == 2:
+                both = values[0] and values[1] and statistics.median(values[0])
+                line.append(f"{statistics.median(values[1]) / both:.2f}" if both else "–")
+            lines.append(line)
+        head = [counter, *peers, *(["ratio"] if len(peers) == 2 else [])]
+        parts.append(table(head, lines))
+    parts += [f"{name} are not counted: {reason}" for name, reason in skipped.items()]
+    print("\n\n".join(parts))

@@ -1,0 +1,70 @@
+"""Accounts and their devices, made once at a relay by its own calls. Each run begins with a copy of
+the relay's store as it was then.
+"""
+
+import concurrent.futures
+import http.client
+import json
+import os
+import shutil
+
+from programs import Trouble
+
+# What a relay leaves in its folder that belongs to its process alone.
+OF_THE_PROCESS = ("admin.sock", "lock")
+AT_ONCE = 8
+
+
+class Population:
+    """`people`: accounts with some devices each; `crowd`: one account with as many as it may have.
+
+    The files have a line an account: its change token, and the tokens of its devices.
+    """
+
+    def __init__(self, folder):
+        self.store = os.path.join(folder, "store")
+        self.people, self.crowd = [os.path.join(folder, name) for name in ("people", "crowd")]
+
+    def make(self, relay, accounts, devices, crowd, progress):
+        """`relay` runs on `store` and takes accounts."""
+        done = 0
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool, open(self.people, "w") as file:
+            for line in pool.map(lambda _: account(relay.port, devices), range(accounts)):
+                file.write(line)
+                done += 1
+                progress(f"{done} of {accounts} accounts are made")
+        if crowd:
+            with open(self.crowd, "w") as file:
+                file.write(account(relay.port, crowd))
+
+    def copy(self, folder):
+        """The store once more, in a folder that is not there yet."""
+        ignored = shutil.ignore_patterns(*OF_THE_PROCESS)
+        shutil.copytree(self.store, folder, ignore=ignored)
+        return folder
+
+
+def account(port, devices):
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        about = {"deviceName": "load", "platform": "load", "appVersion": "1"}
+        tokens = [ask(line, "POST", "/v1/accounts", about)["token"]]
+        while len(tokens) < devices:
+            code = ask(line, "POST", "/v1/pairings", token=tokens[0])["code"]
+            tokens.append(ask(line, "POST", "/v1/devices", {"code": code, **about})["token"])
+        cursor = ask(line, "GET", "/v1/changes", token=tokens[0])["token"]
+        return " ".join([cursor, *tokens]) + "\n"
+    finally:
+        line.close()
+
+
+def ask(line, method, path, body=None, token=None):
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    line.request(method, path, None if body is None else json.dumps(body), headers)
+    answer = line.getresponse()
+    text = answer.read().decode()
+    if answer.status >= 300:
+        raise Trouble(f"{method} {path} is answered with {answer.status}: {text}")
+    return json.loads(text)

@@ -1,0 +1,47 @@
+"""The two programs in C, floor and load, made anew where their sources are newer."""
+
+import fcntl
+import glob
+import os
+import shutil
+import subprocess
+
+SHARED = ["buffer.c", "websocket.c"]
+FLOOR = ["floor.c", *SHARED]
+
+
+class Trouble(Exception):
+    """The measuring cannot go on; its words are for the person who started it."""
+
+
+def compiler():
+    """The C compiler, or None."""
+    return shutil.which("gcc") or shutil.which("cc")
+
+
+def build(root):
+    """The paths of floor and load."""
+    sources = os.path.join(root, "Tools", "load")
+    folder = os.path.join(root, ".build", "load")
+    os.makedirs(folder, exist_ok=True)
+    names = sorted(os.path.basename(path) for path in glob.glob(os.path.join(sources, "*.c")))
+    parts = {"floor": FLOOR, "load": [name for name in names if name != "floor.c"]}
+    newest = max(os.path.getmtime(path) for path in glob.glob(os.path.join(sources, "*.[ch]")))
+    with open(os.path.join(folder, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return [made(folder, sources, name, parts[name], newest) for name in ("floor", "load")]
+
+
+def made(folder, sources, name, parts, newest):
+    program = os.path.join(folder, name)
+    if os.path.exists(program) and os.path.getmtime(program) > newest:
+        return program
+    if not compiler():
+        raise Trouble("there is no C compiler; install one (apt install gcc), then try again")
+    done = subprocess.run(
+        [compiler(), "-O2", "-g", "-Wall", "-Wextra", "-o", program + ".new",
+         *[os.path.join(sources, part) for part in parts]], capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        raise Trouble(f"{name} cannot be compiled:\n{done.stderr.strip()}")
+    os.rename(program + ".new", program)
+    return program

@@ -1,0 +1,158 @@
+"""One run: a fresh server, the load on it, and what came of it in the figures of the table."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+
+from population import Population
+from programs import Trouble
+from servers import SERVERS, Relay
+
+# Where a file system is in memory; elsewhere the system's folder for temporary files serves.
+MEMORY = "/dev/shm"
+# What may not be: a table says how often each was.
+FAULTS = ("lost", "duplicates", "outOfOrder", "misrouted", "unacknowledged", "refusals", "failed",
+          "broken")
+
+
+class Setting:
+    """What all runs share: programs, folders, processors, and the relay's population."""
+
+    def __init__(self, floor, load, binary, disk, seconds, progress):
+        self.floor, self.load, self.binary = floor, load, binary
+        self.seconds, self.progress = seconds, progress
+        self.disk = tempfile.mkdtemp(prefix="lockstep-peers-", dir=disk)
+        self.has_memory = os.access(MEMORY, os.W_OK)
+        self.memory = (tempfile.mkdtemp(prefix="lockstep-peers-", dir=MEMORY)
+                       if self.has_memory else self.disk)
+        processors = sorted(os.sched_getaffinity(0))
+        self.pins = tuple(processors[:2]) if len(processors) > 1 else (None, None)
+        self.population, self.count = None, 0
+
+    def prepare(self, accounts, devices, crowd):
+        """Makes the relay's accounts, once."""
+        folder = os.path.join(self.memory, "population")
+        os.makedirs(folder)
+        population = Population(folder)
+        relay = Relay(self, os.path.join(folder, "relay"), store=population.store)
+        with relay:
+            population.make(relay, accounts, devices, crowd, self.progress)
+        self.population = population
+
+    def place(self, on_disk):
+        """A folder for a server, fresh each time."""
+        self.count += 1
+        return os.path.join(self.disk if on_disk else self.memory, f"run-{self.count}")
+
+    def store_is(self, on_disk):
+        return "disk" if on_disk or not self.has_memory else "memory"
+
+    def end(self):
+        for folder in {self.disk, self.memory}:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def load_command(setting, server, shape, *more):
+    command = [setting.load, server.dialect, shape.mode, "--port", str(server.port),
+               "--accounts", str(shape.accounts),
+               "--server", ",".join(map(str, server.processes())), *shape.options, *more]
+    if shape.devices:
+        command += ["--devices", str(shape.devices)]
+    if server.needs_population:
+        population = setting.population
+        command += ["--accounts-file", population.crowd if shape.is_crowd else population.people]
+    return command
+
+
+def run(setting, peer, shape):
+    """The load's own account of one run."""
+    folder = setting.place(shape.on_disk)
+    with SERVERS[peer](setting, folder, processor=setting.pins[0]) as server:
+        command = load_command(setting, server, shape, "--seconds", str(setting.seconds))
+        if setting.pins[1] is not None:
+            command = ["taskset", "-c", str(setting.pins[1]), *command]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  timeout=180 + setting.seconds)
+        except subprocess.TimeoutExpired:
+            raise Trouble(f"{peer}: the load does not end") from None
+        if done.returncode != 0:
+            raise Trouble(f"{peer}: {done.stderr.strip()}; it said: {server.said()[-500:]}")
+    account = json.loads(done.stdout)
+    account["said"] = done.stderr.strip()
+    return account
+
+
+class Paused:
+    """The load with stops around what is measured, so that somebody can count the server's work."""
+
+    def __init__(self, setting, server, shape, *more):
+        command = load_command(setting, server, shape, "--pause", "--limit", "900", *more)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        # A load that hangs is ended, so that no reading waits for ever.
+        self.watch = threading.Timer(960, self.process.kill)
+        self.watch.start()
+
+    def reach(self, place):
+        line = self.process.stdout.readline()
+        if line.strip() != place:
+            self.end()
+            raise Trouble(f"the load did not reach its {place}: {line}{self.process.stderr.read()}")
+
+    def go_on(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def account(self):
+        """What came of it."""
+        try:
+            output, error = self.process.communicate()
+            if self.process.returncode != 0:
+                raise Trouble(error.strip())
+            return json.loads(output)
+        finally:
+            self.watch.cancel()
+
+    def end(self):
+        self.watch.cancel()
+        self.process.kill()
+        self.process.wait()
+
+
+def figures(shape, account):
+    """What stands in the table, of one run; None where there is nothing to tell."""
+    server, latency = account["server"], account.get("latencyMicroseconds") or {}
+    each = {"storm": account["connections"], "saves": account.get("acknowledged")}
+    count = each.get(shape.mode, account.get("delivered"))
+    per = 1 / count if count else 0
+
+    def share(name):
+        return server[name] * per if server[name] is not None else None
+
+    told = {
+        "count": count,
+        "rate": count / account["seconds"] if account["seconds"] else 0,
+        "cpuMicroseconds": server["cpuSeconds"] * 1e6 * per,
+        "switches": (server["voluntarySwitches"] + server["involuntarySwitches"]) * per,
+        "userInstructions": share("userInstructions"),
+        "kernelInstructions": share("kernelInstructions"),
+        "p50": latency.get("p50"),
+        "p99": latency.get("p99"),
+        "generatorBusy": account["generatorBusy"],
+        "hints": account.get("hints", 0),
+    }
+    if shape.mode == "storm":
+        told["idleBytes"] = server["idlePssBytes"] * per
+        told["idleKernelBytes"] = server["idleSlabBytes"] * per
+    elif shape.mode != "saves":
+        told["cpuMicrosecondsPerMessage"] = server["cpuSeconds"] * 1e6 / account["published"]
+    return told
+
+
+def faults(account):
+    """What went wrong, by name; nothing where all went well."""
+    return {name: account[name] for name in FAULTS if account.get(name)}

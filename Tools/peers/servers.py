@@ -1,0 +1,234 @@
+"""The servers that are measured beside one another, each a process or two on this machine."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from programs import Trouble
+
+START_SECONDS, STOP_SECONDS = 60, 20
+# Neither the rate of one device's saves nor the size of a crowd is what is measured; and a code counts
+# as a guess until the store has found it right, of which many devices are made at once.
+LIMITS = ("requestsPerSecondPerDevice=1000000,requestBurstPerDevice=1000000,"
+          "connectionsPerAccount=1000000,connections=1000000,storeRequests=1000000,"
+          "pairingGuessesPerAddress=10000,pairingGuessesInAll=100000")
+
+
+class Server:
+    """A server in a folder of its own. `wrapper`: what it runs under."""
+
+    dialect = "floor"
+    # What its program is called where it is looked for, and the pattern by which it says its port.
+    program, says_port = None, None
+    needs_population = False
+
+    def __init__(self, setting, folder, wrapper=(), processor=None):
+        self.setting, self.folder = setting, folder
+        self.wrapper, self.processor = list(wrapper), processor
+        self.process, self.port = None, 0
+
+    @classmethod
+    def missing(cls):
+        """Why it cannot be run here, or None."""
+        if cls.program and not find(cls.program):
+            return f"{cls.program} is not installed"
+        return None
+
+    def command(self):
+        raise NotImplementedError
+
+    def start(self):
+        os.makedirs(self.folder, exist_ok=True)
+        self.log = os.path.join(self.folder, "log")
+        if not self.says_port:
+            self.port = free_port()
+        command = self.wrapper + self.command()
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                preexec_fn=self.pin if self.processor is not None else None)
+        deadline = time.monotonic() + START_SECONDS
+        while not self.listens():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                said = self.said()
+                self.stop()
+                raise Trouble(f"{command[0]} does not start: {said[-1000:]}")
+            time.sleep(0.02)
+        return self
+
+    def pin(self):
+        os.sched_setaffinity(0, {self.processor})
+
+    def said(self):
+        with open(self.log, errors="replace") as log:
+            return log.read()
+
+    def listens(self):
+        if self.says_port:
+            found = re.search(self.says_port, self.said())
+            self.port = int(found.group(1)) if found else 0
+            return bool(found)
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        except OSError:
+            return False
+
+    def processes(self):
+        """Its process and those that it started."""
+        found = [self.process.pid]
+        for process in found:
+            try:
+                with open(f"/proc/{process}/task/{process}/children") as file:
+                    found += [int(word) for word in file.read().split()]
+            except OSError:
+                continue
+        return found
+
+    def stop(self):
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process = None
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Floor(Server):
+    says_port = r"listening on 127\.0\.0\.1:(\d+)"
+
+    def command(self):
+        return [self.setting.floor, "0"]
+
+
+class FloorBatch(Floor):
+    def command(self):
+        return super().command() + ["batch"]
+
+
+class Relay(Server):
+    """Lockstep, with one loop, on a copy of the store that was prepared."""
+
+    dialect = "lockstep"
+    says_port = r"listening on http://127\.0\.0\.1:(\d+)"
+    needs_population = True
+
+    def __init__(self, *arguments, store=None, **named):
+        super().__init__(*arguments, **named)
+        self.store = store
+
+    def command(self):
+        store = self.store or self.setting.population.copy(os.path.join(self.folder, "store"))
+        return [self.setting.binary, "relay", "--open", "--listen", "127.0.0.1:0",
+                "--store", store, "--loops", "1", "--limits", LIMITS]
+
+
+class Nchan(Server):
+    """nginx with its module nchan: one worker, channels in memory."""
+
+    dialect, program = "nchan", "nginx"
+
+    @classmethod
+    def missing(cls):
+        if cls.module() is None:
+            return "nginx's module nchan is not installed (apt install libnginx-mod-nchan)"
+        return super().missing()
+
+    @staticmethod
+    def module():
+        path = "/usr/lib/nginx/modules/ngx_nchan_module.so"
+        return path if os.path.exists(path) else None
+
+    def command(self):
+        folder = self.folder
+        user = "user root;\n" if os.getuid() == 0 else ""
+        paths = "".join(f"  {kind}_temp_path {folder}/{kind};\n"
+                        for kind in ("client_body", "proxy", "fastcgi", "scgi", "uwsgi"))
+        newest = "nchan_channel_id $1; nchan_subscriber_first_message newest;"
+        text = f"""\
+load_module {self.module()};
+{user}daemon off;
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid {folder}/pid;
+error_log {folder}/errors crit;
+events {{ worker_connections 19900; }}
+http {{
+  access_log off;
+  tcp_nodelay on;
+  keepalive_requests 100000000;
+  keepalive_timeout 600;
+  nchan_shared_memory_size 512M;
+{paths}  server {{
+    listen 127.0.0.1:{self.port} backlog=4096;
+    location ~ ^/ws/(\\d+)/ {{ nchan_subscriber websocket; {newest} }}
+    location ~ ^/lp/(\\d+)/ {{ nchan_subscriber longpoll; {newest} }}
+    location ~ ^/pub/(\\d+) {{
+      nchan_publisher;
+      nchan_channel_id $1;
+      nchan_message_buffer_length 32;
+      nchan_message_timeout 60s;
+    }}
+  }}
+}}
+"""
+        return [find("nginx"), "-p", folder, "-c", written(folder, text)]
+
+
+class Mosquitto(Server):
+    """MQTT over WebSocket, at most once. It wants a plain listener beside it."""
+
+    dialect, program = "mosquitto", "mosquitto"
+
+    def command(self):
+        user = "user root\n" if os.getuid() == 0 else ""
+        text = (f"listener {free_port()} 127.0.0.1\nlistener {self.port} lo\n"
+                f"protocol websockets\nallow_anonymous true\npersistence false\nlog_type none\n"
+                f"set_tcp_nodelay true\nmax_connections -1\n{user}")
+        return [find("mosquitto"), "-c", written(self.folder, text)]
+
+
+class Nats(Server):
+    dialect, program = "nats", "nats-server"
+
+    def command(self):
+        text = (f"host: 127.0.0.1\nport: {free_port()}\nmax_connections: 70000\n"
+                f"websocket {{ host: 127.0.0.1, port: {self.port}, no_tls: true }}\n")
+        return [find("nats-server"), "-c", written(self.folder, text)]
+
+
+SERVERS = {"floor": Floor, "floor-batch": FloorBatch, "lockstep": Relay, "nchan": Nchan,
+           "mosquitto": Mosquitto, "nats": Nats}
+
+
+def find(program):
+    """Daemons lie where a person's path may not lead."""
+    return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+
+
+def written(folder, text):
+    path = os.path.join(folder, "conf")
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def free_port():
+    with socket.socket() as asking:
+        asking.bind(("127.0.0.1", 0))
+        return asking.getsockname()[1]

@@ -1,0 +1,161 @@
+"""The results: medians with the least and the most, and ratios to the floor of the same repetition."""
+
+import statistics
+
+CONTROL = (0.9, 1.1)
+COLUMNS = [("rate", "{what}/s"), ("cpuMicroseconds", "CPU µs"), ("userInstructions", "user instr"),
+           ("kernelInstructions", "kernel instr"), ("switches", "switches"), ("p50", "p50 µs"),
+           ("p99", "p99 µs"), ("idleBytes", "idle bytes"), ("idleKernelBytes", "slab, both ends"),
+           ("generatorBusy", "load busy")]
+WHAT = {"storm": "connections", "saves": "saves"}
+
+
+class Results:
+    """All runs: by work and shape, by peer, a list with an entry a repetition (None where it
+    failed)."""
+
+    def __init__(self):
+        self.shapes, self.runs, self.faults = {}, {}, {}
+
+    def add(self, work, shape, peer, repetition, told, wrong):
+        key = (work.name, shape.name)
+        self.shapes[key] = shape
+        self.runs.setdefault(key, {}).setdefault(peer, {})[repetition] = told
+        for name, count in wrong.items():
+            kept = self.faults.setdefault(key, {}).setdefault(peer, {})
+            kept[name] = kept.get(name, 0) + count
+
+    def values(self, key, peer, name):
+        runs = self.runs.get(key, {}).get(peer, {})
+        return [told[name] for told in runs.values() if told and told.get(name) is not None]
+
+    def ratios(self, key, peer, name, base="floor"):
+        """To the floor, each of the same repetition."""
+        runs, others = self.runs[key].get(peer, {}), self.runs[key].get(base, {})
+        return [told[name] / others[repetition][name] for repetition, told in runs.items()
+                if told and told.get(name) and others.get(repetition)
+                and others[repetition].get(name)]
+
+    def control(self):
+        """The A/A control: floor and floor-batch do the same work where nothing can be joined. The
+        ratio of their times, and whether it lets other ratios of time be believed; None where the
+        two did not run."""
+        for key in self.runs:
+            if key[0] == "fanout":
+                found = self.ratios(key, "floor-batch", "cpuMicroseconds")
+                if found:
+                    median = statistics.median(found)
+                    return {"ratio": median, "holds": CONTROL[0] <= median <= CONTROL[1]}
+        return None
+
+    def split(self, peer):
+        """What one further delivery and one save or publication cost, in µs of processor, of each
+        repetition of fanout's two shapes."""
+        keys = sorted((key for key in self.runs if key[0] == "fanout"),
+                      key=lambda key: self.shapes[key].devices)
+        if len(keys) != 2:
+            return None
+        few, many = [self.runs[key].get(peer, {}) for key in keys]
+        counts = [self.shapes[key].devices for key in keys]
+        pairs = []
+        for repetition in sorted(set(few) & set(many)):
+            if not few[repetition] or not many[repetition]:
+                continue
+            low, high = [told["cpuMicrosecondsPerMessage"]
+                         for told in (few[repetition], many[repetition])]
+            slope = (high - low) / (counts[1] - counts[0])
+            pairs.append((slope, low - slope * counts[0]))
+        if not pairs:
+            return None
+        return {"furtherDelivery": [slope for slope, _ in pairs],
+                "message": [rest for _, rest in pairs]}
+
+    @property
+    def relay_is_right(self):
+        """Whether the relay lost, doubled, mixed up and refused nothing."""
+        return not any("lockstep" in peers for peers in self.faults.values())
+
+
+def short(value):
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def cell(values):
+    if not values:
+        return "–"
+    middle, low, high = [short(each) for each in
+                         (statistics.median(values), min(values), max(values))]
+    return middle if len(values) == 1 or low == high else f"{middle} ({low}–{high})"
+
+
+def table(head, rows):
+    """Rows of cells, aligned."""
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+
+    def line(row):
+        first = row[0].ljust(widths[0])
+        return "  ".join([first, *[text.rjust(width) for text, width in zip(row[1:], widths[1:])]])
+
+    return "\n".join(line(row).rstrip() for row in [head, *rows])
+
+
+def told(results, works, setting, notes):
+    """The whole account, for a person."""
+    parts = []
+    for key, peers in results.runs.items():
+        shape = results.shapes[key]
+        about = next(work.about for work in works if work.name == key[0])
+        what = WHAT.get(shape.mode, "deliveries")
+        columns = [(name, title.format(what=what)) for name, title in COLUMNS
+                   if any(results.values(key, peer, name) for peer in peers)]
+        ratios = (["p50", "p99"] if shape.compares == "latency" else ["cpuMicroseconds"])
+        titles = {"p50": "p50 / floor", "p99": "p99 / floor", "cpuMicroseconds": "CPU / floor"}
+        head = ["", *[title for _, title in columns]]
+        has_floor = "floor" in peers and len(peers) > 1
+        head += [titles[name] for name in ratios] if has_floor else []
+        rows = []
+        for peer in peers:
+            row = [peer, *[cell(results.values(key, peer, name)) for name, _ in columns]]
+            row += [cell(results.ratios(key, peer, name)) for name in ratios] if has_floor else []
+            rows.append(row)
+        store = setting.store_is(shape.on_disk)
+        parts.append(f"{key[0]}, {key[1]}: {about}\n"
+                     f"(the relay's store is {'on the disk' if store == 'disk' else 'in memory'}; "
+                     f"CPU, instructions and switches are the server's, for one of the {what})\n"
+                     + table(head, rows))
+        for peer, wrong in results.faults.get(key, {}).items():
+            parts[-1] += f"\n{peer}: " + ", ".join(f"{name} {count:,}"
+                                                   for name, count in wrong.items())
+    parts += splits(results)
+    return "\n\n".join([*parts, *notes]) + "\n"
+
+
+def splits(results):
+    peers = list(dict.fromkeys(peer for runs in results.runs.values() for peer in runs))
+    rows = []
+    for peer in peers:
+        split = results.split(peer)
+        if split:
+            rows.append([peer, cell(split["furtherDelivery"]), cell(split["message"])])
+    if not rows:
+        return []
+    head = ["", "one further delivery", "a message that nobody hears"]
+    return ["fanout, taken apart (CPU µs; from both shapes, a save is the relay's message)\n"
+            + table(head, rows)]
+
+
+def as_json(results, setting):
+    rows = []
+    for key, peers in results.runs.items():
+        for peer in peers:
+            rows.append({
+                "work": key[0], "shape": key[1], "peer": peer,
+                "store": setting.store_is(results.shapes[key].on_disk),
+                "runs": [told for _, told in sorted(peers[peer].items())],
+                "faults": results.faults.get(key, {}).get(peer, {}),
+                "cpuToFloor": results.ratios(key, peer, "cpuMicroseconds")})
+    peers = list(dict.fromkeys(row["peer"] for row in rows))
+    split = {peer: results.split(peer) for peer in peers if results.split(peer)}
+    return {"rows": rows, "fanoutTakenApart": split, "control": results.control()}

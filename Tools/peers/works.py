@@ -1,0 +1,83 @@
+"""What is measured: how many accounts and devices, what they do, and where the relay's store lies."""
+
+import dataclasses
+
+ALL = ("floor", "floor-batch", "lockstep", "nchan", "mosquitto", "nats")
+POLLED = ("floor", "lockstep", "nchan")
+STORM_ACCOUNTS, STORM_DEVICES, CROWD_DEVICES = 2500, 6, 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """One load on one server. `devices`: receivers of each account, beside the one that publishes."""
+
+    mode: str
+    accounts: int
+    devices: int
+    options: tuple = ()
+    # The relay's store: in memory, or on the disk.
+    on_disk: bool = False
+    peers: tuple = ALL
+    # All connections are one account's, whose devices have several each.
+    is_crowd: bool = False
+    # What a ratio to the floor is made of.
+    compares: str = "cpu"
+
+    @property
+    def name(self):
+        size = f"{self.accounts} × {self.devices}" if self.devices else f"{self.accounts} devices"
+        rate = dict(zip(self.options[::2], self.options[1::2])).get("--rate")
+        return f"{size} at {rate}/s" if rate else size
+
+    @property
+    def needed_devices(self):
+        """Of each account, with the one that publishes."""
+        return self.devices + (self.mode != "storm")
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    name: str
+    about: str
+    shapes: tuple
+    quick_shapes: tuple
+
+
+def rate(messages, **more):
+    return dict(mode="rate", options=("--rate", str(messages)), **more)
+
+
+WORKS = [
+    Work("fanout", "messages at a steady rate to the devices of many accounts",
+         (Shape(accounts=1000, devices=5, **rate(4000)),
+          Shape(accounts=1000, devices=1, **rate(4000))),
+         (Shape(accounts=20, devices=5, **rate(200)),
+          Shape(accounts=20, devices=1, **rate(200)))),
+    Work("pressure", "eight messages under way to one account with very many connections",
+         (Shape("window", 1, 5000, ("--window", "8"), is_crowd=True),),
+         (Shape("window", 1, 50, ("--window", "8"), is_crowd=True),)),
+    Work("storm", "devices connect and say hello; then, what they take when they are idle",
+         (Shape("storm", STORM_ACCOUNTS, STORM_DEVICES, ("--settle", "2")),),
+         (Shape("storm", 20, STORM_DEVICES),)),
+    Work("longpoll", "messages at a steady rate to the long-polls of many accounts",
+         (Shape("longpoll", 400, 5, ("--rate", "1000"), peers=POLLED),),
+         (Shape("longpoll", 10, 5, ("--rate", "50"), peers=POLLED),)),
+    Work("saves", "devices, each with one save until it is durable; nobody receives",
+         (Shape("saves", 1000, 0, on_disk=True, peers=("lockstep",)),),
+         (Shape("saves", 20, 0, on_disk=True, peers=("lockstep",)),)),
+    Work("latency", "few messages: from a change to the account's two other devices",
+         (Shape(accounts=100, devices=2, compares="latency", **rate(200)),),
+         (Shape(accounts=10, devices=2, compares="latency", **rate(50)),)),
+]
+
+
+def shapes(work, is_quick):
+    return work.quick_shapes if is_quick else work.shapes
+
+
+def population_for(chosen):
+    """Accounts, devices of each, and devices of the crowd that these shapes need of a relay."""
+    people = [shape for shape in chosen if not shape.is_crowd]
+    crowd = CROWD_DEVICES if any(shape.is_crowd for shape in chosen) else 0
+    return (max((shape.accounts for shape in people), default=0),
+            max((shape.needed_devices for shape in people), default=0), crowd)
