@@ -28,8 +28,9 @@ static const struct dialect dialects[] = {
      .publisher_path = TEXT("/v1/socket"),
      .publisher_greeting = TEXT("{\"op\":\"hello\",\"since\":\"%c\"}"),
      .publisher_welcome = TEXT("{\"op\":\"welcome\""),
-     .message = TEXT("{\"op\":\"save\",\"id\":\"%u\",\"zone\":\"Load\",\"records\":[{\"name\":\"%n\","
-                     "\"type\":\"Load\",\"fields\":{\"text\":\"%p\"},\"modifiedAt\":0}]}"),
+     .message = TEXT("{\"op\":\"save\",\"id\":\"%u\",\"zone\":\"Load\",\"records\":["
+                     "{\"name\":\"%n\",\"type\":\"Load\",\"fields\":{\"text\":\"%p\"},"
+                     "\"modifiedAt\":0}]}"),
      .has_accounts = true,
      .acknowledges = true,
      .poll_path = TEXT("/v1/changes?since=%c&wait=50"),

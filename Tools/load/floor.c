@@ -8,7 +8,9 @@
    ACCOUNT has six digits.
 
      floor PORT               sends each message to each subscriber as it comes
-     floor PORT batch         joins what one turn of the loop brought into one send a subscriber */
+     floor PORT batch         joins what one turn of the loop brought into one send a subscriber
+     floor PORT broken        loses, doubles, misroutes and holds back some on purpose, to see that
+                              who measures finds it */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -34,7 +36,7 @@ struct list {
 
 struct channel {
   struct list subscribers, waiting;
-  /* What this turn of the loop brought, as frames; joined sends only. */
+  /* What this turn of the loop brought, as frames; joined sends only. Or what is held back. */
   struct buffer turn;
   /* The last messages as answers to long-polls, by number; none before anybody polls. */
   struct buffer *answers;
@@ -55,7 +57,7 @@ static struct channel *channels[ACCOUNTS];
 static struct client clients[FILES];
 static struct channel *touched[ACCOUNTS];
 static uint32_t touched_count;
-static int joins_turns, poll_file;
+static int joins_turns, is_broken, poll_file;
 static uint64_t dropped;
 
 static void transmit(int file, const void *bytes, size_t count) {
@@ -113,6 +115,31 @@ static void answer_polls(struct channel *channel, const uint8_t *payload, size_t
   channel->waiting.count = 0;
 }
 
+static void send_to_all(struct channel *channel, const struct buffer *frames, uint32_t first) {
+  for (uint32_t i = first; i < channel->subscribers.count; i++) {
+    transmit(channel->subscribers.files[i], frames->bytes, frames->length);
+  }
+}
+
+/* Of seven messages one does not come to the first subscriber, one comes to it twice, one goes to
+   another account too, and one comes after the next. */
+static void publish_badly(struct channel *channel, const struct buffer *frame) {
+  enum { RIGHT, LOST, DOUBLED, MISROUTED, HELD_BACK };
+  static uint64_t count;
+  static struct channel *other;
+  uint64_t fault = count++ % 7;
+  if (fault == HELD_BACK) {
+    buffer_append(&channel->turn, frame->bytes, frame->length);
+  } else {
+    send_to_all(channel, frame, fault == LOST);
+    if (fault == DOUBLED) transmit(channel->subscribers.files[0], frame->bytes, frame->length);
+    if (fault == MISROUTED && other) send_to_all(other, frame, 0);
+    if (channel->turn.length) send_to_all(channel, &channel->turn, 0);
+    channel->turn.length = 0;
+  }
+  other = channel;
+}
+
 static void publish(const uint8_t *message, size_t length) {
   if (length < 7) return;
   struct channel *channel = channel_of(message);
@@ -129,18 +156,15 @@ static void publish(const uint8_t *message, size_t length) {
     buffer_append(frame, head, frame_head(head, OPCODE_TEXT, length));
     buffer_append(frame, payload, length);
   }
-  for (uint32_t i = 0; !joins_turns && i < channel->subscribers.count; i++) {
-    transmit(channel->subscribers.files[i], frame->bytes, frame->length);
-  }
+  if (is_broken && channel->subscribers.count) publish_badly(channel, frame);
+  else if (!joins_turns) send_to_all(channel, frame, 0);
   if (channel->answers) answer_polls(channel, payload, length);
 }
 
 static void send_turns(void) {
   for (uint32_t i = 0; i < touched_count; i++) {
     struct channel *channel = touched[i];
-    for (uint32_t j = 0; j < channel->subscribers.count; j++) {
-      transmit(channel->subscribers.files[j], channel->turn.bytes, channel->turn.length);
-    }
+    send_to_all(channel, &channel->turn, 0);
     channel->turn.length = 0;
   }
   touched_count = 0;
@@ -258,8 +282,9 @@ static void end(int number) {
 
 int main(int count, char **words) {
   joins_turns = count == 3 && !strcmp(words[2], "batch");
-  if (count < 2 || (count > 2 && !joins_turns)) {
-    fprintf(stderr, "usage: floor PORT [batch]; port 0 picks a free one\n");
+  is_broken = count == 3 && !strcmp(words[2], "broken");
+  if (count < 2 || count > 3 || (count == 3 && !joins_turns && !is_broken)) {
+    fprintf(stderr, "usage: floor PORT [batch | broken]; port 0 picks a free one\n");
     return 2;
   }
   struct sigaction action = {.sa_handler = end};

@@ -25,7 +25,8 @@ that went to another account are counted exactly.
 
 floor-batch does the same as floor where nothing can be joined: where the two
 differ by more than a tenth in fanout, the machine is too restless for ratios
-of time, and that is said.
+of time, and that is said. floor-broken loses, doubles, misroutes and holds back
+messages on purpose, to see that it is found; it runs where --peers names it.
 """
 EPILOG = "works:\n" + "\n".join(f"  {work.name:9} {work.about}" for work in works.WORKS) + """
 

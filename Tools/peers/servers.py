@@ -11,23 +11,25 @@ import time
 from programs import Trouble
 
 START_SECONDS, STOP_SECONDS = 60, 20
-# Neither the rate of one device's saves nor the size of a crowd is what is measured; and a code counts
-# as a guess until the store has found it right, of which many devices are made at once.
+# Neither the rate of one device's saves nor the size of a crowd is what is measured; and a pairing
+# code counts as a guess until the store has found it right, while many devices are made at once.
 LIMITS = ("requestsPerSecondPerDevice=1000000,requestBurstPerDevice=1000000,"
           "connectionsPerAccount=1000000,connections=1000000,storeRequests=1000000,"
           "pairingGuessesPerAddress=10000,pairingGuessesInAll=100000")
 
 
 class Server:
-    """A server in a folder of its own. `wrapper`: what it runs under."""
+    """A server in a folder of its own. `wrapper`: what it runs under. `environment`: variables of
+    its own."""
 
     dialect = "floor"
     # What its program is called where it is looked for, and the pattern by which it says its port.
     program, says_port = None, None
     needs_population = False
 
-    def __init__(self, setting, folder, wrapper=(), processor=None):
+    def __init__(self, setting, folder, wrapper=(), processor=None, environment=None):
         self.setting, self.folder = setting, folder
+        self.environment = environment or {}
         self.wrapper, self.processor = list(wrapper), processor
         self.process, self.port = None, 0
 
@@ -50,6 +52,7 @@ class Server:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**os.environ, **self.environment},
                 preexec_fn=self.pin if self.processor is not None else None)
         deadline = time.monotonic() + START_SECONDS
         while not self.listens():
@@ -119,6 +122,11 @@ class Floor(Server):
 class FloorBatch(Floor):
     def command(self):
         return super().command() + ["batch"]
+
+
+class FloorBroken(Floor):
+    def command(self):
+        return super().command() + ["broken"]
 
 
 class Relay(Server):
@@ -213,7 +221,7 @@ class Nats(Server):
 
 
 SERVERS = {"floor": Floor, "floor-batch": FloorBatch, "lockstep": Relay, "nchan": Nchan,
-           "mosquitto": Mosquitto, "nats": Nats}
+           "mosquitto": Mosquitto, "nats": Nats, "floor-broken": FloorBroken}
 
 
 def find(program):

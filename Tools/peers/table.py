@@ -1,4 +1,4 @@
-"""The results: medians with the least and the most, and ratios to the floor of the same repetition."""
+"""The results: medians with least and most, and ratios to the floor of the same repetition."""
 
 import statistics
 

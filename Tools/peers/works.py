@@ -1,15 +1,15 @@
-"""What is measured: how many accounts and devices, what they do, and where the relay's store lies."""
+"""What is measured: how many accounts and devices, what they do, and where the relay's store is."""
 
 import dataclasses
 
-ALL = ("floor", "floor-batch", "lockstep", "nchan", "mosquitto", "nats")
+ALL = ("floor", "floor-batch", "lockstep", "nchan", "mosquitto", "nats", "floor-broken")
 POLLED = ("floor", "lockstep", "nchan")
 STORM_ACCOUNTS, STORM_DEVICES, CROWD_DEVICES = 2500, 6, 100
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """One load on one server. `devices`: receivers of each account, beside the one that publishes."""
+    """One load on one server. `devices`: receivers of each account, besides who publishes."""
 
     mode: str
     accounts: int

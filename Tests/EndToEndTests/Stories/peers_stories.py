@@ -57,6 +57,17 @@ def story_saves_are_acknowledged_and_long_polls_miss_nothing():
         assert not row["faults"] and row["runs"][0]["count"] > 0, row
 
 
+def story_a_server_that_breaks_its_word_is_found_out():
+    """The check can fail: messages that a broken server loses, doubles, holds back and sends to
+    another account are told, each by its name."""
+    account = measured("--quick", "--only", "fanout", "--peers", "floor-broken")
+    if account is None:
+        return
+    for row in account["rows"]:
+        for fault in ("lost", "duplicates", "outOfOrder", "misrouted"):
+            assert row["faults"].get(fault, 0) > 0, (fault, row)
+
+
 def story_a_relay_that_does_not_come_up_is_told():
     """Somebody names a program that is no relay: the words say so, and the exit code is not that of
     a measurement."""
