@@ -21,14 +21,17 @@ do on this kernel, and beside nchan, mosquitto and NATS where they are
 installed. One server runs at a time, on the first processor, and the load on
 the second; servers take turns in each repetition. Every message carries when
 it was due, its number and its account: loss, duplicates, order and messages
-that went to another account are counted exactly.
+that went to another account are counted exactly. Each account has a connection
+that publishes, besides its receivers; nchan is published to by POST, over 16.
 
 floor-batch does the same as floor where nothing can be joined: where the two
 differ by more than a tenth in fanout, the machine is too restless for ratios
 of time, and that is said. floor-broken loses, doubles, misroutes and holds back
 messages on purpose, to see that it is found; it runs where --peers names it.
 """
-EPILOG = "works:\n" + "\n".join(f"  {work.name:9} {work.about}" for work in works.WORKS) + """
+EPILOG = "works (accounts × receivers of each):\n" + "\n".join(
+    f"  {work.name:9} {work.about}\n{'':12}{', '.join(shape.name for shape in work.shapes)}"
+    for work in works.WORKS) + """
 
 exit codes: 0 measured, and the relay lost, doubled, mixed up and refused
 nothing; 1 it did, or did not come through; 2 a wrong option; 3 nothing could

@@ -71,7 +71,8 @@ def run(setting, peer, shape):
     """The load's own account of one run."""
     folder = setting.place(shape.on_disk)
     with SERVERS[peer](setting, folder, processor=setting.pins[0]) as server:
-        command = load_command(setting, server, shape, "--seconds", str(setting.seconds))
+        command = load_command(setting, server, shape, "--seconds", str(setting.seconds),
+                               "--drain", str(server.drain_seconds))
         if setting.pins[1] is not None:
             command = ["taskset", "-c", str(setting.pins[1]), *command]
         try:

@@ -23,6 +23,8 @@ class Server:
     its own."""
 
     dialect = "floor"
+    # How long to wait for messages that are still on their way; on a slow machine they take a while.
+    drain_seconds = 20
     # What its program is called where it is looked for, and the pattern by which it says its port.
     program, says_port = None, None
     needs_population = False
@@ -68,7 +70,7 @@ class Server:
 
     def said(self):
         with open(self.log, errors="replace") as log:
-            return log.read()
+            return log.read().strip()
 
     def listens(self):
         if self.says_port:
@@ -125,6 +127,9 @@ class FloorBatch(Floor):
 
 
 class FloorBroken(Floor):
+    # Some never come.
+    drain_seconds = 1
+
     def command(self):
         return super().command() + ["broken"]
 

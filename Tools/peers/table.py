@@ -6,7 +6,7 @@ CONTROL = (0.9, 1.1)
 COLUMNS = [("rate", "{what}/s"), ("cpuMicroseconds", "CPU µs"), ("userInstructions", "user instr"),
            ("kernelInstructions", "kernel instr"), ("switches", "switches"), ("p50", "p50 µs"),
            ("p99", "p99 µs"), ("idleBytes", "idle bytes"), ("idleKernelBytes", "slab, both ends"),
-           ("generatorBusy", "load busy")]
+           ("hints", "hints"), ("generatorBusy", "load busy")]
 WHAT = {"storm": "connections", "saves": "saves"}
 
 
@@ -103,33 +103,33 @@ def table(head, rows):
 
 def told(results, works, setting, notes):
     """The whole account, for a person."""
-    parts = []
-    for key, peers in results.runs.items():
-        shape = results.shapes[key]
-        about = next(work.about for work in works if work.name == key[0])
-        what = WHAT.get(shape.mode, "deliveries")
-        columns = [(name, title.format(what=what)) for name, title in COLUMNS
-                   if any(results.values(key, peer, name) for peer in peers)]
-        ratios = (["p50", "p99"] if shape.compares == "latency" else ["cpuMicroseconds"])
-        titles = {"p50": "p50 / floor", "p99": "p99 / floor", "cpuMicroseconds": "CPU / floor"}
-        head = ["", *[title for _, title in columns]]
-        has_floor = "floor" in peers and len(peers) > 1
-        head += [titles[name] for name in ratios] if has_floor else []
-        rows = []
-        for peer in peers:
-            row = [peer, *[cell(results.values(key, peer, name)) for name, _ in columns]]
-            row += [cell(results.ratios(key, peer, name)) for name in ratios] if has_floor else []
-            rows.append(row)
-        store = setting.store_is(shape.on_disk)
-        parts.append(f"{key[0]}, {key[1]}: {about}\n"
-                     f"(the relay's store is {'on the disk' if store == 'disk' else 'in memory'}; "
-                     f"CPU, instructions and switches are the server's, for one of the {what})\n"
-                     + table(head, rows))
-        for peer, wrong in results.faults.get(key, {}).items():
-            parts[-1] += f"\n{peer}: " + ", ".join(f"{name} {count:,}"
-                                                   for name, count in wrong.items())
-    parts += splits(results)
-    return "\n\n".join([*parts, *notes]) + "\n"
+    parts = [one_shape(results, works, setting, key) for key in results.runs]
+    return "\n\n".join([*parts, *splits(results), *notes]) + "\n"
+
+
+def one_shape(results, works, setting, key):
+    peers, shape = results.runs[key], results.shapes[key]
+    about = next(work.about for work in works if work.name == key[0])
+    what = WHAT.get(shape.mode, "deliveries")
+    columns = [(name, title.format(what=what)) for name, title in COLUMNS
+               if any(any(results.values(key, peer, name)) for peer in peers)]
+    ratios = (["p50", "p99"] if shape.compares == "latency" else ["cpuMicroseconds"])
+    titles = {"p50": "p50 / floor", "p99": "p99 / floor", "cpuMicroseconds": "CPU / floor"}
+    head = ["", *[title for _, title in columns]]
+    has_floor = "floor" in peers and len(peers) > 1
+    head += [titles[name] for name in ratios] if has_floor else []
+    rows = []
+    for peer in peers:
+        row = [peer, *[cell(results.values(key, peer, name)) for name, _ in columns]]
+        row += [cell(results.ratios(key, peer, name)) for name in ratios] if has_floor else []
+        rows.append(row)
+    place = "on the disk" if setting.store_is(shape.on_disk) == "disk" else "in memory"
+    store = f"the relay's store is {place}; " if "lockstep" in peers else ""
+    text = (f"{key[0]}, {key[1]}: {about}\n({store}CPU, instructions and switches are the "
+            f"server's, for one of the {what})\n" + table(head, rows))
+    for peer, wrong in results.faults.get(key, {}).items():
+        text += f"\n{peer}: " + ", ".join(f"{name} {count:,}" for name, count in wrong.items())
+    return text
 
 
 def splits(results):
