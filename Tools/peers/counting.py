@@ -41,10 +41,12 @@ SHAPES = {
     "storm": Shape("storm", 40, 5, ("--in-flight", "64")),
     "push to few": closed("window", 10, FEW, 400),
     "push to many": closed("window", 10, MANY, 400),
+    "push of many accounts": closed("window", 40, FEW, 1600, window=40),
     "pressure": closed("window", 1, 50, 200, window=8, is_crowd=True),
     "poll of few": closed("longpoll", 10, FEW, 200),
     "poll of many": closed("longpoll", 10, MANY, 40),
     "saves": closed("saves", 1, 0, 400, peers=("lockstep",)),
+    "saves at once": closed("saves", 40, 0, 1600, peers=("lockstep",)),
 }
 
 
@@ -211,12 +213,14 @@ def each(found):
         "  one further delivery": push,
         "  the message without any": [few - FEW * more for few, more
                                       in zip(per_message("push to few"), push)],
+        "40 messages under way, each to five, for each": per_delivery("push of many accounts"),
         "eight messages under way to 50, for each": per_delivery("pressure"),
         "a message to five long-polls, for each": per_delivery("poll of few"),
         "  one further long-poll": poll,
     }
     if "saves" in found:
         told["a save while nobody else is there"] = per_message("saves")
+        told["a save of 40 devices that save at once"] = per_message("saves at once")
     return told
 
 
