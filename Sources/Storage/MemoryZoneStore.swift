@@ -141,6 +141,7 @@ package final class MemoryZoneStore: ZoneStore {
       let answer = SaveAnswer(since: since.token, token: since.token, results: results)
       return .saved(SaveOutcome(answer: answer, changed: [], events: []))
     }
+    if let refusal = commit.unlessKnown { return .refused(refusal) }
     let plan = try SavePlan(commit, after: since.newest) { name in
       current(name).map(Standing.init)
     } hasChunk: { hash in

@@ -173,12 +173,19 @@ public struct SaveCommit: Sendable, Hashable {
   public var request: SaveRequest
   /// SHA-256 over the batch's content, to tell a retry from another batch under the same id.
   public var digest: [UInt8]
+  /// What the account's plan has against it. Such a batch is answered only where it was saved
+  /// already, so that a device whose answer got lost learns of it.
+  public var unlessKnown: Refusal?
 
-  public init(account: AccountID, device: DeviceID, request: SaveRequest, digest: [UInt8]) {
+  public init(
+    account: AccountID, device: DeviceID, request: SaveRequest, digest: [UInt8],
+    unlessKnown: Refusal? = nil
+  ) {
     self.account = account
     self.device = device
     self.request = request
     self.digest = digest
+    self.unlessKnown = unlessKnown
   }
 }
 

@@ -92,6 +92,7 @@ final class RecordWriter {
       let answer = SaveAnswer(since: since.token, token: since.token, results: results)
       return .saved(SaveOutcome(answer: answer, changed: [], events: []))
     }
+    if let refusal = commit.unlessKnown { return .refused(refusal) }
     let plan = try SavePlan(commit, after: since.newest) { (name) throws(StorageError) in
       try standing(name, in: commit)
     } hasChunk: { (hash) throws(StorageError) in

@@ -218,6 +218,20 @@ struct ReplicaPiecesTests {
     #expect(needs(desk) == [offered[4]])
   }
 
+  @Test func whatTheRelayDidNotTakeIsOfferedAgainWhenItMay() throws {
+    var desk = try Desk()
+    desk.perform(.pieces(.add(HeldPiece(hash: try hash(1), file: 1, bytes: 5))))
+    desk.learnOfRestore(through: 5)
+    #expect(needs(desk) == [try hash(1)])
+    desk.perform(.pieces(.settle(PieceTidings(held: [try hash(1)]))))
+    #expect(needs(desk) == [])
+    desk.perform(.pieces(.retry))
+    #expect(needs(desk) == [try hash(1)])
+    try desk.letPiecesThrough([try hash(1)])
+    desk.perform(.pieces(.retry))
+    #expect(needs(desk) == [])
+  }
+
   @Test func allPiecesInTheHomeAreOfferedToARestoredRelay() throws {
     var desk = try Desk()
     let count = Limits.collectedChunks + 5

@@ -10,6 +10,8 @@ struct PieceOffer {
   var unheard: Set<ChunkHash> = []
   /// The last of the portion.
   var last: ChunkHash?
+  /// The relay takes none until a person acts, or enough time has passed.
+  var isHeld = false
 }
 
 /// Pieces that are asked about though no change waits for them.
@@ -31,7 +33,7 @@ extension ReplicaState {
 
   /// Names the next portion, where the last was heard of.
   mutating func offerPieces() throws(StorageError) {
-    guard var offer, offer.unheard.isEmpty, gate.room > 0 else { return }
+    guard var offer, offer.unheard.isEmpty, !offer.isHeld, gate.room > 0 else { return }
     let limit = min(Limits.collectedChunks, gate.room)
     let held = try ledger.store.pieces(after: offer.after, limit: limit)
     if let last = held.last {
@@ -40,16 +42,20 @@ extension ReplicaState {
       offer.unheard = Set(named)
       offer.last = last.hash
       self.offer = offer
-      if named.isEmpty { advanceOffer(heard: []) }
+      if named.isEmpty { advanceOffer(PieceTidings()) }
     } else {
       self.offer = nil
       ledger.setValue(ReplicaState.offerKey, nil)
     }
   }
 
-  mutating func advanceOffer(heard hashes: [ChunkHash]) {
+  mutating func advanceOffer(_ tidings: PieceTidings) {
     guard var offer, let last = offer.last else { return }
-    offer.unheard.subtract(hashes)
+    if !offer.unheard.isDisjoint(with: tidings.held) {
+      self.offer = PieceOffer(after: offer.after, isHeld: true)
+      return
+    }
+    offer.unheard.subtract(tidings.hashes)
     if offer.unheard.isEmpty {
       offer.after = last
       offer.last = nil

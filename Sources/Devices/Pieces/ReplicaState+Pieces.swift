@@ -20,6 +20,7 @@ extension ReplicaState {
       return .done
     case .retry:
       gate.retry()
+      offer?.isHeld = false
       return .done
     case .askForLacking:
       try askForLacking()
@@ -117,7 +118,7 @@ extension ReplicaState {
     park(gate.waiting(for: tidings.nowhere), ReplicaState.nowhere)
     park(gate.waiting(for: tidings.damaged), ReplicaState.damaged)
     gate.settle(tidings, at: clock.wall)
-    advanceOffer(heard: tidings.hashes)
+    advanceOffer(tidings)
     for hash in tidings.there { try reopen(naming: hash) }
   }
 

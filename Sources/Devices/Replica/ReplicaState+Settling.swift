@@ -63,6 +63,8 @@ extension ReplicaState {
     guard server.tag > 0 else { return isLost }
     // Tags grow. An older version than the base is that of a restored relay.
     if server.tag < tag { return true }
+    // This device saved it, though the answer was lost: what waits here was made after that.
+    if server.device == device, server.modifiedAt < entry.modifiedAt { return true }
     if let restore, restore.precedesLoss(server.tag) {
       // Once the snapshot is here, only what was brought back knows of no version.
       if isLost || (restore.isSnapshotDone && tag == 0) { return true }

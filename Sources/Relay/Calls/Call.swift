@@ -49,11 +49,12 @@ enum SignedCall: Hashable, Sendable {
 }
 
 extension SignedCall {
-  /// Whether it is of use only where the account's plan has a zone. Devices may always be managed.
+  /// Whether it is of use only where the account's plan has a zone. Devices may always be managed,
+  /// and a save may be asked about that was made before.
   var needsPlan: Bool {
     switch self {
-    case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .refused: false
-    case .save, .record, .changes, .events, .listZones, .deleteZone, .listSubscriptions,
+    case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .save, .refused: false
+    case .record, .changes, .events, .listZones, .deleteZone, .listSubscriptions,
       .subscription, .putSubscription, .removeSubscription, .chunk, .keepChunk, .missingChunks:
       true
     }

@@ -80,16 +80,16 @@ struct Session: Hashable, Sendable {
     return token
   }
 
-  /// What is wrong with the call, or what the account's plan has against it.
+  /// What is wrong with the call, or what the account's plan has against it; of a save the store
+  /// knows whether it was made before.
   func refusal(of call: SignedCall) -> Refusal? {
     if case .refused(let refusal) = call { return refusal }
-    if plan.hasNoZone { return call.needsPlan ? Session.needsPlan : nil }
-    guard case .save(let zone) = call else { return nil }
-    return refusal(ofSaveInto: zone)
+    return plan.hasNoZone && call.needsPlan ? Session.needsPlan : nil
   }
 
   /// What the account's plan has against a save.
-  func refusal(ofSaveInto zone: Name) -> Refusal? {
+  private func refusal(ofSaveInto zone: Name) -> Refusal? {
+    if plan.hasNoZone { return Session.needsPlan }
     if plan.includes(zone) { return nil }
     return Refusal(
       .planRequired,
@@ -119,6 +119,7 @@ struct Session: Hashable, Sendable {
         relayTime: wall)
     }
     return SaveCommit(
-      account: account, device: device, request: checked, digest: BatchDigest.hash(of: request))
+      account: account, device: device, request: checked, digest: BatchDigest.hash(of: request),
+      unlessKnown: refusal(ofSaveInto: request.zone))
   }
 }

@@ -127,10 +127,6 @@ extension RelayNode {
       refuse(slot, request.id.text, RelayNode.isStopping)
       return
     }
-    if let refusal = session.refusal(ofSaveInto: request.zone) {
-      refuse(slot, request.id.text, refusal)
-      return
-    }
     guard
       ask(
         .commit(.save(commit), by: CommitOrigin(node: configuration.node, connection: id)),

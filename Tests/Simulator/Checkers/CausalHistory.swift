@@ -164,20 +164,23 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
 
   /// A device was signed out: what it did and never brought to the relay is its own loss alone.
   package func deviceRevoked(_ device: DeviceID, saved: Record?) {
-    for act in acts.indices where doers[act] == device && !isShared(act) { withdrawn.insert(act) }
+    for act in acts.indices where doers[act] == device && isOwnAffair(act) { withdrawn.insert(act) }
   }
 
   /// A device has taken back what stood in its outbox and was never sent.
+  /// `isDoneByOthers`: another has done the same, so that what took a place keeps it.
   package func deviceWithdrew(
-    _ entry: OutboxEntry, butFor kept: [Fact], on device: DeviceID
+    _ entry: OutboxEntry, butFor kept: [Fact] = [], isDoneByOthers: Bool, on device: DeviceID
   ) {
     let known = pastOfTag[entry.base?.tag ?? 0] ?? EditSet()
     for fact in Fact.list(in: entry.fields ?? []) where !kept.contains(fact) {
       guard let deed = numbers[fact] else { continue }
       for act in acts.indices where acts[act] == deed && doers[act] == device {
-        if !known.contains(act) && !isShared(act) { withdrawn.insert(act) }
+        let keepsPlace = isDoneByOthers && takers.contains { $0.contains(act) }
+        if !known.contains(act) && !isShared(act) && !keepsPlace { withdrawn.insert(act) }
       }
     }
+    if isDoneByOthers { return }
     withdrawSteps(to: entry, butFor: kept, on: device)
   }
 
@@ -204,7 +207,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       return
     }
     if let before, isRewound(before, to: entry, on: device) {
-      deviceWithdrew(before, butFor: Fact.list(in: entry.fields ?? []), on: device)
+      deviceWithdrew(
+        before, butFor: Fact.list(in: entry.fields ?? []), isDoneByOthers: false, on: device)
     }
     let known = (seen[device] ?? EditSet()).union(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
     var past = known
@@ -235,11 +239,10 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// what stands in the outbox now; nil where the relay's version was chosen.
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {
     guard let made else {
-      // Nobody else has heard of what is given up, or the relay has lost it: who has it all the
-      // same gives it back.
-      for act in acts.indices where doers[act] == device {
-        let isLost = forgotten.contains(act) && pastOfTag[server.tag]?.contains(act) != true
-        if !isShared(act) || isLost { withdrawn.insert(act) }
+      let chosen = Fact.list(in: server.fields ?? []).compactMap { numbers[$0] }
+      for act in acts.indices where doers[act] == device && isOwnAffair(act) {
+        let isChosen = chosen.contains(acts[act]) || pastOfTag[server.tag]?.contains(act) == true
+        if !isChosen { withdrawn.insert(act) }
       }
       return
     }
@@ -255,8 +258,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     hold(made, past, on: device)
   }
 
-  /// The person is asked about this version; it may be gone, as a deletion that a snapshot does not
-  /// name, before there is an answer.
+  /// The person is asked about this version, which may be gone before there is an answer.
   package func deviceAsked(tag: ChangeTag, on device: DeviceID) {
     askedAbout[device] = (askedAbout[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
   }
@@ -294,8 +296,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// The deed of `before` that `fact` is with another stamp. Whoever does the same once more puts
-  /// it in the place of all that he saw, and so leaves fewer.
+  /// The deed of `before` that `fact` is with another stamp. The same once more leaves fewer.
   private func corrected(
     by fact: Fact, _ entry: OutboxEntry, _ before: OutboxEntry?
   ) -> Int? {
@@ -313,7 +314,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
     if isDeleted, isOwnDeletion {
       // It had deleted the same, and nobody had heard of it.
-      for act in acts.indices where doers[act] == device && !isShared(act) {
+      for act in acts.indices where doers[act] == device && isOwnAffair(act) {
         withdrawn.insert(act)
       }
     }
@@ -374,6 +375,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
 
   /// The relay has saved a version that was made with knowledge of the act.
   private func isShared(_ act: Int) -> Bool { pastOfTag.values.contains { $0.contains(act) } }
+
+  /// Nobody else has heard of it, or the relay has lost it, and who has it gives it back.
+  private func isOwnAffair(_ act: Int) -> Bool { !isShared(act) || forgotten.contains(act) }
 
   private func number(of fact: Fact) -> Int {
     if let number = numbers[fact] { return number }

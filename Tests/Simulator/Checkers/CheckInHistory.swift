@@ -69,8 +69,8 @@ extension CheckInHistory {
 
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {}
 
-  package func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID) {
-    stamps.deviceWithdrew(entry, on: device)
+  package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {
+    stamps.deviceWithdrew(entry, isDoneByOthers: isDoneByOthers, on: device)
   }
 
   package func deviceRevoked(_ device: DeviceID, saved: Record?) {

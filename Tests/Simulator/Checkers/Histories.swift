@@ -95,8 +95,8 @@ extension Histories {
     history(entry.key, entry.type)?.deviceBringsBack(entry, on: device)
   }
 
-  package func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID) {
-    histories[entry.key]?.deviceWithdrew(entry, on: device)
+  package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {
+    histories[entry.key]?.deviceWithdrew(entry, isDoneByOthers: isDoneByOthers, on: device)
     guard entry.key == TimerApp.stateKey else { return }
     completed[Making(device: device, entry: entry.number)] = nil
   }

@@ -18,8 +18,9 @@ package protocol RecordHistory: AnyObject {
   func deviceFolded(_ entry: OutboxEntry, on device: DeviceID)
   /// The relay has lost a version, and this device, which holds it, gives it back with `entry`.
   func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID)
-  /// A device has taken back what stood in its outbox and was never sent.
-  func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID)
+  /// A device has taken back what stood in its outbox and was never sent. `isDoneByOthers`: since
+  /// another has brought the same to the relay.
+  func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID)
   /// The device was signed out: what it did and never brought to the relay is its own loss alone.
   /// `saved`: what stands at the relay.
   func deviceRevoked(_ device: DeviceID, saved: Record?)
@@ -45,7 +46,7 @@ extension RecordHistory {
 }
 
 extension CausalHistory {
-  package func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID) {
-    deviceWithdrew(entry, butFor: [], on: device)
+  package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {
+    deviceWithdrew(entry, butFor: [], isDoneByOthers: isDoneByOthers, on: device)
   }
 }

@@ -113,9 +113,12 @@ package final class ReplicaWatch {
       // Numbers are given anew by a later process.
       madeAt[number] = nil
       guard let entry = latest.last(where: { $0.number == number }), entry.key != decided,
-        isWithdrawn(entry, by: changes, in: after)
+        after.entries(entry.key).isEmpty, !entry.isUnderWay
       else { continue }
-      histories.deviceWithdrew(entry, on: device)
+      let isDoneByOthers = isDoneByOthers(entry, in: after)
+      if isDoneByOthers || isWithdrawn(entry, by: changes, in: after) {
+        histories.deviceWithdrew(entry, isDoneByOthers: isDoneByOthers, on: device)
+      }
     }
     for case .putEntry(let entry) in changes {
       guard case .asking(let server) = entry.state else { continue }
@@ -139,6 +142,10 @@ package final class ReplicaWatch {
       } else if isDecision(entry) {
         checkStamp(entry, byPerson: true)
       } else {
+        // What was lost has met what the relay has by now, and both are one already.
+        if old == nil, hand == nil, let lost = lostVersion(of: entry, in: before) {
+          histories.deviceBringsBack(lost, on: device)
+        }
         let isNew = old == nil || old?.fields != entry.fields
         // What a person deleted here before stays deleted when it meets another's version.
         let isTrim =
@@ -155,6 +162,16 @@ package final class ReplicaWatch {
       latest.append(entry)
     }
     return latest
+  }
+
+  /// What the device held where the relay has lost that.
+  private func lostVersion(of entry: OutboxEntry, in view: View) -> OutboxEntry? {
+    guard view.entries(entry.key).isEmpty, let held = view.record(entry.key), held.tag > 0,
+      ledger.isLost(account, tag: held.tag)
+    else { return nil }
+    var lost = entry
+    (lost.fields, lost.modifiedAt) = (held.fields, held.modifiedAt)
+    return lost
   }
 
   private func isDecision(_ entry: OutboxEntry) -> Bool {
@@ -221,23 +238,27 @@ package final class ReplicaWatch {
     return held.modifiedAt == entry.modifiedAt && held.fields == entry.fields
   }
 
+  /// Whether somebody else has saved what this device was about to bring back.
+  private func isDoneByOthers(_ entry: OutboxEntry, in view: View) -> Bool {
+    guard broughtBack.contains(entry.number), let held = view.record(entry.key) else {
+      return false
+    }
+    return held.device != device && held.fields == entry.fields
+      && held.modifiedAt == entry.modifiedAt
+  }
+
   /// Whether the entry is gone without a trace: it was made and deleted before anybody heard of it,
-  /// or the device stands on its base again, or somebody else saved the same.
+  /// or the device stands on its base again.
   private func isWithdrawn(
     _ entry: OutboxEntry, by changes: [ReplicaChange], in view: View
   ) -> Bool {
-    guard view.entries(entry.key).isEmpty, !entry.isUnderWay else { return false }
-    guard let held = view.record(entry.key) else { return entry.base == nil }
+    guard view.record(entry.key) != nil else { return entry.base == nil }
     // What the relay told may have come after it, in the same transaction.
-    let isBase = changes.contains { change in
+    return changes.contains { change in
       guard case .putRecord(let record, _) = change, record.key == entry.key else { return false }
       return record.tag == entry.base?.tag && record.fields == entry.base?.fields
         && record.fields != entry.fields
     }
-    let isOthers =
-      broughtBack.contains(entry.number) && held.device != device && held.fields == entry.fields
-      && held.modifiedAt == entry.modifiedAt
-    return isBase || isOthers
   }
 
   private func checkCursor(_ old: ChangeToken?, _ new: ChangeToken?) {

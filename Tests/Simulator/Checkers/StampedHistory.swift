@@ -82,7 +82,7 @@ package final class StampedHistory: RecordHistory {
   /// What it brings back was done when it was done.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {}
 
-  package func deviceWithdrew(_ entry: OutboxEntry, on device: DeviceID) {
+  package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {
     acts.removeAll { $0.device == device && $0.entry == entry.number && !$0.isSaved }
   }
 
