@@ -182,6 +182,19 @@ struct PieceTransferTests {
     #expect(transfer.next() == nil)
   }
 
+  @Test func whatCouldNotBeToldIsAskedAboutAnewAfterAPause() throws {
+    var transfer = try begun(1)
+    _ = transfer.next()
+    transfer.told(missing: [])
+    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(1)])))
+    transfer.unsettled()
+    transfer.need([try need(1)])
+    #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
+    #expect(transfer.next() == nil)
+    transfer.resume()
+    #expect(transfer.next() == .ask([try hash(1)]))
+  }
+
   @Test func aTokenThatIsNoGoodEndsIt() throws {
     var transfer = try begun(1)
     _ = transfer.next()

@@ -135,6 +135,7 @@ extension World {
         outside.fault("not in step after \(World.settleSeconds) quiet seconds: \(difference ?? "")")
       }
       lookAtPlans(since: start)
+      giveUpLostFiles(since: start)
       runOn(to: outside.timeline.now + Span.milliseconds(250))
     }
     for (account, histories) in zip(accounts, histories) where outside.faults.isEmpty {
@@ -174,6 +175,7 @@ extension World {
           "\(late.name) says \(late.status.map { "\($0.state)" } ?? "nothing") for ever")
       }
       lookAtPlans(since: start)
+      giveUpLostFiles(since: start)
       runOn(to: outside.timeline.now + Span.milliseconds(500))
     }
   }

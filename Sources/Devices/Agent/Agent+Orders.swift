@@ -158,6 +158,9 @@ extension Agent {
     connect(at: moment)
   }
 
+  /// So long a store that failed is left alone at least.
+  private static let storeRetryMilliseconds: Int64 = 1_000
+
   /// An edit that could not be written is told, and nothing else changes. Where sync itself cannot
   /// write, it stops, and begins anew from what the store holds.
   private mutating func storeFailed(_ error: StorageError, _ job: PendingJob, at moment: Moment) {
@@ -167,7 +170,9 @@ extension Agent {
     case .switching(let id): report(.switched(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
     case .piece(let errand): pieceJobFailed(errand, error, at: moment)
-    case .load, .dueEdits, .sync, .note: break
+    case .dueEdits:
+      dueHeldUntil = moment.instant.advanced(milliseconds: Agent.storeRetryMilliseconds)
+    case .load, .sync, .note: break
     }
     let isSync =
       switch job.kind {
@@ -180,7 +185,8 @@ extension Agent {
     disconnect(because: error.description, at: moment)
     failure = error.description
     let delay = backoff.next(random: &random)
-    deadlines.set(.retry, moment.instant.advanced(milliseconds: max(delay, 1_000)))
+    deadlines.set(
+      .retry, moment.instant.advanced(milliseconds: max(delay, Agent.storeRetryMilliseconds)))
   }
 
   // MARK: manual sync

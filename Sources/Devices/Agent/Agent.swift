@@ -38,6 +38,8 @@ public struct Agent: Node {
   /// Until when what others did is waited for, before time makes anything of what this device
   /// last knew; nil where it is known, or was waited for.
   var catchUpDeadline: Instant?
+  /// Until when the store is left alone that could not take an edit of time's.
+  var dueHeldUntil: Instant?
   var isNetworkOn = true
   var isStopping = false
   var hasStopped = false
@@ -218,6 +220,6 @@ public struct Agent: Node {
     let instant = clock.instant(of: time, at: moment)
     // Nobody is waited for who cannot be reached.
     let earliest = outage == nil ? catchUpDeadline ?? instant : instant
-    deadlines.set(.due, max(instant, earliest))
+    deadlines.set(.due, max(instant, earliest, dueHeldUntil ?? instant))
   }
 }

@@ -158,8 +158,7 @@ extension Agent {
       report(.pieceAdded(order, .failure(.storage(error))))
     case .downloaded(let piece): downloadAdded(piece, .failure(error))
     case .find(let order): pieces.reader.found(order, .failure(.storage(error)))
-    // The worker has forgotten what it waited for, and names it again.
-    case .settle: pieces.transfer.settled()
+    case .settle: pieces.transfer.unsettled()
     case .drop, .retry, .askForLacking: break
     case .collect, .sweep: careLater(isOver: true, at: moment)
     }

@@ -157,6 +157,13 @@ struct PieceTransfer {
     settling = []
   }
 
+  /// The worker could not hear it, since its store failed: it names anew what it wants, and that
+  /// waits for a while.
+  mutating func unsettled() {
+    settled()
+    pause(nil)
+  }
+
   // MARK: what to do
 
   mutating func next() -> Action? {

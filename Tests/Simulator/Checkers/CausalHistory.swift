@@ -22,7 +22,7 @@ package protocol Deed: Hashable {
 /// several devices do without knowing of one another.
 package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// What an act did that deleted the record.
-  private static var deletion: Int { -1 }
+  static var deletion: Int { -1 }
 
   private unowned let outside: Outside
   /// Whether a deletion is an act like any other: it takes the place of what its doer had seen, and
@@ -31,16 +31,16 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Whether only a person may write over what another did: each version must be made having seen
   /// all of the one that it replaces.
   private let asksPeople: Bool
-  private var deeds: [Fact] = []
+  var deeds: [Fact] = []
   private var numbers: [Fact: Int] = [:]
   /// Of each act, the deed.
-  private var acts: [Int] = []
+  var acts: [Int] = []
   /// Of each act, who did it; nil where nobody in this world did.
-  private var doers: [DeviceID?] = []
+  var doers: [DeviceID?] = []
   /// Of each act, those that took its place: done with knowledge of it.
-  private var takers: [EditSet] = []
+  var takers: [EditSet] = []
   /// Acts that were taken back before anybody else heard of them.
-  private var withdrawn = EditSet()
+  var withdrawn = EditSet()
   /// Acts that the relay has lost with all that was made on top of them.
   private var forgotten = EditSet()
   /// What each device has seen, by its own record.
@@ -90,7 +90,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     acts.indices.contains { acts[$0] == Self.deletion && !isReplaced($0) }
   }
 
-  private func isReplaced(_ act: Int) -> Bool {
+  func isReplaced(_ act: Int) -> Bool {
     withdrawn.contains(act) || !takers[act].isSubset(of: withdrawn)
   }
 
@@ -154,12 +154,22 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// what was done meanwhile, as if it were done only now.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
     var past = seen[device] ?? EditSet()
-    for fact in Fact.list(in: entry.fields ?? []) { past.insert(act(number(of: fact), by: device)) }
+    for fact in Fact.list(in: entry.fields ?? []) { past.insert(again(number(of: fact), device)) }
     if countsDeletions, entry.fields == nil {
       past.insert(takingAll(past, Self.deletion, on: device))
     }
     informed[device] = past
     hold(entry, past, on: device)
+  }
+
+  /// A new act of the deed, in the place of all whose place the same deed has taken before.
+  private func again(_ deed: Int, _ device: DeviceID) -> Int {
+    let own = act(deed, by: device)
+    let before = acts.indices.filter { acts[$0] == deed && $0 != own }
+    for other in 0..<own where acts[other] != deed {
+      if before.contains(where: takers[other].contains) { takers[other].insert(own) }
+    }
+    return own
   }
 
   /// A device was signed out: what it did and never brought to the relay is its own loss alone.
@@ -384,16 +394,5 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     numbers[fact] = deeds.count
     deeds.append(fact)
     return deeds.count - 1
-  }
-
-  /// An act a line: who took its place, by the numbers of their acts.
-  package var description: String {
-    acts.indices.map { act in
-      let deed = acts[act] == Self.deletion ? "deleted" : "\(deeds[acts[act]])"
-      let word = withdrawn.contains(act) ? "back" : isReplaced(act) ? "replaced" : "STANDS"
-      let later = acts.indices.filter { takers[act].contains($0) }
-      let doer = doers[act].map { "by \($0.text)" } ?? "at first"
-      return "  \(act) \(word)\(later.isEmpty ? "" : " by \(later)") \(deed) \(doer)"
-    }.joined(separator: "\n")
   }
 }

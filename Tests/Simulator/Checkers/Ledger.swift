@@ -22,6 +22,14 @@ package final class Ledger {
 
   /// All that was ever saved, also what a backup did not have.
   private var everSaved: [AccountID: [ChangeTag: Record]] = [:]
+  /// When each version that a device made was first saved, by the world's time.
+  private var firstSaved: [AccountID: [Version: Int64]] = [:]
+  private struct Version: Hashable {
+    var key: RecordKey
+    var device: DeviceID
+    var modifiedAt: Int64
+    var fields: [UInt8]?
+  }
   /// The tags that backups did not have when they were put back.
   private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
   /// Devices that were signed out: from a second later on nobody tells them anything, and what
@@ -160,6 +168,13 @@ package final class Ledger {
         book.order.insert(record.key, at: book.order.lowerBound { $0 < record.key })
       }
       book.newest[record.key] = record
+      let version = Version(
+        key: record.key, device: record.device, modifiedAt: record.modifiedAt,
+        fields: record.fields)
+      let now = outside.timeline.now
+      if firstSaved[save.account]?[version] == nil {
+        firstSaved[save.account, default: [:]][version] = now
+      }
       book.sequence = record.tag
       times[save.account, default: []].append((outside.timeline.now, record.tag))
     }
@@ -169,13 +184,17 @@ package final class Ledger {
     accounts[save.account] = book
   }
 
-  /// What the relay saved by this batch once, which it takes for a new one now, after a long time.
+  /// What the relay saved once, and takes for new now, after a long time: asked before the save is
+  /// written down.
   package func forgottenSaves(of save: SaveCommit, _ outcome: SaveOutcome) -> [Mutation] {
-    guard let first = accounts[save.account]?.answers[save.request.id],
-      isForgotten(save, outcome)
-    else { return [] }
-    return zip(save.request.mutations, first.results).compactMap { mutation, result in
-      if case .saved = result { mutation } else { nil }
+    let isKnown = accounts[save.account]?.answers[save.request.id] != nil
+    if isKnown && !isForgotten(save, outcome) { return [] }
+    return save.request.mutations.filter { mutation in
+      let version = Version(
+        key: RecordKey(zone: save.request.zone, name: mutation.name), device: save.device,
+        modifiedAt: mutation.modifiedAt, fields: mutation.fields)
+      guard let first = firstSaved[save.account]?[version] else { return false }
+      return outside.timeline.now - first > batchMemory
     }
   }
 

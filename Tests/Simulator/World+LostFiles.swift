@@ -1,0 +1,45 @@
+import Apps
+import Changes
+import Simulation
+import Storage
+import Tools
+
+/// What a person does about a file that no machine has whole any more: the relay lost it with a
+/// restore, and whoever had it has long let go of it.
+extension World {
+  /// So long after the last fault all that is anywhere has been brought.
+  private static let patienceSeconds: Int64 = 100
+
+  /// Gives up the changes that wait for such a file, now and again.
+  func giveUpLostFiles(since start: Int64) {
+    let waited = outside.timeline.now - start
+    guard waited >= Span.seconds(World.patienceSeconds), waited % Span.seconds(5) == 0 else {
+      return
+    }
+    for device in devices where device.isRunning && !device.isSignedOut {
+      do throws(StorageError) {
+        for entry in try device.store.outbox() where try isNowhere(entry, of: device) {
+          device.press(.vault(.remove(file: entry.key.name.text)))
+        }
+      } catch {
+        outside.fault("\(device.name): the outbox cannot be read: \(error)")
+      }
+    }
+  }
+
+  private func isNowhere(
+    _ entry: OutboxEntry, of device: DeviceMachine
+  ) throws(StorageError) -> Bool {
+    guard entry.key.zone == VaultApp.zone, case .parked(let refusal) = entry.state,
+      refusal.code == .chunksMissing
+    else { return false }
+    let texts = entry.fields.flatMap { FieldsText.value($0)?["chunks"]?.array } ?? []
+    for hash in texts.compactMap({ $0.string.flatMap { ChunkHash(text: $0) } }) {
+      if try relay.piece(hash, of: device.credentials.account) != nil { continue }
+      var isHeld = false
+      for other in devices where try !other.store.pieces([hash]).isEmpty { isHeld = true }
+      if !isHeld { return true }
+    }
+    return false
+  }
+}
