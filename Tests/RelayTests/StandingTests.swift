@@ -125,12 +125,25 @@ struct StandingTests {
     relay.send(client.id, Array(bytes.suffix(5)))
     relay.settle()
     #expect(try client.next()?.status == 402)
-    #expect(relay.commits.isEmpty)
-    // Who asks first gets the answer before he sends the body, and the connection goes on.
-    client.send(
-      "POST", "/v1/zones/z/records", token: device.token, [], headers: [("Expect", "100-continue")])
-    relay.settle()
-    #expect(try client.next()?.status == 402)
+  }
+
+  @Test(arguments: [Plan(zones: []), Plan(zones: [Name(trusted: "y")])])
+  func aBatchThatWasSavedBeforeThePlanRanOutIsAnsweredAsItWas(plan: Plan) throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let body = saveBody("r", id: batch(1))
+    let path = "/v1/zones/z/records"
+    let first = try client.call("POST", path, token: device.token, body)
+    #expect(first.status == 200)
+    tell(relay, .planChanged(device.credentials.account, plan))
+    let again = try client.call("POST", path, token: device.token, body)
+    #expect(again.status == 200)
+    #expect(
+      try SaveAnswer.decoded(body: again.body).results
+        == SaveAnswer.decoded(body: first.body).results)
+    let other = try client.call("POST", path, token: device.token, saveBody("r", id: batch(2)))
+    #expect(other.code == "planRequired")
   }
 
   @Test func anUploadUnderWayIsRefusedAndItsRestPassedOver() throws {
