@@ -198,6 +198,19 @@ package final class Ledger {
     }
   }
 
+  /// What was saved by this batch once, where it is turned down now, after a long time.
+  package func refusedAnew(_ save: SaveCommit) -> [Mutation] {
+    guard let book = accounts[save.account], let answer = book.answers[save.request.id],
+      let first = book.firstAnswered[save.request.id], save.unlessKnown != nil
+    else { return [] }
+    if outside.timeline.now - first <= batchMemory {
+      outside.fault("a batch of \(save.account.text) that was saved is turned down")
+    }
+    return zip(save.request.mutations, answer.results).compactMap { mutation, result in
+      if case .saved = result { mutation } else { nil }
+    }
+  }
+
   private func isForgotten(_ save: SaveCommit, _ outcome: SaveOutcome) -> Bool {
     guard let book = accounts[save.account], let first = book.firstAnswered[save.request.id],
       outside.timeline.now - first > batchMemory

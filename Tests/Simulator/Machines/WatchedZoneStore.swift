@@ -105,7 +105,13 @@ package final class WatchedZoneStore: ZoneStore {
       if case .revokeDevice(let account, let device) = request, result == .done {
         revoked(device, of: account)
       }
-      guard case .save(let save) = request, case .saved(let outcome) = result else { continue }
+      guard case .save(let save) = request else { continue }
+      guard case .saved(let outcome) = result else {
+        for mutation in ledger.refusedAnew(save) {
+          histories(save.account)?.relayForgotSave(mutation, in: save)
+        }
+        continue
+      }
       for mutation in ledger.forgottenSaves(of: save, outcome) {
         histories(save.account)?.relayForgotSave(mutation, in: save)
       }
