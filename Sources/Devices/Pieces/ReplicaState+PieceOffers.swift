@@ -26,7 +26,9 @@ extension ReplicaState {
     try ledger.store.value(ReplicaState.offerKey).map { PieceOffer(after: ChunkHash(text: $0)) }
   }
 
+  /// The relay may have lost what it had.
   mutating func beginOffer() {
+    gate.distrust()
     offer = PieceOffer()
     ledger.setValue(ReplicaState.offerKey, "")
   }

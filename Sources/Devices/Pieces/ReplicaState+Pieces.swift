@@ -40,7 +40,7 @@ extension ReplicaState {
     // Whoever adds it is about to name it.
     added.idleSince = clock.wall
     ledger.putPiece(added)
-    try reopen(naming: piece.hash)
+    try reopen(naming: [piece.hash])
     return .added(replaced: before?.file)
   }
 
@@ -119,7 +119,7 @@ extension ReplicaState {
     park(gate.waiting(for: tidings.damaged), ReplicaState.damaged)
     gate.settle(tidings, at: clock.wall)
     advanceOffer(tidings)
-    for hash in tidings.there { try reopen(naming: hash) }
+    try reopen(naming: tidings.there)
   }
 
   /// With all that was to be saved together with it.
@@ -141,10 +141,11 @@ extension ReplicaState {
     "A piece of a file that this record names is damaged on this device's disk; add the file "
       + "again.")
 
-  /// A change that was parked for want of this piece goes again.
-  private mutating func reopen(naming hash: ChunkHash) throws(StorageError) {
+  /// Changes that were parked for want of one of these pieces go again.
+  private mutating func reopen(naming hashes: [ChunkHash]) throws(StorageError) {
+    let come = Set(hashes)
     for var entry in ledger.outbox.parkedEntries where entry.lacksPieces {
-      guard try chunks(of: entry).contains(hash) else { continue }
+      guard try chunks(of: entry).contains(where: come.contains) else { continue }
       entry.state = .waiting
       ledger.put(entry)
     }

@@ -26,7 +26,6 @@ extension ReplicaState {
     guard cursor.generation != page.token.generation else { return false }
     guard try greatestTag(before: page.token.generation) > cursor.sequence else {
       setHeldBefore(nil)
-      gate.distrust()
       beginOffer()
       guard former != nil else { return false }
       // It was asked for the sake of what it may have lost alone: the snapshot is still owed.
@@ -59,7 +58,6 @@ extension ReplicaState {
 
   /// It joins what is known of an earlier one.
   mutating func begin(_ found: Restore) throws(StorageError) {
-    gate.distrust()
     beginOffer()
     setRestore(restore?.joined(with: found) ?? found)
   }

@@ -180,7 +180,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// A device has taken back what stood in its outbox and was never sent.
   /// `isDoneByOthers`: another has done the same, so that what took a place keeps it.
   package func deviceWithdrew(
-    _ entry: OutboxEntry, butFor kept: [Fact] = [], isDoneByOthers: Bool, on device: DeviceID
+    _ entry: OutboxEntry, butFor kept: [Fact], isDoneByOthers: Bool, on device: DeviceID
   ) {
     let known = pastOfTag[entry.base?.tag ?? 0] ?? EditSet()
     for fact in Fact.list(in: entry.fields ?? []) where !kept.contains(fact) {
