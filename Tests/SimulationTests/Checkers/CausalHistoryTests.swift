@@ -74,6 +74,43 @@ struct CausalHistoryTests {
     #expect(outside.faults.count == 1)
   }
 
+  @Test func anEndThatIsMadeOnceMoreHasSeenWhatStoodByThen() {
+    let history = CausalHistory<TimerFact>(outside: outside)
+    let ended = fields([("l", 1_010)])
+    history.deviceMade(entry(ended, base: nil, at: 1_010), on: left)
+    let both = fields([("l", 10), ("r", 500), ("l", 1_010)])
+    history.deviceMade(entry(both, base: nil, at: 1_010), on: right)
+    #expect(history.standing.count == 3)
+    history.deviceMade(
+      entry(ended, base: nil, at: 2_000), insteadOf: entry(both, base: nil, at: 1_010), on: right)
+    #expect(history.standing.map(\.timestamp) == [1_010])
+  }
+
+  @Test func whatTheRelayLostMeetsWhatWasSavedWithoutKnowingIt() {
+    let history = CausalHistory<SettingFact>(outside: outside)
+    let old = record(setting("old"), left, tag: 1, at: 1)
+    history.stood(old)
+    history.deviceTook(tag: 1, on: left)
+    let new = entry(setting("new"), base: old, at: 2)
+    history.deviceMade(new, byPerson: true, on: left)
+    history.relaySaved(record(setting("new"), left, tag: 2, at: 2), baseTag: 1)
+    history.relayLost(isBlind: false) { $0 == 2 }
+    history.deviceBringsBack(new, on: left)
+    #expect(values(history.standing) == ["new"] && history.doubtful.isEmpty)
+
+    history.relayLost(isBlind: false) { $0 == 2 }
+    let carried = entry(setting("old"), base: old, at: 3)
+    history.deviceMade(carried, byPerson: true, on: right)
+    history.relaySaved(record(setting("old"), right, tag: 3, at: 3), baseTag: 1)
+    history.deviceBringsBack(new, on: left)
+    #expect(values(history.standing).contains("new"))
+    #expect(values(history.standing + history.doubtful).contains("old"))
+  }
+
+  private func setting(_ value: String) -> [UInt8] { Array(#"{"length":"\#(value)"}"#.utf8) }
+
+  private func values(_ facts: [SettingFact]) -> [String] { facts.compactMap(\.value.string) }
+
   @Test func setsOfEditsAreSets() {
     var odd = EditSet()
     var all = EditSet()

@@ -12,6 +12,12 @@ package protocol Deed: Hashable {
   /// Whether this is `other` with its stamp corrected by so many milliseconds: the same deed, which
   /// takes no one's place but that one's.
   func corrects(_ other: Self, by milliseconds: Int64) -> Bool
+  /// Whether time alone makes this of `other`: its countdown ran out.
+  func ends(_ other: Self) -> Bool
+}
+
+extension Deed {
+  package func ends(_ other: Self) -> Bool { false }
 }
 
 /// Who had seen what when each deed was done, taken from what the devices and the relay wrote, and
@@ -43,6 +49,10 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   var withdrawn = EditSet()
   /// Acts that the relay has lost with all that was made on top of them.
   private var forgotten = EditSet()
+  /// Deeds that stand in what the relay saved since it was put back.
+  private var savedSince: Set<Int> = []
+  /// Acts that met what had taken their place as if neither had seen the other.
+  private var metAgain = EditSet()
   /// What each device has seen, by its own record.
   private var seen: [DeviceID: EditSet] = [:]
   private var pastOfTag: [ChangeTag: EditSet] = [:]
@@ -114,8 +124,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
 
   /// The relay has lost it, or all that took its place: who had seen it is not known any more.
   private func isForgotten(_ act: Int) -> Bool {
-    !withdrawn.contains(act)
-      && (forgotten.contains(act) || takers[act].isSubset(of: forgotten.union(withdrawn)))
+    if withdrawn.contains(act) { return false }
+    return forgotten.contains(act) || metAgain.contains(act)
+      || takers[act].isSubset(of: forgotten.union(withdrawn))
   }
 
   /// Whether the record may be gone: somebody deleted it, and had seen what stands, or at least
@@ -138,6 +149,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// what was made on top of them may send the same once more. `isBlind`: the devices will not hear
   /// how far back it went, so whatever stood there may win over what was made on top of it.
   package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
+    savedSince = []
     var kept = EditSet()
     var lost = EditSet()
     for tag in pastOfTag.keys.sorted() {
@@ -162,12 +174,15 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     hold(entry, past, on: device)
   }
 
-  /// A new act of the deed, in the place of all whose place the same deed has taken before.
+  /// A new act of the deed, in the place of all whose place the same deed has taken before. Those
+  /// that a version of after the loss was made with meet it with that version's stamp.
   private func again(_ deed: Int, _ device: DeviceID) -> Int {
     let own = act(deed, by: device)
     let before = acts.indices.filter { acts[$0] == deed && $0 != own }
     for other in 0..<own where acts[other] != deed {
-      if before.contains(where: takers[other].contains) { takers[other].insert(own) }
+      guard before.contains(where: takers[other].contains) else { continue }
+      takers[other].insert(own)
+      if savedSince.contains(acts[other]) { metAgain.insert(other) }
     }
     return own
   }
@@ -227,7 +242,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       let isKnown = acts.indices.contains {
         acts[$0] == deed && known.contains($0) && !withdrawn.contains($0)
       }
-      if isKnown { continue }
+      if isKnown && !isEndAnew(fact, entry, before) { continue }
       let own = act(deed, by: device)
       past.insert(own)
       let old = corrected(by: fact, entry, before)
@@ -243,6 +258,13 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
     if byPerson { informed[device] = past }
     hold(entry, past, on: device)
+  }
+
+  /// Whether time did once more what it had done before, and this time to all that stood by then.
+  private func isEndAnew(_ fact: Fact, _ entry: OutboxEntry, _ before: OutboxEntry?) -> Bool {
+    let stood = Fact.list(in: before?.fields ?? entry.base?.fields ?? [])
+    return stood.count > 1 && Fact.list(in: entry.fields ?? []) == [fact]
+      && stood.first.map { fact.ends($0) } == true
   }
 
   /// A person has chosen between what the device had in its outbox and the relay's version. `made`:
@@ -341,6 +363,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       return
     }
     pastOfTag[record.tag] = past
+    savedSince.formUnion(Fact.list(in: record.fields ?? []).compactMap { numbers[$0] })
     if asksPeople { checkInformed(record, key) }
   }
 

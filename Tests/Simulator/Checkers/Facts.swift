@@ -12,6 +12,11 @@ extension TimerFact: Deed {
   package func corrects(_ other: TimerFact, by milliseconds: Int64) -> Bool {
     other.stamped(other.timestamp + milliseconds) == self
   }
+
+  package func ends(_ other: TimerFact) -> Bool {
+    !other.isPaused && other.remaining > 0 && deviceID == other.deviceID
+      && timestamp == other.timestamp + other.remaining
+  }
 }
 
 /// One setting's new value. Persons never choose a value twice, so that it tells who chose it.
