@@ -272,6 +272,17 @@ struct ReplicaRestoreTests {
     #expect(sent.map(\.name.text) == ["a"])
   }
 
+  @Test func whatTheRelayHasFromBeforeTheLostVersionIsNoConflict() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "first", at: 5, tag: 40)])
+    try desk.apply([desk.record("a", "second", at: 9, tag: 50)])
+    // The cursor was taken back to 20 meanwhile, so that is what is known of the backup.
+    desk.learnOfRestore(through: 20)
+    desk.page([desk.record("a", "first", at: 5, tag: 40)], from: nil, to: now)
+    #expect(desk.conflicts == 0)
+    #expect(try desk.sendAll(from: now + 1).map(\.baseTag) == [40])
+  }
+
   @Test func aCursorThatTheBackupCoversIsFollowedWhereNothingIsBeyondIt() throws {
     var desk = try Desk()
     let cursor = try #require(try desk.store.cursor())

@@ -22,6 +22,14 @@ struct RestoreTests {
     #expect(!restore.precedesLoss(0))
   }
 
+  @Test func tagsOfTheSameHistoryTellWhatCameFirst() {
+    let restore = Restore(through: 20, held: 50)
+    #expect(restore.precedes(20, 50) && restore.precedes(49, 50))
+    #expect(!restore.precedes(50, 50) && !restore.precedes(51, 50) && !restore.precedes(0, 50))
+    // Tags of another history say nothing.
+    #expect(!Restore(through: 0, held: 50).precedes(3, 50))
+  }
+
   @Test func itIsReadAsItWasWritten() {
     var restore = Restore(through: 20, held: 1 << 40)
     #expect(Restore(text: restore.text) == restore)

@@ -108,7 +108,7 @@ extension ReplicaState {
       return ledger.lose(held.key)
     }
     let entry = entry(bringingBack: held)
-    if restore?.precedesLoss(server.tag) == true { return try stand(entry, on: server) }
+    if restore?.precedes(server.tag, held.tag) == true { return try stand(entry, on: server) }
     try settle(entry, server, &applied)
   }
 

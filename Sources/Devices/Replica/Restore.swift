@@ -37,6 +37,13 @@ struct Restore: Hashable, Sendable {
   /// held beyond it was made on top.
   func precedesLoss(_ tag: ChangeTag) -> Bool { tag > 0 && tag <= through }
 
+  /// The same of what is on the relay and `held`, a tag that it has lost: a device whose cursor was
+  /// taken back for a zone that was off knows more than its cursor tells. A relay that does not
+  /// know the cursor at all counts anew.
+  func precedes(_ tag: ChangeTag, _ held: ChangeTag) -> Bool {
+    precedesLoss(tag) || (through > 0 && tag > 0 && tag < held)
+  }
+
   /// The relay came back once more, before all was brought back: the wider loss of both.
   func joined(with later: Restore) -> Restore {
     Restore(through: min(through, later.through), held: max(held, later.held))

@@ -56,6 +56,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// What each device has seen, by its own record.
   private var seen: [DeviceID: EditSet] = [:]
   private var pastOfTag: [ChangeTag: EditSet] = [:]
+  private var deletedTags: Set<ChangeTag> = []
   private var pastOfVersion: [VersionKey: EditSet] = [:]
   /// What those who deleted the record had seen; nil while nobody did.
   private var pastOfDeletes: EditSet?
@@ -363,6 +364,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       return
     }
     pastOfTag[record.tag] = past
+    if record.isDeleted { deletedTags.insert(record.tag) }
     savedSince.formUnion(Fact.list(in: record.fields ?? []).compactMap { numbers[$0] })
     if asksPeople { checkInformed(record, key) }
   }
@@ -384,9 +386,12 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     let knownDeeds = acts.indices.filter { informed.contains($0) }.map { acts[$0] }
     let own = Fact.list(in: record.fields ?? []).compactMap { numbers[$0] }
     for act in acts.indices where pastOfTag[key.baseTag]?.contains(act) == true {
+      // Where what was deleted stands there again, whoever gave it back wrote over the deletion.
+      let isUndone = acts[act] == Self.deletion && !deletedTags.contains(key.baseTag)
       let isForgiven =
         withdrawn.contains(act) || forgotten.contains(act) || isReplacedBefore(act, key)
-      if isForgiven || knownDeeds.contains(acts[act]) || own.contains(acts[act]) { continue }
+      let isKnown = knownDeeds.contains(acts[act]) || own.contains(acts[act])
+      if isForgiven || isUndone || isKnown { continue }
       let deed = acts[act] < 0 ? "its deletion" : "\(deeds[acts[act]])"
       outside.fault("\(record.key.name) was written over \(deed) by nobody's choice")
     }
