@@ -151,12 +151,13 @@ extension World {
     }
   }
 
-  /// A device that was told late that the account's plan lacks a zone waits for its person, who
-  /// looks now and then.
+  /// A device that was told late that the account's plan lacks a zone, or takes no pieces, waits
+  /// for its person, who looks now and then.
   private func lookAtPlans(since start: Int64) {
     guard (outside.timeline.now - start) % Span.seconds(5) == 0 else { return }
     for device in devices where !device.isSignedOut {
-      let isBarred = device.status.map { !$0.blockedZones.isEmpty } ?? false
+      let isBarred =
+        device.status.map { !$0.blockedZones.isEmpty || $0.piecesRefused != nil } ?? false
       if device.hasFailed || isBarred { device.press(.syncNow) }
     }
   }
