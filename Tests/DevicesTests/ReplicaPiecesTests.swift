@@ -100,6 +100,20 @@ struct ReplicaPiecesTests {
     }
   }
 
+  @Test func aDeletionDoesNotWaitForThePieceOfACopyThatIsNowhere() throws {
+    var desk = try Desk()
+    _ = desk.edit(.fields("a", TestApp.draft, ["text": "mine"]))
+    let batch = try desk.takeOne()
+    let theirs: JSONValue = ["text": "theirs", "pieces": [.string(try hash(1).text)]]
+    let server = desk.record("a", TestApp.draft, theirs, at: 10, tag: 4)
+    try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: server)])
+    _ = desk.edit(.delete("a"))
+    #expect(desk.take() == nil)
+    desk.perform(.pieces(.settle(PieceTidings(nowhere: [try hash(1)]))))
+    #expect(desk.outbox.parked.map(\.key.name.text) == ["a~\(server.device.text)-10"])
+    #expect(names(desk.take()) == ["a"])
+  }
+
   @Test func aChangeWhosePieceIsHeldWaitsForAPerson() throws {
     var desk = try Desk()
     _ = desk.edit(.album("a", [try hash(1)]))

@@ -115,18 +115,18 @@ extension ReplicaState {
         ledger.removePiece(piece.hash)
       }
     }
-    park(gate.waiting(for: tidings.nowhere), ReplicaState.nowhere)
-    park(gate.waiting(for: tidings.damaged), ReplicaState.damaged)
+    try park(gate.waiting(for: tidings.nowhere), ReplicaState.nowhere)
+    try park(gate.waiting(for: tidings.damaged), ReplicaState.damaged)
     gate.settle(tidings, at: clock.wall)
     advanceOffer(tidings)
     try reopen(naming: tidings.there)
   }
 
-  /// With all that was to be saved together with it.
-  private mutating func park(_ numbers: [Int64], _ refusal: Refusal) {
+  /// With all that was to be saved together with it; but for deletions, which lack nothing.
+  private mutating func park(_ numbers: [Int64], _ refusal: Refusal) throws(StorageError) {
     for number in numbers {
       guard var entry = ledger.outbox.entry(number), entry.state == .waiting else { continue }
-      entry.state = .parked(refusal)
+      if try !chunks(of: entry).isEmpty { entry.state = .parked(refusal) }
       entry.group = nil
       ledger.put(entry)
     }

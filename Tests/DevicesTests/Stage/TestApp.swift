@@ -10,7 +10,7 @@ struct TestApp: App {
   static let counter = Name(trusted: "Counter")
   /// A person decides.
   static let choice = Name(trusted: "Choice")
-  /// The newer stays, the other is kept as a copy.
+  /// The newer stays, the other is kept as a copy. May name pieces as an album does.
   static let draft = Name(trusted: "Draft")
   /// `{"rings","dueAt","owner","again"?}`: rings once when it is time, and at `again` once more.
   static let egg = Name(trusted: "Egg")
@@ -54,7 +54,7 @@ struct TestApp: App {
   }
 
   func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
-    guard type == TestApp.album else { return [] }
+    guard type == TestApp.album || type == TestApp.draft else { return [] }
     return (fields["pieces"]?.array ?? []).compactMap { $0.string.flatMap(ChunkHash.init(text:)) }
   }
 }
