@@ -190,7 +190,10 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
 
   /// A device was signed out: what it did and never brought to the relay is its own loss alone.
   package func deviceRevoked(_ device: DeviceID, saved: Record?) {
-    for act in acts.indices where doers[act] == device && isOwnAffair(act) { withdrawn.insert(act) }
+    let standing = saved.flatMap { pastOfTag[$0.tag] } ?? EditSet()
+    for act in acts.indices where doers[act] == device && isOwnAffair(act) {
+      if !standing.contains(act) { withdrawn.insert(act) }
+    }
   }
 
   /// A device has taken back what stood in its outbox and was never sent.
