@@ -115,6 +115,8 @@ package final class WatchedZoneStore: ZoneStore {
       for mutation in ledger.forgottenSaves(of: save, outcome) {
         histories(save.account)?.relayForgotSave(mutation, in: save)
       }
+      let forgotten = outcome.changed.filter { isDeletionForgotten($0, save, wall: wall) }
+      for record in forgotten { deletionForgotten(record.key, save) }
       ledger.committed(save, outcome)
       for record in outcome.changed {
         let mutation = save.request.mutations.first { $0.name == record.name }
@@ -141,10 +143,22 @@ package final class WatchedZoneStore: ZoneStore {
   private func tally(_ request: CommitRequest, _ result: CommitResult) {
     guard case .save(let save) = request, case .saved(let outcome) = result else { return }
     for case .conflict(let name, let record) in outcome.answer.results where record.tag == 0 {
-      ledger.outside.tally.note(.deletionForgotten)
-      let key = RecordKey(zone: save.request.zone, name: name)
-      histories(save.account)?.relayForgotDeletion(of: key)
+      deletionForgotten(RecordKey(zone: save.request.zone, name: name), save)
     }
+  }
+
+  private func deletionForgotten(_ key: RecordKey, _ save: SaveCommit) {
+    ledger.outside.tally.note(.deletionForgotten)
+    histories(save.account)?.relayForgotDeletion(of: key)
+  }
+
+  /// What is saved as new was deleted before the history that the relay keeps.
+  private func isDeletionForgotten(_ record: Record, _ save: SaveCommit, wall: Int64) -> Bool {
+    let mutation = save.request.mutations.first { $0.name == record.name }
+    guard !record.isDeleted, mutation?.baseTag == 0,
+      let old = ledger.current(save.account, record.key), old.isDeleted
+    else { return false }
+    return wall - old.modifiedAt > Limits.historyMilliseconds
   }
 
   private func tally(_ request: ReadRequest, _ result: ReadResult) {
