@@ -9,6 +9,7 @@ import sys
 
 import counting
 import programs
+import starting
 import table
 import works
 from programs import Trouble
@@ -56,6 +57,11 @@ def options(arguments):
                         help="count user instructions (valgrind) and system calls (strace) of the "
                         "relay and the floor instead, with small populations; for machines that "
                         "let no program read the hardware's counters")
+    parser.add_argument("--start", action="store_true",
+                        help="measure instead how long the relay takes to start, with an empty "
+                        "store and with --records")
+    parser.add_argument("--records", type=int, default=1_000_000, metavar="N",
+                        help="with --start: in the full store (default: 1000000)")
     parser.add_argument("--keep", metavar="DIR",
                         help="with --count: leave callgrind's files there")
     parser.add_argument("--binary", metavar="PATH",
@@ -76,6 +82,10 @@ def options(arguments):
         given.repetitions, given.seconds = 1, 2
     if given.keep and not given.count:
         parser.error("--keep: only with --count")
+    if given.start and given.count:
+        parser.error("--start or --count, not both")
+    if not 1 <= given.records <= 100_000_000:
+        parser.error("--records: from 1 to 100000000")
     return given
 
 
@@ -114,7 +124,8 @@ def main(root, arguments=None):
             binary = subprocess.run([os.path.join(root, "scripts", "build")], check=True,
                                     stdout=subprocess.PIPE, text=True).stdout.strip()
         setting = Setting(floor, load, binary, given.dir, given.seconds, progress)
-        measure = counting.measure if given.count else compare
+        measure = (counting.measure if given.count else starting.measure if given.start
+                   else compare)
         return measure(given, setting, progress)
     except (Trouble, OSError, subprocess.CalledProcessError) as trouble:
         progress.end()
