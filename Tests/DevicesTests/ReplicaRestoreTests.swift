@@ -272,6 +272,21 @@ struct ReplicaRestoreTests {
     #expect(sent.map(\.name.text) == ["a"])
   }
 
+  @Test func whatWasMadeInAZoneThatWasOffKnowsNothingOfTheBackup() throws {
+    var desk = try Desk()
+    let order = OrderID(rawValue: 1)
+    desk.perform(.setSyncing(order, zone: TestApp.zone, false))
+    _ = desk.edit(.fields("a", TestApp.counter, ["x": 1]))
+    let theirs = desk.record("a", TestApp.counter, ["y": 2], at: 5, tag: 20)
+    try desk.apply([theirs])
+    desk.learnOfRestore(through: 30)
+    desk.page([theirs], from: nil, to: now)
+    desk.perform(.setSyncing(order, zone: TestApp.zone, true))
+    desk.page([theirs], from: nil, to: now)
+    #expect(desk.conflicts == 1)
+    #expect(try desk.store.record(.desk("a"))?.value == ["x": 1, "y": 2])
+  }
+
   @Test func whatTheRelayHasFromBeforeTheLostVersionIsNoConflict() throws {
     var desk = try Desk()
     try desk.apply([desk.record("a", "first", at: 5, tag: 40)])

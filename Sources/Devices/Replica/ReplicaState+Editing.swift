@@ -139,8 +139,7 @@ extension ReplicaState {
       entry = OutboxEntry(
         number: ledger.takeNumber(), key: key, type: type, fields: nil, modifiedAt: stamp,
         isStampTrusted: clock.isTrusted,
-        base: isLost
-          ? .nothing(at: key, type: type) : sent?.record(by: device, tag: 0) ?? held,
+        base: isLost ? held.map { .lost($0) } : sent?.record(by: device, tag: 0) ?? held,
         state: .waiting)
     }
     entry.type = type

@@ -94,7 +94,7 @@ extension ReplicaState {
     let lost = try ledger.store.lostRecords(limit: Limits.pageRecords, bytes: Limits.pageBytes)
     hasLost = !lost.isEmpty
     for held in lost where hasRoom {
-      try stand(entry(bringingBack: held), on: .nothing(at: held.key, type: held.type))
+      try stand(entry(bringingBack: held), on: .lost(held))
     }
   }
 
@@ -116,7 +116,7 @@ extension ReplicaState {
     OutboxEntry(
       number: ledger.takeNumber(), key: held.key, type: held.type, fields: held.fields,
       modifiedAt: held.modifiedAt, isStampTrusted: true,
-      base: .nothing(at: held.key, type: held.type), state: .waiting)
+      base: .lost(held), state: .waiting)
   }
 
   /// All that was lost is acknowledged anew.

@@ -66,8 +66,8 @@ extension ReplicaState {
     // This device saved it, though the answer was lost: what waits here was made after that.
     if server.device == device, server.modifiedAt < entry.modifiedAt { return true }
     if let restore, restore.precedesLoss(server.tag) {
-      // Once the snapshot is here, only what was brought back knows of no version.
-      if isLost || (restore.isSnapshotDone && tag == 0) { return true }
+      // Once the snapshot is here, nothing refers to what was lost by its tag.
+      if isLost || (restore.isSnapshotDone && entry.base?.isLost == true) { return true }
     }
     return entry.base.map { $0.tag > 0 && $0.isSame(as: server) } ?? false
   }

@@ -54,7 +54,9 @@ extension ReplicaState {
     // What is in flight is answered by the relay itself, and with it what was made on top of it.
     guard let entry = ledger.outbox.open(key), ledger.outbox.sent(key) == nil else { return }
     let nothing = Record.nothing(at: key, type: entry.type)
-    if restore?.hasLost(entry.knownTag) == true { return try stand(entry, on: nothing) }
+    if restore?.hasLost(entry.knownTag) == true {
+      return try stand(entry, on: .lost(entry.base ?? nothing))
+    }
     guard !isOff(key.zone) else { return }
     // What a person was asked about was deleted since. Other changes meet that when they are sent.
     if case .asking(let asked) = entry.state, asked.tag > 0 { try settle(entry, nothing, &applied) }
@@ -68,4 +70,14 @@ extension Record {
     nothing.type = type
     return nothing
   }
+
+  /// The same where the relay had this version, and has lost it.
+  static func lost(_ version: Record) -> Record {
+    var lost = nothing(at: version.key, type: version.type)
+    lost.modifiedAt = version.modifiedAt
+    return lost
+  }
+
+  /// Whether it stands for a version that the relay has lost.
+  var isLost: Bool { tag == 0 && modifiedAt > 0 }
 }

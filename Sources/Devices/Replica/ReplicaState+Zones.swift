@@ -69,7 +69,8 @@ extension ReplicaState {
     if let entry = ledger.outbox.open(server.key) {
       guard let restore, restore.hasLost(entry.knownTag) else { return }
       let isOlder = restore.precedesLoss(server.tag)
-      return try stand(entry, on: isOlder ? server : .nothing(at: server.key, type: entry.type))
+      let nothing = Record.nothing(at: server.key, type: entry.type)
+      return try stand(entry, on: isOlder ? server : .lost(entry.base ?? nothing))
     }
     guard let held = try ledger.record(server.key), try isLost(held), !held.isSame(as: server)
     else { return }
