@@ -51,7 +51,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   private var forgotten = EditSet()
   /// Deeds that stand in what the relay saved since it was put back.
   private var savedSince: Set<Int> = []
-  /// Acts that met what had taken their place as if neither had seen the other.
+  /// Acts that met what had taken their place as if neither had seen the other, or outlived it.
   private var metAgain = EditSet()
   /// What each device has seen, by its own record.
   private var seen: [DeviceID: EditSet] = [:]
@@ -350,7 +350,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
     if isDeleted, isOwnDeletion {
       // It had deleted the same, and nobody had heard of it.
-      for act in acts.indices where doers[act] == device && isOwnAffair(act) {
+      for act in acts.indices where doers[act] == device && !isShared(act) {
         withdrawn.insert(act)
       }
     }
@@ -368,8 +368,24 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
     pastOfTag[record.tag] = past
     if record.isDeleted { deletedTags.insert(record.tag) }
-    savedSince.formUnion(Fact.list(in: record.fields ?? []).compactMap { numbers[$0] })
+    let deeds = Fact.list(in: record.fields ?? []).compactMap { numbers[$0] }
+    savedSince.formUnion(deeds)
+    if hasOutlivedDeletion(record, key) {
+      for act in acts.indices where deeds.contains(acts[act]) { metAgain.insert(act) }
+    }
     if asksPeople { checkInformed(record, key) }
+  }
+
+  /// Whether a change stands where somebody deleted the record, who had seen what it carries on: it
+  /// stood in its device's outbox before that had heard of the deletion.
+  private func hasOutlivedDeletion(_ record: Record, _ key: VersionKey) -> Bool {
+    guard !record.isDeleted, deletedTags.contains(key.baseTag), let known = pastOfTag[key.baseTag]
+    else { return false }
+    let deletions = acts.indices.filter { acts[$0] == Self.deletion && known.contains($0) }
+    return pastOfVersion.contains { other, past in
+      other.device == key.device && other.fields == key.fields
+        && !deletions.allSatisfy(past.contains)
+    }
   }
 
   /// Whoever had seen what the version did is not known any more: it is done as if only now.
