@@ -348,13 +348,23 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     let isOwnDeletion = acts.indices.contains {
       acts[$0] == Self.deletion && doers[$0] == device && !withdrawn.contains($0) && !isShared($0)
     }
-    if isDeleted, isOwnDeletion {
-      // It had deleted the same, and nobody had heard of it.
-      for act in acts.indices where doers[act] == device && !isShared(act) {
-        withdrawn.insert(act)
+    if isDeleted, isOwnDeletion { deletedTheSame(as: tag, device) }
+    seen[device] = (seen[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
+  }
+
+  /// It had deleted the same, and nobody had heard of it: one deletion stands for both.
+  private func deletedTheSame(as tag: ChangeTag, _ device: DeviceID) {
+    let known = pastOfTag[tag] ?? EditSet()
+    let deletions = acts.indices.filter {
+      acts[$0] == Self.deletion && doers[$0] != device && known.contains($0)
+    }
+    for act in acts.indices where doers[act] == device && isOwnAffair(act) {
+      withdrawn.insert(act)
+      guard acts[act] == Self.deletion else { continue }
+      for other in acts.indices where takers[other].contains(act) {
+        for deletion in deletions where deletion != other { takers[other].insert(deletion) }
       }
     }
-    seen[device] = (seen[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
   }
 
   /// The relay saved a version.
