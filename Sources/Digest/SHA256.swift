@@ -4,11 +4,16 @@ private import COpenSSL
 ///
 /// A hash in steps belongs to one owner: it is told bytes until `finish`, and nothing after that.
 package final class SHA256 {
+  /// Looked up once: by its name OpenSSL finds it under a lock, at many times the cost of a short
+  /// hash. Nothing changes it, so that all threads may use it.
+  private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
+
   private let context: OpaquePointer
   private var isFinished = false
 
   package init() {
-    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, SHA256.algorithm, nil) == 1
+    else {
       preconditionFailure("SHA-256 cannot begin")
     }
     self.context = context
@@ -36,10 +41,14 @@ package final class SHA256 {
   }
 
   /// The 32 bytes of the hash.
-  package static func hash(_ bytes: [UInt8]) -> [UInt8] {
+  package static func hash(_ bytes: [UInt8]) -> [UInt8] { hash(bytes[...]) }
+
+  package static func hash(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
-      let end = COpenSSL.SHA256(bytes, bytes.count, digest.baseAddress)
-      precondition(end != nil, "SHA-256 failed")
+      let made = bytes.withUnsafeBytes {
+        EVP_Digest($0.baseAddress, $0.count, digest.baseAddress, nil, algorithm, nil)
+      }
+      precondition(made == 1, "SHA-256 failed")
       count = 32
     }
   }

@@ -39,10 +39,11 @@ extension EventLoop {
     for _ in 0..<Limits.acceptsATurn {
       do throws(SystemFault) {
         guard let descriptor = try Syscall.accept(listener.rawValue, &address) else { return }
-        let peer = address.family == AF_UNIX ? listener.address : address.peer
+        let opening = Opening(
+          door: listener.door, peer: address.family == AF_UNIX ? listener.address : address.peer)
         // Whoever has no place goes before anything is read of him, or done for him.
         var place: GatePlace?
-        switch listener.gate?.admit(peer) {
+        switch listener.gate?.admit(opening) {
         case .turnedAway(let reason):
           turnedAway.append(reason)
           continue
@@ -55,7 +56,7 @@ extension EventLoop {
         }
         let slot = slab.add(nil, descriptor, .open)
         slab[slot].pointee.place = place
-        tell(slot, .opened(Opening(door: listener.door, peer: peer)))
+        tell(slot, .opened(opening))
         watch(slot)
       } catch {
         guard isShortage(error) else { continue }

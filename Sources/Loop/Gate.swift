@@ -33,9 +33,10 @@ public final class Gate: Sendable {
     case turnedAway(TurnedAway)
   }
 
-  func admit(_ peer: PeerAddress) -> Answer {
-    let isCounted = connectionsPerNetwork < .max && !exempt.contains(peer: peer)
-    let network = isCounted ? PeerNetwork(of: peer) : nil
+  func admit(_ opening: Opening) -> Answer {
+    let isExempt = opening.address.map(exempt.contains) ?? false
+    let isCounted = connectionsPerNetwork < .max && !isExempt
+    let network = isCounted ? PeerNetwork(of: opening) : nil
     let refusal: TurnedAway? = counts.withLock { counts in
       guard counts.all < connections else { return .connections }
       if let network {

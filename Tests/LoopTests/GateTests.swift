@@ -5,13 +5,11 @@ import Testing
 
 /// Who is let in, and how a place comes back.
 struct GateTests {
-  private func peer(_ host: String) -> PeerAddress { .host(host, port: 4_000) }
-
   /// Keeps the place, or says why there is none.
   private func enter(
     _ gate: Gate, _ host: String, _ places: inout [GatePlace]
   ) -> TurnedAway? {
-    switch gate.admit(peer(host)) {
+    switch gate.admit(Opening(door: .front, peer: .host(host, port: 4_000))) {
     case .admitted(let place):
       places.append(place)
       return nil

@@ -8,15 +8,25 @@ struct ClientAddressTests {
   private let proxy = PeerAddress.host("10.0.0.1", port: 4_000)
 
   private func client(
-    _ fields: [(String, String)], peer: PeerAddress? = nil, exempt: String = "127.0.0.0/8"
+    _ fields: [(StaticString, String)], peer: PeerAddress? = nil, exempt: String = "127.0.0.0/8"
   ) throws -> ClientAddress {
     var configuration = RelayConfiguration()
     configuration.trustedProxies = [try #require(IPNetwork("10.0.0.0/8"))]
     configuration.exempt = [try #require(IPNetwork(exempt))]
+    return ClientAddress(
+      Opening(door: .front, peer: peer ?? proxy), headers: headers(fields), configuration)
+  }
+
+  private func headers(_ fields: [(StaticString, String)]) -> HTTPHeaders {
     var headers: HTTPHeaders = ["Host": "relay.example"]
     for (name, value) in fields { headers.append(name, value) }
-    return ClientAddress(
-      peer: peer ?? proxy, isSecure: false, headers: headers, configuration)
+    return headers
+  }
+
+  private func ownOrigin(
+    _ fields: [(StaticString, String)], peer: PeerAddress? = nil
+  ) throws -> String? {
+    try client(fields, peer: peer).ownOrigin(headers(fields), isSecure: false)
   }
 
   @Test(arguments: [
@@ -68,13 +78,16 @@ struct ClientAddressTests {
 
   @Test func nobodyElseIsBelieved() throws {
     let stranger = PeerAddress.host("198.51.100.1", port: 1)
-    let client = try client([("X-Forwarded-For", "192.0.2.7")], peer: stranger)
+    let fields: [(StaticString, String)] = [("X-Forwarded-For", "192.0.2.7")]
+    let client = try client(fields, peer: stranger)
     #expect(client.network.text == "198.51.100.1")
-    #expect(!client.isUndeclared)
+    #expect(!client.isUndeclared(headers(fields)))
     // One that nobody declared, on this machine, is worth a word.
-    let local = PeerAddress.host("127.0.0.1", port: 1)
-    #expect(try self.client([("X-Forwarded-For", "192.0.2.7")], peer: local).isUndeclared)
-    #expect(try !self.client([], peer: local).isUndeclared)
+    let local = try self.client(fields, peer: .host("127.0.0.1", port: 1))
+    #expect(local.isUndeclared(headers(fields)))
+    #expect(!local.isUndeclared(headers([])))
+    // One that is trusted is declared.
+    #expect(try !self.client(fields, exempt: "0.0.0.0/0").isUndeclared(headers(fields)))
   }
 
   @Test func whoIsExemptIsDecidedByTheClientAndNotByTheProxy() throws {
@@ -86,17 +99,22 @@ struct ClientAddressTests {
   }
 
   @Test func theOwnOriginIsTheOneThatTheClientKnows() throws {
-    #expect(try client([]).ownOrigin == "http://relay.example")
-    #expect(try client([("X-Forwarded-Proto", "https")]).ownOrigin == "https://relay.example")
-    let outer = try client([
+    #expect(try ownOrigin([]) == "http://relay.example")
+    #expect(try ownOrigin([("X-Forwarded-Proto", "https")]) == "https://relay.example")
+    let outer = try ownOrigin([
       ("X-Forwarded-Proto", "HTTPS"), ("X-Forwarded-Host", "sync.example:443"),
     ])
-    #expect(outer.ownOrigin == "https://sync.example")
-    let named = try client([("Forwarded", "for=192.0.2.7;proto=https;host=\"sync.example:8443\"")])
-    #expect(named.ownOrigin == "https://sync.example:8443")
-    #expect(try client([("X-Forwarded-Proto", "gopher")]).ownOrigin == "http://relay.example")
+    #expect(outer == "https://sync.example")
+    let named = try ownOrigin([
+      ("Forwarded", "for=192.0.2.7;proto=https;host=\"sync.example:8443\"")
+    ])
+    #expect(named == "https://sync.example:8443")
+    #expect(try ownOrigin([("X-Forwarded-Proto", "gopher")]) == "http://relay.example")
     let stranger = PeerAddress.host("198.51.100.1", port: 1)
-    let direct = try client([("X-Forwarded-Host", "evil.example")], peer: stranger)
-    #expect(direct.ownOrigin == "http://relay.example")
+    let direct = try ownOrigin([("X-Forwarded-Host", "evil.example")], peer: stranger)
+    #expect(direct == "http://relay.example")
+    #expect(
+      try client([], peer: stranger).ownOrigin(headers([]), isSecure: true)
+        == "https://relay.example")
   }
 }

@@ -16,11 +16,11 @@ package enum ByteRange: Hashable, Sendable {
 
   /// `bytes=first-last`, `bytes=first-` or `bytes=-count`; nil for anything else.
   private static func parse(_ text: String.UTF8View, _ size: Int) -> ByteRange? {
-    let unit = "bytes="
-    guard text.count > unit.utf8.count,
-      equalIgnoringCase(text.prefix(unit.utf8.count), unit.utf8)
+    let unit: StaticString = "bytes="
+    let start = text.prefix(unit.utf8CodeUnitCount)
+    guard text.count > start.count, equalIgnoringCase(Substring(start).utf8Span.span, unit)
     else { return nil }
-    let ends = text.dropFirst(unit.utf8.count).split(
+    let ends = text.dropFirst(start.count).split(
       separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     guard ends.count == 2 else { return nil }
     if ends[0].isEmpty {

@@ -29,8 +29,9 @@ struct HTTPFields: Sendable {
 
   /// Where the colon stands in a line that holds only what it may.
   static func checkedColon(_ line: Span<UInt8>) throws(Refusal) -> Int {
+    let token = ByteSet.token
     var colon = 0
-    while colon < line.count, ByteSet.token.contains(line[colon]) { colon += 1 }
+    while colon < line.count, token.contains(line[colon]) { colon += 1 }
     guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else {
       if line.count > 0, line[0].isBlank {
         throw Refusal(.badRequest, "A header field is folded; put it on one line.")
@@ -46,37 +47,37 @@ struct HTTPFields: Sendable {
   /// What Transfer-Encoding and Content-Length say; nil where neither is there. `minorVersion`:
   /// HTTP/1.0 knows no transfer codings (RFC 9112 section 6.1).
   func framing(minorVersion: Int) throws(Refusal) -> HTTPFraming? {
-    let lengths = headers.values("Content-Length")
-    let codings = headers.values("Transfer-Encoding")
-    guard lengths.count <= 1 else {
+    let lengths = headers.count(of: "Content-Length")
+    guard lengths <= 1 else {
       throw Refusal(.badRequest, "Content-Length is given more than once.")
     }
-    if !codings.isEmpty {
-      guard lengths.isEmpty else {
+    if let coding = headers.bytes(of: "Transfer-Encoding") {
+      guard lengths == 0 else {
         throw Refusal(.badRequest, "Content-Length and Transfer-Encoding exclude each other.")
       }
       guard minorVersion > 0 else {
         throw Refusal(.badRequest, "HTTP/1.0 knows no Transfer-Encoding; send Content-Length.")
       }
-      guard codings.count == 1, equalIgnoringCase(codings[0].utf8, "chunked".utf8) else {
+      guard headers.count(of: "Transfer-Encoding") == 1, equalIgnoringCase(coding.span, "chunked")
+      else {
         throw Refusal(.unsupportedTransferCoding, "Send the body as it is, or chunked.")
       }
       return .chunked
     }
-    guard let text = lengths.first else { return nil }
-    guard let length = HTTPFields.length(text) else {
+    guard let digits = headers.bytes(of: "Content-Length") else { return nil }
+    guard let length = HTTPFields.length(digits.span) else {
       throw Refusal(.badRequest, "Content-Length is not a number of bytes.")
     }
     return .length(length)
   }
 
   /// Digits only, no sign and no blanks; nil for anything else and for what no memory could hold.
-  private static func length(_ text: String) -> Int? {
-    guard !text.isEmpty, text.utf8.count <= 18 else { return nil }
+  private static func length(_ digits: Span<UInt8>) -> Int? {
+    guard !digits.isEmpty, digits.count <= 18 else { return nil }
     var length = 0
-    for byte in text.utf8 {
-      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-      length = length * 10 + Int(byte - UInt8(ascii: "0"))
+    for index in 0..<digits.count {
+      guard digits[index] &- UInt8(ascii: "0") <= 9 else { return nil }
+      length = length * 10 + Int(digits[index] - UInt8(ascii: "0"))
     }
     return length
   }

@@ -7,8 +7,9 @@ struct HTTPRequestLine: Sendable {
   var minorVersion: Int
 
   init(parsing line: Span<UInt8>) throws(Refusal) {
+    let token = ByteSet.token
     var methodEnd = 0
-    while methodEnd < line.count, ByteSet.token.contains(line[methodEnd]) { methodEnd += 1 }
+    while methodEnd < line.count, token.contains(line[methodEnd]) { methodEnd += 1 }
     guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ") else {
       throw Refusal(.badRequest, "The request does not begin with a method and a space.")
     }

@@ -94,11 +94,12 @@ package struct HTTPRequestParser: Sendable {
 extension HTTPRequestHead {
   /// A head that is whole, once it is known to be one that can be understood in one way only.
   fileprivate init(_ line: HTTPRequestLine, _ fields: HTTPFields) throws(Refusal) {
-    let hosts = fields.headers.values("Host")
-    guard hosts.count <= 1, line.minorVersion == 0 || hosts.count == 1 else {
+    let hosts = fields.headers.count(of: "Host")
+    guard hosts <= 1, line.minorVersion == 0 || hosts == 1 else {
       throw Refusal(.badRequest, "Exactly one Host field is needed.")
     }
-    guard hosts.allSatisfy({ $0.utf8.allSatisfy(ByteSet.host.contains) }) else {
+    let hostBytes = ByteSet.host
+    guard fields.headers.bytes(of: "Host")?.allSatisfy(hostBytes.contains) ?? true else {
       throw Refusal(.badRequest, "The Host field names no host.")
     }
     method = line.method
@@ -108,7 +109,7 @@ extension HTTPRequestHead {
     framing = try fields.framing(minorVersion: line.minorVersion) ?? .none
     keepsAlive = fields.keepsAlive(minorVersion: line.minorVersion)
     let expectations = line.minorVersion == 0 ? [] : headers.list("Expect")
-    guard expectations.allSatisfy({ equalIgnoringCase($0.utf8, "100-continue".utf8) }) else {
+    guard expectations.allSatisfy({ equalIgnoringCase($0.utf8Span.span, "100-continue") }) else {
       throw Refusal(.expectationFailed, "Only 100-continue can be expected.")
     }
     let hasBody = framing != .none && framing != .length(0)

@@ -14,10 +14,14 @@ package enum HTTPWriter {
     precondition(count >= body.count, "a body longer than it is said to be")
     var bytes: [UInt8] = []
     bytes.reserveCapacity(128 + headers.lines.count + (omitsBody ? 0 : body.count))
-    bytes += "HTTP/1.1 \(status) \(reason(status))\r\n".utf8
+    appendStatusLine(status, to: &bytes)
     bytes += headers.lines
-    if hasBody { bytes += "Content-Length: \(count)\r\n".utf8 }
-    bytes += "\r\n".utf8
+    if hasBody {
+      bytes.append("Content-Length: ")
+      bytes.append(decimal: count)
+      bytes.append("\r\n")
+    }
+    bytes.append("\r\n")
     if !omitsBody { bytes += body }
     return bytes
   }
@@ -28,7 +32,7 @@ package enum HTTPWriter {
     status: Int, headers: HTTPHeaders, isChunked: Bool
   ) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes += "HTTP/1.1 \(status) \(reason(status))\r\n".utf8
+    appendStatusLine(status, to: &bytes)
     bytes += headers.lines
     if isChunked { bytes += "Transfer-Encoding: chunked\r\n".utf8 }
     bytes += "\r\n".utf8
@@ -70,8 +74,16 @@ package enum HTTPWriter {
     return bytes
   }
 
+  private static func appendStatusLine(_ status: Int, to bytes: inout [UInt8]) {
+    bytes.append("HTTP/1.1 ")
+    bytes.append(decimal: status)
+    bytes.append(" ")
+    bytes.append(reason(status))
+    bytes.append("\r\n")
+  }
+
   /// What stands behind the status; nobody reads it but people.
-  private static func reason(_ status: Int) -> String {
+  private static func reason(_ status: Int) -> StaticString {
     switch status {
     case 100: "Continue"
     case 101: "Switching Protocols"
@@ -105,5 +117,16 @@ package enum HTTPWriter {
     case 505: "HTTP Version Not Supported"
     default: "Status"
     }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(_ text: StaticString) {
+    append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  fileprivate mutating func append(decimal number: Int) {
+    if number > 9 { append(decimal: number / 10) }
+    append(UInt8(ascii: "0") + UInt8(number % 10))
   }
 }

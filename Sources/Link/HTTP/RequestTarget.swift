@@ -28,6 +28,7 @@ package struct RequestTarget: Hashable, Sendable {
   /// A name that stands twice in the query: of its values one reader takes the first, another the
   /// last.
   package var repeatedName: String? {
+    guard query.count > 1 else { return nil }
     var seen = Set<String>()
     return query.first { !$0.name.isEmpty && !seen.insert($0.name).inserted }?.name
   }
@@ -40,7 +41,8 @@ extension RequestTarget {
   /// says of scheme and host is not kept: there is one relay behind this connection.
   init(parsing text: Span<UInt8>) throws(Refusal) {
     guard text.count > 0 else { throw RequestTarget.malformed("is empty") }
-    for index in 0..<text.count where !ByteSet.target.contains(text[index]) {
+    let target = ByteSet.target
+    for index in 0..<text.count where !target.contains(text[index]) {
       throw RequestTarget.malformed("has a character that must be percent-encoded")
     }
     let start = try RequestTarget.pathStart(text)
@@ -104,9 +106,16 @@ extension RequestTarget {
   fileprivate static func unescaped(
     _ text: Span<UInt8>, plusIsSpace: Bool
   ) throws(Refusal) -> String {
+    var index = 0
+    while index < text.count, text[index] != UInt8(ascii: "%"), text[index] != UInt8(ascii: "+") {
+      index += 1
+    }
+    if index == text.count {
+      return text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)
-    var index = 0
+    index = 0
     while index < text.count {
       let byte = text[index]
       index += 1

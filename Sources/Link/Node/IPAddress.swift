@@ -1,3 +1,5 @@
+import Changes
+
 /// An IP address as a number, so that addresses are compared, counted and matched without their
 /// text. An IPv4 address is the IPv6 address that it is mapped to (RFC 4291 section 2.5.5.2).
 public struct IPAddress: Hashable, Sendable {
@@ -14,19 +16,24 @@ public struct IPAddress: Hashable, Sendable {
   /// A literal address, without brackets. What an IPv6 address says of its interface (`%eth0`) is
   /// passed over. nil for any other text, also for a name.
   public init?(_ text: some StringProtocol) {
-    let address = text.prefix { $0 != "%" }
-    guard address.utf8.count <= 45 else { return nil }
-    if address.utf8.contains(UInt8(ascii: ":")) {
-      guard let groups = IPAddress.groups(of: Substring(address)) else { return nil }
-      let words = groups.map { UInt64($0) }
+    self.init(parsing: String(text).utf8Span.span)
+  }
+
+  private init?(parsing text: Span<UInt8>) {
+    var end = 0
+    var isIPv6 = false
+    while end < text.count, text[end] != UInt8(ascii: "%") {
+      if text[end] == UInt8(ascii: ":") { isIPv6 = true }
+      end += 1
+    }
+    guard end <= 45 else { return nil }
+    if isIPv6 {
+      guard let bits = IPAddress.ipv6(text.extracting(0..<end)) else { return nil }
       self.init(
-        high: words[0] << 48 | words[1] << 32 | words[2] << 16 | words[3],
-        low: words[4] << 48 | words[5] << 32 | words[6] << 16 | words[7])
+        high: UInt64(truncatingIfNeeded: bits >> 64), low: UInt64(truncatingIfNeeded: bits))
     } else {
-      guard address.utf8.count == text.utf8.count,
-        let bytes = IPAddress.bytes(of: Substring(address))
-      else { return nil }
-      self.init(ipv4: bytes.reduce(0) { $0 << 8 | UInt32($1) })
+      guard end == text.count, let bits = IPAddress.ipv4(text) else { return nil }
+      self.init(ipv4: bits)
     }
   }
 
@@ -46,50 +53,70 @@ public struct IPAddress: Hashable, Sendable {
   }
 
   /// Four numbers with dots between them, none with a zero before it: some read that as octal.
-  private static func bytes(of text: Substring) -> [UInt8]? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 4 else { return nil }
-    var bytes: [UInt8] = []
-    for part in parts {
-      guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        part.utf8.count == 1 || part.utf8.first != UInt8(ascii: "0"), let byte = UInt8(part)
-      else { return nil }
-      bytes.append(byte)
+  private static func ipv4(_ text: Span<UInt8>) -> UInt32? {
+    var bits: UInt32 = 0
+    var index = 0
+    for part in 0..<4 {
+      if part > 0 {
+        guard index < text.count, text[index] == UInt8(ascii: ".") else { return nil }
+        index += 1
+      }
+      let start = index
+      var number: UInt32 = 0
+      while index < text.count, index - start < 4, text[index] &- UInt8(ascii: "0") <= 9 {
+        number = number * 10 + UInt32(text[index] &- UInt8(ascii: "0"))
+        index += 1
+      }
+      let hasZeroBefore = index - start > 1 && text[start] == UInt8(ascii: "0")
+      guard index > start, number <= 255, !hasZeroBefore else { return nil }
+      bits = bits << 8 | number
     }
-    return bytes
+    return index == text.count ? bits : nil
   }
 
-  /// RFC 4291 section 2.2.
-  private static func groups(of text: Substring) -> [UInt16]? {
-    var sides: [[UInt16]] = [[]]
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    for (index, part) in parts.enumerated() {
-      if part.isEmpty {
-        // The first two of `::1`, and the last two of `1::`, are one gap.
-        if index == 0, parts[1].isEmpty { continue }
-        if index == parts.count - 1, parts[index - 1].isEmpty { continue }
-        guard index > 0, index < parts.count - 1 else { return nil }
-        sides.append([])
-      } else if part.contains("."), index == parts.count - 1 {
-        guard let bytes = bytes(of: part) else { return nil }
-        sides[sides.count - 1] += [
-          UInt16(bytes[0]) << 8 | UInt16(bytes[1]), UInt16(bytes[2]) << 8 | UInt16(bytes[3]),
-        ]
-      } else {
-        guard part.utf8.count <= 4, part.allSatisfy(\.isHexDigit),
-          let group = UInt16(part, radix: 16)
-        else { return nil }
-        sides[sides.count - 1].append(group)
+  /// RFC 4291 section 2.2: groups with colons between them, the last two perhaps as an IPv4
+  /// address, and once `::` for as many empty groups as are missing.
+  private static func ipv6(_ text: Span<UInt8>) -> UInt128? {
+    var bits: UInt128 = 0
+    var groups = 0
+    /// How many groups stand before the gap.
+    var gap: Int?
+    var index = 0
+    if text.count >= 2, text[0] == UInt8(ascii: ":"), text[1] == UInt8(ascii: ":") {
+      gap = 0
+      index = 2
+    }
+    while index < text.count {
+      let start = index
+      var group: UInt128 = 0
+      while index < text.count, index - start < 5, let digit = HexText.digit(text[index]) {
+        group = group << 4 | UInt128(digit)
+        index += 1
+      }
+      if index < text.count, text[index] == UInt8(ascii: ".") {
+        guard let ipv4 = ipv4(text.extracting(start..<text.count)) else { return nil }
+        bits = bits << 32 | UInt128(ipv4)
+        groups += 2
+        break
+      }
+      guard index > start, index - start <= 4 else { return nil }
+      bits = bits << 16 | group
+      groups += 1
+      if index == text.count { break }
+      guard groups < 9, text[index] == UInt8(ascii: ":"), index + 1 < text.count else {
+        return nil
+      }
+      index += 1
+      if text[index] == UInt8(ascii: ":") {
+        guard gap == nil else { return nil }
+        gap = groups
+        index += 1
       }
     }
-    switch sides.count {
-    case 1: return sides[0].count == 8 ? sides[0] : nil
-    case 2:
-      let missing = 8 - sides[0].count - sides[1].count
-      guard missing >= 0 else { return nil }
-      return sides[0] + Array(repeating: 0, count: missing) + sides[1]
-    default: return nil
-    }
+    guard let gap else { return groups == 8 ? bits : nil }
+    guard groups <= 8 else { return nil }
+    let behind = 16 * (groups - gap)
+    return (bits >> behind) << (128 - 16 * gap) | bits & ~(~0 << behind)
   }
 }
 
@@ -138,19 +165,14 @@ public struct IPNetwork: Hashable, Sendable {
 extension [IPNetwork] {
   /// Whether one of them has the address.
   public func contains(address: IPAddress) -> Bool { contains { $0.contains(address) } }
-
-  /// Whether one of them has the peer; a peer without an address, such as a program at a Unix
-  /// socket, is in none.
-  public func contains(peer: PeerAddress) -> Bool {
-    guard let address = IPAddress(of: peer) else { return false }
-    return contains(address: address)
-  }
 }
 
 extension IPAddress {
-  /// Of a peer that has one.
+  /// Of a peer that has one; a program at a Unix socket has none.
   public init?(of peer: PeerAddress) {
-    guard case .host(let host, _) = peer else { return nil }
-    self.init(host)
+    switch peer {
+    case .host(let host, _), .secure(let host, _): self.init(host)
+    case .local: return nil
+    }
   }
 }

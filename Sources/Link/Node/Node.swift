@@ -136,13 +136,16 @@ public enum TurnedAway: Sendable, Hashable, CaseIterable {
 public struct Opening: Sendable, Hashable {
   public var door: Door
   /// Who is at the other end, as far as is known: for limits and logs.
-  public var peer: PeerAddress
+  public let peer: PeerAddress
+  /// The peer's, read once for all who compare it; nil where it has none.
+  public let address: IPAddress?
   /// Nobody on the way can read or change what goes over it.
   public var isSecure: Bool
 
-  @inlinable public init(door: Door, peer: PeerAddress, isSecure: Bool = false) {
+  public init(door: Door, peer: PeerAddress, isSecure: Bool = false) {
     self.door = door
     self.peer = peer
+    address = IPAddress(of: peer)
     self.isSecure = isSecure
   }
 

@@ -10,12 +10,16 @@ public struct PeerNetwork: Hashable, Sendable {
 
   private let kind: Kind
 
-  public init(of peer: PeerAddress) {
-    switch peer {
-    case .local: kind = .local
-    case .host(let host, _), .secure(let host, _):
-      kind = IPAddress(host).map(PeerNetwork.kind) ?? .named(host)
-    }
+  public init(of peer: PeerAddress) { self.init(of: Opening(door: .front, peer: peer)) }
+
+  /// Of whoever is at the other end.
+  public init(of opening: Opening) {
+    kind =
+      switch (opening.address, opening.peer) {
+      case (let address?, _): PeerNetwork.kind(of: address)
+      case (nil, .local): .local
+      case (nil, .host(let host, _)), (nil, .secure(let host, _)): .named(host)
+      }
   }
 
   public init(of address: IPAddress) { kind = PeerNetwork.kind(of: address) }

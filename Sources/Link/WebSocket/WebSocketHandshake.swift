@@ -28,20 +28,21 @@ package enum WebSocketHandshake {
     else {
       throw Refusal(.upgradeRequired, "Ask for an upgrade to websocket.")
     }
-    let versions = headers.values("Sec-WebSocket-Version")
-    guard versions == ["13"] else {
+    guard headers.count(of: "Sec-WebSocket-Version") == 1, headers["Sec-WebSocket-Version"] == "13"
+    else {
       throw Refusal(.upgradeRequired, "Speak version 13 of the WebSocket protocol.")
     }
     guard head.framing == .none || head.framing == .length(0) else {
       throw Refusal(.badRequest, "The request that opens a WebSocket has no body.")
     }
-    let keys = headers.values("Sec-WebSocket-Key")
-    guard keys.count == 1, Base64.decode(keys[0])?.count == 16 else {
+    guard headers.count(of: "Sec-WebSocket-Key") == 1, let key = headers["Sec-WebSocket-Key"],
+      Base64.decode(key)?.count == 16
+    else {
       throw Refusal(.badRequest, "Sec-WebSocket-Key is not the base64 of 16 bytes.")
     }
     var answer: HTTPHeaders = [
       "Upgrade": "websocket", "Connection": "Upgrade",
-      "Sec-WebSocket-Accept": acceptance(of: keys[0]),
+      "Sec-WebSocket-Accept": acceptance(of: key),
     ]
     if headers.list("Sec-WebSocket-Protocol").contains(subprotocol) {
       answer.append("Sec-WebSocket-Protocol", subprotocol)
@@ -78,8 +79,8 @@ package enum WebSocketHandshake {
     guard head.status == 101 else {
       throw Refusal(.internalError, "The relay answers \(head.status) and opens no WebSocket.")
     }
-    guard headers.values("Upgrade").count == 1,
-      equalIgnoringCase((headers["Upgrade"] ?? "").utf8, "websocket".utf8),
+    guard headers.count(of: "Upgrade") == 1, let upgrade = headers.bytes(of: "Upgrade"),
+      equalIgnoringCase(upgrade.span, "websocket"),
       headers.listContains("upgrade", in: "Connection")
     else {
       throw Refusal(.internalError, "The relay changes to something other than a WebSocket.")
@@ -100,6 +101,6 @@ package enum WebSocketHandshake {
 
   /// Section 4.2.2: proves that the other end understood the request.
   private static func acceptance(of key: String) -> String {
-    Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+    Base64.encode(SHA1.hash(Array(key.utf8) + Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)))
   }
 }

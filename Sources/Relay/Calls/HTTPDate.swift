@@ -1,9 +1,7 @@
 /// The time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
 enum HTTPDate {
-  private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
+  private static let days: StaticString = "ThuFriSatSunMonTueWed"
+  private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
   /// `milliseconds` since the Unix epoch.
   static func text(_ milliseconds: Int64) -> String {
@@ -20,13 +18,28 @@ enum HTTPDate {
     let dayOfMonth = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
     let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
     let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    let clock = [second / 3_600, second / 60 % 60, second % 60].map { padded($0, 2) }
-    return "\(days[Int(day % 7)]), \(padded(dayOfMonth, 2)) \(months[Int(month - 1)]) "
-      + "\(padded(year, 4)) \(clock.joined(separator: ":")) GMT"
+    var text = Array("Thu, 01 Jan 1970 00:00:00 GMT".utf8)
+    put(days, Int(day % 7), into: &text, at: 0)
+    put(dayOfMonth, into: &text, at: 5)
+    put(months, Int(month - 1), into: &text, at: 8)
+    put(year / 100 % 100, into: &text, at: 12)
+    put(year % 100, into: &text, at: 14)
+    put(second / 3_600, into: &text, at: 17)
+    put(second / 60 % 60, into: &text, at: 20)
+    put(second % 60, into: &text, at: 23)
+    return String(decoding: text, as: UTF8.self)
   }
 
-  private static func padded(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  /// A word of three letters out of those that stand one behind the other.
+  private static func put(
+    _ words: StaticString, _ number: Int, into text: inout [UInt8], at place: Int
+  ) {
+    for letter in 0..<3 { text[place + letter] = words.utf8Start[number * 3 + letter] }
+  }
+
+  /// Two digits.
+  private static func put(_ number: Int64, into text: inout [UInt8], at place: Int) {
+    text[place] = UInt8(ascii: "0") + UInt8(number / 10)
+    text[place + 1] = UInt8(ascii: "0") + UInt8(number % 10)
   }
 }

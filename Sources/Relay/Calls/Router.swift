@@ -29,9 +29,20 @@ enum Router {
       self.make = make
     }
 
+  }
+
+  /// What stands at one path, a method an entry.
+  private struct Place {
+    let pattern: [String]
+    let doors: [Opening.Door]
+    var entries: [Entry]
+
+    /// `path` has as many segments.
     func matches(_ path: [String], at door: Opening.Door) -> Bool {
-      path.count == pattern.count && doors.contains(door)
-        && zip(pattern, path).allSatisfy { $0 == "*" || $0 == $1 }
+      for index in pattern.indices where pattern[index] != path[index] && pattern[index] != "*" {
+        return false
+      }
+      return doors.contains(door)
     }
   }
 
@@ -39,6 +50,24 @@ enum Router {
   private static let inside: [Opening.Door] = [.admin, .control]
 
   static let entries = common + owner
+
+  /// By how many segments their paths have.
+  private static let places: [[Place]] = {
+    let longest = entries.map(\.pattern.count).max() ?? 0
+    var places = [[Place]](repeating: [], count: longest + 1)
+    for entry in entries {
+      let count = entry.pattern.count
+      let known = places[count].firstIndex {
+        $0.pattern == entry.pattern && $0.doors == entry.doors
+      }
+      if let known {
+        places[count][known].entries.append(entry)
+      } else {
+        places[count].append(Place(pattern: entry.pattern, doors: entry.doors, entries: [entry]))
+      }
+    }
+    return places
+  }()
 
   private static let common = [
     Entry("GET", "v1/changes") { (target) throws(Refusal) in
@@ -131,11 +160,7 @@ enum Router {
   ]
 
   static func route(method: String, target: RequestTarget, door: Opening.Door) -> Routing {
-    let matching = entries.filter { $0.matches(target.path, at: door) }
-    // A path that is named in full is meant, where a pattern fits as well.
-    let named = matching.filter { $0.pattern == target.path }
-    let found = named.isEmpty ? matching : named
-    guard !found.isEmpty else {
+    guard let found = place(target.path, at: door)?.entries else {
       return .refused(Refusal(.notFound, "There is nothing at this path."), methods: [])
     }
     // HEAD asks for what GET would answer (RFC 9110 section 9.3.2), and may do something besides.
@@ -166,6 +191,17 @@ enum Router {
       // devices ask has anything in its path or query.
       return .call(.signed(.refused(error)))
     }
+  }
+
+  /// A path that is named in full is meant, where a pattern fits as well.
+  private static func place(_ path: [String], at door: Opening.Door) -> Place? {
+    guard path.count < places.count else { return nil }
+    var found: Place?
+    for place in places[path.count] where place.matches(path, at: door) {
+      if place.pattern == path { return place }
+      if found == nil { found = place }
+    }
+    return found
   }
 
   private static func name(_ segment: String) throws(Refusal) -> Name {

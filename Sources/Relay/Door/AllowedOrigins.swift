@@ -65,14 +65,14 @@ enum CrossOrigin: Hashable, Sendable {
   case allowed(String)
   case foreign
 
-  init(_ headers: HTTPHeaders, _ allowed: AllowedOrigins, own: String?) {
-    let origins = headers.values("Origin")
-    guard let origin = origins.first else {
+  /// `own` is asked for only where the request names an origin.
+  init(_ headers: HTTPHeaders, _ allowed: AllowedOrigins, own: @autoclosure () -> String?) {
+    guard let origin = headers["Origin"] else {
       self = .none
       return
     }
-    self =
-      origins.count == 1 && allowed.allow(origin, own: own) ? .allowed(origin) : .foreign
+    let isOne = headers.count(of: "Origin") == 1
+    self = isOne && allowed.allow(origin, own: own()) ? .allowed(origin) : .foreign
   }
 
   static let refusal = Refusal(

@@ -8,41 +8,48 @@ struct ClientAddress: Hashable, Sendable {
   var network: PeerNetwork
   /// It is not limited by its address.
   var isExempt: Bool
-  /// The origin that the relay has for the client, `https://relay.example`; nil where the request
-  /// names no host.
-  var ownOrigin: String?
-  /// The peer says that it passes on somebody else's request, and nobody told the relay to trust
-  /// it.
-  var isUndeclared = false
+  /// The peer is a trusted proxy: each of its requests may be somebody else's.
+  let isBehindProxy: Bool
+  /// How the client reached the proxy, where that says so.
+  private var scheme: String?
+  private var host: String?
 
   /// Before anything was read: the peer itself.
-  init(peer: PeerAddress, exempt: [IPNetwork]) {
-    network = PeerNetwork(of: peer)
-    isExempt = exempt.contains(peer: peer)
+  init(_ opening: Opening, exempt: [IPNetwork], trustedProxies: [IPNetwork]) {
+    network = PeerNetwork(of: opening)
+    isExempt = opening.address.map(exempt.contains) ?? false
+    isBehindProxy = opening.address.map(trustedProxies.contains) ?? false
   }
 
-  init(
-    peer: PeerAddress, isSecure: Bool, headers: HTTPHeaders, _ configuration: RelayConfiguration
-  ) {
-    self.init(peer: peer, exempt: configuration.exempt)
-    var scheme = isSecure ? "https" : "http"
-    var host = headers["Host"]
-    if configuration.trustedProxies.contains(peer: peer) {
-      let forwarding = Forwarding(headers, trusted: configuration.trustedProxies)
-      switch forwarding.client {
-      case .none: break
-      case .address(let address):
-        network = PeerNetwork(of: address)
-        isExempt = configuration.exempt.contains(address: address)
-      // Counts with the proxy, but never as one of this machine's own programs.
-      case .malformed: isExempt = false
-      }
-      scheme = forwarding.scheme ?? scheme
-      host = forwarding.host ?? host
-    } else {
-      isUndeclared = isExempt && Forwarding.isNamed(in: headers)
+  /// Whose the request with these fields is, as the trusted proxy that is the peer says it.
+  init(_ opening: Opening, headers: HTTPHeaders, _ configuration: RelayConfiguration) {
+    let (exempt, trusted) = (configuration.exempt, configuration.trustedProxies)
+    self.init(opening, exempt: exempt, trustedProxies: trusted)
+    guard isBehindProxy else { return }
+    let forwarding = Forwarding(headers, trusted: trusted)
+    switch forwarding.client {
+    case .none: break
+    case .address(let address):
+      network = PeerNetwork(of: address)
+      isExempt = exempt.contains(address: address)
+    // Counts with the proxy, but never as one of this machine's own programs.
+    case .malformed: isExempt = false
     }
-    ownOrigin = host.flatMap { AllowedOrigins.normalized("\(scheme)://\($0)") }
+    scheme = forwarding.scheme
+    host = forwarding.host
+  }
+
+  /// Whether the peer says that it passes on somebody else's request, and nobody told the relay to
+  /// trust it.
+  func isUndeclared(_ headers: HTTPHeaders) -> Bool {
+    !isBehindProxy && isExempt && Forwarding.isNamed(in: headers)
+  }
+
+  /// The origin that the relay has for the client, `https://relay.example`; nil where the request
+  /// names no host. `isSecure`: of the connection.
+  func ownOrigin(_ headers: HTTPHeaders, isSecure: Bool) -> String? {
+    guard let host = host ?? headers["Host"] else { return nil }
+    return AllowedOrigins.normalized("\(scheme ?? (isSecure ? "https" : "http"))://\(host)")
   }
 }
 

@@ -28,11 +28,14 @@ struct Connection: Sendable {
   /// Unsent bytes that the node's budget counts for it.
   var heldUnsent = 0
 
-  /// `exempt`: whose requests are not limited by their address.
-  init(id: ConnectionID, opening: Opening, exempt: [IPNetwork] = []) {
+  /// `exempt`: whose requests are not limited by their address. `trustedProxies`: whose word is
+  /// taken on whom they pass on.
+  init(
+    id: ConnectionID, opening: Opening, exempt: [IPNetwork] = [], trustedProxies: [IPNetwork] = []
+  ) {
     self.id = id
     self.opening = opening
-    client = ClientAddress(peer: opening.peer, exempt: exempt)
+    client = ClientAddress(opening, exempt: exempt, trustedProxies: trustedProxies)
   }
 
   var session: Session? {

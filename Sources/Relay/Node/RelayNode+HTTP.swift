@@ -87,14 +87,16 @@ extension RelayNode {
 
   /// Notes who asks, and from which page.
   private mutating func meet(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
-    guard connections[slot].opening.door == .front else { return }
-    let client = ClientAddress(
-      peer: connections[slot].opening.peer, isSecure: connections[slot].opening.isSecure,
-      headers: head.headers, configuration)
-    connections[slot].client = client
+    let opening = connections[slot].opening
+    guard opening.door == .front else { return }
+    if connections[slot].client.isBehindProxy {
+      connections[slot].client = ClientAddress(opening, headers: head.headers, configuration)
+    }
+    let client = connections[slot].client
     connections[slot].crossOrigin = CrossOrigin(
-      head.headers, configuration.origins, own: client.ownOrigin)
-    if client.isUndeclared && !hasToldOfProxy {
+      head.headers, configuration.origins,
+      own: client.ownOrigin(head.headers, isSecure: opening.isSecure))
+    if !hasToldOfProxy, client.isUndeclared(head.headers) {
       hasToldOfProxy = true
       actions.append(.report(.undeclaredProxy(client.network)))
     }
@@ -204,13 +206,15 @@ extension RelayNode {
   }
 
   /// RFC 6750 section 2.1; nil where there is none.
-  private static func bearerToken(_ headers: HTTPHeaders) -> String? {
-    let values = headers.values("Authorization")
-    guard values.count == 1 else { return nil }
-    let parts = values[0].split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-    let token = parts[1].drop { $0 == " " }
-    return token.isEmpty ? nil : String(token)
+  private static func bearerToken(_ headers: HTTPHeaders) -> ArraySlice<UInt8>? {
+    let blank = UInt8(ascii: " ")
+    guard headers.count(of: "Authorization") == 1, let value = headers.bytes(of: "Authorization"),
+      let end = value.firstIndex(of: blank)
+    else { return nil }
+    let scheme = value[..<end]
+    guard equalIgnoringCase(scheme.span, "bearer") else { return nil }
+    let token = value[end...].drop { $0 == blank }
+    return token.isEmpty ? nil : token
   }
 
   /// A client that waits for leave to send its body gets it once the sign-in is through, or its

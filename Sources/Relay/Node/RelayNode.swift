@@ -136,7 +136,9 @@ public struct RelayNode: Node, ~Copyable {
     }
     status.connectionsOpened += 1
     let slot = connections.insert(
-      Connection(id: id, opening: opening, exempt: configuration.exempt))
+      Connection(
+        id: id, opening: opening, exempt: configuration.exempt,
+        trustedProxies: configuration.trustedProxies))
     watchRequest(slot)
     scheduleStatus()
   }

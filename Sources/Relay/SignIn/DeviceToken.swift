@@ -6,5 +6,7 @@ import Digest
 enum DeviceToken {
   static func make(from secrets: SecretSource) -> String { Base64.encodeURL(secrets.bytes(32)) }
 
-  static func hash(_ text: String) -> [UInt8] { SHA256.hash(Array(text.utf8)) }
+  static func hash(_ text: String) -> [UInt8] { hash(Array(text.utf8)[...]) }
+
+  static func hash(_ text: ArraySlice<UInt8>) -> [UInt8] { SHA256.hash(text) }
 }
