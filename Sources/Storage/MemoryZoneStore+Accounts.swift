@@ -49,8 +49,8 @@ extension MemoryZoneStore {
     else { return .refused(StoreRefusals.unknownToken) }
     return .principal(
       Principal(
-        account: owner.account, device: owner.device, plan: account.plan,
-        subscriptions: account.members[position].subscriptions))
+        account: owner.account, device: owner.device, newest: account.head.token,
+        plan: account.plan, subscriptions: account.members[position].subscriptions))
   }
 
   // MARK: Pairing

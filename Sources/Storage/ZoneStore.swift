@@ -283,16 +283,19 @@ public enum ReadResult: Sendable, Hashable {
 public struct Principal: Sendable, Hashable {
   public var account: AccountID
   public var device: DeviceID
+  /// Where the account stands.
+  public var newest: ChangeToken
   public var plan: Plan
   /// The device's, by id.
   public var subscriptions: [Subscription]
 
   public init(
-    account: AccountID, device: DeviceID, plan: Plan = .everything,
+    account: AccountID, device: DeviceID, newest: ChangeToken, plan: Plan = .everything,
     subscriptions: [Subscription] = []
   ) {
     self.account = account
     self.device = device
+    self.newest = newest
     self.plan = plan
     self.subscriptions = subscriptions
   }

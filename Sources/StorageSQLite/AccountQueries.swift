@@ -15,7 +15,8 @@ final class AccountQueries {
     self.connection = connection
     principal = try connection.prepare(
       """
-      SELECT account, device, plan FROM devices JOIN accounts USING (account) WHERE token_hash = ?
+      SELECT account, device, plan, generation, newest, forgotten
+      FROM devices JOIN accounts USING (account) WHERE token_hash = ?
       """)
     subscriptions = try connection.prepare(
       "SELECT id, content FROM subscriptions WHERE account = ? AND device = ? ORDER BY id")
@@ -39,7 +40,7 @@ final class AccountQueries {
     let found = try principal.bind(tokenHash).first { (row) throws(StorageError) in
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        plan: try plan(row, 2))
+        newest: AccountHead(row, from: 3).token, plan: try plan(row, 2))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     found.subscriptions = try subscriptions(of: found.device, of: found.account)

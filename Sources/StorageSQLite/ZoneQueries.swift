@@ -88,11 +88,7 @@ final class ZoneQueries {
   }
 
   func head(of account: AccountID) throws(StorageError) -> AccountHead? {
-    try head.bind(account.rawValue).first { row in
-      AccountHead(
-        generation: UInt32(truncatingIfNeeded: row.integer(0)), newest: row.integer(1),
-        forgotten: row.integer(2))
-    }
+    try head.bind(account.rawValue).first { row in AccountHead(row, from: 0) }
   }
 
   /// Where the token's generation ended, if it is one before the account's own.
@@ -142,5 +138,14 @@ final class ZoneQueries {
     var record = try row.record()
     record.chunks = try chunks.hashes(row, 7)
     return record
+  }
+}
+
+extension AccountHead {
+  /// `generation`, `newest` and `forgotten`, from a column on.
+  init(_ row: SQLiteStatement, from column: Int32) {
+    self.init(
+      generation: UInt32(truncatingIfNeeded: row.integer(column)),
+      newest: row.integer(column + 1), forgotten: row.integer(column + 2))
   }
 }

@@ -138,4 +138,63 @@ struct LongPollTests {
     #expect(try poll.next()?.code == "overloaded")
     #expect(try poll.next()?.status == 200)
   }
+
+  // MARK: without a look into the store
+
+  @Test func whoStandsWhereTheAccountDoesWaitsUnread() throws {
+    let device = try relay.newAccount()
+    let saver = HTTPClient(relay)
+    let poll = park(device, "wait=60&since=\(try start(device).text)")
+    for number in 1...3 {
+      saver.send(
+        "POST", "/v1/zones/z/records", token: device.token,
+        Array(saveBody("r\(number)", id: batch(number)).utf8))
+      relay.settle()
+      let page = try ChangePage.decoded(body: #require(try poll.next()).body)
+      #expect(page.changes.map(\.name.text) == ["r\(number)"])
+      let reads = relay.readsDone
+      poll.send("GET", "/v1/changes?wait=60&since=\(page.token.text)", token: device.token)
+      relay.settle()
+      #expect(relay.readsDone == reads)
+      #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
+    }
+    relay.advance(60_000)
+    #expect(try ChangePage.decoded(body: #require(try poll.next()).body).changes.isEmpty)
+  }
+
+  @Test func aCommitThatIsDurableAndNotHeardOfAnswersAPollThatWaitsUnread() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let (saver, poll) = (HTTPClient(relay), HTTPClient(relay))
+    for client in [saver, poll] {
+      _ = try client.call("GET", "/v1/changes", token: device.token)
+    }
+    saver.send(
+      "POST", "/v1/zones/z/records", token: device.token,
+      Array(saveBody("r1", id: batch(1)).utf8))
+    relay.runCommits(1)
+    let reads = relay.readsDone
+    poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
+    #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
+    relay.settle()
+    #expect(relay.readsDone == reads)
+    let page = try ChangePage.decoded(body: #require(try poll.next()).body)
+    #expect(page.changes.map(\.name.text) == ["r1"])
+  }
+
+  @Test func whoIsBehindOrAsksForAZoneIsReadFor() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let poll = park(device, "wait=60&since=\(since.text)")
+    try save(device, 1)
+    _ = try poll.next()
+    let reads = relay.readsDone
+    poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
+    relay.settle()
+    #expect(try ChangePage.decoded(body: #require(try poll.next()).body).changes.count == 1)
+    poll.send("GET", "/v1/changes?wait=60&zone=z&since=\(since.text)", token: device.token)
+    relay.settle()
+    #expect(try poll.next()?.code == "filterChanged")
+    #expect(relay.readsDone == reads + 2)
+  }
 }

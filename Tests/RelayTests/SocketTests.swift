@@ -37,6 +37,54 @@ struct SocketTests {
     #expect(keepAlive == Limits.keepAliveMilliseconds)
   }
 
+  @Test func whoHasMissedNothingIsWelcomedByTheSignInAlone() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let page = try ChangePage.decoded(
+      body: HTTPClient(relay).call("GET", "/v1/changes", token: device.token).body)
+    let reads = relay.readsDone
+    let socket = try SocketClient(relay, as: device, since: page.token)
+    #expect(relay.readsDone == reads + 1)
+    _ = try HTTPClient(relay).call(
+      "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
+    guard case .changes(nil, let push)? = try socket.next() else {
+      Issue.record("the save was not pushed")
+      return
+    }
+    #expect(push.since == page.token)
+    #expect(push.changes.map(\.name.text) == ["r"])
+  }
+
+  @Test(arguments: [false, true])
+  func aCommitThatTheSignInOverlooksIsTold(isHeardBefore: Bool) throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let saver = HTTPClient(relay)
+    let page = try ChangePage.decoded(
+      body: saver.call("GET", "/v1/changes", token: device.token).body)
+    let socket = try SocketClient(relay)
+    saver.send(
+      "POST", "/v1/zones/z/records", token: device.token,
+      Array(saveBody("r", id: batch(1)).utf8))
+    // Who it is has been read when the commit lands, and is told before or after the news of it.
+    socket.say(.hello(token: device.token, since: page.token))
+    #expect(relay.runRead(0))
+    relay.runCommits(1)
+    #expect(isHeardBefore ? relay.deliverCommitEvent(0) : relay.deliverRead(0))
+    relay.settle()
+    let messages = try socket.all()
+    guard case .welcome? = messages.first else {
+      Issue.record("no welcome came")
+      return
+    }
+    guard messages.count == 2, case .changes(nil, let push)? = messages.last else {
+      Issue.record("the save was not told once: \(messages)")
+      return
+    }
+    #expect(push.since == page.token)
+    #expect(push.changes.map(\.name.text) == ["r"])
+  }
+
   @Test func aHelloMustComeInTime() throws {
     let relay = TestRelay()
     let socket = try SocketClient(relay)

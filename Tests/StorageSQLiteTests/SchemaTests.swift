@@ -60,9 +60,13 @@ struct SchemaTests {
     #expect(
       try store.read(.zones(account, after: nil, limit: 9))
         == .zones([Name(trusted: "Z")], more: false))
+    guard case .token(let newest) = try store.read(.newestToken(account)) else {
+      Issue.record("the account is not there")
+      return
+    }
     #expect(
       try store.read(.authenticate(tokenHash: [UInt8](repeating: 0, count: 32)))
-        == .principal(Principal(account: account, device: DeviceID(rawValue: 1))))
+        == .principal(Principal(account: account, device: DeviceID(rawValue: 1), newest: newest)))
     let retry = try store.commit([TestRequests.save("r", in: account, id: 3)], wall: 0)
     guard case .saved(let outcome) = try #require(retry.first) else {
       Issue.record("\(retry)")

@@ -42,10 +42,15 @@ struct UpgradeTests {
     let devices = try rows(store.connection, "SELECT account, device, token_hash FROM devices")
     #expect(devices.count == 3)
     let account = AccountID(rawValue: try #require(devices.first).0)
+    guard case .token(let newest) = try store.read(.newestToken(account)) else {
+      Issue.record("the account is not there")
+      return
+    }
     for (_, device, tokenHash) in devices {
       #expect(
         try store.read(.authenticate(tokenHash: tokenHash))
-          == .principal(Principal(account: account, device: DeviceID(rawValue: device))))
+          == .principal(
+            Principal(account: account, device: DeviceID(rawValue: device), newest: newest)))
     }
     #expect(
       try TestRequests.names(account, in: store).filter { $0.count < 10 } == [

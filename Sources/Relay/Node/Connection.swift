@@ -144,6 +144,9 @@ struct LongPoll: Sendable {
   var isWoken = false
   /// The newest token of what did not wake the device.
   var passed: ChangeToken?
+
+  /// Whether it asks for what comes after `newest`, where an account stands.
+  func stands(at newest: ChangeToken) -> Bool { query.zone == nil && query.since == newest }
 }
 
 /// A `GET /v1/events`, from the moment when it listens.

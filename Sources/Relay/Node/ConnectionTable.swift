@@ -1,33 +1,49 @@
 import Changes
 import Link
 
-/// The node's connections, each in a slot that stays the same as long as it lives.
-struct ConnectionTable: Sendable {
+/// The node's connections, each in a slot that stays the same as long as it lives. They lie in one
+/// block of memory, and are looked at where they lie: a connection is large, and an array would copy
+/// it for every look.
+struct ConnectionTable: ~Copyable {
   typealias Slot = Hub.Slot
 
-  private var slots: [Connection] = []
+  private var slots = UnsafeMutablePointer<Connection>.allocate(capacity: 0)
+  private var capacity = 0
+  /// Of all slots that have ever been taken.
   private var isTaken: [Bool] = []
   private var free: [Slot] = []
   private var places: [ConnectionID: Slot] = [:]
 
+  deinit {
+    slots.deinitialize(count: isTaken.count)
+    slots.deallocate()
+  }
+
   var count: Int { places.count }
 
   /// All slots that are taken, in their order.
-  var taken: [Slot] { slots.indices.filter { isTaken[$0] } }
+  var taken: [Slot] { isTaken.indices.filter { isTaken[$0] } }
 
   func slot(of id: ConnectionID) -> Slot? { places[id] }
 
   func isTaken(_ slot: Slot) -> Bool { isTaken[slot] }
 
   subscript(slot: Slot) -> Connection {
-    @inline(__always) _read { yield slots[slot] }
-    @inline(__always) _modify { yield &slots[slot] }
+    @inline(__always) _read {
+      precondition(isTaken.indices.contains(slot), "no such slot")
+      yield slots[slot]
+    }
+    @inline(__always) _modify {
+      precondition(isTaken.indices.contains(slot), "no such slot")
+      yield &slots[slot]
+    }
   }
 
   mutating func insert(_ connection: Connection) -> Slot {
-    let slot = free.popLast() ?? slots.count
-    if slot == slots.count {
-      slots.append(connection)
+    let slot = free.popLast() ?? isTaken.count
+    if slot == isTaken.count {
+      if slot == capacity { grow() }
+      (slots + slot).initialize(to: connection)
       isTaken.append(true)
     } else {
       slots[slot] = connection
@@ -43,5 +59,14 @@ struct ConnectionTable: Sendable {
     slots[slot] = Connection(id: slots[slot].id, opening: slots[slot].opening)
     isTaken[slot] = false
     free.append(slot)
+  }
+
+  private mutating func grow() {
+    let largerCapacity = max(16, capacity * 2)
+    let larger = UnsafeMutablePointer<Connection>.allocate(capacity: largerCapacity)
+    larger.moveInitialize(from: slots, count: capacity)
+    slots.deallocate()
+    slots = larger
+    capacity = largerCapacity
   }
 }

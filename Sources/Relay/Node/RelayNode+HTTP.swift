@@ -196,10 +196,7 @@ extension RelayNode {
       return
     }
     connections[slot].http.exchange?.isSigningIn = true
-    if !ask(
-      .read(.authenticate(tokenHash: hash)),
-      for: .signIn(connections[slot].id, tokenHash: hash, standings: standings.count))
-    {
+    if !askWho(connections[slot].id, tokenHash: hash) {
       connections[slot].http.exchange?.isSigningIn = false
       connections[slot].http.exchange?.verdict = Answer(CommitQueue.overloaded)
     }
@@ -303,6 +300,7 @@ extension RelayNode {
         try checkConnections(slot, of: session.account)
       }
       watchChanges(slot, query)
+      if parkAtOnce(slot) { return }
       let isPoll = connections[slot].http.exchange?.poll != nil
       isAsked =
         admission.hasRoom

@@ -180,12 +180,7 @@ extension RelayNode {
       return
     }
     connections[slot].socket?.stage = .signingIn(since: since)
-    if !ask(
-      .read(.authenticate(tokenHash: hash)),
-      for: .signIn(id, tokenHash: hash, standings: standings.count))
-    {
-      closeSocket(slot, CommitQueue.overloaded)
-    }
+    if !askWho(id, tokenHash: hash) { closeSocket(slot, CommitQueue.overloaded) }
   }
 
   /// From here on news of the account are heard, and only then is the store read.
@@ -202,6 +197,10 @@ extension RelayNode {
     }
     connections[slot].socket?.stage = .welcoming(since: since)
     hub.watchBySocket(slot, session.account)
+    if let since, since == hub.newest(of: session.account) {
+      open(slot, session, since: since, newest: since)
+      return
+    }
     if !ask(.read(.newestToken(session.account)), for: .welcome(connections[slot].id)) {
       closeSocket(slot, CommitQueue.overloaded)
     }
@@ -212,19 +211,25 @@ extension RelayNode {
       case .welcoming(let since) = connections[slot].socket?.stage
     else { return }
     switch result {
-    case .success(.token(let token)):
-      connections[slot].socket?.stage = .open
-      say(
-        slot,
-        .welcome(
-          account: session.account, device: session.device, token: token, time: moment.wall,
-          keepAliveMilliseconds: configuration.keepAliveMilliseconds))
-      let push = connections[slot].socket?.chain.begin(since: since, newest: token)
-      follow(slot, push ?? .nothing)
+    case .success(.token(let token)): open(slot, session, since: since, newest: token)
     case .success: closeSocket(slot, CallContinuation.mismatch)
     case .failure(let refusal): closeSocket(slot, refusal)
     }
     read(slot)
+  }
+
+  /// The account stands at `newest`: the device is told, and then what it has missed after `since`.
+  private mutating func open(
+    _ slot: Hub.Slot, _ session: Session, since: ChangeToken?, newest: ChangeToken
+  ) {
+    connections[slot].socket?.stage = .open
+    say(
+      slot,
+      .welcome(
+        account: session.account, device: session.device, token: newest, time: moment.wall,
+        keepAliveMilliseconds: configuration.keepAliveMilliseconds))
+    let push = connections[slot].socket?.chain.begin(since: since, newest: newest)
+    follow(slot, push ?? .nothing)
   }
 
   // MARK: the end

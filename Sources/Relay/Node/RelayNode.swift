@@ -53,7 +53,9 @@ public struct RelayNode: Node, ~Copyable {
   var sightingsAt: Instant?
   /// How many of the connections are sockets.
   var sockets = 0
-  var standings = StandingLog()
+  /// Accounts whose standing changed, and those that a commit moved on.
+  var standings = AccountLog()
+  var commits = AccountLog()
   /// Pieces of files that are coming in and going out, by their connection.
   var uploads: [ConnectionID: ChunkUpload] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]

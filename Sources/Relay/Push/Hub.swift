@@ -17,6 +17,8 @@ struct Hub: Sendable {
     var streams: [Slot] = []
     /// Of the devices among them that not everything wakes; nil where there is none.
     var rules: WakeTable?
+    /// Where the account stands, as far as has been heard; nil until the store has told it once.
+    var newest: ChangeToken?
   }
 
   private var places: [AccountID: Int] = [:]
@@ -83,6 +85,25 @@ struct Hub: Sendable {
   mutating func endStream(_ slot: Slot, _ account: AccountID) {
     guard let place = places[account] else { return }
     streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
+  }
+
+  /// Where the account stands, as far as this node has heard; nil where it does not know. A commit
+  /// beyond it is still to be heard of, so who stands here need not ask the store.
+  func newest(of account: AccountID) -> ChangeToken? {
+    places[account].flatMap { watchers[$0].newest }
+  }
+
+  /// A commit of the account was heard of.
+  mutating func moved(_ account: AccountID, to token: ChangeToken) {
+    guard let place = places[account] else { return }
+    watchers[place].newest = token
+  }
+
+  /// The store was read, and says that the account stands at `token`. `token` counts where nothing
+  /// was heard of the account since before it was asked: what was heard is as new.
+  mutating func learned(_ account: AccountID, standsAt token: ChangeToken) {
+    guard let place = places[account], watchers[place].newest == nil else { return }
+    watchers[place].newest = token
   }
 
   /// What wakes the device from here on; nil: everything.

@@ -11,6 +11,8 @@ extension RelayNode {
       if change.origin.node == configuration.node {
         status.recordsSaved += change.told?.records.count ?? 0
       }
+      commits.changed(change.account)
+      hub.moved(change.account, to: change.token)
       guard let watchers = hub.watchers(of: change.account) else { return }
       let sleepers = change.sleepers(watchers.rules)
       if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, sleepers) }
@@ -107,6 +109,18 @@ extension RelayNode {
     hub.watchByPoll(slot, session.account)
   }
 
+  /// A poll that stands where the account does, as far as has been heard, waits without a look into
+  /// the store. False where it has to be read for.
+  mutating func parkAtOnce(_ slot: Hub.Slot) -> Bool {
+    guard stage == .running, let session = connections[slot].session,
+      let newest = hub.newest(of: session.account),
+      connections[slot].http.exchange?.poll?.stands(at: newest) == true
+    else { return false }
+    connections[slot].http.exchange?.poll?.token = newest
+    connections[slot].http.exchange?.stage = .parked
+    return true
+  }
+
   /// The store was read for a poll: it is answered, or waits.
   mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ReadPage) {
     guard let poll = connections[slot].http.exchange?.poll, !page.more,
@@ -130,6 +144,10 @@ extension RelayNode {
       connections[slot].http.exchange?.poll?.isWoken = poll.isWoken
       readAgain(slot)
       return
+    }
+    if let session = connections[slot].session, poll.query.zone == nil {
+      // It was a member from before it was read for, so all commits since then were heard of.
+      hub.learned(session.account, standsAt: page.token)
     }
     connections[slot].http.exchange?.stage = .parked
   }

@@ -4,29 +4,36 @@ import Storage
 
 /// How a connection becomes a device's, and ceases to be.
 extension RelayNode {
-  /// The store knows whose token it is, or that it is nobody's.
+  /// Asks the store whose token it is. False where too much is asked of it already.
+  mutating func askWho(_ id: ConnectionID, tokenHash: [UInt8]) -> Bool {
+    ask(
+      .read(.authenticate(tokenHash: tokenHash)),
+      for: .signIn(
+        id, tokenHash: tokenHash, standings: standings.count, commits: commits.count))
+  }
+
+  /// The store knows whose token it is, or that it is nobody's. `standings`, `commits`: how many
+  /// had been heard of when it was asked.
   mutating func signInAnswered(
-    _ id: ConnectionID, tokenHash: [UInt8], standings before: Int,
+    _ id: ConnectionID, tokenHash: [UInt8], standings: Int, commits: Int,
     _ result: Result<ReadResult, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
     switch result {
     case .success(.principal(let principal)):
       // News may have overtaken this answer; an answer asked for now knows of them.
-      if standings.hasChanged(principal.account, since: before) {
-        let isAsked = ask(
-          .read(.authenticate(tokenHash: tokenHash)),
-          for: .signIn(id, tokenHash: tokenHash, standings: standings.count))
-        if isAsked { return }
+      if self.standings.hasChanged(principal.account, since: standings) {
+        if askWho(id, tokenHash: tokenHash) { return }
         signInRefused(slot, CommitQueue.overloaded)
         break
       }
+      let isNewest = !self.commits.hasChanged(principal.account, since: commits)
       signIn(
         slot,
         Session(
           account: principal.account, device: principal.device, tokenHash: tokenHash,
           plan: principal.plan),
-        WakeRule(principal.subscriptions))
+        WakeRule(principal.subscriptions), newest: isNewest ? principal.newest : nil)
     case .success:
       signInRefused(slot, CallContinuation.mismatch)
     case .failure(let refusal):
@@ -35,10 +42,14 @@ extension RelayNode {
     read(slot)
   }
 
-  private mutating func signIn(_ slot: Hub.Slot, _ session: Session, _ rule: WakeRule?) {
+  /// `newest`: where the account stands, unless commits have been heard of that may be newer.
+  private mutating func signIn(
+    _ slot: Hub.Slot, _ session: Session, _ rule: WakeRule?, newest: ChangeToken?
+  ) {
     signOut(slot)
     connections[slot].identity = .session(session)
     hub.join(slot, session.account)
+    if let newest { hub.learned(session.account, standsAt: newest) }
     hub.setRule(rule, of: session.device, session.account)
     if presence.arrived(session.presenceKey, wall: moment.wall) {
       tellPresence(session, isConnected: true)

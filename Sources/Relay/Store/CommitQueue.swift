@@ -7,8 +7,8 @@ enum Errand: Sendable {
   /// The request that an HTTP connection is being answered.
   case call(ConnectionID, CallContinuation)
   /// Who is it that presents a token of this hash?
-  /// `standings`: how many changes of standing had been heard of when it was asked.
-  case signIn(ConnectionID, tokenHash: [UInt8], standings: Int)
+  /// `standings`, `commits`: how many of them had been heard of when it was asked.
+  case signIn(ConnectionID, tokenHash: [UInt8], standings: Int, commits: Int)
   case welcome(ConnectionID)
   /// What a socket missed after its cursor.
   case catchUp(ConnectionID, since: ChangeToken)
@@ -38,7 +38,7 @@ enum Errand: Sendable {
   /// Who waits for the outcome.
   var connection: ConnectionID? {
     switch self {
-    case .call(let id, _), .signIn(let id, _, _), .welcome(let id), .catchUp(let id, _),
+    case .call(let id, _), .signIn(let id, _, _, _), .welcome(let id), .catchUp(let id, _),
       .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id

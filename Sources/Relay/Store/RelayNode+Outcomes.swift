@@ -106,8 +106,8 @@ extension RelayNode {
   private mutating func hasRead(_ errand: Errand, _ result: Result<ReadResult, Refusal>) {
     switch errand {
     case .call(let id, let continuation): callHasRead(id, continuation, result)
-    case .signIn(let id, let tokenHash, let standings):
-      signInAnswered(id, tokenHash: tokenHash, standings: standings, result)
+    case .signIn(let id, let tokenHash, let standings, let commits):
+      signInAnswered(id, tokenHash: tokenHash, standings: standings, commits: commits, result)
     case .welcome(let id): welcomed(id, result)
     case .catchUp(let id, let since): caughtUp(id, since: since, result.withoutPage)
     case .backlog(let id, let since): backlogRead(id, since: since, result.withoutPage)

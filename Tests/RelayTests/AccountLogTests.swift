@@ -3,9 +3,9 @@ import Testing
 
 @testable import Relay
 
-struct StandingLogTests {
+struct AccountLogTests {
   @Test func aChangeIsKnownToWhoAskedBefore() {
-    var log = StandingLog()
+    var log = AccountLog()
     let (first, second) = (AccountID(rawValue: 1), AccountID(rawValue: 2))
     #expect(!log.hasChanged(first, since: 0))
     log.changed(first)
@@ -19,7 +19,7 @@ struct StandingLogTests {
   }
 
   @Test func anyAccountHasItsPlace() {
-    var log = StandingLog()
+    var log = AccountLog()
     for account in [0, UInt64.max, 1_023, 1_024].map(AccountID.init(rawValue:)) {
       let asked = log.count
       log.changed(account)
