@@ -35,6 +35,13 @@ struct HTTPLines: Sendable {
   private func lineFeed(before end: Int) -> Int? {
     let bytes = input.bytes(0..<end)
     var index = searched
+    // Eight at a time: a byte of `word` is zero where a line feed stands.
+    while index + 8 <= end {
+      let eight = bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+      let word = eight ^ 0x0A0A_0A0A_0A0A_0A0A
+      if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { break }
+      index += 8
+    }
     while index < end, bytes[index] != UInt8(ascii: "\n") { index += 1 }
     return index < end ? index : nil
   }

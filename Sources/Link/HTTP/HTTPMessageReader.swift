@@ -53,16 +53,20 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   /// What came next; nil while it is not all there, and at a first line.
   mutating func next(bodyLimit: Int) throws(Refusal) -> Part? {
     while true {
-      switch stage {
-      case .over, .firstLine: return nil
+      // The stage is given away while it changes, so that nothing of it is copied.
+      var current = Stage.over
+      swap(&current, &stage)
+      switch consume current {
+      case .over: return nil
+      case .firstLine:
+        stage = .firstLine
+        return nil
       case .fields(let line, var fields):
-        // The stage gives its fields away while a line is added, so that they are not copied.
-        stage = .over
-        let isWhole = try takeField(into: &fields)
+        var isWhole: Bool?
+        repeat { isWhole = try takeField(into: &fields) } while isWhole == false
         guard isWhole == true else {
           stage = .fields(line, fields)
-          if isWhole == nil { return nil }
-          continue
+          return nil
         }
         stage = .firstLine
         return .fields(line, fields)

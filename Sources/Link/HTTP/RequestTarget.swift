@@ -28,9 +28,17 @@ package struct RequestTarget: Hashable, Sendable {
   /// A name that stands twice in the query: of its values one reader takes the first, another the
   /// last.
   package var repeatedName: String? {
-    guard query.count > 1 else { return nil }
-    var seen = Set<String>()
-    return query.first { !$0.name.isEmpty && !seen.insert($0.name).inserted }?.name
+    if query.count > 8 {
+      var seen = Set<String>()
+      return query.first { !$0.name.isEmpty && !seen.insert($0.name).inserted }?.name
+    }
+    // Few are compared with one another at less than a set would cost.
+    for index in query.indices where !query[index].name.isEmpty {
+      for earlier in 0..<index where query[earlier].name == query[index].name {
+        return query[index].name
+      }
+    }
+    return nil
   }
 }
 
@@ -93,6 +101,7 @@ extension RequestTarget {
     _ part: (Span<UInt8>) throws(Refusal) -> Part
   ) throws(Refusal) -> [Part] {
     var parts: [Part] = []
+    parts.reserveCapacity(4)
     var start = 0
     for index in 0..<text.count where text[index] == separator {
       parts.append(try part(text.extracting(start..<index)))

@@ -31,16 +31,18 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   /// Takes a token; otherwise says for how many milliseconds there is none.
   mutating func take(_ key: Key, at now: Instant) -> Int64? {
-    if let wait = wait(for: key, at: now) { return wait }
-    remember(key, fullAt: max(fullAt(key), now.nanoseconds) + interval)
+    let fullAt = fullAt(key)
+    if let wait = wait(untilFull: fullAt, at: now) { return wait }
+    remember(key, fullAt: max(fullAt, now.nanoseconds) + interval)
     return nil
   }
 
   /// Takes a token though there may be none, and says for how many milliseconds there is none now:
   /// for what has been done already.
   mutating func spend(_ key: Key, at now: Instant) -> Int64? {
-    remember(key, fullAt: max(fullAt(key), now.nanoseconds) + interval)
-    return wait(for: key, at: now)
+    let fullAt = max(fullAt(key), now.nanoseconds) + interval
+    remember(key, fullAt: fullAt)
+    return wait(untilFull: fullAt, at: now)
   }
 
   /// Puts back what was taken.
@@ -50,15 +52,19 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   /// For how many milliseconds, rounded up, there is no token; nil where there is one.
-  func wait(for key: Key, at now: Instant) -> Int64? {
-    let late = max(fullAt(key), now.nanoseconds) + interval - depth - now.nanoseconds
+  private func wait(untilFull fullAt: Int64, at now: Instant) -> Int64? {
+    let late = max(fullAt, now.nanoseconds) + interval - depth - now.nanoseconds
     return late > 0 ? (late + 999_999) / 1_000_000 : nil
   }
 
   private func fullAt(_ key: Key) -> Int64 { lately[key] ?? before[key] ?? .min / 2 }
 
   private mutating func remember(_ key: Key, fullAt: Int64) {
-    if lately[key] == nil, lately.count >= keys / 2 {
+    if lately[key] != nil {
+      lately[key] = fullAt
+      return
+    }
+    if lately.count >= keys / 2 {
       before = lately
       lately = [:]
     }

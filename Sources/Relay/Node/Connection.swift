@@ -1,7 +1,8 @@
 import Changes
 import Link
 
-/// One connection of the node: who is behind it, and how far its talk has come.
+/// One connection of the node: who is behind it, and how far its talk has come. It is large: hot
+/// paths look at its parts where it lies (`ConnectionTable`).
 struct Connection: Sendable {
   enum Identity: Sendable {
     case guest(Guest)
@@ -55,7 +56,9 @@ struct Connection: Sendable {
 
   /// Bytes that lie here and wait for something.
   var bytesToHold: Int {
-    if let socket { return socket.reader.bufferedBytes + socket.requestBytes }
+    if let requestBytes = socket?.requestBytes {
+      return requestBytes + (socket?.reader.bufferedBytes ?? 0)
+    }
     return http.parser.bufferedBytes + (http.exchange?.bodyBytes ?? 0)
   }
 }
@@ -144,6 +147,14 @@ struct LongPoll: Sendable {
   var isWoken = false
   /// The newest token of what did not wake the device.
   var passed: ChangeToken?
+
+  /// Whether a commit alone may be its whole answer, in the bytes that others get too.
+  var sharesAnswers = false
+
+  /// Whether the client, or what was read for it, is past the token.
+  func knows(_ token: ChangeToken) -> Bool {
+    query.since?.covers(token) == true || self.token?.covers(token) == true
+  }
 
   /// Whether it asks for what comes after `newest`, where an account stands.
   func stands(at newest: ChangeToken) -> Bool { query.zone == nil && query.since == newest }

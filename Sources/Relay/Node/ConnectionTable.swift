@@ -1,9 +1,8 @@
 import Changes
 import Link
 
-/// The node's connections, each in a slot that stays the same as long as it lives. They lie in one
-/// block of memory, and are looked at where they lie: a connection is large, and an array would copy
-/// it for every look.
+/// The node's connections, each in a slot that stays the same as long as it lives, in one block of
+/// memory.
 struct ConnectionTable: ~Copyable {
   typealias Slot = Hub.Slot
 
@@ -29,18 +28,19 @@ struct ConnectionTable: ~Copyable {
   func isTaken(_ slot: Slot) -> Bool { isTaken[slot] }
 
   subscript(slot: Slot) -> Connection {
-    @inline(__always) _read {
+    @inline(__always) unsafeAddress {
       precondition(isTaken.indices.contains(slot), "no such slot")
-      yield slots[slot]
+      return UnsafePointer(slots + slot)
     }
-    @inline(__always) _modify {
+    @inline(__always) unsafeMutableAddress {
       precondition(isTaken.indices.contains(slot), "no such slot")
-      yield &slots[slot]
+      return slots + slot
     }
   }
 
   mutating func insert(_ connection: Connection) -> Slot {
     let slot = free.popLast() ?? isTaken.count
+    places[connection.id] = slot
     if slot == isTaken.count {
       if slot == capacity { grow() }
       (slots + slot).initialize(to: connection)
@@ -49,14 +49,14 @@ struct ConnectionTable: ~Copyable {
       slots[slot] = connection
       isTaken[slot] = true
     }
-    places[connection.id] = slot
     return slot
   }
 
   mutating func remove(_ slot: Slot) {
-    places[slots[slot].id] = nil
+    let (id, opening) = (slots[slot].id, slots[slot].opening)
+    places[id] = nil
     // What lay in it is given back at once, not with the next connection.
-    slots[slot] = Connection(id: slots[slot].id, opening: slots[slot].opening)
+    slots[slot] = Connection(id: id, opening: opening)
     isTaken[slot] = false
     free.append(slot)
   }

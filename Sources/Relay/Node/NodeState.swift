@@ -41,12 +41,12 @@ public struct NodeState: Sendable, Hashable {
 extension RelayNode {
   /// What the connection carries, as its place in `NodeState.transports`.
   private func transport(of slot: Hub.Slot) -> Int {
-    let connection = connections[slot]
-    if connection.socket != nil { return 0 }
-    if connection.stream != nil { return 1 }
-    if connection.http.exchange?.stage == .parked { return 2 }
-    if uploads[connection.id] != nil { return 3 }
-    return downloads[connection.id] != nil ? 4 : 5
+    if connections[slot].socket != nil { return 0 }
+    if connections[slot].stream != nil { return 1 }
+    if connections[slot].http.exchange?.stage == .parked { return 2 }
+    let id = connections[slot].id
+    if uploads[id] != nil { return 3 }
+    return downloads[id] != nil ? 4 : 5
   }
 
   /// Looks at every connection: for a person's question, not for each event.
@@ -72,10 +72,10 @@ extension RelayNode {
   }
 
   private func shownQueue(_ slot: Hub.Slot) -> NodeState.Queue {
-    let (connection, queue) = (connections[slot], connections[slot].queue)
+    let (session, queue) = (connections[slot].session, connections[slot].queue)
     return NodeState.Queue(
-      transport: NodeState.transports[transport(of: slot)], account: connection.session?.account,
-      device: connection.session?.device, bytes: queue.unsent,
+      transport: NodeState.transports[transport(of: slot)], account: session?.account,
+      device: session?.device, bytes: queue.unsent,
       stillMilliseconds: moment.instant.milliseconds(since: queue.movedAt))
   }
 }

@@ -6,8 +6,8 @@ import Link
 extension RelayNode {
   /// Whether bytes of a request would be looked at now.
   func readsRequests(_ slot: Hub.Slot) -> Bool {
-    guard let exchange = connections[slot].http.exchange else { return !isCrowded(slot) }
-    return exchange.stage == .reading
+    guard let stage = connections[slot].http.exchange?.stage else { return !isCrowded(slot) }
+    return stage == .reading
   }
 
   mutating func readRequests(_ slot: Hub.Slot) {
@@ -75,7 +75,7 @@ extension RelayNode {
     exchange.begunAt = moment.instant
     connections[slot].http.exchange = exchange
     if exchange.verdict == nil {
-      startSignIn(slot)
+      startSignIn(slot, head.headers)
     } else {
       refuseTooOften(slot, chargeAddress(slot))
     }
@@ -87,18 +87,18 @@ extension RelayNode {
 
   /// Notes who asks, and from which page.
   private mutating func meet(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
-    let opening = connections[slot].opening
-    guard opening.door == .front else { return }
+    guard connections[slot].opening.door == .front else { return }
     if connections[slot].client.isBehindProxy {
-      connections[slot].client = ClientAddress(opening, headers: head.headers, configuration)
+      connections[slot].client = ClientAddress(
+        connections[slot].opening, headers: head.headers, configuration)
     }
-    let client = connections[slot].client
     connections[slot].crossOrigin = CrossOrigin(
       head.headers, configuration.origins,
-      own: client.ownOrigin(head.headers, isSecure: opening.isSecure))
-    if !hasToldOfProxy, client.isUndeclared(head.headers) {
+      own: connections[slot].client.ownOrigin(
+        head.headers, isSecure: connections[slot].opening.isSecure))
+    if !hasToldOfProxy, connections[slot].client.isUndeclared(head.headers) {
       hasToldOfProxy = true
-      actions.append(.report(.undeclaredProxy(client.network)))
+      actions.append(.report(.undeclaredProxy(connections[slot].client.network)))
     }
   }
 
@@ -169,18 +169,17 @@ extension RelayNode {
   }
 
   /// Finds out who asks, where the call needs to know.
-  private mutating func startSignIn(_ slot: Hub.Slot) {
-    guard let exchange = connections[slot].http.exchange else { return }
+  private mutating func startSignIn(_ slot: Hub.Slot, _ headers: HTTPHeaders) {
     let isNeeded: Bool
-    switch exchange.call {
+    switch connections[slot].http.exchange?.call {
     case .signed, .upload: isNeeded = true
     case .socket:
-      isNeeded = exchange.head.headers.contains("Authorization")
+      isNeeded = headers.contains("Authorization")
       // Whoever asked before on this connection may have been somebody else, behind a proxy.
       if !isNeeded { signOut(slot) }
     case .guest, .owner, .health, nil: isNeeded = false
     }
-    guard isNeeded, let token = RelayNode.bearerToken(exchange.head.headers) else {
+    guard isNeeded, let token = RelayNode.bearerToken(headers) else {
       if isNeeded { connections[slot].http.exchange?.verdict = .missingToken }
       refuseTooOften(slot, chargeAddress(slot))
       return
@@ -217,10 +216,11 @@ extension RelayNode {
   /// A client that waits for leave to send its body gets it once the sign-in is through, or its
   /// answer instead.
   mutating func continueBody(_ slot: Hub.Slot) {
-    guard let exchange = connections[slot].http.exchange, exchange.head.expectsContinue,
-      exchange.stage == .reading, !exchange.isSigningIn
+    guard connections[slot].http.exchange?.head.expectsContinue == true,
+      connections[slot].http.exchange?.stage == .reading,
+      connections[slot].http.exchange?.isSigningIn == false
     else { return }
-    if let verdict = exchange.verdict {
+    if let verdict = connections[slot].http.exchange?.verdict {
       answer(slot, verdict)
     } else {
       send(slot, HTTPWriter.response(status: 100))
@@ -244,26 +244,28 @@ extension RelayNode {
 
   /// Does what is asked, once the request is whole and it is known who asks.
   mutating func proceed(_ slot: Hub.Slot) {
-    guard let exchange = connections[slot].http.exchange, !exchange.isSigningIn else { return }
-    if case .upload = exchange.call, exchange.verdict == nil {
+    guard connections[slot].http.exchange?.isSigningIn == false else { return }
+    if case .upload = connections[slot].http.exchange?.call,
+      connections[slot].http.exchange?.verdict == nil
+    {
       advanceUpload(slot)
       return
     }
-    guard exchange.stage == .whole else { return }
-    if let verdict = exchange.verdict {
+    guard connections[slot].http.exchange?.stage == .whole else { return }
+    if let verdict = connections[slot].http.exchange?.verdict {
       answer(slot, verdict)
       return
     }
-    guard let call = exchange.call else { return }
+    guard let call = connections[slot].http.exchange?.call else { return }
     let context = CallContext(
       configuration: configuration, secrets: secrets, wall: moment.wall,
       address: connections[slot].client.network)
-    let body = exchange.body
+    let body = connections[slot].http.exchange?.body ?? []
     connections[slot].http.exchange?.body = []
     do throws(Refusal) {
       switch call {
       case .health(let call): answer(slot, healthAnswer(call))
-      case .socket: upgrade(slot, exchange.head)
+      case .socket: upgrade(slot)
       case .upload: break
       case .guest(let call):
         let step = try Guest().perform(call, body: body, in: context)
@@ -273,10 +275,10 @@ extension RelayNode {
         try take(slot, step)
       case .owner(let call): try take(slot, Owner().perform(call, body: body, in: context))
       case .signed(let call):
-        guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
-        try take(
-          slot,
-          session.perform(call, body: body, headers: exchange.head.headers, in: context))
+        guard let session = connections[slot].session,
+          let headers = connections[slot].http.exchange?.head.headers
+        else { throw RelayNode.notSignedIn }
+        try take(slot, session.perform(call, body: body, headers: headers, in: context))
       }
     } catch {
       answer(slot, Answer(error))

@@ -7,7 +7,8 @@ import Storage
 extension RelayNode {
   // MARK: the upgrade
 
-  mutating func upgrade(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
+  mutating func upgrade(_ slot: Hub.Slot) {
+    guard let head = connections[slot].http.exchange?.head else { return }
     var headers: HTTPHeaders
     var deflate: DeflateTerms?
     do throws(Refusal) {

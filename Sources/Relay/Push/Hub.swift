@@ -37,8 +37,8 @@ struct Hub: Sendable {
   /// Sockets, streams and long-polls of the account.
   func watcherCount(of account: AccountID) -> Int {
     guard let place = places[account] else { return 0 }
-    let watchers = watchers[place]
-    return watchers.sockets.count + watchers.streams.count + watchers.polls.count
+    return watchers[place].sockets.count + watchers[place].streams.count
+      + watchers[place].polls.count
   }
 
   mutating func join(_ slot: Slot, _ account: AccountID) {

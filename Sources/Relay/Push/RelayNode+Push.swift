@@ -102,10 +102,15 @@ extension RelayNode {
     guard query.waitMilliseconds > 0, let since = query.since, since.pinned == nil,
       let session = connections[slot].session
     else { return }
-    connections[slot].http.exchange?.poll = LongPoll(
+    var poll = LongPoll(
       query: query,
       endsAt: moment.instant.advanced(
         milliseconds: min(query.waitMilliseconds, Limits.longPollHeldMilliseconds)))
+    if let head = connections[slot].http.exchange?.head {
+      poll.sharesAnswers =
+        query.zone == nil && head.minorVersion == 1 && head.method == "GET" && head.keepsAlive
+    }
+    connections[slot].http.exchange?.poll = poll
     hub.watchByPoll(slot, session.account)
   }
 
@@ -166,17 +171,16 @@ extension RelayNode {
     var answered: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
     for slot in polls {
-      guard let exchange = connections[slot].http.exchange, let poll = exchange.poll,
-        poll.query.zone.map({ $0 == change.zone }) ?? true,
-        !isKnown(change.token, to: poll)
+      guard let poll = connections[slot].http.exchange?.poll,
+        poll.query.zone.map({ $0 == change.zone }) ?? true, !poll.knows(change.token)
       else { continue }
       if isAsleep(slot, sleepers) {
         connections[slot].http.exchange?.poll?.passed = change.token
         continue
       }
-      switch exchange.stage {
+      switch connections[slot].http.exchange?.stage {
       case .parked:
-        if isSharedAnswer(change, exchange, poll) {
+        if isSharedAnswer(change, poll) {
           answered.append(slot)
         } else {
           connections[slot].http.exchange?.poll?.isWoken = true
@@ -185,18 +189,12 @@ extension RelayNode {
       case .asking:
         connections[slot].http.exchange?.poll?.heard = change.token
         connections[slot].http.exchange?.poll?.isWoken = true
-      case .reading, .full, .whole, .sending, .streaming: break
+      case .reading, .full, .whole, .sending, .streaming, nil: break
       }
     }
     if !answered.isEmpty { answerTogether(answered, change) }
     for slot in behind { readAgain(slot) }
     for slot in behind + answered { read(slot) }
-  }
-
-  /// Whether the client, or what was read for it, is past the token.
-  private func isKnown(_ token: ChangeToken, to poll: LongPoll) -> Bool {
-    let reached = [poll.query.since, poll.token].compactMap { $0 }
-    return reached.contains { $0.covers(token) }
   }
 
   /// The device's subscriptions are others now: what they passed over is looked at again.
@@ -214,13 +212,12 @@ extension RelayNode {
   }
 
   /// Whether the commit alone is the whole answer, in the bytes that others get too.
-  private func isSharedAnswer(
-    _ change: AccountChange, _ exchange: HTTPExchange, _ poll: LongPoll
-  ) -> Bool {
-    guard let told = change.told else { return false }
-    return poll.query.zone == nil && poll.query.since == change.since && poll.token == change.since
-      && told.records.count <= poll.query.limit && exchange.head.minorVersion == 1
-      && exchange.head.method == "GET" && !closesAfter(exchange)
+  private func isSharedAnswer(_ change: borrowing AccountChange, _ poll: LongPoll) -> Bool {
+    guard poll.sharesAnswers, stage == .running, let count = change.told?.records.count else {
+      return false
+    }
+    return poll.query.since == change.since && poll.token == change.since
+      && count <= poll.query.limit
   }
 
   private mutating func answerTogether(_ slots: [Hub.Slot], _ change: AccountChange) {
