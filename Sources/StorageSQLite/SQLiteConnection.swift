@@ -24,7 +24,7 @@ final class SQLiteConnection {
   private let pendingPages: UnsafeMutablePointer<Int32>
   private var transactions:
     (begin: SQLiteStatement, read: SQLiteStatement, commit: SQLiteStatement)?
-  private var logSync: LogSync?
+  private var log: LogFile?
 
   /// Opens the file and checks, with `schema`, that it is what it should be.
   init(path: String, role: Role, schema: Schema) throws(StorageError) {
@@ -32,6 +32,7 @@ final class SQLiteConnection {
     pendingPages = .allocate(capacity: 1)
     pendingPages.initialize(to: 0)
     if role == .writer || role == .copy { try SQLiteConnection.create(path) }
+    _ = SQLiteConnection.isUncounted
     // One thread at a time has this connection, so SQLite need not lock it.
     let access =
       role == .reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
@@ -45,6 +46,7 @@ final class SQLiteConnection {
       case .writer:
         try settleAsWriter()
         try schema.migrate(self)
+        log = LogFile(of: handle)
       case .reader: try execute(SQLiteConnection.common)
       case .copy:
         try execute(SQLiteConnection.common)
@@ -74,7 +76,7 @@ final class SQLiteConnection {
     statements = []
     sqlite3_close_v2(handle)
     handle = nil
-    logSync = nil
+    log = nil
   }
 
   var isOpen: Bool { handle != nil }
@@ -111,6 +113,9 @@ final class SQLiteConnection {
   func number(_ sql: String) throws(StorageError) -> Int64 {
     try answer(to: sql).flatMap(Int64.init) ?? 0
   }
+
+  /// Rows that the last INSERT, UPDATE or DELETE wrote.
+  var changedRows: Int64 { handle == nil ? 0 : sqlite3_changes64(handle) }
 
   // MARK: Transactions
 
@@ -179,10 +184,10 @@ final class SQLiteConnection {
   }
 
   /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log took.
-  /// False where there is no log; call it once.
+  /// False where there is no log.
   func observeSyncs(_ observer: @escaping (_ nanoseconds: Int64) -> Void) -> Bool {
-    logSync = LogSync(of: handle, observer)
-    return logSync != nil
+    log?.observeSyncs(observer)
+    return log != nil
   }
 
   // MARK: Faults
@@ -197,6 +202,9 @@ final class SQLiteConnection {
   func damage(_ detail: String) -> StorageError { .corrupt(path: path, detail: detail) }
 
   // MARK: Settings
+
+  /// Of the whole process, and settled before its first connection.
+  private static let isUncounted = lockstep_sqlite_uncounted()
 
   /// A new database is for its owner alone, whatever the directory allows; SQLite gives the log the
   /// same rights. An empty file is an empty database.

@@ -1,21 +1,55 @@
 #pragma once
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-// Times the syncs of a write-ahead log. An open file of SQLite begins with a pointer to its table
-// of methods; the log's file is pointed at a copy of it, in which only xSync is another.
+/// Whether SQLite keeps no account of its memory, which costs a lock each time any is asked for. To
+/// be called before anything else.
+static inline bool lockstep_sqlite_uncounted(void) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
+}
+
+// The file of a write-ahead log. An open file of SQLite begins with a pointer to its table of
+// methods; the log's file is pointed at a copy of it, in which three are others:
+//
+//     xWrite   gathers what follows one another, up to the page that ends a commit: SQLite writes
+//              each page by itself, and its header too
+//     xRead    lets it leave where it is asked for before
+//     xSync    likewise, and is timed
+//
+// A log is a header and then frames: 24 bytes, of which the second four are 0 but in the frame that
+// ends a commit, and a page (sqlite.org/fileformat.html, section 4.1).
+
+enum {
+  LOCKSTEP_FRAME_HEADER = 24,
+  // The most that SQLite's own xWrite takes at once (`seekAndWriteFd` in os_unix.c).
+  LOCKSTEP_LOG_BYTES = 0x1ffff,
+};
 
 typedef void (*lockstep_sync_observer)(void *_Nullable context, int64_t nanoseconds);
 
-struct lockstep_observed_log {
+struct lockstep_log {
   // First, so that the file's pointer to its methods is a pointer to all of this.
   sqlite3_io_methods methods;
   const sqlite3_io_methods *_Nonnull original;
-  lockstep_sync_observer _Nonnull observer;
+  lockstep_sync_observer _Nullable observer;
   void *_Nullable context;
+  // Where in the file the gathered bytes belong, and how many there are.
+  sqlite3_int64 offset;
+  int count;
+  // Behind all that was written.
+  sqlite3_int64 end;
+  // The page that comes next ends a commit.
+  bool ends_commit;
+  unsigned char gathered[LOCKSTEP_LOG_BYTES];
 };
+
+static inline struct lockstep_log *_Nonnull lockstep_log_of(sqlite3_file *_Nonnull file) {
+  return (struct lockstep_log *)file->pMethods;
+}
 
 static inline int64_t lockstep_nanoseconds(void) {
   struct timespec now;
@@ -23,31 +57,97 @@ static inline int64_t lockstep_nanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static inline int lockstep_observed_sync(sqlite3_file *_Nonnull file, int flags) {
-  const struct lockstep_observed_log *log = (const struct lockstep_observed_log *)file->pMethods;
-  int64_t begun = lockstep_nanoseconds();
-  int code = log->original->xSync(file, flags);
-  log->observer(log->context, lockstep_nanoseconds() - begun);
+// What cannot leave is dropped, for SQLite undoes the transaction then.
+static inline int lockstep_log_flush(sqlite3_file *_Nonnull file) {
+  struct lockstep_log *log = lockstep_log_of(file);
+  int count = log->count;
+  if (count == 0) return SQLITE_OK;
+  log->count = 0;
+  int code = log->original->xWrite(file, log->gathered, count, log->offset);
+  if (code != SQLITE_OK) log->end = log->offset;
   return code;
 }
 
-/// Begins to observe; NULL where the connection has no open log. What it gives must be forgotten
-/// once the connection is closed.
-static inline struct lockstep_observed_log *_Nullable lockstep_observe_log(
-    sqlite3 *_Nonnull connection, lockstep_sync_observer _Nonnull observer,
-    void *_Nullable context) {
+// What is written anew, and the log's own header, is not gathered.
+static inline int lockstep_log_write_through(
+    sqlite3_file *_Nonnull file, const void *_Nonnull bytes, int count, sqlite3_int64 offset) {
+  struct lockstep_log *log = lockstep_log_of(file);
+  int code = lockstep_log_flush(file);
+  if (code == SQLITE_OK) code = log->original->xWrite(file, bytes, count, offset);
+  if (code == SQLITE_OK && (offset == 0 || log->end < offset + count)) log->end = offset + count;
+  return code;
+}
+
+static inline int lockstep_log_write(
+    sqlite3_file *_Nonnull file, const void *_Nonnull bytes, int count, sqlite3_int64 offset) {
+  struct lockstep_log *log = lockstep_log_of(file);
+  bool ends_commit = log->ends_commit;
+  static const char nothing[4] = {0};
+  log->ends_commit =
+      count == LOCKSTEP_FRAME_HEADER && memcmp((const char *)bytes + 4, nothing, 4) != 0;
+  if (offset != log->end) return lockstep_log_write_through(file, bytes, count, offset);
+  if (count > LOCKSTEP_LOG_BYTES - log->count) {
+    int code = lockstep_log_flush(file);
+    if (code != SQLITE_OK) return code;
+  }
+  if (log->count == 0) log->offset = offset;
+  memcpy(log->gathered + log->count, bytes, (size_t)count);
+  log->count += count;
+  log->end += count;
+  return ends_commit ? lockstep_log_flush(file) : SQLITE_OK;
+}
+
+static inline int lockstep_log_sync(sqlite3_file *_Nonnull file, int flags) {
+  struct lockstep_log *log = lockstep_log_of(file);
+  int code = lockstep_log_flush(file);
+  if (code != SQLITE_OK) return code;
+  int64_t begun = log->observer ? lockstep_nanoseconds() : 0;
+  code = log->original->xSync(file, flags);
+  if (log->observer) log->observer(log->context, lockstep_nanoseconds() - begun);
+  return code;
+}
+
+static inline int lockstep_log_read(
+    sqlite3_file *_Nonnull file, void *_Nonnull bytes, int count, sqlite3_int64 offset) {
+  struct lockstep_log *log = lockstep_log_of(file);
+  if (offset < log->offset + log->count && log->offset < offset + count) {
+    int code = lockstep_log_flush(file);
+    if (code != SQLITE_OK) return code;
+  }
+  return log->original->xRead(file, bytes, count, offset);
+}
+
+/// Takes over the log of a connection; NULL where it has none. What it gives must be forgotten once
+/// the connection is closed.
+static inline struct lockstep_log *_Nullable lockstep_take_log(sqlite3 *_Nonnull connection) {
   sqlite3_file *file = NULL;
   int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
   if (code != SQLITE_OK || file == NULL || file->pMethods == NULL) return NULL;
-  struct lockstep_observed_log *log = malloc(sizeof *log);
+  struct lockstep_log *log = malloc(sizeof *log);
   if (log == NULL) return NULL;
   log->methods = *file->pMethods;
   log->original = file->pMethods;
-  log->methods.xSync = lockstep_observed_sync;
-  log->observer = observer;
-  log->context = context;
+  log->observer = NULL;
+  log->context = NULL;
+  log->offset = 0;
+  log->count = 0;
+  log->end = 0;
+  log->ends_commit = false;
+  log->methods.xSync = lockstep_log_sync;
+  // Otherwise SQLite fills up sectors, and writes a frame in parts.
+  if (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) {
+    log->methods.xWrite = lockstep_log_write;
+    log->methods.xRead = lockstep_log_read;
+  }
   file->pMethods = &log->methods;
   return log;
 }
 
-static inline void lockstep_forget_log(struct lockstep_observed_log *_Nullable log) { free(log); }
+static inline void lockstep_observe_log(
+    struct lockstep_log *_Nonnull log, lockstep_sync_observer _Nonnull observer,
+    void *_Nonnull context) {
+  log->observer = observer;
+  log->context = context;
+}
+
+static inline void lockstep_forget_log(struct lockstep_log *_Nonnull log) { free(log); }
