@@ -23,7 +23,8 @@ final class AccountWriter {
   private let deleteCode: SQLiteStatement
   private let deleteExpiredOfAccount: SQLiteStatement
   private let deleteOldest: SQLiteStatement
-  private let deleteExpired: SQLiteStatement
+  private let expired: SQLiteStatement
+  private let delete: SQLiteStatement
 
   private static let tables = [
     "accounts", "lineage", "devices", "pairings", "subscriptions", "zones", "records", "batches",
@@ -75,11 +76,9 @@ final class AccountWriter {
       DELETE FROM pairings WHERE number IN (
         SELECT number FROM pairings WHERE account = ? ORDER BY number DESC LIMIT -1 OFFSET ?)
       """)
-    deleteExpired = try connection.prepare(
-      """
-      DELETE FROM pairings WHERE number IN (
-        SELECT number FROM pairings WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
-      """)
+    expired = try connection.prepare(
+      "SELECT number FROM pairings WHERE expires_at <= ? ORDER BY expires_at LIMIT ?")
+    delete = try connection.prepare("DELETE FROM pairings WHERE number = ?")
   }
 
   func create(
@@ -160,7 +159,8 @@ final class AccountWriter {
 
   /// Forgets at most `count` codes that have expired.
   func forgetCodes(_ count: Int, wall: Int64) throws(StorageError) {
-    try deleteExpired.bind(wall).bind(Int64(count)).run()
+    let numbers = try expired.bind(wall).bind(Int64(count)).all { $0.integer(0) }
+    for number in numbers { try delete.bind(number).run() }
   }
 
   private func admit(

@@ -5,17 +5,20 @@ import Storage
 /// that it needs no savepoint in the transaction that it shares: what can still fail then is the
 /// disk, and with it the whole commit.
 final class RecordWriter {
+  private let connection: SQLiteConnection
   private let queries: ZoneQueries
   private let chunks: ChunkWriter
   private let rules: StoreRules
   private let head: SQLiteStatement
   private let remembered: SQLiteStatement
   private let standing: SQLiteStatement
-  private let put: SQLiteStatement
+  private let insert: SQLiteStatement
+  private let replace: SQLiteStatement
   private let count: SQLiteStatement
   private let dropEmpty: SQLiteStatement
   private let advance: SQLiteStatement
   private let remember: SQLiteStatement
+  private let oldestBatches: SQLiteStatement
   private let forget: SQLiteStatement
   private let oldTombstones: SQLiteStatement
   private let drop: SQLiteStatement
@@ -24,6 +27,7 @@ final class RecordWriter {
   init(
     _ connection: SQLiteConnection, queries: ZoneQueries, chunks: ChunkWriter, rules: StoreRules
   ) throws(StorageError) {
+    self.connection = connection
     self.queries = queries
     self.chunks = chunks
     self.rules = rules
@@ -39,16 +43,18 @@ final class RecordWriter {
       """)
     standing = try connection.prepare(
       """
-      SELECT tag, type, fields IS NULL, chunks FROM records
+      SELECT tag, type, fields IS NULL, chunks, number FROM records
       WHERE account = ? AND zone = ? AND name = ?
       """)
-    put = try connection.prepare(
+    insert = try connection.prepare(
       """
       INSERT INTO records (account, deleted_at, chunks, \(RecordRow.columns))
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (account, zone, name) DO UPDATE SET type = excluded.type,
-        modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
-        fields = excluded.fields, deleted_at = excluded.deleted_at, chunks = excluded.chunks
+      """)
+    replace = try connection.prepare(
+      """
+      UPDATE records SET deleted_at = ?2, chunks = ?3, type = ?4, modified_at = ?5, device = ?6,
+        tag = ?7, fields = ?8 WHERE number = ?1
       """)
     count = try connection.prepare(
       """
@@ -63,13 +69,12 @@ final class RecordWriter {
       INSERT INTO batches
         (account, device, batch_high, batch_low, made_at, first_tag, words, digest)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (account, device, batch_high, batch_low) DO NOTHING
       """)
-    // The oldest are the first by number, so this looks at no more than it may forget.
-    forget = try connection.prepare(
-      """
-      DELETE FROM batches WHERE made_at < ?
-        AND number IN (SELECT number FROM batches ORDER BY number LIMIT ?)
-      """)
+    // The oldest are the first by number.
+    oldestBatches = try connection.prepare(
+      "SELECT number, made_at FROM batches ORDER BY number LIMIT ?")
+    forget = try connection.prepare("DELETE FROM batches WHERE number = ?")
     oldTombstones = try connection.prepare(
       """
       SELECT number, account, tag FROM records INDEXED BY records_by_deletion
@@ -83,32 +88,33 @@ final class RecordWriter {
   func save(_ commit: SaveCommit, wall: Int64) throws(StorageError) -> CommitResult {
     let request = commit.request
     guard let since = try head(for: commit) else { return .refused(StoreRefusals.revokedDevice) }
-    func current(_ name: Name) throws(StorageError) -> Record? {
-      try queries.record(RecordKey(zone: request.zone, name: name), of: commit.account)
+    if let refusal = commit.unlessKnown {
+      return try known(commit, since: since, wall: wall) ?? .refused(refusal)
     }
-    if let remembered = try batch(of: commit) {
-      guard remembered.digest == commit.digest else { return .refused(StoreRefusals.otherBatch) }
-      let results = try remembered.results(of: request, wall: wall, record: current)
-      let answer = SaveAnswer(since: since.token, token: since.token, results: results)
-      return .saved(SaveOutcome(answer: answer, changed: [], events: []))
-    }
-    if let refusal = commit.unlessKnown { return .refused(refusal) }
+    // Where the records that stand are, by name.
+    var numbers: [Name: Int64] = [:]
     let plan = try SavePlan(commit, after: since.newest) { (name) throws(StorageError) in
-      try standing(name, in: commit)
+      guard let (standing, number) = try standing(name, in: commit) else { return nil }
+      numbers[name] = number
+      return standing
     } hasChunk: { (hash) throws(StorageError) in
       try queries.chunks.find(hash, of: commit.account) != nil
     }
-    let results = try plan.results(of: request, record: current)
+    let batch = RememberedBatch(plan, after: since.newest, digest: commit.digest)
+    guard try remember(batch, of: commit, wall: wall) else {
+      return try known(commit, since: since, wall: wall) ?? .refused(StoreRefusals.otherBatch)
+    }
+    let results = try plan.results(of: request) { (name) throws(StorageError) in
+      try current(name, in: commit)
+    }
     let changed = plan.records
     for record in changed {
-      try put.bind(commit.account.rawValue).bind(record.isDeleted ? wall : nil)
-        .bind(record.chunks).bind(record).run(last: record.fields)
+      let number = numbers.isEmpty ? nil : numbers[record.name]
+      try put(record, at: number, of: commit.account, wall: wall)
     }
     try chunks.apply(plan.chunkChanges, to: commit.account, wall: wall)
     if plan.liveChange != 0 { try count(plan.liveChange, in: request.zone, of: commit.account) }
     if !changed.isEmpty { try advance(commit.account, to: plan.newest) }
-    try remember(
-      RememberedBatch(plan, after: since.newest, digest: commit.digest), of: commit, wall: wall)
     var head = since
     head.newest = plan.newest
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
@@ -117,7 +123,7 @@ final class RecordWriter {
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.
   func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
-    try forget.bind(wall - rules.historyMilliseconds).bind(Int64(count)).run()
+    for number in try oldBatches(count, wall: wall) { try forget.bind(number).run() }
   }
 
   /// Drops at most `count` tombstones that are older than the history kept, the oldest first.
@@ -151,6 +157,23 @@ final class RecordWriter {
     }
   }
 
+  /// What a batch that was saved before is answered again; nil where it is new.
+  private func known(
+    _ commit: SaveCommit, since: AccountHead, wall: Int64
+  ) throws(StorageError) -> CommitResult? {
+    guard let batch = try batch(of: commit) else { return nil }
+    guard batch.digest == commit.digest else { return .refused(StoreRefusals.otherBatch) }
+    let results = try batch.results(of: commit.request, wall: wall) {
+      (name) throws(StorageError) in try current(name, in: commit)
+    }
+    let answer = SaveAnswer(since: since.token, token: since.token, results: results)
+    return .saved(SaveOutcome(answer: answer, changed: [], events: []))
+  }
+
+  private func current(_ name: Name, in commit: SaveCommit) throws(StorageError) -> Record? {
+    try queries.record(RecordKey(zone: commit.request.zone, name: name), of: commit.account)
+  }
+
   private func batch(of commit: SaveCommit) throws(StorageError) -> RememberedBatch? {
     let id = commit.request.id
     remembered.bind(commit.account.rawValue).bind(commit.device.rawValue)
@@ -160,20 +183,52 @@ final class RecordWriter {
     }
   }
 
-  private func standing(_ name: Name, in commit: SaveCommit) throws(StorageError) -> Standing? {
+  private func oldBatches(_ count: Int, wall: Int64) throws(StorageError) -> [Int64] {
+    var numbers: [Int64] = []
+    oldestBatches.bind(Int64(count))
+    defer { oldestBatches.reset() }
+    while try oldestBatches.step(),
+      oldestBatches.integer(1) < wall - rules.historyMilliseconds
+    {
+      numbers.append(oldestBatches.integer(0))
+    }
+    return numbers
+  }
+
+  private func standing(
+    _ name: Name, in commit: SaveCommit
+  ) throws(StorageError) -> (Standing, number: Int64)? {
     try standing.bind(commit.account.rawValue).bind(commit.request.zone).bind(name).first {
       (row) throws(StorageError) in
-      Standing(
+      let standing = Standing(
         tag: row.integer(0), type: try row.name(1), isDeleted: row.integer(2) != 0,
         chunks: try queries.chunks.hashes(row, 3))
+      return (standing, row.integer(4))
     }
   }
 
+  /// Writes a record, over the one of that number where there is one.
+  private func put(
+    _ record: Record, at number: Int64?, of account: AccountID, wall: Int64
+  ) throws(StorageError) {
+    let deletedAt = record.isDeleted ? wall : nil
+    guard let number else {
+      try insert.bind(account.rawValue).bind(deletedAt).bind(record.chunks).bind(record)
+        .run(last: record.fields)
+      return
+    }
+    try replace.bind(number).bind(deletedAt).bind(record.chunks).bind(record.type)
+      .bind(record.modifiedAt).bind(record.device.rawValue).bind(record.tag)
+      .run(last: record.fields)
+  }
+
+  /// False where the account's device has saved a batch under that id already.
   private func remember(
     _ batch: RememberedBatch, of commit: SaveCommit, wall: Int64
-  ) throws(StorageError) {
+  ) throws(StorageError) -> Bool {
     let id = commit.request.id
     remember.bind(commit.account.rawValue).bind(commit.device.rawValue).bind(id.high).bind(id.low)
     try remember.bind(wall).bind(batch.firstTag).bind(batch.words).bind(batch.digest).run()
+    return connection.changedRows > 0
   }
 }
