@@ -15,16 +15,16 @@ enum BatchDigest {
     let size = request.mutations.reduce(64) { $0 + 320 + ($1.fields?.count ?? 0) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(size)
-    bytes.add(Array(request.zone.text.utf8))
+    bytes.add(request.zone.text)
     bytes.append(request.atomic ? 1 : 0)
     bytes.add(Int64(request.mutations.count))
     for mutation in request.mutations {
-      bytes.add(Array(mutation.name.text.utf8))
-      bytes.add(mutation.type.map { Array($0.text.utf8) }) { $0.add($1) }
+      bytes.add(mutation.name.text)
+      bytes.add(mutation.type) { $0.add($1.text) }
       bytes.add(mutation.fields) { $0.add($1) }
       bytes.add(mutation.modifiedAt)
       bytes.add(mutation.baseTag) { $0.add($1) }
-      bytes.add(mutation.refusal) { $0.add(Array($1.code.rawValue.utf8)) }
+      bytes.add(mutation.refusal) { $0.add($1.code.rawValue) }
       bytes.add(Int64(mutation.chunks.count))
       for hash in mutation.chunks { bytes.append(contentsOf: hash.bytes) }
     }
@@ -34,14 +34,17 @@ enum BatchDigest {
 
 extension [UInt8] {
   fileprivate mutating func add(_ number: Int64) {
-    for shift in stride(from: 56, through: 0, by: -8) {
-      append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
-    }
+    Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
   }
 
-  fileprivate mutating func add(_ text: [UInt8]) {
-    add(Int64(text.count))
-    append(contentsOf: text)
+  fileprivate mutating func add(_ text: String) {
+    add(Int64(text.utf8.count))
+    append(contentsOf: text.utf8)
+  }
+
+  fileprivate mutating func add(_ bytes: [UInt8]) {
+    add(Int64(bytes.count))
+    append(contentsOf: bytes)
   }
 
   fileprivate mutating func add<Part>(_ part: Part?, _ write: (inout [UInt8], Part) -> Void) {
