@@ -54,7 +54,7 @@ extension StoreWork {
   private static func cost(of request: CommitRequest) -> Int {
     switch request {
     case .save(let commit):
-      commit.request.mutations.reduce(1) { $0 + 1 + ($1.fields?.count ?? 0) >> 10 }
+      max(1, commit.request.mutations.reduce(0) { $0 + 1 + ($1.fields?.count ?? 0) >> 10 })
     case .touchDevices(let sightings): 1 + sightings.count
     case .renewChunks(_, let hashes): 1 + hashes.count
     case .vouchForChunks(let files): 1 + files.count
