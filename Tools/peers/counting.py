@@ -1,5 +1,5 @@
-"""Counts what the relay and the floor do, without the hardware's counters: user instructions by
-valgrind, system calls by strace.
+"""Counts what the relay and the floor do, without the hardware's counters: user instructions and
+allocations by valgrind, system calls by strace.
 
 The load stops before and after what is measured; the counters are set to zero at the first stop
 and read at the second, so that neither start nor end is in them. One message is under way at a time
@@ -51,9 +51,10 @@ SHAPES = {
 
 
 class Instructions:
-    """User instructions, by callgrind."""
+    """User instructions, and how often memory is asked for, by callgrind."""
 
-    name, tool, about = "user instructions", "valgrind", "apt install valgrind"
+    names, tool, about = ("user instructions", "allocations"), "valgrind", "apt install valgrind"
+    allocators = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign"}
     # A processor fills and copies memory by one instruction that valgrind counts once a byte; the C
     # library is asked to do it by others.
     environment = {"GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=4294967296:"
@@ -82,7 +83,22 @@ class Instructions:
         if self.keep:
             os.makedirs(self.keep, exist_ok=True)
             shutil.copy(files[0], os.path.join(self.keep, f"{name}.callgrind"))
-        return int(re.search(r"^(?:totals|summary): (\d+)", text, re.M).group(1))
+        total = int(re.search(r"^(?:totals|summary): (\d+)", text, re.M).group(1))
+        return dict(zip(self.names, (total, self.allocations(text))))
+
+    def allocations(self, text):
+        """The calls of allocators in callgrind's file, which names a function where it first stands
+        and then goes by its number."""
+        functions, called, count = {}, None, 0
+        for line in text.splitlines():
+            if match := re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line):
+                if match[3]:
+                    functions[match[2]] = match[3]
+                if match[1]:
+                    called = functions.get(match[2])
+            elif line.startswith("calls=") and called in self.allocators:
+                count += int(line[len("calls="):].split()[0])
+        return count
 
     def order(self, server, word):
         done = subprocess.run(["vgdb", f"--pid={server.process.pid}", word], capture_output=True,
@@ -94,7 +110,7 @@ class Instructions:
 class SystemCalls:
     """System calls, by strace, which is there only while it counts."""
 
-    name, tool, about = "system calls", "strace", "apt install strace"
+    names, tool, about = ("system calls",), "strace", "apt install strace"
     environment = {}
 
     def __init__(self, setting, keep):
@@ -130,40 +146,48 @@ class SystemCalls:
             os.makedirs(self.keep, exist_ok=True)
             shutil.copy(self.out, os.path.join(self.keep, f"{name}.strace"))
         total = re.search(r"^\s*100\.00\s+\S+\s+(?:\S+\s+)?(\d+)\s+(?:\d+\s+)?total$", text, re.M)
-        return int(total.group(1)) if total else 0
+        return {self.names[0]: int(total.group(1)) if total else 0}
 
 
 def measure(given, setting, progress):
     peers = [peer for peer in PEERS if peer in given.peers]
-    skipped, counters = {}, []
+    repetitions = 1 if given.quick else REPETITIONS
+    rows, skipped = count_all(setting, peers, repetitions, given.keep, progress)
+    if not rows:
+        raise Trouble("; ".join(skipped.values()) or f"only {', '.join(PEERS)} are counted")
+    tell(given, rows, skipped)
+    return 0
+
+
+def count_all(setting, peers, repetitions, keep, progress):
+    """By counter and peer what is told of them, and why some counters are left out."""
+    skipped, kinds = {}, []
     for kind in (Instructions, SystemCalls):
         if shutil.which(kind.tool):
-            counters.append(kind)
+            kinds.append(kind)
         else:
-            skipped[kind.name] = f"{kind.tool} is not installed ({kind.about})"
-    if not counters or not peers:
-        raise Trouble("; ".join(skipped.values()) or f"only {', '.join(PEERS)} are counted")
-    if "lockstep" in peers:
+            skipped[" and ".join(kind.names)] = f"{kind.tool} is not installed ({kind.about})"
+    if kinds and "lockstep" in peers:
         setting.prepare(*POPULATION)
-    repetitions = 1 if given.quick else REPETITIONS
     totals = {}
-    for kind in counters:
+    for kind in kinds:
         for repetition in range(repetitions):
             for name, shape in SHAPES.items():
                 for peer in peers:
                     if peer not in shape.peers:
                         continue
-                    progress(f"{kind.name}, {repetition + 1} of {repetitions}: {name}, {peer}")
-                    counted = count(setting, kind, given.keep, peer, name, shape)
-                    totals.setdefault((kind.name, peer), {}).setdefault(name, []).append(counted)
+                    progress(f"{kind.names[0]}, {repetition + 1} of {repetitions}: {name}, {peer}")
+                    counted, *of = count(setting, kind, keep, peer, name, shape)
+                    for counter, total in counted.items():
+                        found = totals.setdefault((counter, peer), {})
+                        found.setdefault(name, []).append((total, *of))
     progress.end()
-    rows = {key: each(found) for key, found in totals.items()}
-    tell(given, rows, skipped)
-    return 0
+    order = {name: place for place, name in enumerate(Instructions.names + SystemCalls.names)}
+    return {key: each(totals[key]) for key in sorted(totals, key=lambda key: order[key[0]])}, skipped
 
 
 def count(setting, kind, keep, peer, name, shape):
-    """(what was counted, how many messages or connections, how many deliveries) of one run."""
+    """(what was counted by name, how many messages or connections, how many deliveries) of a run."""
     folder = setting.place(shape.on_disk)
     os.makedirs(folder)
     counter, plain = kind(setting, keep), setting.binary

@@ -9,6 +9,7 @@ import sys
 
 import counting
 import programs
+import secure
 import starting
 import table
 import works
@@ -62,6 +63,8 @@ def options(arguments):
                         "store and with --records")
     parser.add_argument("--records", type=int, default=1_000_000, metavar="N",
                         help="with --start: in the full store (default: 1000000)")
+    parser.add_argument("--secure", action="store_true",
+                        help="measure instead what an idle device over TLS takes")
     parser.add_argument("--keep", metavar="DIR",
                         help="with --count: leave callgrind's files there")
     parser.add_argument("--binary", metavar="PATH",
@@ -82,8 +85,8 @@ def options(arguments):
         given.repetitions, given.seconds = 1, 2
     if given.keep and not given.count:
         parser.error("--keep: only with --count")
-    if given.start and given.count:
-        parser.error("--start or --count, not both")
+    if given.start + given.count + given.secure > 1:
+        parser.error("one of --count, --start and --secure")
     if not 1 <= given.records <= 100_000_000:
         parser.error("--records: from 1 to 100000000")
     return given
@@ -117,15 +120,15 @@ def main(root, arguments=None):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
     setting = None
     try:
-        floor, load = programs.build(root)
+        built = programs.build(root)
         if given.binary:
             binary = os.path.abspath(given.binary)
         else:
             binary = subprocess.run([os.path.join(root, "scripts", "build")], check=True,
                                     stdout=subprocess.PIPE, text=True).stdout.strip()
-        setting = Setting(floor, load, binary, given.dir, given.seconds, progress)
+        setting = Setting(root, built, binary, given.dir, given.seconds, progress)
         measure = (counting.measure if given.count else starting.measure if given.start
-                   else compare)
+                   else secure.measure if given.secure else compare)
         return measure(given, setting, progress)
     except (Trouble, OSError, subprocess.CalledProcessError) as trouble:
         progress.end()

@@ -8,6 +8,7 @@ import subprocess
 
 SHARED = ["buffer.c", "websocket.c"]
 FLOOR = ["floor.c", *SHARED]
+SECURE = ["secure.c"]
 
 
 class Trouble(Exception):
@@ -20,16 +21,18 @@ def compiler():
 
 
 def build(root):
-    """The paths of floor and load."""
+    """The paths of floor, load and secure."""
     sources = os.path.join(root, "Tools", "load")
     folder = os.path.join(root, ".build", "load")
     os.makedirs(folder, exist_ok=True)
     names = sorted(os.path.basename(path) for path in glob.glob(os.path.join(sources, "*.c")))
-    parts = {"floor": FLOOR, "load": [name for name in names if name != "floor.c"]}
+    parts = {"floor": FLOOR, "secure": SECURE,
+             "load": [name for name in names if name not in ("floor.c", *SECURE)]}
     newest = max(os.path.getmtime(path) for path in glob.glob(os.path.join(sources, "*.[ch]")))
     with open(os.path.join(folder, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return [made(folder, sources, name, parts[name], newest) for name in ("floor", "load")]
+        return [made(folder, sources, name, parts[name], newest)
+                for name in ("floor", "load", "secure")]
 
 
 def made(folder, sources, name, parts, newest):
@@ -40,7 +43,8 @@ def made(folder, sources, name, parts, newest):
         raise Trouble("there is no C compiler; install one (apt install gcc), then try again")
     done = subprocess.run(
         [compiler(), "-O2", "-g", "-Wall", "-Wextra", "-o", program + ".new",
-         *[os.path.join(sources, part) for part in parts]], capture_output=True, text=True)
+         *[os.path.join(sources, part) for part in parts],
+         *(["-lssl", "-lcrypto"] if name == "secure" else [])], capture_output=True, text=True)
     if done.returncode != 0 or done.stderr:
         raise Trouble(f"{name} cannot be compiled:\n{done.stderr.strip()}")
     os.rename(program + ".new", program)

@@ -21,8 +21,9 @@ FAULTS = ("lost", "duplicates", "outOfOrder", "misrouted", "unacknowledged", "re
 class Setting:
     """What all runs share: programs, folders, processors, and the relay's population."""
 
-    def __init__(self, floor, load, binary, disk, seconds, progress):
-        self.floor, self.load, self.binary = floor, load, binary
+    def __init__(self, root, programs, binary, disk, seconds, progress):
+        self.root, self.binary = root, binary
+        self.floor, self.load, self.secure_floor = programs
         self.seconds, self.progress = seconds, progress
         self.disk = tempfile.mkdtemp(prefix="lockstep-peers-", dir=disk)
         self.has_memory = os.access(MEMORY, os.W_OK)
