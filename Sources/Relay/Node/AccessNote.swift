@@ -19,7 +19,7 @@ public struct AccessNote: Sendable, Hashable {
 extension RelayNode {
   /// The request of a connection is over.
   mutating func noteRequest(_ slot: Hub.Slot, status: Int? = nil) {
-    guard configuration.notesRequests, let exchange = connections[slot].http.exchange else {
+    guard configuration.notesRequests, let exchange = connections[slot].http.exchange?.value else {
       return
     }
     let path = exchange.head.target.path.joined(separator: "/")

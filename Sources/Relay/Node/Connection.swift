@@ -21,7 +21,7 @@ struct Connection: Sendable {
   /// From the upgrade on.
   var socket: SocketTalk?
   /// From a `GET /v1/events` on.
-  var stream: StreamTalk?
+  var stream: Elsewhere<StreamTalk>?
   /// Nothing is read from it until it has room again.
   var isPaused = false
   /// Bytes that the node's budget counts for it.
@@ -47,11 +47,11 @@ struct Connection: Sendable {
   }
 
   /// Whether its answer is a stream of events, which only ends with it.
-  var isStreaming: Bool { stream?.hasBegun ?? false }
+  var isStreaming: Bool { stream?.value.hasBegun ?? false }
 
   /// Bytes that the client has sent and nobody looks at yet.
   var bufferedBytes: Int {
-    socket?.reader.bufferedBytes ?? (http.parser.bufferedBytes + (stream?.ignoredBytes ?? 0))
+    socket?.reader.bufferedBytes ?? (http.parser.bufferedBytes + (stream?.value.ignoredBytes ?? 0))
   }
 
   /// Bytes that lie here and wait for something.
@@ -59,7 +59,7 @@ struct Connection: Sendable {
     if let requestBytes = socket?.requestBytes {
       return requestBytes + (socket?.reader.bufferedBytes ?? 0)
     }
-    return http.parser.bufferedBytes + (http.exchange?.bodyBytes ?? 0)
+    return http.parser.bufferedBytes + (http.exchange?.value.bodyBytes ?? 0)
   }
 }
 
@@ -67,14 +67,14 @@ struct Connection: Sendable {
 struct HTTPTalk: Sendable {
   var parser = HTTPRequestParser()
   /// The request that is being read or answered; nil between two.
-  var exchange: HTTPExchange?
+  var exchange: Elsewhere<HTTPExchange>?
   /// What the timer `.request` stands for.
   var deadline = Deadline.none
 
   /// Whether the client's bytes are left where they are at once: an upload has sent enough, or
   /// nothing more is to be learned of a client while its answer goes out. One that ends its stream
   /// behind its request still gets all of it.
-  var isHeldBack: Bool { exchange?.stage == .full || exchange?.stage == .sending }
+  var isHeldBack: Bool { exchange?.value.stage == .full || exchange?.value.stage == .sending }
 
   enum Deadline: Hashable, Sendable {
     case none

@@ -43,7 +43,7 @@ extension RelayNode {
   private func transport(of slot: Hub.Slot) -> Int {
     if connections[slot].socket != nil { return 0 }
     if connections[slot].stream != nil { return 1 }
-    if connections[slot].http.exchange?.stage == .parked { return 2 }
+    if connections[slot].http.exchange?.value.stage == .parked { return 2 }
     let id = connections[slot].id
     if uploads[id] != nil { return 3 }
     return downloads[id] != nil ? 4 : 5

@@ -5,23 +5,24 @@ import Link
 extension RelayNode {
   /// Answers the request that is being read or answered. `isLast`: and nothing behind it.
   mutating func answer(_ slot: Hub.Slot, _ answer: Answer, isLast: Bool = false) {
-    guard let exchange = connections[slot].http.exchange else { return }
+    guard connections[slot].http.exchange != nil else { return }
     if let code = answer.refused { count(code) }
-    let closes = isLast || closesAfter(exchange)
-    connections[slot].http.exchange?.status = answer.status
-    connections[slot].http.exchange?.answerBytes = answer.body.count
+    let closes = isLast || closesAfterAnswer(slot)
+    connections[slot].http.exchange?.value.status = answer.status
+    connections[slot].http.exchange?.value.answerBytes = answer.body.count
     send(
       slot,
       response(
-        answer, head: exchange.head, door: connections[slot].opening.door,
-        crossOrigin: connections[slot].crossOrigin, closes: closes))
+        answer, head: connections[slot].http.exchange?.value.head,
+        door: connections[slot].opening.door, crossOrigin: connections[slot].crossOrigin,
+        closes: closes))
     endExchange(slot, closes: closes)
   }
 
   /// The request has its answer.
   mutating func endExchange(_ slot: Hub.Slot, closes: Bool) {
     noteRequest(slot)
-    if connections[slot].http.exchange?.poll != nil, let session = connections[slot].session {
+    if connections[slot].http.exchange?.value.poll != nil, let session = connections[slot].session {
       hub.endPoll(slot, session.account)
     }
     if connections[slot].stream != nil, let session = connections[slot].session {
@@ -35,9 +36,10 @@ extension RelayNode {
 
   /// Whether the connection cannot carry another request: where the rest of a body would be taken
   /// for one, it cannot.
-  func closesAfter(_ exchange: HTTPExchange) -> Bool {
-    !exchange.head.keepsAlive || exchange.stage == .reading || exchange.stage == .full
-      || stage != .running
+  func closesAfterAnswer(_ slot: Hub.Slot) -> Bool {
+    let stage = connections[slot].http.exchange?.value.stage
+    return connections[slot].http.exchange?.value.head.keepsAlive != true || stage == .reading
+      || stage == .full || self.stage != .running
   }
 
   /// The bytes of an answer. `head`: of the request, nil where it was not understood.

@@ -6,7 +6,7 @@ import Link
 extension RelayNode {
   /// Whether bytes of a request would be looked at now.
   func readsRequests(_ slot: Hub.Slot) -> Bool {
-    guard let stage = connections[slot].http.exchange?.stage else { return !isCrowded(slot) }
+    guard let stage = connections[slot].http.exchange?.value.stage else { return !isCrowded(slot) }
     return stage == .reading
   }
 
@@ -26,7 +26,7 @@ extension RelayNode {
       case .head(let head): begin(slot, head)
       case .body(let bytes): add(slot, bytes)
       case .end:
-        connections[slot].http.exchange?.stage = .whole
+        connections[slot].http.exchange?.value.stage = .whole
         proceed(slot)
       }
     }
@@ -36,7 +36,7 @@ extension RelayNode {
   /// The bytes cannot be understood, or there is no room for them: the answer is the connection's
   /// last.
   mutating func refuseBytes(_ slot: Hub.Slot, _ refusal: Refusal) {
-    if let verdict = connections[slot].http.exchange?.verdict {
+    if let verdict = connections[slot].http.exchange?.value.verdict {
       // The request was refused before its body came, and that is the better answer.
       answer(slot, verdict)
       return
@@ -73,13 +73,14 @@ extension RelayNode {
       connections[slot].http.parser.bodyLimit = call.bodyLimit
     }
     exchange.begunAt = moment.instant
-    connections[slot].http.exchange = exchange
-    if exchange.verdict == nil {
+    let (isRefused, call) = (exchange.verdict != nil, exchange.call)
+    connections[slot].http.exchange = Elsewhere(exchange)
+    if !isRefused {
       startSignIn(slot, head.headers)
     } else {
       refuseTooOften(slot, chargeAddress(slot))
     }
-    if case .upload(let hash) = exchange.call, connections[slot].http.exchange?.verdict == nil {
+    if case .upload(let hash) = call, connections[slot].http.exchange?.value.verdict == nil {
       beginUpload(slot, hash)
     }
     continueBody(slot)
@@ -115,8 +116,8 @@ extension RelayNode {
   /// Whoever asks too often is told so, whatever else is wrong with the request.
   private mutating func refuseTooOften(_ slot: Hub.Slot, _ refusal: Refusal?) {
     guard let refusal else { return }
-    connections[slot].http.exchange?.verdict = Answer(refusal)
-    connections[slot].http.exchange?.body = []
+    connections[slot].http.exchange?.value.verdict = Answer(refusal)
+    connections[slot].http.exchange?.value.body = []
   }
 
   /// The call, or where its head names a body that it does not take, the refusal of that: a device
@@ -171,7 +172,7 @@ extension RelayNode {
   /// Finds out who asks, where the call needs to know.
   private mutating func startSignIn(_ slot: Hub.Slot, _ headers: HTTPHeaders) {
     let isNeeded: Bool
-    switch connections[slot].http.exchange?.call {
+    switch connections[slot].http.exchange?.value.call {
     case .signed, .upload: isNeeded = true
     case .socket:
       isNeeded = headers.contains("Authorization")
@@ -180,7 +181,7 @@ extension RelayNode {
     case .guest, .owner, .health, nil: isNeeded = false
     }
     guard isNeeded, let token = RelayNode.bearerToken(headers) else {
-      if isNeeded { connections[slot].http.exchange?.verdict = .missingToken }
+      if isNeeded { connections[slot].http.exchange?.value.verdict = .missingToken }
       refuseTooOften(slot, chargeAddress(slot))
       return
     }
@@ -194,10 +195,10 @@ extension RelayNode {
       refuseTooOften(slot, refusal)
       return
     }
-    connections[slot].http.exchange?.isSigningIn = true
+    connections[slot].http.exchange?.value.isSigningIn = true
     if !askWho(connections[slot].id, tokenHash: hash) {
-      connections[slot].http.exchange?.isSigningIn = false
-      connections[slot].http.exchange?.verdict = Answer(CommitQueue.overloaded)
+      connections[slot].http.exchange?.value.isSigningIn = false
+      connections[slot].http.exchange?.value.verdict = Answer(CommitQueue.overloaded)
     }
   }
 
@@ -216,11 +217,11 @@ extension RelayNode {
   /// A client that waits for leave to send its body gets it once the sign-in is through, or its
   /// answer instead.
   mutating func continueBody(_ slot: Hub.Slot) {
-    guard connections[slot].http.exchange?.head.expectsContinue == true,
-      connections[slot].http.exchange?.stage == .reading,
-      connections[slot].http.exchange?.isSigningIn == false
+    guard connections[slot].http.exchange?.value.head.expectsContinue == true,
+      connections[slot].http.exchange?.value.stage == .reading,
+      connections[slot].http.exchange?.value.isSigningIn == false
     else { return }
-    if let verdict = connections[slot].http.exchange?.verdict {
+    if let verdict = connections[slot].http.exchange?.value.verdict {
       answer(slot, verdict)
     } else {
       send(slot, HTTPWriter.response(status: 100))
@@ -231,37 +232,37 @@ extension RelayNode {
 
   private mutating func add(_ slot: Hub.Slot, _ bytes: [UInt8]) {
     // A body that nobody will read is passed over, so that the connection can go on behind it.
-    guard connections[slot].http.exchange?.verdict == nil else { return }
-    if case .upload = connections[slot].http.exchange?.call {
+    guard connections[slot].http.exchange?.value.verdict == nil else { return }
+    if case .upload = connections[slot].http.exchange?.value.call {
       addToUpload(slot, bytes)
       return
     }
-    connections[slot].http.exchange?.body += bytes
-    connections[slot].http.exchange?.bodyBytes += bytes.count
+    connections[slot].http.exchange?.value.body += bytes
+    connections[slot].http.exchange?.value.bodyBytes += bytes.count
   }
 
   // MARK: the call
 
   /// Does what is asked, once the request is whole and it is known who asks.
   mutating func proceed(_ slot: Hub.Slot) {
-    guard connections[slot].http.exchange?.isSigningIn == false else { return }
-    if case .upload = connections[slot].http.exchange?.call,
-      connections[slot].http.exchange?.verdict == nil
+    guard connections[slot].http.exchange?.value.isSigningIn == false else { return }
+    if case .upload = connections[slot].http.exchange?.value.call,
+      connections[slot].http.exchange?.value.verdict == nil
     {
       advanceUpload(slot)
       return
     }
-    guard connections[slot].http.exchange?.stage == .whole else { return }
-    if let verdict = connections[slot].http.exchange?.verdict {
+    guard connections[slot].http.exchange?.value.stage == .whole else { return }
+    if let verdict = connections[slot].http.exchange?.value.verdict {
       answer(slot, verdict)
       return
     }
-    guard let call = connections[slot].http.exchange?.call else { return }
+    guard let call = connections[slot].http.exchange?.value.call else { return }
     let context = CallContext(
       configuration: configuration, secrets: secrets, wall: moment.wall,
       address: connections[slot].client.network)
-    let body = connections[slot].http.exchange?.body ?? []
-    connections[slot].http.exchange?.body = []
+    let body = connections[slot].http.exchange?.value.body ?? []
+    connections[slot].http.exchange?.value.body = []
     do throws(Refusal) {
       switch call {
       case .health(let call): answer(slot, healthAnswer(call))
@@ -276,7 +277,7 @@ extension RelayNode {
       case .owner(let call): try take(slot, Owner().perform(call, body: body, in: context))
       case .signed(let call):
         guard let session = connections[slot].session,
-          let headers = connections[slot].http.exchange?.head.headers
+          let headers = connections[slot].http.exchange?.value.head.headers
         else { throw RelayNode.notSignedIn }
         try take(slot, session.perform(call, body: body, headers: headers, in: context))
       }
@@ -287,7 +288,7 @@ extension RelayNode {
 
   private mutating func take(_ slot: Hub.Slot, _ step: CallStep) throws(Refusal) {
     let id = connections[slot].id
-    connections[slot].http.exchange?.stage = .asking
+    connections[slot].http.exchange?.value.stage = .asking
     let isAsked: Bool
     switch step {
     case .answer(let answer):
@@ -303,7 +304,7 @@ extension RelayNode {
       }
       watchChanges(slot, query)
       if parkAtOnce(slot) { return }
-      let isPoll = connections[slot].http.exchange?.poll != nil
+      let isPoll = connections[slot].http.exchange?.value.poll != nil
       isAsked =
         admission.hasRoom
         && ask(.page(request, as: .body(keepsRecords: isPoll)), for: .call(id, .changes(query)))

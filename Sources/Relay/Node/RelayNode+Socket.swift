@@ -8,7 +8,7 @@ extension RelayNode {
   // MARK: the upgrade
 
   mutating func upgrade(_ slot: Hub.Slot) {
-    guard let head = connections[slot].http.exchange?.head else { return }
+    guard let head = connections[slot].http.exchange?.value.head else { return }
     var headers: HTTPHeaders
     var deflate: DeflateTerms?
     do throws(Refusal) {

@@ -21,7 +21,7 @@ extension RelayNode {
       if socket.requests == 0 && !socket.chain.owesSaved { closeSocket(slot, RelayNode.isStopping) }
     } else if connections[slot].isStreaming {
       endStream(slot, RelayNode.isStopping)
-    } else if connections[slot].http.exchange?.stage == .parked {
+    } else if connections[slot].http.exchange?.value.stage == .parked {
       answerEmpty(slot)
     }
   }

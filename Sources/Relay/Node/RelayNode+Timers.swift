@@ -25,7 +25,7 @@ extension RelayNode {
   mutating func watchRequest(_ slot: Hub.Slot) {
     guard connections[slot].socket == nil else { return }
     let deadline: HTTPTalk.Deadline
-    switch connections[slot].http.exchange?.stage {
+    switch connections[slot].http.exchange?.value.stage {
     // While its answers wait, its requests are not looked at, and `.stalled` watches it.
     case nil where isClogged(slot): deadline = .none
     case nil: deadline = connections[slot].http.parser.isIdle ? .idle : .head
@@ -48,7 +48,7 @@ extension RelayNode {
       timers.schedule(
         timer, at: now.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds)))
     case .poll:
-      timers.schedule(timer, at: connections[slot].http.exchange?.poll?.endsAt ?? now)
+      timers.schedule(timer, at: connections[slot].http.exchange?.value.poll?.endsAt ?? now)
     }
   }
 

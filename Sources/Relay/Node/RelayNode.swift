@@ -93,7 +93,7 @@ public struct RelayNode: Node, ~Copyable {
     self.moment = moment
     guard let slot = connections.slot(of: id) else { return }
     if connections[slot].isStreaming {
-      connections[slot].stream?.ignoredBytes += bytes.byteCount
+      connections[slot].stream?.value.ignoredBytes += bytes.byteCount
     } else if connections[slot].socket == nil {
       connections[slot].http.parser.receive(bytes)
     } else {
@@ -160,8 +160,8 @@ public struct RelayNode: Node, ~Copyable {
     }
     if connections[slot].socket?.chain.unclogged() == .hint { follow(slot, .hint) }
     if connections[slot].socket?.owesRead == true { readPage(slot) }
-    if connections[slot].stream?.owesRead == true { readBacklog(slot) }
-    if connections[slot].http.exchange?.stage == .sending { continueDownload(slot) }
+    if connections[slot].stream?.value.owesRead == true { readBacklog(slot) }
+    if connections[slot].http.exchange?.value.stage == .sending { continueDownload(slot) }
     read(slot)
   }
 

@@ -20,7 +20,7 @@ extension RelayNode {
       }
       guard admission.hasRoom else { throw CommitQueue.overloaded }
       downloads[connections[slot].id] = ChunkDownload(chunk.file, range, head: head)
-      connections[slot].http.exchange?.stage = .sending
+      connections[slot].http.exchange?.value.stage = .sending
       guard readChunk(slot) else {
         downloads[connections[slot].id] = nil
         throw CommitQueue.overloaded
@@ -67,20 +67,21 @@ extension RelayNode {
 
   private mutating func sendPart(_ slot: Hub.Slot, _ bytes: [UInt8]) {
     let id = connections[slot].id
-    guard let exchange = connections[slot].http.exchange else { return }
+    guard connections[slot].http.exchange != nil else { return }
     if var head = downloads[id]?.take(bytes.count) {
       head.body = bytes
-      connections[slot].http.exchange?.status = head.status
+      connections[slot].http.exchange?.value.status = head.status
       let bytes = response(
-        head, head: exchange.head, door: connections[slot].opening.door,
-        crossOrigin: connections[slot].crossOrigin, closes: closesAfter(exchange))
+        head, head: connections[slot].http.exchange?.value.head,
+        door: connections[slot].opening.door,
+        crossOrigin: connections[slot].crossOrigin, closes: closesAfterAnswer(slot))
       send(slot, bytes)
     } else {
       send(slot, bytes)
     }
     if downloads[id]?.isOver == true {
       downloads[id] = nil
-      endExchange(slot, closes: closesAfter(exchange))
+      endExchange(slot, closes: closesAfterAnswer(slot))
     } else {
       continueDownload(slot)
     }

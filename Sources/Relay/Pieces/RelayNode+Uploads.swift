@@ -12,7 +12,7 @@ extension RelayNode {
   /// The head of the request has come, and nothing is wrong with it so far.
   mutating func beginUpload(_ slot: Hub.Slot, _ hash: ChunkHash) {
     guard uploads.count < configuration.limits.uploads else {
-      connections[slot].http.exchange?.verdict = Answer(StoreRefusals.tooManyUploads)
+      connections[slot].http.exchange?.value.verdict = Answer(StoreRefusals.tooManyUploads)
       return
     }
     uploads[connections[slot].id] = ChunkUpload(hash)
@@ -26,9 +26,9 @@ extension RelayNode {
   /// Hands on what has come, once it is known whose it is and the step before is done.
   mutating func advanceUpload(_ slot: Hub.Slot) {
     let id = connections[slot].id
-    if connections[slot].http.exchange?.stage == .whole { uploads[id]?.end() }
+    if connections[slot].http.exchange?.value.stage == .whole { uploads[id]?.end() }
     if let session = connections[slot].session,
-      connections[slot].http.exchange?.isSigningIn == false
+      connections[slot].http.exchange?.value.isSigningIn == false
     {
       passOn(id, by: session)
     }
@@ -60,20 +60,20 @@ extension RelayNode {
   /// Counts what lies here for the upload, and says whether more of it is read.
   private mutating func settleUpload(_ slot: Hub.Slot) {
     guard let upload = uploads[connections[slot].id] else { return }
-    connections[slot].http.exchange?.bodyBytes = upload.heldBytes
-    switch connections[slot].http.exchange?.stage {
-    case .reading where upload.isFull: connections[slot].http.exchange?.stage = .full
-    case .full where !upload.isFull: connections[slot].http.exchange?.stage = .reading
+    connections[slot].http.exchange?.value.bodyBytes = upload.heldBytes
+    switch connections[slot].http.exchange?.value.stage {
+    case .reading where upload.isFull: connections[slot].http.exchange?.value.stage = .full
+    case .full where !upload.isFull: connections[slot].http.exchange?.value.stage = .reading
     default: break
     }
   }
 
   /// There is no room for more bytes of anybody: an upload with a step under way waits for its end.
   mutating func holdUpload(_ slot: Hub.Slot) {
-    guard connections[slot].http.exchange?.stage == .reading,
+    guard connections[slot].http.exchange?.value.stage == .reading,
       let upload = uploads[connections[slot].id], upload.isBegun, upload.heldBytes > 0
     else { return }
-    connections[slot].http.exchange?.stage = .full
+    connections[slot].http.exchange?.value.stage = .full
   }
 
   /// The files have done a step.
@@ -99,7 +99,7 @@ extension RelayNode {
 
   /// The upload is refused; what still comes of it is passed over.
   private mutating func refuseUpload(_ slot: Hub.Slot, _ refusal: Refusal) {
-    connections[slot].http.exchange?.verdict = Answer(refusal)
+    connections[slot].http.exchange?.value.verdict = Answer(refusal)
     endUpload(slot)
     proceed(slot)
   }
@@ -108,9 +108,9 @@ extension RelayNode {
   mutating func endUpload(_ slot: Hub.Slot) {
     guard uploads[connections[slot].id] != nil else { return }
     dropUpload(connections[slot].id)
-    connections[slot].http.exchange?.bodyBytes = 0
-    if connections[slot].http.exchange?.stage == .full {
-      connections[slot].http.exchange?.stage = .reading
+    connections[slot].http.exchange?.value.bodyBytes = 0
+    if connections[slot].http.exchange?.value.stage == .full {
+      connections[slot].http.exchange?.value.stage = .reading
     }
   }
 
@@ -129,8 +129,8 @@ extension RelayNode {
   private mutating func addChunk(_ slot: Hub.Slot) {
     let id = connections[slot].id
     guard let upload = uploads.removeValue(forKey: id), let file = upload.file else { return }
-    connections[slot].http.exchange?.stage = .asking
-    connections[slot].http.exchange?.bodyBytes = 0
+    connections[slot].http.exchange?.value.stage = .asking
+    connections[slot].http.exchange?.value.bodyBytes = 0
     let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
     let origin = CommitOrigin(node: configuration.node, connection: id)
     if !ask(.commit(request, by: origin), for: .addChunk(id, file)) {

@@ -10,30 +10,31 @@ extension RelayNode {
   /// A stream begins to listen before the store is read for it.
   mutating func watchEvents(_ slot: Hub.Slot) {
     guard let session = connections[slot].session,
-      let head = connections[slot].http.exchange?.head
+      let head = connections[slot].http.exchange?.value.head
     else { return }
-    connections[slot].stream = StreamTalk(isChunked: head.minorVersion > 0)
+    connections[slot].stream = Elsewhere(StreamTalk(isChunked: head.minorVersion > 0))
     hub.watchByStream(slot, session.account)
   }
 
   /// The store was read for a stream: its first event is the page.
   mutating func beginStream(_ slot: Hub.Slot, _ page: ReadPage) {
-    guard let exchange = connections[slot].http.exchange, let since = page.since else { return }
+    guard let method = connections[slot].http.exchange?.value.head.method, let since = page.since
+    else { return }
     guard stage == .running, connections[slot].session?.plan.hasNoZone == false else {
       answer(slot, Answer(stage == .running ? Session.needsPlan : RelayNode.isStopping))
       return
     }
-    let isHead = exchange.head.method == "HEAD"
-    sendStreamHead(slot, closes: !isHead || closesAfter(exchange))
+    let isHead = method == "HEAD"
+    sendStreamHead(slot, closes: !isHead || closesAfterAnswer(slot))
     if isHead {
-      endExchange(slot, closes: closesAfter(exchange))
+      endExchange(slot, closes: closesAfterAnswer(slot))
       return
     }
     let rest = connections[slot].http.parser.takeRest()
-    connections[slot].http.exchange?.stage = .streaming
-    connections[slot].stream?.hasBegun = true
-    connections[slot].stream?.ignoredBytes = rest.count
-    connections[slot].stream?.chain.beginReading(from: since)
+    connections[slot].http.exchange?.value.stage = .streaming
+    connections[slot].stream?.value.hasBegun = true
+    connections[slot].stream?.value.ignoredBytes = rest.count
+    connections[slot].stream?.value.chain.beginReading(from: since)
     scheduleKeepAlive(slot)
     tellPage(slot, page)
   }
@@ -45,7 +46,7 @@ extension RelayNode {
 
   /// How the pages of a stream leave.
   func eventForm(_ slot: Hub.Slot) -> PageForm {
-    .event(isChunked: connections[slot].stream?.isChunked ?? false)
+    .event(isChunked: connections[slot].stream?.value.isChunked ?? false)
   }
 
   private mutating func sendStreamHead(_ slot: Hub.Slot, closes: Bool) {
@@ -57,8 +58,8 @@ extension RelayNode {
     headers.append("Lockstep-Keep-Alive", String(configuration.keepAliveMilliseconds))
     addCommonFields(&headers, connections[slot].opening.door, connections[slot].crossOrigin)
     if closes { headers.append("Connection", "close") }
-    let isChunked = connections[slot].stream?.isChunked ?? false
-    connections[slot].http.exchange?.status = 200
+    let isChunked = connections[slot].stream?.value.isChunked ?? false
+    connections[slot].http.exchange?.value.status = 200
     send(slot, HTTPWriter.responseHead(status: 200, headers: headers, isChunked: isChunked))
   }
 
@@ -73,7 +74,7 @@ extension RelayNode {
     let limit = sendQueueLimit
     for slot in streams {
       if !sleepers.isEmpty && isAsleep(slot, sleepers) {
-        connections[slot].stream?.chain.passedOver(change.token, isOwn: false)
+        connections[slot].stream?.value.chain.passedOver(change.token, isOwn: false)
         continue
       }
       switch connections[slot].hearOnStream(change, limit: limit, at: moment.instant) {
@@ -96,8 +97,8 @@ extension RelayNode {
   /// The same event for many streams: one buffer for all whose pieces are chunks, and one for the
   /// others.
   private mutating func multicast(_ event: [UInt8], to slots: [Hub.Slot]) {
-    let plain = slots.filter { connections[$0].stream?.isChunked == false }
-    let chunked = slots.filter { connections[$0].stream?.isChunked == true }
+    let plain = slots.filter { connections[$0].stream?.value.isChunked == false }
+    let chunked = slots.filter { connections[$0].stream?.value.isChunked == true }
     if !plain.isEmpty { sendTogether(event, to: plain) }
     if !chunked.isEmpty { sendTogether(HTTPWriter.chunk(event), to: chunked) }
   }
@@ -112,17 +113,17 @@ extension RelayNode {
   /// The device's subscriptions are others now: what they passed over is told.
   mutating func ruleChanged(ofStream slot: Hub.Slot) {
     let isClogged = isClogged(slot)
-    let push = connections[slot].stream?.chain.ruleChanged(isClogged: isClogged)
+    let push = connections[slot].stream?.value.chain.ruleChanged(isClogged: isClogged)
     if push == .read { readBacklog(slot) }
   }
 
   /// Reads what comes after the cursor, as soon as the connection takes bytes.
   mutating func readBacklog(_ slot: Hub.Slot) {
     guard let session = connections[slot].session,
-      let cursor = connections[slot].stream?.chain.cursor
+      let cursor = connections[slot].stream?.value.chain.cursor
     else { return }
     let isClogged = isClogged(slot)
-    connections[slot].stream?.owesRead = isClogged
+    connections[slot].stream?.value.owesRead = isClogged
     if isClogged { return }
     let isAsked = askPage(
       session, FetchQuery(since: cursor), as: eventForm(slot),
@@ -134,7 +135,7 @@ extension RelayNode {
     _ id: ConnectionID, since: ChangeToken, _ result: Result<ReadPage, Refusal>
   ) {
     guard let slot = connections.slot(of: id),
-      connections[slot].stream?.chain.awaitsPage(since: since) == true
+      connections[slot].stream?.value.chain.awaitsPage(since: since) == true
     else { return }
     switch result {
     case .success(let page): tellPage(slot, page)
@@ -149,8 +150,8 @@ extension RelayNode {
 
   /// The device has to ask itself.
   private mutating func backlogFailed(_ slot: Hub.Slot) {
-    guard connections[slot].stream?.chain.pageFailed() == .hint,
-      let token = connections[slot].stream?.chain.hintToken
+    guard connections[slot].stream?.value.chain.pageFailed() == .hint,
+      let token = connections[slot].stream?.value.chain.hintToken
     else { return }
     status.hints += 1
     sendEvent(slot, RelayEvent.encodedHint(token))
@@ -158,7 +159,7 @@ extension RelayNode {
 
   private mutating func tellPage(_ slot: Hub.Slot, _ page: ReadPage) {
     send(slot, page.bytes)
-    let push = connections[slot].stream?.chain.paged(to: page.token, more: page.more)
+    let push = connections[slot].stream?.value.chain.paged(to: page.token, more: page.more)
     if push == .read { readBacklog(slot) }
   }
 
@@ -172,20 +173,20 @@ extension RelayNode {
       Int64.random(in: $0...2 * $0, using: &random)
     }
     sendEvent(slot, RelayEvent.encodedError(refusal, retryMilliseconds: retry))
-    if connections[slot].stream?.isChunked == true { send(slot, HTTPWriter.lastChunk) }
+    if connections[slot].stream?.value.isChunked == true { send(slot, HTTPWriter.lastChunk) }
     close(slot, .afterSending)
   }
 
   // MARK: saying
 
   private mutating func sendEvent(_ slot: Hub.Slot, _ event: [UInt8]) {
-    let isChunked = connections[slot].stream?.isChunked ?? false
+    let isChunked = connections[slot].stream?.value.isChunked ?? false
     send(slot, isChunked ? HTTPWriter.chunk(event) : event)
   }
 
   /// Says nothing, so that all on the way see that the stream stands.
   mutating func beat(_ slot: Hub.Slot) {
-    let isChunked = connections[slot].stream?.isChunked ?? false
+    let isChunked = connections[slot].stream?.value.isChunked ?? false
     send(slot, isChunked ? RelayNode.heartbeat : EventStreamWriter.heartbeat)
   }
 
@@ -197,7 +198,7 @@ extension Connection {
   fileprivate mutating func hearOnStream(
     _ change: borrowing AccountChange, limit: Int, at now: Instant
   ) -> CursorChain.Push {
-    let push = stream?.chain.heard(
+    let push = stream?.value.chain.heard(
       since: change.since, token: change.token, isOwn: false, isLarge: change.isLarge,
       isCrowded: queue.isCrowded(limit: limit, at: now), isClogged: queue.isClogged(limit: limit))
     return push ?? .nothing

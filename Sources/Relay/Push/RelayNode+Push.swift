@@ -106,11 +106,11 @@ extension RelayNode {
       query: query,
       endsAt: moment.instant.advanced(
         milliseconds: min(query.waitMilliseconds, Limits.longPollHeldMilliseconds)))
-    if let head = connections[slot].http.exchange?.head {
+    if let head = connections[slot].http.exchange?.value.head {
       poll.sharesAnswers =
         query.zone == nil && head.minorVersion == 1 && head.method == "GET" && head.keepsAlive
     }
-    connections[slot].http.exchange?.poll = poll
+    connections[slot].http.exchange?.value.poll = poll
     hub.watchByPoll(slot, session.account)
   }
 
@@ -119,16 +119,16 @@ extension RelayNode {
   mutating func parkAtOnce(_ slot: Hub.Slot) -> Bool {
     guard stage == .running, let session = connections[slot].session,
       let newest = hub.newest(of: session.account),
-      connections[slot].http.exchange?.poll?.stands(at: newest) == true
+      connections[slot].http.exchange?.value.poll?.stands(at: newest) == true
     else { return false }
-    connections[slot].http.exchange?.poll?.token = newest
-    connections[slot].http.exchange?.stage = .parked
+    connections[slot].http.exchange?.value.poll?.token = newest
+    connections[slot].http.exchange?.value.stage = .parked
     return true
   }
 
   /// The store was read for a poll: it is answered, or waits.
   mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ReadPage) {
-    guard let poll = connections[slot].http.exchange?.poll, !page.more,
+    guard let poll = connections[slot].http.exchange?.value.poll, !page.more,
       page.isEmpty || !(poll.isWoken || isWoken(slot, by: page.records))
     else {
       answer(slot, Answer(status: 200, json: page.bytes))
@@ -138,15 +138,15 @@ extension RelayNode {
       answer(slot, Answer(Session.needsPlan))
       return
     }
-    connections[slot].http.exchange?.poll?.token = page.token
-    connections[slot].http.exchange?.poll?.isWoken = false
-    if !page.isEmpty { connections[slot].http.exchange?.poll?.passed = page.token }
+    connections[slot].http.exchange?.value.poll?.token = page.token
+    connections[slot].http.exchange?.value.poll?.isWoken = false
+    if !page.isEmpty { connections[slot].http.exchange?.value.poll?.passed = page.token }
     guard moment.instant < poll.endsAt, stage == .running else {
       answerEmpty(slot)
       return
     }
     if let heard = poll.heard, !page.token.covers(heard) {
-      connections[slot].http.exchange?.poll?.isWoken = poll.isWoken
+      connections[slot].http.exchange?.value.poll?.isWoken = poll.isWoken
       readAgain(slot)
       return
     }
@@ -154,7 +154,7 @@ extension RelayNode {
       // It was a member from before it was read for, so all commits since then were heard of.
       hub.learned(session.account, standsAt: page.token)
     }
-    connections[slot].http.exchange?.stage = .parked
+    connections[slot].http.exchange?.value.stage = .parked
   }
 
   /// Whether what was read contains something that wakes the device.
@@ -171,24 +171,24 @@ extension RelayNode {
     var answered: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
     for slot in polls {
-      guard let poll = connections[slot].http.exchange?.poll,
+      guard let poll = connections[slot].http.exchange?.value.poll,
         poll.query.zone.map({ $0 == change.zone }) ?? true, !poll.knows(change.token)
       else { continue }
       if isAsleep(slot, sleepers) {
-        connections[slot].http.exchange?.poll?.passed = change.token
+        connections[slot].http.exchange?.value.poll?.passed = change.token
         continue
       }
-      switch connections[slot].http.exchange?.stage {
+      switch connections[slot].http.exchange?.value.stage {
       case .parked:
         if isSharedAnswer(change, poll) {
           answered.append(slot)
         } else {
-          connections[slot].http.exchange?.poll?.isWoken = true
+          connections[slot].http.exchange?.value.poll?.isWoken = true
           behind.append(slot)
         }
       case .asking:
-        connections[slot].http.exchange?.poll?.heard = change.token
-        connections[slot].http.exchange?.poll?.isWoken = true
+        connections[slot].http.exchange?.value.poll?.heard = change.token
+        connections[slot].http.exchange?.value.poll?.isWoken = true
       case .reading, .full, .whole, .sending, .streaming, nil: break
       }
     }
@@ -199,15 +199,13 @@ extension RelayNode {
 
   /// The device's subscriptions are others now: what they passed over is looked at again.
   mutating func ruleChanged(ofPoll slot: Hub.Slot) {
-    guard let exchange = connections[slot].http.exchange, let passed = exchange.poll?.passed else {
-      return
-    }
-    switch exchange.stage {
+    guard let passed = connections[slot].http.exchange?.value.poll?.passed else { return }
+    switch connections[slot].http.exchange?.value.stage {
     case .parked:
       readAgain(slot)
       read(slot)
-    case .asking: connections[slot].http.exchange?.poll?.heard = passed
-    case .reading, .full, .whole, .sending, .streaming: break
+    case .asking: connections[slot].http.exchange?.value.poll?.heard = passed
+    case .reading, .full, .whole, .sending, .streaming, nil: break
     }
   }
 
@@ -247,10 +245,10 @@ extension RelayNode {
 
   private mutating func readAgain(_ slot: Hub.Slot) {
     guard let session = connections[slot].session,
-      let query = connections[slot].http.exchange?.poll?.query
+      let query = connections[slot].http.exchange?.value.poll?.query
     else { return }
-    connections[slot].http.exchange?.poll?.heard = nil
-    connections[slot].http.exchange?.stage = .asking
+    connections[slot].http.exchange?.value.poll?.heard = nil
+    connections[slot].http.exchange?.value.stage = .asking
     watchRequest(slot)
     let isAsked = askPage(
       session, query, as: .body(keepsRecords: true),
@@ -260,7 +258,7 @@ extension RelayNode {
 
   /// A poll with nothing to tell ends: its time is up, or the relay stops.
   mutating func answerEmpty(_ slot: Hub.Slot) {
-    guard let poll = connections[slot].http.exchange?.poll,
+    guard let poll = connections[slot].http.exchange?.value.poll,
       // What did not wake the device it has not been told.
       let token = poll.passed == nil ? poll.token ?? poll.query.since : poll.query.since
     else { return }

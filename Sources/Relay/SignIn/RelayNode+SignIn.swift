@@ -63,11 +63,11 @@ extension RelayNode {
       welcome(slot, session, since: since)
       return
     }
-    connections[slot].http.exchange?.isSigningIn = false
+    connections[slot].http.exchange?.value.isSigningIn = false
     checkPlan(slot)
     if let refusal = chargeDevice(slot, session) {
-      connections[slot].http.exchange?.verdict = Answer(refusal)
-      connections[slot].http.exchange?.body = []
+      connections[slot].http.exchange?.value.verdict = Answer(refusal)
+      connections[slot].http.exchange?.value.body = []
       endUpload(slot)
     }
     continueBody(slot)
@@ -82,9 +82,9 @@ extension RelayNode {
       return
     }
     guard connections[slot].http.exchange != nil else { return }
-    connections[slot].http.exchange?.isSigningIn = false
-    connections[slot].http.exchange?.verdict = Answer(refusal)
-    connections[slot].http.exchange?.body = []
+    connections[slot].http.exchange?.value.isSigningIn = false
+    connections[slot].http.exchange?.value.verdict = Answer(refusal)
+    connections[slot].http.exchange?.value.body = []
     endUpload(slot)
     continueBody(slot)
     proceed(slot)

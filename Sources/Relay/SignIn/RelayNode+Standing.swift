@@ -51,14 +51,14 @@ extension RelayNode {
   mutating func checkPlan(_ slot: Hub.Slot) {
     guard let session = connections[slot].session else { return }
     let refusal: Refusal?
-    switch connections[slot].http.exchange?.call {
+    switch connections[slot].http.exchange?.value.call {
     case .signed(let call): refusal = session.refusal(of: call)
     case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
     case .guest, .owner, .health, .socket, nil: refusal = nil
     }
     guard let refusal else { return }
-    connections[slot].http.exchange?.verdict = Answer(refusal)
-    connections[slot].http.exchange?.body = []
+    connections[slot].http.exchange?.value.verdict = Answer(refusal)
+    connections[slot].http.exchange?.value.body = []
     endUpload(slot)
   }
 
@@ -77,7 +77,7 @@ extension RelayNode {
       endStream(slot, refusal)
       return
     }
-    switch connections[slot].http.exchange?.call {
+    switch connections[slot].http.exchange?.value.call {
     case nil where connections[slot].http.exchange == nil: close(slot, .afterSending)
     // Its answer has begun, and only its early end can say so.
     case .signed where isSending(slot): close(slot, .afterSending)
@@ -93,7 +93,7 @@ extension RelayNode {
       closeSocket(slot, Session.needsPlan)
     } else if connections[slot].isStreaming {
       endStream(slot, Session.needsPlan)
-    } else if connections[slot].http.exchange?.stage == .parked {
+    } else if connections[slot].http.exchange?.value.stage == .parked {
       answer(slot, Answer(Session.needsPlan))
       read(slot)
     } else if uploads[connections[slot].id] != nil {
