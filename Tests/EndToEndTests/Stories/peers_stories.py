@@ -2,6 +2,9 @@
 that every message goes where it belongs, once and in order.
 """
 
+import argparse
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -66,6 +69,30 @@ def story_a_server_that_breaks_its_word_is_found_out():
     for row in account["rows"]:
         for fault in ("lost", "duplicates", "outOfOrder", "misrouted"):
             assert row["faults"].get(fault, 0) > 0, (fault, row)
+
+
+def story_what_gets_dearer_is_not_let_pass():
+    """A figure is above its limit, and another cannot be counted here: both are told, by name and by
+    the exit code."""
+    sys.path.insert(0, os.path.join(ROOT, "Tools", "peers"))
+    import gate
+
+    limits = {("user instructions", "a save"): 100, ("system calls", "a save"): 10}
+
+    def told(measured):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            code = gate.tell(argparse.Namespace(json=True), measured, limits, {})
+        return code, [figure["verdict"] for figure in json.loads(said.getvalue())["figures"]]
+
+    kept = {("user instructions", "a save"): 99, ("system calls", "a save"): 10}
+    assert told(kept) == (0, ["within", "within"]), told(kept)
+    dearer = {**kept, ("user instructions", "a save"): 101}
+    assert told(dearer) == (1, ["TOO MUCH", "within"]), told(dearer)
+    uncounted = {("user instructions", "a save"): 50}
+    assert told(uncounted) == (3, ["far below", "not measured"]), told(uncounted)
+    # The limits that are recorded name what is measured.
+    assert gate.IDLE_BYTES in gate.read() and all(limit > 0 for limit in gate.read().values())
 
 
 def story_a_relay_that_does_not_come_up_is_told():

@@ -1,0 +1,154 @@
+"""Holds what the relay costs against limits that were recorded, in figures that come out alike on a
+busy machine: counts, and the memory of idle connections."""
+
+import argparse
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+
+import counting
+import programs
+from peers import Progress
+from programs import Trouble
+from runs import Setting, figures, run
+from table import short, table
+from works import Shape
+
+DESCRIPTION = """\
+Measures the relay with `scripts/peers --count` and holds user instructions,
+allocations, system calls and the memory of an idle connection against the
+limits in Tools/peers/limits.json: so that nothing gets dearer unnoticed. Takes
+a few minutes. Needs valgrind and strace; what cannot be counted is said.
+"""
+EPILOG = """\
+exit codes: 0 all is within its limits; 1 something is not; 2 a wrong option;
+3 something could not be measured, and all else is within its limits
+"""
+LIMITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "limits.json")
+# What a limit leaves above what was measured when it was recorded: counts come out alike, memory
+# less so. What is far below a limit shows that it has become too wide.
+ROOM, ROOM_FOR_MEMORY, FAR_BELOW = 1.1, 1.2, 0.75
+# Where nothing at all is counted, a rounding must not be too much.
+LEAST = 0.05
+IDLE = Shape("storm", 40, 45, ("--settle", "1"))
+IDLE_BYTES = ("bytes", "an idle connection")
+# How many messages share a commit or a send depends on who is first, and with it the system calls.
+RESTLESS = ("40 messages under way, each to five, for each", "a save of 40 devices that save at once",
+            "eight messages under way to 50, for each")
+
+
+def options(arguments):
+    parser = argparse.ArgumentParser(
+        prog="bench", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=DESCRIPTION, epilog=EPILOG)
+    parser.add_argument("--gate", action="store_true", required=True,
+                        help="measure, and compare with the limits")
+    parser.add_argument("--record", action="store_true",
+                        help="write what was measured, and a little more, as the new limits")
+    parser.add_argument("--binary", metavar="PATH",
+                        help="the lockstep program (default: builds a release)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser.parse_args(arguments)
+
+
+def main(root, arguments=None):
+    given = options(arguments)
+    progress, setting = Progress(), None
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+    try:
+        tools = programs.build(root)
+        binary = os.path.abspath(given.binary) if given.binary else built(root)
+        setting = Setting(root, tools, binary, None, 1, progress)
+        measured, skipped = measure(setting, progress)
+        limits = read()
+        if given.record:
+            if skipped:
+                raise Trouble("; ".join(skipped.values()))
+            limits = record(measured)
+        return tell(given, measured, limits, skipped)
+    except (Trouble, OSError, ValueError, subprocess.CalledProcessError) as trouble:
+        progress.end()
+        print(f"bench: {trouble}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        progress.end()
+        print("bench: interrupted", file=sys.stderr)
+        return 3
+    finally:
+        if setting:
+            setting.end()
+
+
+def built(root):
+    return subprocess.run([os.path.join(root, "scripts", "build")], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def measure(setting, progress):
+    """What was measured, by (counter, what), and what could not be."""
+    rows, skipped = counting.count_all(setting, ["lockstep"], 1, None, progress)
+    measured = {(counter, what.strip()): values[0]
+                for (counter, _), told in rows.items() for what, values in told.items()
+                if counter != "system calls" or what not in RESTLESS}
+    if setting.population is None:
+        setting.prepare(*counting.POPULATION)
+    progress("idle connections")
+    measured[IDLE_BYTES] = statistics.median(
+        figures(IDLE, run(setting, "lockstep", IDLE))["idleBytes"] for _ in range(3))
+    progress.end()
+    return measured, skipped
+
+
+def read():
+    with open(LIMITS) as file:
+        return {(counter, what): limit for counter, each in json.load(file).items()
+                for what, limit in each.items()}
+
+
+def record(measured):
+    limits = {key: rounded(value * (ROOM_FOR_MEMORY if key == IDLE_BYTES else ROOM))
+              for key, value in measured.items()}
+    written = {}
+    for (counter, what), limit in limits.items():
+        written.setdefault(counter, {})[what] = limit
+    with open(LIMITS, "w") as file:
+        json.dump(written, file, indent=2)
+        file.write("\n")
+    return limits
+
+
+def rounded(value):
+    """Up to three digits."""
+    if value < LEAST:
+        return LEAST
+    unit = 10 ** (math.floor(math.log10(value)) - 2)
+    up = math.ceil(value / unit) * unit
+    return int(up) if up >= 100 else round(up, 3)
+
+
+def tell(given, measured, limits, skipped):
+    verdicts = {}
+    for key, limit in limits.items():
+        value = measured.get(key)
+        verdicts[key] = ("not measured" if value is None else "TOO MUCH" if value > limit else
+                         "far below" if LEAST < value < limit * FAR_BELOW else "within")
+    if given.json:
+        print(json.dumps({"skipped": skipped, "figures": [
+            {"counter": key[0], "what": key[1], "measured": measured.get(key), "limit": limit,
+             "verdict": verdicts[key]} for key, limit in limits.items()]}))
+    else:
+        rows = [[f"{what}, {counter}", short(measured[counter, what])
+                 if (counter, what) in measured else "–", short(limit), verdicts[counter, what]]
+                for (counter, what), limit in limits.items()]
+        print(table(["", "measured", "limit", ""], rows))
+        for name, reason in skipped.items():
+            print(f"\n{name} are not counted: {reason}")
+        if "far below" in verdicts.values():
+            print("\nWhat is far below its limit: scripts/bench --gate --record keeps it there.")
+    if "TOO MUCH" in verdicts.values():
+        return 1
+    return 3 if "not measured" in verdicts.values() else 0
