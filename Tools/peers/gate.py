@@ -5,14 +5,11 @@ import argparse
 import json
 import math
 import os
-import signal
 import statistics
-import subprocess
-import sys
 
 import counting
 import programs
-from peers import Progress
+from attended import attend
 from programs import Trouble
 from runs import Setting, figures, run
 from table import short, table
@@ -57,35 +54,16 @@ def options(arguments):
 
 def main(root, arguments=None):
     given = options(arguments)
-    progress, setting = Progress(), None
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
-    try:
-        tools = programs.build(root)
-        binary = os.path.abspath(given.binary) if given.binary else built(root)
-        setting = Setting(root, tools, binary, None, 1, progress)
-        measured, skipped = measure(setting, progress)
-        limits = read()
-        if given.record:
-            if skipped:
-                raise Trouble("; ".join(skipped.values()))
-            limits = record(measured)
-        return tell(given, measured, limits, skipped)
-    except (Trouble, OSError, ValueError, subprocess.CalledProcessError) as trouble:
-        progress.end()
-        print(f"bench: {trouble}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        progress.end()
-        print("bench: interrupted", file=sys.stderr)
-        return 3
-    finally:
-        if setting:
-            setting.end()
 
+    def measured(progress):
+        tools, binary = programs.build(root), programs.release(root, given.binary)
+        with Setting(root, tools, binary, None, 1, progress) as setting:
+            found, skipped = measure(setting, progress)
+        if given.record and skipped:
+            raise Trouble("; ".join(skipped.values()))
+        return tell(given, found, record(found) if given.record else read(), skipped)
 
-def built(root):
-    return subprocess.run([os.path.join(root, "scripts", "build")], check=True,
-                          stdout=subprocess.PIPE, text=True).stdout.strip()
+    return attend("bench", measured)
 
 
 def measure(setting, progress):

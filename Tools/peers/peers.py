@@ -2,10 +2,6 @@
 
 import argparse
 import json
-import os
-import signal
-import subprocess
-import sys
 
 import counting
 import programs
@@ -13,6 +9,7 @@ import secure
 import starting
 import table
 import works
+from attended import attend
 from programs import Trouble
 from runs import Setting, faults, figures, run
 from servers import SERVERS
@@ -100,47 +97,17 @@ def chosen(parser, option, text, known):
     return [word for word in known if word in words]
 
 
-class Progress:
-    """One line on a terminal, written over; nothing elsewhere."""
-
-    def __init__(self):
-        self.shows = sys.stderr.isatty()
-
-    def __call__(self, text):
-        if self.shows:
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-    def end(self):
-        self("")
-
-
 def main(root, arguments=None):
     given = options(arguments)
-    progress = Progress()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
-    setting = None
-    try:
-        built = programs.build(root)
-        if given.binary:
-            binary = os.path.abspath(given.binary)
-        else:
-            binary = subprocess.run([os.path.join(root, "scripts", "build")], check=True,
-                                    stdout=subprocess.PIPE, text=True).stdout.strip()
-        setting = Setting(root, built, binary, given.dir, given.seconds, progress)
-        measure = (counting.measure if given.count else starting.measure if given.start
-                   else secure.measure if given.secure else compare)
-        return measure(given, setting, progress)
-    except (Trouble, OSError, subprocess.CalledProcessError) as trouble:
-        progress.end()
-        print(f"peers: {trouble}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        progress.end()
-        print("peers: interrupted", file=sys.stderr)
-        return 3
-    finally:
-        if setting:
-            setting.end()
+    measure = (counting.measure if given.count else starting.measure if given.start
+               else secure.measure if given.secure else compare)
+
+    def measured(progress):
+        tools, binary = programs.build(root), programs.release(root, given.binary)
+        with Setting(root, tools, binary, given.dir, given.seconds, progress) as setting:
+            return measure(given, setting, progress)
+
+    return attend("peers", measured)
 
 
 def compare(given, setting, progress):

@@ -49,3 +49,11 @@ def made(folder, sources, name, parts, newest):
         raise Trouble(f"{name} cannot be compiled:\n{done.stderr.strip()}")
     os.rename(program + ".new", program)
     return program
+
+
+def release(root, given):
+    """The lockstep program: the one that was given, or a release built now."""
+    if given:
+        return os.path.abspath(given)
+    return subprocess.run([os.path.join(root, "scripts", "build")], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.strip()

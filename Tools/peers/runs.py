@@ -51,7 +51,10 @@ class Setting:
     def store_is(self, on_disk):
         return "disk" if on_disk or not self.has_memory else "memory"
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         for folder in {self.disk, self.memory}:
             shutil.rmtree(folder, ignore_errors=True)
 
