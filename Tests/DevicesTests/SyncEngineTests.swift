@@ -324,12 +324,16 @@ struct SyncEngineTests: EngineScene {
   }
 
   @Test func aRestoredRelayTellsHowFarBackItWent() {
-    var engine = online()
-    engine.hint(two)
-    _ = engine.next()
-    let refusal = Refusal(.storeRestored, "restored", restoredThrough: 7)
-    engine.fetchRefused(refusal, .fetch)
-    #expect(engine.next() == .forgetCursor(restoredThrough: 7))
+    for (code, told, through) in [
+      (RefusalCode.storeRestored, 7 as ChangeTag?, 7 as ChangeTag), (.badChangeToken, nil, 0),
+    ] {
+      var engine = online()
+      engine.hint(two)
+      _ = engine.next()
+      let stands = ChangeToken(generation: 9, sequence: 99)
+      engine.fetchRefused(Refusal(code, "gone", restoredThrough: told, token: stands), .fetch)
+      #expect(engine.next() == .forgetCursor(restoredThrough: through, in: 9))
+    }
   }
 
   @Test func aSnapshotsTokenThatLeadsNowhereIsForgottenBeforeItsPageIsApplied() {

@@ -88,13 +88,14 @@ struct GreatRun {
 
   private mutating func showProgress() {
     let seconds = watch.seconds
-    guard seconds - shownAt > 0.5 else { return }
+    guard seconds - shownAt > (Output.hasWatcher ? 0.5 : 60) else { return }
     shownAt = seconds
     let rate = Double(played) / seconds
     let left = Int(Double(seedsWanted - played) / max(rate, 0.1))
+    let found = findings.map { "\($0.seed)" }.joined(separator: ", ")
     Output.showProgress(
       "\(Output.grouped(played)) of \(Output.grouped(seedsWanted)) seeds, \(Int(rate)) a second, "
-        + "\(left / 60) min \(left % 60) s to go, \(findings.count) found")
+        + "\(left / 60) min \(left % 60) s to go, found: \(found.isEmpty ? "nothing" : found)")
   }
 
   // MARK: what is said in the end

@@ -6,9 +6,17 @@ enum Output {
 
   static func tell(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
-  /// One line that is written over and over, where a person looks.
+  /// Whether a person looks on, rather than into a file later.
+  static let hasWatcher = isatty(STDERR_FILENO) == 1
+
+  /// One line that is written over and over where a person looks on, and line by line elsewhere.
+  /// Empty: no more of it comes.
   static func showProgress(_ line: String) {
-    if isatty(STDERR_FILENO) == 1 { write("\r\u{1B}[K" + line, to: STDERR_FILENO) }
+    if hasWatcher {
+      write("\r\u{1B}[K" + line, to: STDERR_FILENO)
+    } else if !line.isEmpty {
+      tell(line)
+    }
   }
 
   static func grouped(_ number: Int) -> String {

@@ -125,14 +125,9 @@ extension World {
   private func settle() -> Int64 {
     let start = outside.timeline.now
     let checker = ConvergenceChecker(ledger: ledger)
-    var difference: String?
-    while outside.faults.isEmpty {
-      difference =
-        devices.lazy.filter { !$0.isSignedOut }.compactMap { checker.difference(of: $0) }.first
-        ?? listeners.lazy.compactMap(\.difference).first
-      if difference == nil { break }
+    while outside.faults.isEmpty, let difference = difference(by: checker) {
       if outside.timeline.now - start > Span.seconds(World.settleSeconds) {
-        outside.fault("not in step after \(World.settleSeconds) quiet seconds: \(difference ?? "")")
+        outside.fault("not in step after \(World.settleSeconds) quiet seconds: \(difference())")
       }
       lookAtPlans(since: start)
       giveUpLostFiles(since: start)
@@ -142,6 +137,17 @@ extension World {
       if let difference = checker.difference(of: account, histories) { outside.fault(difference) }
     }
     return (outside.timeline.now - start) / 1_000_000
+  }
+
+  /// What somebody does not hold yet; put into words only where it is told.
+  private func difference(by checker: ConvergenceChecker) -> (() -> String)? {
+    for device in devices where !device.isSignedOut {
+      if let difference = checker.difference(of: device) { return difference }
+    }
+    for listener in listeners {
+      if let difference = listener.difference { return { difference } }
+    }
+    return nil
   }
 
   private var judgement: Demands.Judgement {

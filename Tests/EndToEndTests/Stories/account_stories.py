@@ -16,7 +16,7 @@ import uuid
 
 from socket_stories import Socket
 from story import (
-    LOCKSTEP, Person, Relay, curl, expect, folder, main, record, refused, run, wait_until)
+    LOCKSTEP, PATIENCE, Person, Relay, curl, expect, folder, main, record, refused, run, wait_until)
 
 CODE = r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}"
 
@@ -231,7 +231,7 @@ def story_an_account_that_is_removed_is_gone_at_once():
         sockets = [await Socket.open(person), await Socket.open(second)]
         token = person.changes().json["token"]
         poll = subprocess.Popen(
-            ["curl", "--silent", "--max-time", "60", "--write-out", "%{http_code}", "--output",
+            ["curl", "--silent", "--max-time", str(PATIENCE), "--write-out", "%{http_code}", "--output",
              os.devnull, "--header", f"Authorization: Bearer {second.token}",
              f"{relay.address}/v1/changes?wait=50&since={token}"], stdout=subprocess.PIPE)
         await asyncio.sleep(0.2)
@@ -239,7 +239,7 @@ def story_an_account_that_is_removed_is_gone_at_once():
         assert told == {"accountID": person.account}, told
         for socket in sockets:
             assert await socket.closed() == 4501
-        assert poll.communicate(timeout=20)[0] == b"401"
+        assert poll.communicate(timeout=PATIENCE)[0] == b"401"
 
     with Relay(is_open=False) as relay:
         owner = Owner(relay.store)
@@ -270,7 +270,7 @@ def story_nothing_is_removed_without_a_yes():
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         os.close(terminal)
         os.write(person, words.encode())
-        out, errors = asked.communicate(timeout=20)
+        out, errors = asked.communicate(timeout=PATIENCE)
         os.close(person)
         return out, errors, asked.returncode
 
@@ -418,7 +418,7 @@ def story_half_an_export_is_never_taken_for_a_whole_one():
             wait_until(lambda: process.poll() is not None or os.path.isdir(pieces)
                        and os.listdir(pieces), "the first piece")
             process.send_signal(how)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=PATIENCE)
             # It may have been through already.
             if process.returncode != 0:
                 assert how == signal.SIGKILL or "interrupted" in errors, errors

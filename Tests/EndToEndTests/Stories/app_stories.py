@@ -7,7 +7,7 @@ import os
 import pty
 import subprocess
 
-from story import LOCKSTEP, Home, Relay, folder, main, refused, run, wait_until
+from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, refused, run, wait_until
 
 
 @contextlib.contextmanager
@@ -35,7 +35,7 @@ def story_what_is_copied_on_one_device_is_there_on_the_other():
         assert [each["content"] for each in items] == ["two\n\tlines 电脑\n", "one"], items
         copied = subprocess.run(
             [LOCKSTEP, "agent", "clipboard", "copy", "1", "--home", laptop.path],
-            capture_output=True, check=True, timeout=30).stdout
+            capture_output=True, check=True, timeout=PATIENCE).stdout
         assert "phone" in laptop.run("clipboard", "list")
         assert copied == "two\n\tlines 电脑\n".encode(), copied
         assert "removed: one" in laptop.run("clipboard", "remove", "2")
@@ -72,7 +72,7 @@ def story_what_cannot_be_copied_is_refused_and_nothing_changes():
                 says="over 1048576 bytes")
         answer = subprocess.run(
             [LOCKSTEP, "agent", "clipboard", "add", "--home", phone.path], input=b"\xff\xfe",
-            capture_output=True, timeout=30)
+            capture_output=True, timeout=PATIENCE)
         assert answer.returncode == 1 and b"not UTF-8" in answer.stderr, answer
         # The largest that goes into a record, as JSON.
         given(phone, "clipboard", "add", input="x" * ((1 << 20) - 14))
@@ -129,7 +129,7 @@ def story_an_editor_writes_a_memo():
             try:
                 return subprocess.run(
                     [LOCKSTEP, "agent", "memo", "edit", "1", "--home", phone.path],
-                    stdin=terminal, capture_output=True, text=True, timeout=30,
+                    stdin=terminal, capture_output=True, text=True, timeout=PATIENCE,
                     env={**os.environ, "EDITOR": editor, "VISUAL": ""})
             finally:
                 os.close(main_end)

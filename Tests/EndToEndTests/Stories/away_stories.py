@@ -24,7 +24,7 @@ def forgotten(writer, since):
         expect(writer.save(record("filler"), zone="Other"), 200)
         return writer.changes(since=since).status == 410
 
-    wait_until(is_expired, "the history to end", seconds=60)
+    wait_until(is_expired, "the history to end")
 
 
 def story_a_device_that_was_away_for_longer_than_the_history():
@@ -75,10 +75,10 @@ def story_a_kept_device_whose_cursor_ends_under_it():
                 relay.start()
             finally:
                 os.kill(kept.process.pid, 18)
-            wait_until(lambda: phone.timer("status")["stateType"] == "idle", "the screen", seconds=60)
-            wait_until(lambda: phone.status()["state"] == "inSync", "it to be in sync", seconds=60)
+            wait_until(lambda: phone.timer("status")["stateType"] == "idle", "the screen")
+            wait_until(lambda: phone.status()["state"] == "inSync", "it to be in sync")
             laptop.run("timer", "start")
-            wait_until(lambda: phone.timer("status")["stateType"] == "focus", "the next change", 60)
+            wait_until(lambda: phone.timer("status")["stateType"] == "focus", "the next change")
             assert kept.stop() == 0
 
 

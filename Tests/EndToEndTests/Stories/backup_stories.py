@@ -12,7 +12,7 @@ import threading
 
 from history_stories import live, upload
 from story import (
-    LOCKSTEP, Background, Home, Line, Person, Relay, SmallDisk, expect, folder, main, record,
+    Background, Home, Line, Person, Relay, SmallDisk, expect, folder, main, record,
     refused, run, wait_until)
 from vault_stories import Device, running
 
@@ -144,7 +144,7 @@ def story_devices_bring_back_what_came_after_the_backup():
             for home in (phone.home, laptop.home):
                 wait_until(lambda: everything(home)["memos"] == ["Early", "Late", "Meanwhile"] and
                            home.status()["state"] == "inSync", "a device to be in sync", 60)
-            wait_until(lambda: texts(writer) == saved, "what was lost to be back", 60)
+            wait_until(lambda: texts(writer) == saved, "what was lost to be back")
         # It was away all the while.
         tablet.run("sync")
         fresh = Device(

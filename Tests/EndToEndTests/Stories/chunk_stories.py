@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 
-from story import Person, Relay, SmallDisk, curl, expect, main, now, record, wait_until
+from story import PATIENCE, Person, Relay, SmallDisk, curl, expect, main, now, record, wait_until
 
 PIECE = 4 << 20
 
@@ -54,7 +54,7 @@ def unfinished(relay):
 
 def sending(person, data, count):
     """A connection on which the first `count` bytes of an upload have been sent."""
-    line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=20)
+    line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=PATIENCE)
     head = (
         f"PUT {path(data)} HTTP/1.1\r\nHost: relay\r\nAuthorization: Bearer {person.token}\r\n"
         f"Content-Length: {len(data)}\r\n\r\n")
@@ -125,9 +125,9 @@ def story_any_range_of_a_piece_is_served():
         part = os.path.join(folder, "part")
         with open(part, "wb") as file:
             file.write(data[:123_456])
-        command = ["curl", "-sS", "--max-time", "60", "--fail", "--continue-at", "-", "-o", part,
+        command = ["curl", "-sS", "--max-time", str(PATIENCE), "--fail", "--continue-at", "-", "-o", part,
                    "-H", f"Authorization: Bearer {person.token}", relay.address + where]
-        subprocess.run(command, check=True, timeout=90)
+        subprocess.run(command, check=True, timeout=PATIENCE)
         with open(part, "rb") as file:
             assert file.read() == data
 
@@ -302,7 +302,7 @@ def story_a_slow_reader_does_not_keep_a_piece_in_memory():
         for _ in range(100):
             line = socket.socket()
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            line.settimeout(60)
+            line.settimeout(PATIENCE)
             line.connect(("127.0.0.1", relay.port))
             head = f"GET {where} HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer {person.token}\r\n\r\n"
             line.sendall(head.encode())
@@ -337,7 +337,7 @@ def story_a_relay_that_stops_ends_what_was_begun():
         wait_until(lambda: unfinished(relay), "the upload to begin")
         down = socket.socket()
         down.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        down.settimeout(20)
+        down.settimeout(PATIENCE)
         down.connect(("127.0.0.1", relay.port))
         head = f"GET {where} HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer {person.token}\r\n\r\n"
         down.sendall(head.encode())
@@ -351,7 +351,7 @@ def story_a_relay_that_stops_ends_what_was_begun():
         while more := down.recv(1 << 20):
             found += more
         assert found.endswith(data)
-        assert relay.process.wait(timeout=20) == 0
+        assert relay.process.wait(timeout=PATIENCE) == 0
         relay.start()
         expect(put(person, late), 200)
         assert unfinished(relay) == []

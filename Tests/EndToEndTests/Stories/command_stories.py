@@ -10,7 +10,8 @@ import subprocess
 import threading
 
 from story import (
-    LOCKSTEP, ROOT, Background, Home, Relay, expect, folder, main, refused, run, wait_until)
+    LOCKSTEP, PATIENCE, ROOT, Background, Home, Relay, expect, folder, main, refused, run,
+    wait_until)
 
 SCREEN = {"at", "stateType", "isPaused", "remaining", "completedPomodoros", "device"}
 
@@ -205,7 +206,7 @@ def story_two_homes_converge():
             for home, words in [(first, ["start"]), (second, ["start"]), (first, ["pause"]),
                                 (second, ["stop"])]:
                 subprocess.run([LOCKSTEP, "agent", "timer", *words, "--home", home.path],
-                               capture_output=True, timeout=30)
+                               capture_output=True, timeout=PATIENCE)
             if turn % 2:
                 relay.start()
             for home in (phone, laptop, phone):
@@ -260,7 +261,7 @@ def story_a_press_is_made_once_though_its_holder_dies():
                 wait_until(lambda: phone.timer("status")["stateType"] == "focus", "the press")
                 kept.stop(signal.SIGKILL)
                 assert json.loads(press.line())["stateType"] == "focus", press.errors
-                assert press.process.wait(timeout=20) == 0
+                assert press.process.wait(timeout=PATIENCE) == 0
             os.kill(relay.id, signal.SIGCONT)
         phone.run("sync")
         assert phone.timer("status")["stateType"] == "focus"
@@ -304,7 +305,7 @@ def story_a_watcher_ends_when_nobody_reads_it():
                 lines.append(json.loads(watch.line()))
             assert lines[-1]["completedPomodoros"] == 1, lines
         shell = f"{shlex.quote(LOCKSTEP)} agent timer watch --home {shlex.quote(phone.path)} | head -1"
-        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=PATIENCE)
         assert len(done.stdout.splitlines()) == 1 and done.stderr == "", done
 
 
@@ -424,7 +425,7 @@ class Terminal:
 
     def tmux(self, *words):
         return subprocess.run(
-            ["tmux", "-S", self.socket, *words], capture_output=True, text=True, timeout=20,
+            ["tmux", "-S", self.socket, *words], capture_output=True, text=True, timeout=PATIENCE,
             check=True).stdout
 
     def type(self, *keys):

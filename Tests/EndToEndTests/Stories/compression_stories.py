@@ -12,7 +12,7 @@ from websockets.extensions.permessage_deflate import (
     ClientPerMessageDeflateFactory, PerMessageDeflate)
 
 from socket_stories import Socket, play
-from story import Person, main, record
+from story import PATIENCE, Person, main, record
 
 
 def large(name, count=40):
@@ -119,7 +119,7 @@ class ByHand:
     """A WebSocket of which every byte is ours."""
 
     def __init__(self, host, port, path="/v1/socket", extensions="permessage-deflate"):
-        self.socket = sockets.create_connection((host, port), timeout=20)
+        self.socket = sockets.create_connection((host, port), timeout=PATIENCE)
         self.socket.sendall(
             f"GET {path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
@@ -214,7 +214,7 @@ class Echo:
 
     def __exit__(self, *_):
         self.process.terminate()
-        assert self.process.wait(20) == 0
+        assert self.process.wait(PATIENCE) == 0
         self.process.stdout.close()
 
 
@@ -260,7 +260,7 @@ def story_wire_echo_plays_the_suites_client():
             process = await asyncio.create_subprocess_exec(
                 echo_program(), "connect", f"ws://127.0.0.1:{port}", "--deflate",
                 stdout=subprocess.PIPE)
-            told, _ = await asyncio.wait_for(process.communicate(), 60)
+            told, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
             assert process.returncode == 0 and told == b"3 cases\ndone\n", told
 
     asyncio.run(scene())
@@ -272,7 +272,7 @@ def story_wire_echo_plays_the_suites_client():
 
 def story_wire_echo_says_what_is_wrong():
     def run(*words):
-        return subprocess.run([echo_program(), *words], capture_output=True, text=True, timeout=60)
+        return subprocess.run([echo_program(), *words], capture_output=True, text=True, timeout=PATIENCE)
 
     told = run("--help")
     assert told.returncode == 0 and "connect" in told.stdout and "--deflate" in told.stdout

@@ -10,7 +10,7 @@ import socket
 import urllib.request
 
 from socket_stories import Socket, play
-from story import Person, expect, main, record, wait_until
+from story import PATIENCE, Person, expect, main, record, wait_until
 
 # What a connection may cost the relay that has said nothing, or not yet a whole request, in bytes.
 IDLE_BYTES = 2_048
@@ -30,14 +30,15 @@ def resident(relay):
 
 def connections(relay):
     admin = re.search(r"metrics and health on (http://\S+)", relay.text()).group(1)
-    with urllib.request.urlopen(admin + "/metrics", timeout=20) as answer:
-        return int(re.search(r"^lockstep_connections (\d+)$", answer.read().decode(), re.M).group(1))
+    with urllib.request.urlopen(admin + "/metrics", timeout=PATIENCE) as answer:
+        open_now = re.findall(r"^lockstep_connections\{.*\} (\d+)$", answer.read().decode(), re.M)
+    return sum(map(int, open_now))
 
 
 def dial(relay, count, says=b""):
     crowd = []
     for _ in range(count):
-        crowd.append(socket.create_connection(("127.0.0.1", relay.port), timeout=30))
+        crowd.append(socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE))
         if says:
             crowd[-1].sendall(says)
     return crowd

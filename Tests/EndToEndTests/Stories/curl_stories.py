@@ -24,7 +24,7 @@ import threading
 import urllib.parse
 import uuid
 
-from story import Person, Relay, curl, expect, main, now, record, run, wait_until
+from story import PATIENCE, Person, Relay, curl, expect, main, now, record, run, wait_until
 
 
 def story_an_account_two_devices_and_a_record_that_travels():
@@ -320,7 +320,7 @@ def story_a_clean_stop():
             lambda: person.call("GET", "/v1/devices").json["devices"][0]["connected"],
             "the poll to be parked")
         assert relay.stop() == 0
-        waiting.join(20)
+        waiting.join(PATIENCE)
         assert answers, "the parked poll was left hanging"
 
 

@@ -1,7 +1,6 @@
 """Who is let in at the relay's front door, how much each may ask, which pages and which proxies are
 believed: by curl, Python's `websockets`, and bare sockets. Behind real proxies: scripts/proxy-check."""
 
-import asyncio
 import json
 import socket
 import threading
@@ -10,7 +9,8 @@ import time
 import websockets
 
 from socket_stories import Socket, play
-from story import Line, Person, Relay, curl, expect, main, record, refused, run, wait_until
+from story import (
+    PATIENCE, Line, Person, Relay, curl, expect, main, record, refused, run, wait_until)
 
 DEVICE = {"deviceName": "a", "platform": "test", "appVersion": "1"}
 
@@ -22,7 +22,7 @@ def limits(**values):
 def dial(relay, source="127.0.0.1"):
     """A bare connection from one of this machine's addresses."""
     connection = socket.create_connection(
-        ("127.0.0.1", relay.port), timeout=20, source_address=(source, 0))
+        ("127.0.0.1", relay.port), timeout=PATIENCE, source_address=(source, 0))
     return connection
 
 
@@ -87,7 +87,7 @@ def story_an_address_has_so_many_connections_and_the_owner_always_gets_in():
         class Admin:
             address = "http://" + admin
         # The loops tell each other their counters every five seconds.
-        wait_until(lambda: b'turned_away_total{reason="connectionsPerAddress"} 1\n' in curl(
+        wait_until(lambda: b'rejected_total{reason="connectionsPerAddress"} 1\n' in curl(
             Admin, "GET", "/metrics").body, "the counters")
         inside.pop().close()
         def lets_in():
@@ -310,7 +310,7 @@ def story_an_account_has_so_many_connections():
                 return await Socket.open(person)
             except (AssertionError, websockets.ConnectionClosed):
                 return None
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while await again() is None:
             assert time.monotonic() < deadline, "a place came back"
 

@@ -3,7 +3,6 @@
 import json
 import os
 import queue
-import signal
 import socket
 import subprocess
 import threading
@@ -11,7 +10,8 @@ import time
 import uuid
 
 from story import (
-    Background, Home, Person, Relay, curl, expect, folder, main, now, record, run, wait_until)
+    PATIENCE, Background, Home, Person, Relay, curl, expect, folder, main, record, run,
+    wait_until)
 
 
 class Stream:
@@ -19,7 +19,7 @@ class Stream:
 
     def __init__(self, person, since=None, last_event_id=None, options=(), token=None):
         path = "/v1/events" + (f"?since={since}" if since else "")
-        command = ["curl", "--silent", "--no-buffer", "--include", "--max-time", "60"]
+        command = ["curl", "--silent", "--no-buffer", "--include", "--max-time", str(PATIENCE)]
         command += ["--header", f"Authorization: Bearer {token or person.token}"]
         if last_event_id is not None:
             command += ["--header", f"Last-Event-ID: {last_event_id}"]
@@ -74,11 +74,11 @@ class Stream:
                 else:
                     raise AssertionError(line)
 
-    def head(self, seconds=20):
+    def head(self, seconds=PATIENCE):
         self.heads.get(timeout=seconds)
         return self.status
 
-    def hear(self, name=None, seconds=20):
+    def hear(self, name=None, seconds=PATIENCE):
         """The next event's data; its id is the stream's."""
         try:
             event = self.events.get(timeout=seconds)
@@ -91,7 +91,7 @@ class Stream:
             assert self.seen == data["token"], event
         return data
 
-    def names(self, seconds=20):
+    def names(self, seconds=PATIENCE):
         return [each["name"] for each in self.hear("changes", seconds)["changes"]]
 
     def is_quiet(self):
@@ -99,8 +99,8 @@ class Stream:
 
     def ended(self):
         """The stream is over, in order: curl complains of one that is cut off."""
-        assert self.events.get(timeout=20) is None
-        assert self.process.wait(timeout=20) == 0, self.process.returncode
+        assert self.events.get(timeout=PATIENCE) is None
+        assert self.process.wait(timeout=PATIENCE) == 0, self.process.returncode
 
     def __enter__(self):
         return self
@@ -319,7 +319,7 @@ def story_fifty_streams_hear_everything_at_once():
         try:
             for stream in streams:
                 stream.hear("changes")
-            assert metric(relay, "streams") == 50
+            assert metric(relay, 'connections{transport="events"}') == 50
             for number in range(20):
                 expect(person.save(record(f"r{number}")), 200)
             for stream in streams:
@@ -332,7 +332,8 @@ def story_fifty_streams_hear_everything_at_once():
         finally:
             for stream in streams:
                 stream.__exit__()
-        wait_until(lambda: metric(relay, "streams") == 0, "the relay to notice that all have gone")
+        wait_until(lambda: metric(relay, 'connections{transport="events"}') == 0,
+                   "the relay to notice that all have gone")
         assert metric(relay, "pushes_total") == 1_000
 
 
@@ -369,7 +370,7 @@ def raw(person, since, *more, receive=None):
     connection = socket.socket()
     if receive:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
-    connection.settimeout(20)
+    connection.settimeout(PATIENCE)
     connection.connect(("127.0.0.1", person.relay.port))
     head = (
         f"GET /v1/events?since={since} HTTP/1.1\r\nHost: relay\r\n"
@@ -457,7 +458,7 @@ def story_what_a_client_says_on_its_stream_is_thrown_away():
         except BlockingIOError:
             pass
         assert sent < 64 << 20, "the relay reads whatever is sent to it"
-        connection.settimeout(20)
+        connection.settimeout(PATIENCE)
         person.save(record("a"))
         name, page = pages.next()
         assert name == "changes" and [each["name"] for each in page["changes"]] == ["a"], page
@@ -482,7 +483,7 @@ def story_clients_that_go_away_in_the_middle_leave_nothing_behind():
             threading.Thread(target=person.save, args=[record(f"r{number}", "x" * 30_000)]).start()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             connection.close()
-        wait_until(lambda: metric(relay, "streams") == 0, "all of them to be forgotten")
+        wait_until(lambda: metric(relay, 'connections{transport="events"}') == 0, "all of them to be forgotten")
         wait_until(lambda: len(person.changes(since=begin).json["changes"]) == 10, "ten saves")
         with Stream(person, since=begin) as stream:
             assert len(stream.names()) == 10
@@ -525,8 +526,8 @@ def story_devices_keep_step_by_events_alone():
             relay.kill()
             laptop.timer("pause")
             relay.start()
-            wait_until(lambda: phone.timer("status")["isPaused"], "the phone's screen", seconds=60)
-            wait_until(lambda: laptop.status()["state"] == "inSync", "the laptop", seconds=60)
+            wait_until(lambda: phone.timer("status")["isPaused"], "the phone's screen")
+            wait_until(lambda: laptop.status()["state"] == "inSync", "the laptop")
         finally:
             for each in keeping:
                 assert each.stop() == 0

@@ -31,7 +31,7 @@ def forget(person, since, **query):
         expect(person.save(record("filler"), zone="Other"), 200)
         return person.changes(since=since, **query).status == 410
 
-    wait_until(is_expired, "the deletion to be forgotten", seconds=60)
+    wait_until(is_expired, "the deletion to be forgotten")
     return expect(person.changes(since=since, **query), 410, "tokenExpired")
 
 
@@ -94,7 +94,7 @@ def story_a_snapshot_under_way_outlives_what_was_deleted_before_it_began():
             assert conflict["tag"] in (deleted, 0), conflict
             return conflict["tag"] == 0
 
-        wait_until(is_forgotten, "the tombstone to go", seconds=60)
+        wait_until(is_forgotten, "the tombstone to go")
         found = names(page)
         while page["more"]:
             page = expect(person.changes(since=page["token"], limit=10), 200).json
@@ -120,7 +120,7 @@ def story_a_batch_is_recognised_until_its_time_is_over():
             expect(line.save(record("filler")), 200)
             return person.save(record("b"), id=id).status == 200
 
-        wait_until(is_free, "the id to be forgotten", seconds=60)
+        wait_until(is_free, "the id to be forgotten")
         [second] = [each["tag"] for each in person.changes().json["changes"] if each["name"] == "b"]
         assert second > first
         assert {each["name"] for each in person.changes().json["changes"]} == {"a", "b", "filler"}
@@ -455,8 +455,8 @@ def story_a_device_that_is_kept_notices_by_itself():
             relay.stop()
             put_back(relay, backup)
             relay.start()
-            wait_until(lambda: ("Notes", "lost") in live(writer), "what was lost", seconds=60)
-            wait_until(lambda: phone.status()["state"] == "inSync", "the device to be in sync", 60)
+            wait_until(lambda: ("Notes", "lost") in live(writer), "what was lost")
+            wait_until(lambda: phone.status()["state"] == "inSync", "the device to be in sync")
             is_restored(writer, token, 1)
             assert kept.stop() == 0
         laptop.run("sync")

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 
-from story import LOCKSTEP, Home, Relay, folder, main, refused, run, wait_until
+from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, refused, run, wait_until
 
 
 @contextlib.contextmanager
@@ -38,7 +38,7 @@ def holder_that_ends(home, answers):
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         yield asked
-        thread.join(20)
+        thread.join(PATIENCE)
 
 
 def story_what_was_done_is_told_though_the_holder_ends_before_it_says_how_it_goes_on():
@@ -70,7 +70,7 @@ def story_a_holder_that_stands_still_may_do_it_yet():
         with phone.kept() as kept:
             wait_until(lambda: phone.status()["state"] == "inSync", "the phone to be in sync")
             command = halted_at_its_order(phone, kept, "memo", "add", "Milk")
-            _, error = command.communicate(timeout=40)
+            _, error = command.communicate(timeout=PATIENCE)
             assert command.returncode == 1, error
             assert "may still be done: look before" in error, error
             kept.process.send_signal(signal.SIGCONT)

@@ -16,7 +16,7 @@ from websockets.frames import Close, Opcode
 from websockets.server import ServerConnection
 from websockets.uri import parse_uri
 
-from story import wait_until
+from story import PATIENCE, wait_until
 
 CUT = "cut"
 HANG = "hang"
@@ -103,7 +103,7 @@ class Middle:
     def find(self, passes, since=0):
         return next((each for each in self.heard[since:] if passes(each)), None)
 
-    def hear(self, passes, what, since=0, seconds=20):
+    def hear(self, passes, what, since=0, seconds=PATIENCE):
         """The first that passes, once it was said."""
         return wait_until(lambda: self.find(passes, since),
                           lambda: f"{what}; heard {self.heard[since:][-12:]}", seconds)
@@ -175,7 +175,7 @@ class Middle:
     def ask(self, method, path, raw, headers):
         passed = {name: value for name, value in headers.items()
                   if name in ("authorization", "content-type")}
-        connection = http.client.HTTPConnection("127.0.0.1", self.relay.port, timeout=70)
+        connection = http.client.HTTPConnection("127.0.0.1", self.relay.port, timeout=PATIENCE)
         try:
             connection.request(method, path, raw or None, passed)
             answer = connection.getresponse()
@@ -198,7 +198,7 @@ class Middle:
         if "authorization" in headers:
             opening.headers["Authorization"] = headers["authorization"]
         relay.send_request(opening)
-        with socket.create_connection(("127.0.0.1", self.relay.port), timeout=70) as further:
+        with socket.create_connection(("127.0.0.1", self.relay.port), timeout=PATIENCE) as further:
             further.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self.lock:
                 self.open.add(further)

@@ -9,7 +9,7 @@ import time
 
 from chunk_stories import PIECE, path, piece, put, unfinished
 from refusal_stories import heard, told
-from story import Line, Person, Relay, curl, expect, main, new_id, record, wait_until
+from story import PATIENCE, Line, Person, Relay, curl, expect, main, new_id, record, wait_until
 
 REQUEST, IDLE, STALLED = 30, 75, 30
 
@@ -64,7 +64,7 @@ def story_half_a_body_is_given_up():
                     break
                 except TimeoutError:
                     pass
-            line.settimeout(60)
+            line.settimeout(PATIENCE)
             is_given_up(line, begun)
         assert person.changes().json["changes"] == []
 
@@ -87,7 +87,7 @@ def story_an_upload_may_be_slow_but_not_silent():
                     try:
                         raise AssertionError(line.recv(200))
                     except TimeoutError:
-                        line.settimeout(60)
+                        line.settimeout(PATIENCE)
             answer = heard(line)
             assert answer.status == 201 and time.monotonic() - begun > 60, answer
             told(heard(other), "requestTimeout")
@@ -128,7 +128,7 @@ def story_a_client_that_takes_nothing_is_left():
         ask = signed(person, f"GET {where} HTTP/1.1")
         with said(relay, ask, receive=4096) as deaf, said(relay, ask, receive=4096) as slow:
             found, begun = b"", time.monotonic()
-            slow.settimeout(20)
+            slow.settimeout(PATIENCE)
             while time.monotonic() - begun < STALLED + 10:
                 found += slow.recv(20_000)
                 time.sleep(0.2)

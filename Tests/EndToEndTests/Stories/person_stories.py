@@ -9,7 +9,7 @@ import select
 import subprocess
 import time
 
-from story import LOCKSTEP, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
+from story import LOCKSTEP, PATIENCE, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def at_terminal(home, *words, typed):
         stderr=terminal, env={**os.environ, "TERM": "dumb"})
     os.close(terminal)
     text, answers = "", list(typed)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if select.select([person], [], [], 0.05)[0]:
             try:
@@ -48,7 +48,7 @@ def at_terminal(home, *words, typed):
             os.write(person, (answers.pop(0) + "\n").encode())
             text += "\n"
     os.close(person)
-    return process.wait(timeout=20), text.replace("\r", "")
+    return process.wait(timeout=PATIENCE), text.replace("\r", "")
 
 
 def story_a_clipboard_that_is_off_keeps_to_itself_and_meets_the_others_when_it_is_on():
@@ -201,7 +201,7 @@ def story_what_is_no_text_is_not_taken_for_another():
                       (b"habits", b"add", b"\xed\xa0\x80"), (b"rename", b"\xff")):
             done = subprocess.run(
                 [LOCKSTEP.encode(), b"agent", *words, b"--home", phone.path.encode()],
-                capture_output=True, timeout=30)
+                capture_output=True, timeout=PATIENCE)
             assert done.returncode == 2 and not done.stdout, done
             assert b"is not UTF-8 text; nothing was done" in done.stderr, done
         assert not contents(phone) and not shown(phone, "memo", "list")["memos"]
@@ -257,13 +257,13 @@ def story_a_full_disk_is_said_and_nothing_is_written_by_half():
         for words in (("clipboard", "add"), ("memo", "add")):
             done = subprocess.run(
                 [LOCKSTEP, "agent", *words, "--home", phone.path], input=large, text=True,
-                capture_output=True, timeout=60)
+                capture_output=True, timeout=PATIENCE)
             assert done.returncode == 1 and "free some" in done.stderr, done
             assert "added" not in done.stdout, done
         export = os.path.join(disk.path, "out")
         done = subprocess.run(
             [LOCKSTEP, "agent", "export", export, "--home", phone.path], text=True,
-            capture_output=True, timeout=60)
+            capture_output=True, timeout=PATIENCE)
         assert done.returncode == 1 and done.stderr, done
         assert not os.path.exists(export) and not os.path.exists(export + ".partial")
         os.remove(filler)

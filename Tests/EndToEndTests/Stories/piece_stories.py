@@ -10,12 +10,12 @@ import time
 
 from chunk_stories import PIECE, files, missing, path, piece, put, sending, whole
 from refusal_stories import heard
-from story import Line, Person, Relay, expect, main, record, wait_until
+from story import PATIENCE, Line, Person, Relay, expect, main, record, wait_until
 
 
 def asked(person, data, *fields, method="PUT"):
     """A connection on which an upload was announced, and nothing of it sent."""
-    line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=20)
+    line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=PATIENCE)
     head = [f"{method} {path(data)} HTTP/1.1", "Host: relay", f"Authorization: Bearer {person.token}"]
     line.sendall("\r\n".join([*head, *fields, "", ""]).encode())
     return line
@@ -143,7 +143,7 @@ def story_a_piece_that_goes_while_it_is_sent_ends_the_connection():
         expect(put(person, small), 201)
         line = socket.socket()
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        line.settimeout(20)
+        line.settimeout(PATIENCE)
         line.connect(("127.0.0.1", relay.port))
         head = f"GET {where} HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer {person.token}\r\n\r\n"
         line.sendall(head.encode())

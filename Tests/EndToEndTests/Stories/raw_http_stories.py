@@ -7,7 +7,7 @@ import ssl
 
 from raw_http_cases import CASES, EVIL
 from secure_relay import CA, SecureRelay
-from story import Relay, main
+from story import PATIENCE, Relay, main
 
 PROBE = b"GET /livez HTTP/1.1\r\nHost: probe\r\n\r\n"
 
@@ -16,7 +16,7 @@ class Wire:
     """A connection that is written and read byte for byte."""
 
     def __init__(self, relay):
-        self.socket = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+        self.socket = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if relay.address.startswith("https"):
             trust = ssl.create_default_context(cafile=CA)

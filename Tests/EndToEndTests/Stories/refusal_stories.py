@@ -14,7 +14,9 @@ import os
 import re
 import socket
 
-from story import ROOT, Answer, Line, Person, Relay, curl, expect, main, new_id, now, record, wait_until
+from story import (
+    PATIENCE, ROOT, Answer, Line, Person, Relay, curl, expect, main, new_id, now, record,
+    wait_until)
 from wake_stories import Waiting
 
 DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
@@ -63,7 +65,7 @@ def told(answer, code):
 
 def by_hand(relay, *lines, body=b""):
     """What is answered to a head that no client would send."""
-    with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as line:
         line.sendall("\r\n".join([*lines, "", ""]).encode() + body)
         return heard(line)
 
@@ -196,7 +198,7 @@ def story_too_many_uploads_at_once():
             os.path.join(ROOT, "docs", "protocol.md")).read()).group(1))
         lines = []
         for number in range(share):
-            line = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+            line = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
             line.sendall((f"PUT /v1/chunks/{number:064x} HTTP/1.1\r\nHost: relay\r\nContent-Length: 9\r\n"
                           f"Authorization: Bearer {person.token}\r\nExpect: 100-continue\r\n\r\n").encode())
             assert line.recv(100).startswith(b"HTTP/1.1 100 "), number
@@ -234,7 +236,7 @@ def story_a_relay_that_stops_tells_who_comes_late():
         heads = {path: f"GET {path} HTTP/1.1\r\nHost: relay\r\nAuthorization: Bearer {person.token}"
                        "\r\n\r\n".encode()
                  for path in ("/v1/devices", "/v1/events", "/v1/time", "/livez", "/readyz")}
-        begun = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+        begun = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         body = json.dumps({"id": new_id(), "records": [record("a")]}).encode()
         begun.sendall((f"POST /v1/zones/Notes/records HTTP/1.1\r\nHost: relay\r\nContent-Length: "
                        f"{len(body)}\r\nAuthorization: Bearer {person.token}\r\n"
@@ -242,7 +244,7 @@ def story_a_relay_that_stops_tells_who_comes_late():
         assert begun.recv(100).startswith(b"HTTP/1.1 100 ")
         lines = {}
         for path, head in heads.items():
-            lines[path] = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+            lines[path] = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
             lines[path].sendall(head[:20])
         # All that came before this has been read.
         expect(curl(relay, "GET", "/v1/time"), 200)
@@ -262,7 +264,7 @@ def story_a_relay_that_stops_tells_who_comes_late():
             line.close()
         begun.sendall(body)
         assert heard(begun).json["results"] == [{"name": "a", "tag": 1}]
-        assert relay.process.wait(timeout=20) == 0
+        assert relay.process.wait(timeout=PATIENCE) == 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import pty
 import re
@@ -14,7 +13,7 @@ import subprocess
 import termios
 import time
 
-from story import LOCKSTEP, Home, Relay, folder, main, run, wait_until
+from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, wait_until
 
 
 class Screen:
@@ -120,7 +119,7 @@ def story_the_end_of_a_countdown_is_rung_once_and_told_to_the_desktop():
             with open(f"/proc/{loud.process.pid}/task/{loud.process.pid}/children") as file:
                 assert file.read().strip() == ""
             loud.type("q")
-            assert loud.process.wait(timeout=20) == 0
+            assert loud.process.wait(timeout=PATIENCE) == 0
             loud.read()
             assert loud.text.endswith("\x1b[0m\x1b[?25h\x1b[?1049l"), loud.text[-50:]
 
@@ -152,7 +151,7 @@ def story_a_list_is_a_screen_too():
             phone.run("clipboard", "add", "an apple")
             screen.shows(r"phone +an apple")
             os.kill(screen.process.pid, signal.SIGTERM)
-            assert screen.process.wait(timeout=20) == 0
+            assert screen.process.wait(timeout=PATIENCE) == 0
             screen.read()
             assert screen.text.endswith("\x1b[?1049l"), screen.text[-50:]
 

@@ -38,7 +38,7 @@ class SecureRelay(Relay):
     def count(self, reason):
         """How many were turned away for it."""
         text = curl(self.admin, "GET", "/metrics").body.decode()
-        return int(re.search(r'turned_away_total\{reason="%s"\} (\d+)' % reason, text).group(1))
+        return int(re.search(r'rejected_total\{reason="%s"\} (\d+)' % reason, text).group(1))
 
 
 make(MADE)

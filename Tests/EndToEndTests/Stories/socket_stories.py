@@ -8,7 +8,7 @@ import uuid
 
 import websockets
 
-from story import Person, Relay, main, now, record
+from story import PATIENCE, Person, Relay, main, now, record
 
 
 def play(scene, *options):
@@ -55,7 +55,7 @@ class Socket:
     async def say(self, message):
         await self.connection.send(json.dumps(message))
 
-    async def hear(self, op=None, seconds=20):
+    async def hear(self, op=None, seconds=PATIENCE):
         message = json.loads(await asyncio.wait_for(self.connection.recv(), seconds))
         assert op is None or message["op"] == op, message
         return message
@@ -65,7 +65,7 @@ class Socket:
         await self.say({"op": "save", "id": id, "zone": zone, "records": list(records), **members})
         return id
 
-    async def closed(self, seconds=20):
+    async def closed(self, seconds=PATIENCE):
         """The close code, once the relay has closed."""
         async def read():
             while True:
@@ -264,7 +264,6 @@ def story_a_device_that_does_not_read_costs_bounded_memory_and_misses_nothing():
         person = Person.new(relay)
         slow_person = person.pair()
         cursor = person.changes().json["token"]
-        url = relay.address.replace("http", "ws") + "/v1/socket"
         slow = await Socket.open(slow_person, since=cursor, max_queue=1, read_limit=1024)
         slow.connection.transport.pause_reading()
         quick = await Socket.open(person, since=cursor)

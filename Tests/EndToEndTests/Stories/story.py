@@ -26,9 +26,12 @@ LOCKSTEP = os.environ["LOCKSTEP_BINARY"]
 # What an address sanitizer keeps of freed memory would count as the program's.
 os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=1")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+# Seconds in which whatever must come has come, also where the machine has much else to do. It bounds
+# a failure; no figure of the product depends on it.
+PATIENCE = 90
 
 
-def wait_until(condition, what, seconds=20):
+def wait_until(condition, what, seconds=PATIENCE):
     """Polls until `condition` gives something true, and returns that. `what`: words, or what makes
     them."""
     deadline = time.monotonic() + seconds
@@ -99,7 +102,7 @@ class Relay:
     def stop(self):
         """SIGTERM, and the exit code."""
         os.kill(self.id, signal.SIGTERM)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=PATIENCE)
 
     def __enter__(self):
         return self.start()
@@ -124,7 +127,7 @@ class Answer:
 
 def curl(relay, method, path, body=None, token=None, headers=(), raw=None, options=()):
     """One request, by the real curl."""
-    command = ["curl", "--silent", "--show-error", "--max-time", "75", "--include"]
+    command = ["curl", "--silent", "--show-error", "--max-time", str(PATIENCE), "--include"]
     command += ["--head"] if method == "HEAD" else ["--request", method]
     if token:
         command += ["--header", f"Authorization: Bearer {token}"]
@@ -138,7 +141,7 @@ def curl(relay, method, path, body=None, token=None, headers=(), raw=None, optio
         if not any(header.lower().startswith("content-type") for header in headers):
             command += ["--header", "Content-Type: application/json"]
     command += list(options) + [relay.address + path]
-    done = subprocess.run(command, input=data, capture_output=True, timeout=90)
+    done = subprocess.run(command, input=data, capture_output=True, timeout=PATIENCE)
     assert done.returncode == 0, f"curl {method} {path}: {done.stderr.decode()}"
     rest = done.stdout
     while True:
@@ -204,7 +207,7 @@ class Line:
     def __init__(self, relay, person=None, source="127.0.0.1"):
         self.person = person
         self.connection = http.client.HTTPConnection(
-            "127.0.0.1", relay.port, timeout=30, source_address=(source, 0))
+            "127.0.0.1", relay.port, timeout=PATIENCE, source_address=(source, 0))
 
     def ask(self, method, path, body=None, raw=None, headers=(), token=None):
         if body is not None:
@@ -264,7 +267,7 @@ def run(*arguments, home=None, input=None, expect_code=0, environment=None, wrap
     command = [*wrapper, LOCKSTEP, *arguments] + (["--home", home] if home else [])
     done = subprocess.run(
         command, input=input, stdin=subprocess.DEVNULL if input is None else None,
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=PATIENCE,
         env={**os.environ, **(environment or {})})
     assert done.returncode == expect_code, (
         f"{' '.join(command)}: exit {done.returncode}, expected {expect_code}\n"
@@ -314,7 +317,7 @@ class Background:
         for line in self.process.stderr:
             self.errors.append(line)
 
-    def line(self, seconds=20):
+    def line(self, seconds=PATIENCE):
         """The next line that it prints; None when it has ended."""
         try:
             return self.lines.get(timeout=seconds)
@@ -324,8 +327,8 @@ class Background:
     def stop(self, how=signal.SIGTERM):
         """Its exit code."""
         self.process.send_signal(how)
-        code = self.process.wait(timeout=20)
-        self.complaints.join(timeout=20)
+        code = self.process.wait(timeout=PATIENCE)
+        self.complaints.join(timeout=PATIENCE)
         return code
 
     def __enter__(self):
@@ -374,7 +377,7 @@ class Home:
     def person(self, relay):
         """The same device by curl, with the token that its holder tells commands."""
         with self.kept(), socket.socket(socket.AF_UNIX) as asking:
-            asking.settimeout(20)
+            asking.settimeout(PATIENCE)
             wait_until(lambda: asking.connect_ex(os.path.join(self.path, "agent.sock")) == 0,
                        "the holder to answer")
             asking.sendall(b'{"verb":"credentials"}\n')

@@ -12,7 +12,7 @@ import uuid
 
 import websockets
 
-from story import Person, Relay, main, now
+from story import PATIENCE, Person, Relay, main, now
 
 SAVES = 400
 # Whoever is slower than the savers keeps them at it for a while.
@@ -45,10 +45,11 @@ class Writer(threading.Thread):
         size = 70_000 if self.random.random() < 0.03 else 20
         records = [self.one(f"r{name}", number, size) for name in names]
         body = json.dumps({"id": str(uuid.uuid4()), "records": records})
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", self.person.relay.port, timeout=20)
+                connection = http.client.HTTPConnection(
+                    "127.0.0.1", self.person.relay.port, timeout=PATIENCE)
                 connection.request("POST", "/v1/zones/Notes/records", body, {
                     "Authorization": f"Bearer {self.person.token}",
                     "Content-Type": "application/json"})
@@ -293,7 +294,7 @@ def story_a_client_that_changes_its_way_at_any_moment_misses_nothing():
             assert writer.fault is None, writer.fault
         assert is_killed and turns >= TURNS, turns
         newest = one.changes(since=wanderer.cursor).json
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while wanderer.cursor != newest["token"]:
             assert time.monotonic() < deadline, (wanderer.cursor, newest["token"])
             wanderer.go()

@@ -16,7 +16,7 @@ import websockets
 
 from secure_relay import CA, CERTIFICATE, KEY, MADE, SecureRelay, make
 from story import (
-    Home, Relay, curl, expect, folder, main, new_id, record, refused, run, wait_until)
+    PATIENCE, Home, Relay, curl, expect, folder, main, new_id, record, refused, run, wait_until)
 
 
 class Plain:
@@ -43,7 +43,7 @@ def s_client(relay, *options, says="", code=0):
     """What openssl says of a connection."""
     done = subprocess.run(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{relay.port}", "-CAfile", CA, *options],
-        input=says, capture_output=True, text=True, timeout=30)
+        input=says, capture_output=True, text=True, timeout=PATIENCE)
     text = done.stdout + done.stderr
     assert (done.returncode == 0) == (code == 0), text
     return text
@@ -61,7 +61,7 @@ def story_curl_speaks_to_it_and_plain_words_get_no_answer():
         changes = expect(secure(relay, "GET", "/v1/changes", token=token), 200).json
         assert changes["changes"][0]["name"] == "first", changes
         before = relay.text()
-        with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as plain:
+        with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as plain:
             plain.sendall(b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n")
             heard = b""
             while part := plain.recv(4096):
@@ -144,7 +144,7 @@ def story_socket_over_wss():
                 await asyncio.to_thread(
                     lambda: expect(secure(
                         relay, "POST", "/v1/zones/Notes/records", batch, token=token), 200))
-                return json.loads(await asyncio.wait_for(one.recv(), 20))
+                return json.loads(await asyncio.wait_for(one.recv(), PATIENCE))
 
         heard = asyncio.run(scene())
         assert "pushed" in json.dumps(heard)[:2_000] or heard["op"] == "changed", str(heard)[:500]
@@ -291,7 +291,7 @@ def story_slow_and_silent_handshakes():
         trust = ssl.create_default_context(cafile=CA)
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         client = trust.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
-        with socket.create_connection(("127.0.0.1", relay.port), timeout=20) as slow:
+        with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as slow:
             slow.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
             def push():
@@ -313,7 +313,7 @@ def story_slow_and_silent_handshakes():
             assert b"200 OK" in through(lambda: client.read(4096))
 
         for each in silent:
-            each.settimeout(30)
+            each.settimeout(PATIENCE)
             assert each.recv(16) == b""
         assert time.monotonic() - begun < 60
         wait_until(lambda: relay.count("handshakeTimedOut") == 300, "the count of them")
@@ -325,13 +325,13 @@ def story_client_that_breaks_off_leaves_no_trace():
         trust = ssl.create_default_context(cafile=CA)
         before = relay.text()
         for request in (b"", b"GET /v1/time HTTP/1.1\r\nHo", b"POST /v1/accounts HTTP/1.1\r\n"):
-            raw = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+            raw = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
             client = trust.wrap_socket(raw, server_hostname="127.0.0.1")
             client.sendall(request)
             client.shutdown(socket.SHUT_RDWR)
             client.close()
         # In order, the last answer arrives although the client has said all that it will say.
-        raw = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+        raw = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         client = trust.wrap_socket(raw, server_hostname="127.0.0.1")
         client.sendall(b"GET /v1/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         heard = b""

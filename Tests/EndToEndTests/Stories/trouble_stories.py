@@ -8,14 +8,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 
 from story import (
-    Background, Home, LOCKSTEP, Person, Relay, SmallDisk, curl, expect, folder, main, record,
-    refused, wait_until,
-)
+    LOCKSTEP, PATIENCE, Background, Home, Person, Relay, SmallDisk, curl, expect, folder, main,
+    record, refused, wait_until)
 
 
 def damage(path):
@@ -163,7 +161,7 @@ def story_a_full_disk_under_a_home_refuses_presses_and_heals():
             for n in range(200):
                 done = subprocess.run(
                     [LOCKSTEP, "agent", "timer", ["pause", "resume"][n % 2], "--home", phone.path],
-                    capture_output=True, text=True, timeout=30)
+                    capture_output=True, text=True, timeout=PATIENCE)
                 if done.returncode != 0:
                     break
             assert done.returncode == 1 and "no space" in done.stderr, done
@@ -191,7 +189,7 @@ def story_killed_agents_lose_no_edit_that_was_shown():
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 shown = json.loads(watch.line())
                 watch.process.kill()
-                press.wait(timeout=30)
+                press.wait(timeout=PATIENCE)
                 watch.process.wait()
             after = phone.timer("status")
             for key in ("stateType", "isPaused", "device"):
@@ -210,7 +208,7 @@ def story_sigterm_under_load_loses_no_acknowledged_save():
         saved, lock = {}, threading.Lock()
 
         def save(person, number):
-            connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=PATIENCE)
             headers = {"Authorization": f"Bearer {person.token}", "Content-Type": "application/json"}
             try:
                 for n in range(100_000):
@@ -236,7 +234,7 @@ def story_sigterm_under_load_loses_no_acknowledged_save():
             wait_until(lambda: len(saved) > 100 * (turn + 1), "some saves")
             assert relay.stop() == 0
             for thread in threads:
-                thread.join(30)
+                thread.join(PATIENCE)
             assert "stopped" in relay.text().splitlines()[-1], relay.text()
             relay.start()
             held, page = {}, None
@@ -270,7 +268,7 @@ def story_a_second_sigterm_ends_at_once():
             wait_until(is_deaf, "the relay to take no more connections")
             relay.process.send_signal(signal.SIGTERM)
             begun = time.monotonic()
-            relay.process.wait(timeout=20)
+            relay.process.wait(timeout=PATIENCE)
             assert time.monotonic() - begun < 3
         relay.start()
         expect(person.save(record("a")), 200)
@@ -299,7 +297,7 @@ def story_no_secret_is_told_to_anybody():
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         wait_until(lambda: home in processes(), "the command to be seen")
         seen = processes()
-        said, _ = join.communicate(code + "\n", timeout=30)
+        said, _ = join.communicate(code + "\n", timeout=PATIENCE)
         assert join.returncode == 0, said
         with Background("agent", "run", "--home", home, "--log-level", "trace") as kept:
             wait_until(lambda: "trace" in "".join(kept.errors), "the agent to talk")

@@ -12,7 +12,7 @@ import stat
 import subprocess
 
 from middle import Middle
-from story import LOCKSTEP, Home, Relay, folder, main, refused, run
+from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, refused, run
 
 KEY = hashlib.sha256(b"the key of a vault").digest()[:16]
 OTHER = hashlib.sha256(b"another key").digest()[:16]
@@ -128,7 +128,7 @@ def story_a_process_that_runs_uses_the_key_when_it_comes():
 def asked(home, question):
     """What the process that holds a home answers for the vault."""
     with socket.socket(socket.AF_UNIX) as asking:
-        asking.settimeout(20)
+        asking.settimeout(PATIENCE)
         asking.connect(os.path.join(home.path, "agent.sock"))
         request = {"verb": "show", "app": "vault", "question": question}
         asking.sendall(json.dumps(request).encode() + b"\n")
@@ -165,7 +165,7 @@ def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
         main_end, terminal = pty.openpty()
         try:
             subprocess.run([LOCKSTEP, "agent", "vault", "phrase", "--home", phone.path],
-                           stdin=subprocess.DEVNULL, stdout=terminal, check=True, timeout=30)
+                           stdin=subprocess.DEVNULL, stdout=terminal, check=True, timeout=PATIENCE)
             seen = os.read(main_end, 4096).decode()
         finally:
             os.close(main_end)
@@ -253,7 +253,7 @@ def story_two_first_devices_at_once_make_one_key():
             def make(home, key):
                 return subprocess.run(
                     [LOCKSTEP, "agent", "vault", "restore", "--home", home.path],
-                    input=phrase(key), text=True, capture_output=True, timeout=60)
+                    input=phrase(key), text=True, capture_output=True, timeout=PATIENCE)
 
             with concurrent.futures.ThreadPoolExecutor() as both:
                 ends = list(both.map(make, homes, [KEY, OTHER]))

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from screen_stories import Screen
-from story import LOCKSTEP, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
+from story import LOCKSTEP, PATIENCE, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
 
 
 class Device:
@@ -45,7 +45,7 @@ class Device:
         # Its exit code is 1 where a file is in error.
         done = subprocess.run(
             [LOCKSTEP, "agent", "vault", "status", "--json", "--home", self.home.path],
-            capture_output=True, timeout=60)
+            capture_output=True, timeout=PATIENCE)
         assert done.returncode in (0, 1), done
         answer = json.loads(done.stdout)
         return {file["name"]: file for file in answer["files"]}
@@ -87,14 +87,14 @@ def running(*devices):
 def same(*devices, what):
     """All devices come to have these files."""
     wait_until(lambda: all(device.all() == what for device in devices),
-               lambda: f"{what.keys()} on {[list(device.all()) for device in devices]}", 40)
+               lambda: f"{what.keys()} on {[list(device.all()) for device in devices]}")
 
 
 def alike(*devices, count):
     wait_until(
         lambda: len(devices[0].all()) == count
         and all(device.all() == devices[0].all() for device in devices),
-        lambda: f"{count} files on {[sorted(device.all()) for device in devices]}", 40)
+        lambda: f"{count} files on {[sorted(device.all()) for device in devices]}")
     return devices[0].all()
 
 
@@ -102,11 +102,19 @@ def noise(count, seed=1):
     return random.Random(seed).randbytes(count)
 
 
+def size(directory):
+    """Of all files in it, some of which may go meanwhile."""
+    bytes = 0
+    for root, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                bytes += os.path.getsize(os.path.join(root, name))
+    return bytes
+
+
 def stored(relay):
     """Bytes of pieces that the relay has."""
-    chunks = os.path.join(relay.store, "chunks")
-    return sum(os.path.getsize(os.path.join(root, name))
-               for root, _, names in os.walk(chunks) for name in names)
+    return size(os.path.join(relay.store, "chunks"))
 
 
 def story_a_file_is_added_and_arrives():
@@ -179,7 +187,7 @@ def story_a_byte_at_the_front_of_a_large_file_sends_under_a_megabyte():
         assert laptop.read() == data
         with running(phone, laptop):
             phone.write(b"!" + data)
-            wait_until(lambda: laptop.read() == b"!" + data, "the change to arrive", 60)
+            wait_until(lambda: laptop.read() == b"!" + data, "the change to arrive")
         sent = stored(relay) - before
         assert 0 < sent < 1_000_000, sent
 
@@ -232,22 +240,21 @@ def story_a_killed_transfer_goes_on_where_it_was():
         phone.write(data)
         with phone.home.kept() as kept:
             phone.home.background("vault", "add", phone.path())
-            wait_until(lambda: stored(relay) > 4_000_000, "some of it to go up", 60)
+            wait_until(lambda: stored(relay) > 4_000_000, "some of it to go up")
             kept.stop(signal.SIGKILL)
         phone.add()
         assert stored(relay) < len(data) + 2_000_000, stored(relay)
         chunks = os.path.join(laptop.home.path, "chunks")
 
         def fetched():
-            return sum(os.path.getsize(os.path.join(root, name))
-                       for root, _, names in os.walk(chunks) for name in names)
+            return size(chunks)
 
         with laptop.home.kept() as kept:
             laptop.home.run("sync")
             laptop.home.background("vault", "add", laptop.path())
             # Where the machine is that slow, it may have come whole between two looks.
             wait_until(lambda: fetched() > 4_000_000 or laptop.read(),
-                       lambda: f"some of it to come down ({fetched()}; {laptop.state()})", 60)
+                       lambda: f"some of it to come down ({fetched()}; {laptop.state()})")
             kept.stop(signal.SIGKILL)
         assert laptop.read() is None or laptop.read() == data
         laptop.add()
@@ -267,7 +274,7 @@ def story_a_full_disk_loses_nothing():
         laptop.add()
         with running(phone, laptop):
             phone.write(data)
-            wait_until(lambda: laptop.state() == "error", "the disk to be full", 60)
+            wait_until(lambda: laptop.state() == "error", "the disk to be full")
             assert "make room" in laptop.status()["vault.db"]["reason"], laptop.status()
             assert laptop.all() == {"vault.db": b"small"}
             disk.grow(20_000)
@@ -320,7 +327,7 @@ def story_a_file_that_may_not_be_read_is_told_and_tried_again():
                     words = ["agent", "vault", "status", "--home", phone.home.path]
                     return subprocess.run(
                         [*wrapper, LOCKSTEP, *words], capture_output=True, text=True,
-                        timeout=60).stdout
+                        timeout=PATIENCE).stdout
 
                 wait_until(lambda: "Permission denied" in reason(), "the file to be unreadable")
                 os.chmod(phone.path(), 0o600)
@@ -414,7 +421,7 @@ def story_agents_that_are_killed_lose_nothing():
             newest = {device: device.read() for device in (phone, laptop)}
         with running(phone, laptop):
             wait_until(lambda: phone.all() == laptop.all() and all_synced([phone, laptop]),
-                       lambda: f"{sorted(phone.all())} and {sorted(laptop.all())} to be alike", 60)
+                       lambda: f"{sorted(phone.all())} and {sorted(laptop.all())} to be alike")
             found = list(phone.all().values())
             for data in newest.values():
                 assert data in found, sorted(phone.all())
@@ -437,7 +444,7 @@ def story_what_is_on_its_way_is_seen():
                     states.append(file["state"])
             assert states[0] == "unknown" and "downloading" in states, states
             screen.type("q")
-            screen.process.wait(timeout=20)
+            screen.process.wait(timeout=PATIENCE)
 
 
 def all_synced(devices):

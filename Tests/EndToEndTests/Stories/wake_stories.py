@@ -1,7 +1,6 @@
 """What wakes a device and what turns it away: subscriptions, zones, plans and revocation on every
 kind of connection, by curl and Python's `websockets`."""
 
-import asyncio
 import json
 import queue
 import socket as sockets
@@ -12,7 +11,7 @@ import uuid
 import websockets
 
 from socket_stories import Socket, play
-from story import Person, Relay, curl, expect, main, record, run, wait_until
+from story import PATIENCE, Person, Relay, curl, expect, main, record, run, wait_until
 
 
 class Waiting:
@@ -20,13 +19,13 @@ class Waiting:
 
     def __init__(self, person, path):
         self.process = subprocess.Popen(
-            ["curl", "--silent", "--max-time", "75", "--write-out", "\n%{http_code}",
+            ["curl", "--silent", "--max-time", str(PATIENCE), "--write-out", "\n%{http_code}",
              "--header", f"Authorization: Bearer {person.token}", person.relay.address + path],
             stdout=subprocess.PIPE)
 
     def answer(self):
         """Status and body."""
-        body, _, status = self.process.communicate(timeout=70)[0].decode().rpartition("\n")
+        body, _, status = self.process.communicate(timeout=PATIENCE)[0].decode().rpartition("\n")
         return int(status), json.loads(body)
 
     @property
@@ -39,7 +38,7 @@ class Stream:
 
     def __init__(self, person, since):
         self.process = subprocess.Popen(
-            ["curl", "--silent", "--no-buffer", "--max-time", "75",
+            ["curl", "--silent", "--no-buffer", "--max-time", str(PATIENCE),
              "--header", f"Authorization: Bearer {person.token}",
              f"{person.relay.address}/v1/events?since={since}"], stdout=subprocess.PIPE, text=True)
         self.events = queue.Queue()
@@ -62,7 +61,7 @@ class Stream:
         self.events.put((None, None))
 
     def hear(self, kind):
-        found, data = self.events.get(timeout=20)
+        found, data = self.events.get(timeout=PATIENCE)
         assert found == kind, (found, data)
         return data
 
@@ -71,7 +70,7 @@ class Line:
     """A connection by hand, for what curl does not do."""
 
     def __init__(self, relay, *pieces):
-        self.socket = sockets.create_connection(("127.0.0.1", relay.port), timeout=20)
+        self.socket = sockets.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         for piece in pieces:
             self.socket.sendall(piece)
         self.incoming = b""

@@ -40,7 +40,7 @@ import uuid
 import websockets
 
 from socket_stories import Socket, play
-from story import Person, Relay, expect, main, now, record, wait_until
+from story import PATIENCE, Person, Relay, expect, main, now, record
 
 RECORD = {"zone", "name", "type", "fields", "modifiedAt", "device", "tag", "deleted"}
 
@@ -344,7 +344,7 @@ class Reader:
         return page["more"]
 
     def events(self, count):
-        connection = http.client.HTTPConnection("127.0.0.1", self.person.relay.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.person.relay.port, timeout=PATIENCE)
         connection.request("GET", "/v1/events", headers={
             "Authorization": f"Bearer {self.person.token}", "Last-Event-ID": self.cursor})
         answer = connection.getresponse()
@@ -380,7 +380,7 @@ def story_any_way_in_at_any_moment_misses_nothing():
         done, ended = threading.Event(), threading.Event()
 
         def save():
-            connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=PATIENCE)
             for number in itertools.count():
                 if number == 1_500:
                     done.set()
@@ -414,7 +414,7 @@ def story_any_way_in_at_any_moment_misses_nothing():
             else:
                 asyncio.run(reader.socket(way.randrange(1, 30)))
         ended.set()
-        saver.join(20)
+        saver.join(PATIENCE)
         while reader.poll(limit=1000):
             pass
         fresh = Reader(person)

@@ -4,29 +4,29 @@ import Testing
 /// Worlds in which what a device has read is no more what the relay has: tombstones are dropped, a
 /// backup is put back, a plan runs out, a snapshot takes long.
 struct HistoriesThatEndTests {
-  @Test(arguments: 1...80 as ClosedRange<UInt64>)
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func devicesThatWereAwayForLongLoseNothing(seed: UInt64) throws {
     try play(seed, .forgetful)
   }
 
-  @Test(arguments: 1...80 as ClosedRange<UInt64>)
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func whatABackupDidNotHaveComesBack(seed: UInt64) throws {
     try play(seed, .restored)
   }
 
-  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  @Test(arguments: 1...30 as ClosedRange<UInt64>)
   func aPlanThatRunsOutCostsNoEdit(seed: UInt64) throws {
     try play(seed, .plans)
   }
 
-  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  @Test(arguments: 1...10 as ClosedRange<UInt64>)
   func aLongFirstSyncIsWholeWhileOthersWrite(seed: UInt64) throws {
     try play(seed, .large)
   }
 
   @Test(arguments: 0..<20)
   func allOfItAtOnce(shard: Int) throws {
-    for seed in stride(from: UInt64(shard) + 1, through: 400, by: 20) {
+    for seed in stride(from: UInt64(shard) + 1, through: 80, by: 20) {
       if try !play(seed, .whole).faults.isEmpty { return }
     }
     if shard < 6 { try play(UInt64(shard) + 1, .wholeAndLarge) }
@@ -34,7 +34,7 @@ struct HistoriesThatEndTests {
 
   @Test(arguments: 0..<20)
   func allOfItAtOnceOnARelayThatIsNeverPutBack(shard: Int) throws {
-    for seed in stride(from: UInt64(shard) + 1, through: 300, by: 20) {
+    for seed in stride(from: UInt64(shard) + 1, through: 60, by: 20) {
       if try !play(seed, .unrestored).faults.isEmpty { return }
     }
   }

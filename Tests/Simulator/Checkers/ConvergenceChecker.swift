@@ -8,23 +8,23 @@ package struct ConvergenceChecker {
 
   package init(ledger: Ledger) { self.ledger = ledger }
 
-  /// nil when the device holds exactly what the account holds; otherwise what is different.
-  package func difference(of device: DeviceMachine) -> String? {
-    guard device.isRunning else { return "\(device.name) does not run" }
+  /// nil when the device holds exactly what the account holds; otherwise says what is different.
+  package func difference(of device: DeviceMachine) -> (() -> String)? {
+    guard device.isRunning else { return { "\(device.name) does not run" } }
     do throws(StorageError) {
       let outbox = try device.store.outbox()
       if let entry = outbox.first {
-        return "\(device.name) still holds \(entry.key.name) in its outbox: \(entry.state)"
+        return { "\(device.name) still holds \(entry.key.name) in its outbox: \(entry.state)" }
       }
       let expected = ledger.newest(device.credentials.account).filter { !$0.isDeleted }
       let held = try device.store.allRecords().filter { !$0.isDeleted }
-      if held != expected {
-        return "\(device.name) holds tags \(held.map(\.tag)), the relay \(expected.map(\.tag))"
+      if held == expected { return nil }
+      return {
+        "\(device.name) holds tags \(held.map(\.tag)), the relay \(expected.map(\.tag))"
       }
     } catch {
-      return "\(device.name): the store cannot be read: \(error)"
+      return { "\(device.name): the store cannot be read: \(error)" }
     }
-    return nil
   }
 
   /// What the causal history demands of the account's records.

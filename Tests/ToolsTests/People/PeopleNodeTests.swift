@@ -27,7 +27,7 @@ struct PeopleNodeTests {
     }
   }
 
-  @Test(arguments: UInt64(1)...24)
+  @Test(arguments: UInt64(1)...8)
   func allDevicesShowWhatTheRulesDemand(_ seed: UInt64) throws {
     let result = try finish(stage(seed: seed))
     #expect(result.isGood, "\(result.faults.joined(separator: "\n"))")
