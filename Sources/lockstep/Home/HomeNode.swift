@@ -63,8 +63,8 @@ struct HomeNode: Node, ~Copyable {
   private var pending: [OrderID: Pending] = [:]
   private var waiting: [OrderID] = []
   private var orders: UInt64 = 0
-  /// Where the mirror stands, as it said last.
-  private var mirror: JSONValue = ["files": []]
+  /// Where the mirror stands, as it said last; nil until it has.
+  private var mirror: JSONValue?
   private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
 
   init(
@@ -164,11 +164,12 @@ struct HomeNode: Node, ~Copyable {
       answer(id, .success(["names": .number(JSONNumber(Int64(names.count)))]))
       lookAgain(at: moment)
     case .mirror(let request): actions.append(.report(.asked(id, request)))
-    case .mirrorStatus: answer(id, .success(mirror))
+    case .mirrorStatus: answer(id, .success(mirror ?? ["files": []]))
     case .watchMirror:
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
       clients[index].watchesMirror = true
-      tell(id, HomeNode.mirrorLine(mirror))
+      // That no file is kept is known once the mirror has looked.
+      if let mirror { tell(id, HomeNode.mirrorLine(mirror)) }
       tellStatus(to: index)
     case .setSyncing(let zone, let isOn):
       agent.handle(.ordered(.setSyncing(newOrder(for: id), zone: zone, isOn)), at: moment)

@@ -69,17 +69,15 @@ extension VaultEngine {
     let result: Result<FileSwap.End, VaultFault> = captured { () throws(VaultFault) in
       try swap.replace()
     }
+    // The swap stands in the registry until what came away is safe.
+    if case .success(.kept(let place)) = result { try keepAside(place, of: entry) }
     entry.swap = nil
     if case .success(let end) = result, end != .changed {
       (entry.agreed, entry.isHeld, entry.seen) = (manifest.sha256, true, nil)
       if case .folder(let mark) = FileLook(entry.folderPath) { entry.folder = mark }
     }
     try put(entry)
-    switch try result.get() {
-    case .done: break
-    case .changed: throw .changed
-    case .kept(let place): try keepAside(place, of: entry)
-    }
+    if try result.get() == .changed { throw .changed }
   }
 
   private func isStill(_ file: VaultFileState?, at path: String) -> Bool {

@@ -18,7 +18,8 @@ extension VaultEngine {
   /// Where something is left to do afterwards, the file is due at once.
   func step(_ name: String) throws(VaultFault) {
     try refreshShelf()
-    guard registry?[name] != nil else { return }
+    guard let standing = registry?[name] else { return }
+    if try mendSwap(of: standing) { tracks[name]?.isSuspect = true }
     let file = try look(name)
     guard let entry = registry?[name] else { return }
     let seal = try seal(of: entry)
@@ -129,6 +130,8 @@ extension VaultEngine {
     let result: Result<FileSwap.End, VaultFault> = captured { () throws(VaultFault) in
       try swap.remove()
     }
+    // The swap stands in the registry until what came away is safe.
+    if case .success(.kept(let place)) = result { try keepAside(place, of: entry) }
     entry.swap = nil
     if case .success(let end) = result, end != .changed {
       (entry.agreed, entry.isHeld, entry.seen) = (nil, false, nil)
@@ -136,7 +139,7 @@ extension VaultEngine {
     try put(entry)
     switch try result.get() {
     case .changed: throw .changed
-    case .kept(let place): try keepAside(place, of: entry)
+    case .kept: break
     case .done: history.add(.init(.removed, entry.name, at: wall))
     }
   }
@@ -264,17 +267,23 @@ extension VaultEngine {
     return FilePath.joined(entry.folderPath, name)
   }
 
-  /// After a crash within a replacement.
+  /// After a crash: within a replacement, or while the file that comes was written.
   func recover(_ entry: VaultEntry) {
-    guard let swap = entry.swap else { return }
     do throws(VaultFault) {
-      if case .kept(let place) = swap.recover() { try keepAside(place, of: entry) }
-      var entry = registry?[entry.name] ?? entry
-      entry.swap = nil
-      try put(entry)
+      if try !mendSwap(of: entry) { unlink(temporary(entry)) }
     } catch {
       log.error("\(entry.path): \(error)")
     }
+  }
+
+  /// Ends a replacement that was not ended; false where there was none.
+  func mendSwap(of entry: VaultEntry) throws(VaultFault) -> Bool {
+    guard let swap = entry.swap else { return false }
+    if case .kept(let place) = swap.recover() { try keepAside(place, of: entry) }
+    var entry = registry?[entry.name] ?? entry
+    entry.swap = nil
+    try put(entry)
+    return true
   }
 
   func captured<Value>(

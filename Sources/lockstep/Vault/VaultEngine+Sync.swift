@@ -16,6 +16,12 @@ extension VaultEngine {
   func take(_ status: SyncStatus) {
     let wasInReach = sync.transport != nil
     sync = status
+    if !isSyncKnown {
+      isSyncKnown = true
+      // What was changed before the home was closed, or the process killed, may not have left it.
+      let isUnsent = status.waiting > 0 || status.parkedCount > 0
+      for name in tracks.keys { tracks[name]?.isUnsent = isUnsent }
+    }
     if !wasInReach && status.transport != nil {
       for (name, track) in tracks where track.state == .syncing || track.state == .error {
         tracks[name]?.wakes(at: now)

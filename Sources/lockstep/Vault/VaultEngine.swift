@@ -29,6 +29,8 @@ final class VaultEngine {
   /// Records that changed since the shelf was read.
   var moved: Set<Name> = []
   var sync = SyncStatus()
+  /// Whether `sync` was ever told.
+  var isSyncKnown = false
 
   private var replies: [OrderID: [AgentReport]] = [:]
   private var orders = HomeOrder.firstNumber

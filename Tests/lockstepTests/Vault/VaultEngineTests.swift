@@ -1,5 +1,6 @@
 import Changes
 import Glibc
+import Loop
 import TemporaryFolders
 import Testing
 
@@ -42,6 +43,17 @@ struct VaultEngineTests {
     try stage.end()
   }
 
+  @Test func whatHasNotGoneUpIsNotInStepAfterARestart() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("hello", 0)
+    _ = try stage.add(0)
+    #expect(try stage.settled(0).map(\.state) == [.uploading])
+    try stage.close(0)
+    try stage.open(0)
+    #expect(try stage.settled(0).map(\.state) == [.uploading])
+    try stage.end()
+  }
+
   @Test func aCopyThatIsDeletedIsDeletedEverywhere() throws {
     let stage = try VaultStage(devices: 2)
     for device in 0...1 {
@@ -74,6 +86,22 @@ struct VaultEngineTests {
     try stage.until(1) { _ in try VaultHistory(home: stage.home(1)).last(100).count == 2 }
     let events = try VaultHistory(home: stage.home(1)).last(100).compactMap { $0["what"]?.string }
     #expect(events == ["received", "received"])
+    try stage.end()
+  }
+
+  @Test func whatAKilledDownloadLeftIsGoneAfterTheNextStart() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("kept", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.close(0)
+    let entry = try #require(try VaultRegistry(home: stage.home(0))["vault.db"])
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(stage.home(0), try Mailbox(isBlocking: true), log: log) { _ in }
+    try stage.write("half of it", 0, FilePath.name(of: engine.temporary(entry)))
+    try stage.open(0)
+    try stage.settled(0)
+    #expect(try stage.all(0) == ["vault.db": "kept"])
     try stage.end()
   }
 
