@@ -38,8 +38,10 @@ public struct ChangeToken: Hashable, Sendable {
   public var reach: Int64 { max(sequence, pinned ?? 0, horizon ?? 0) }
 
   /// nil where `text` is not a token that this relay could have made.
-  public init?(text: String) {
-    let bytes = text.utf8Span.span
+  public init?(text: String) { self.init(bytes: text.utf8Span.span) }
+
+  /// The same from the text's bytes.
+  package init?(bytes: Span<UInt8>) {
     var index = 0
     guard bytes.count <= Limits.changeTokenBytes,
       let generation = ChangeToken.hexadecimal(bytes, &index),

@@ -33,7 +33,14 @@ public struct Name: Sendable {
 
 extension Name: Hashable, Comparable, CustomStringConvertible {
   public static func == (left: Name, right: Name) -> Bool {
-    left.text.utf8.count == right.text.utf8.count && precedence(left, right) == nil
+    if left.representation == right.representation { return true }
+    return left.text.utf8.count == right.text.utf8.count && precedence(left, right) == nil
+  }
+
+  /// Where it is the same, so are the bytes: a short text lies in it, a longer one's storage is
+  /// named by it. Most names that are compared are the same, looked up in a dictionary.
+  private var representation: (UInt64, UInt64) {
+    unsafeBitCast(text, to: (UInt64, UInt64).self)
   }
 
   public static func < (left: Name, right: Name) -> Bool {
@@ -41,25 +48,12 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
   }
 
   /// Whether the first byte that differs is smaller on the left; nil where the shorter one begins
-  /// the longer one. Eight bytes at a time: replicas and stores sort by names.
+  /// the longer one.
   private static func precedence(_ left: Name, _ right: Name) -> Bool? {
-    left.text.utf8Span.span.withUnsafeBytes { left in
-      right.text.utf8Span.span.withUnsafeBytes { right in
-        let count = min(left.count, right.count)
-        var offset = 0
-        while offset + 8 <= count {
-          let a = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-          let b = right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-          if a != b { return a.bigEndian < b.bigEndian }
-          offset += 8
-        }
-        while offset < count {
-          if left[offset] != right[offset] { return left[offset] < right[offset] }
-          offset += 1
-        }
-        return nil
-      }
-    }
+    let (left, right) = (left.text.utf8Span.span, right.text.utf8Span.span)
+    let common = left.bytes.commonPrefix(with: right.bytes)
+    guard common < left.count, common < right.count else { return nil }
+    return left[common] < right[common]
   }
 
   public func hash(into hasher: inout Hasher) {

@@ -57,18 +57,21 @@ package final class Timeline {
   private func removeFirst() {
     let last = heap.removeLast()
     guard !heap.isEmpty else { return }
-    heap[0] = last
-    var parent = 0
+    sink(last, in: &heap)
+  }
+
+  /// Puts an event in the place of the first, and from there to where it belongs.
+  private func sink(_ event: Event, in heap: inout [Event]) {
+    var place = 0
     while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2]
-      where child < heap.count && heap[child].precedes(heap[least]) {
-        least = child
-      }
-      guard least != parent else { return }
-      heap.swapAt(parent, least)
-      parent = least
+      var child = 2 * place + 1
+      guard child < heap.count else { break }
+      if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
+      guard heap[child].precedes(event) else { break }
+      heap[place] = heap[child]
+      place = child
     }
+    heap[place] = event
   }
 }
 

@@ -23,7 +23,8 @@ package struct AccountHead: Hashable {
     guard token.generation == generation else {
       guard let endedAt else {
         throw Refusal(
-          .badChangeToken, "This account has made no such token; fetch without one for a snapshot.")
+          .badChangeToken, "This account has made no such token; fetch without one for a snapshot.",
+          token: self.token)
       }
       // A device that has to read a snapshot in any case must learn of the restore by it.
       guard token.reach <= endedAt, isKept(since: token) else {
