@@ -11,8 +11,15 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+/// For virtual worlds, of which very many are played: debug builds alone look for overlapping
+/// accesses at run time.
+let virtual =
+  strict + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+
+func room(
+  _ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = strict
+) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func tests(
@@ -48,12 +55,18 @@ let package = Package(
     room("StorageFiles", ["Changes", "Digest", "Storage"]),
     room("Digest", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
-    room("Simulation", ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"]),
+    room("Simulation", ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"], virtual),
     room("Tools", ["Apps", "Changes", "Devices", "Link", "Simulation", "Storage"]),
+    // What the relay serves to browsers: the files of Sources/Pages, embedded.
+    .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedPages"]),
+    .plugin(
+      name: "EmbedPages", capability: .buildTool(), dependencies: ["embed-pages"]),
+    .executableTarget(
+      name: "embed-pages", path: "Plugins/embed-pages", swiftSettings: strict),
     .executableTarget(
       name: "lockstep",
       dependencies: [
-        "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
+        "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "PageFiles", "Relay", "Storage",
         "StorageFiles", "StorageSQLite", "Tools", "CLinux",
       ],
       swiftSettings: strict),
@@ -72,6 +85,7 @@ let package = Package(
     tests("DigestTests", ["Digest"]),
     tests("LinkTests", ["Link", "Changes", "Digest", "CZlib", "WireLaws"]),
     tests("LoopTests", ["Loop", "Link", "Changes", "CLinux", "TemporaryFolders"]),
+    tests("PageFilesTests", ["PageFiles"]),
     tests("RelayTests", ["Relay", "Link", "Changes", "Storage", "Digest"]),
     tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
     tests(
@@ -103,7 +117,7 @@ let package = Package(
       dependencies: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
       ],
-      path: "Tests/Simulator", swiftSettings: strict),
+      path: "Tests/Simulator", swiftSettings: virtual),
     // Many worlds, one after the other; it does not ship.
     .executableTarget(
       name: "simulate", dependencies: ["Changes", "Simulation", "Simulator", "Storage"],

@@ -2,6 +2,7 @@ import Changes
 import Glibc
 import Link
 import Loop
+import PageFiles
 import Relay
 import Storage
 
@@ -119,6 +120,7 @@ enum RelayCommand {
     configuration.exempt = arguments[exempt]
     configuration.origins = arguments[origin]
     configuration.trustedProxies = arguments[trustProxy]
+    configuration.pages = PageShelf(PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) })
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],
       certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),

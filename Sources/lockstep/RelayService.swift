@@ -72,7 +72,7 @@ struct RelayService {
         try group.add(
           RelayNode(
             configuration: configuration, secrets: Entropy.secrets,
-            random: Entropy.seededRandom(), measures: meter.source),
+            random: Entropy.seededRandom(), measures: meter.source(ofStore: self.store)),
           listeners: [front[node]] + owners)
       }
       announce(front[0].address, admin: admin?.address, accounts: accounts)
@@ -168,7 +168,7 @@ struct RelayService {
       ) { assignments, moment in
         meter.commit(assignments.count) {
           StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall)
-        }.map { ($0.outcome, $0.news) }
+        }.map { ($0.outcome, $0.news?.durable(at: SystemClock.instant())) }
       } rest: {
         do throws(StorageError) {
           try store.rest()
@@ -181,7 +181,9 @@ struct RelayService {
       NodeGroup<RelayNode>.Workplace(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
-        assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+        assignments.map { assignment in
+          (meter.fetch { StoreWork.read(assignment.job, on: reader) }, nil)
+        }
       }
     }
   }

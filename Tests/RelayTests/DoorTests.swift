@@ -40,7 +40,7 @@ struct DoorTests {
     let text = String(decoding: metrics.body, as: UTF8.self)
     #expect(metrics.headers["Content-Type"]?.hasPrefix("text/plain; version=0.0.4") == true)
     #expect(text.contains("\nlockstep_commits_total 1\n"))
-    #expect(text.contains("lockstep_refusals_total{code=\"notFound\"} 2\n"))
+    #expect(text.contains("lockstep_rejected_total{reason=\"notFound\"} 2\n"))
     let status = try admin.call("GET", "/status")
     #expect(status.json?["commits_total"]?.int64 == 1)
     #expect(status.json?["refusals"]?["notFound"]?.int64 == 2)

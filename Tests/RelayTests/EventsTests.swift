@@ -48,7 +48,9 @@ struct EventsTests {
     #expect(stream.head?.headers["Content-Type"] == "text/event-stream")
     #expect(stream.head?.headers["X-Accel-Buffering"] == "no")
     #expect(stream.head?.headers["Cache-Control"]?.contains("no-store") == true)
-    #expect(stream.head?.headers["Access-Control-Expose-Headers"] == "ETag, Retry-After")
+    #expect(
+      stream.head?.headers["Access-Control-Expose-Headers"]
+        == "ETag, Retry-After, Lockstep-Keep-Alive")
     #expect(stream.head?.headers["Lockstep-Keep-Alive"] == "25000")
     #expect(stream.head?.framing == .chunked)
     #expect(try stream.next() == nil)

@@ -8,7 +8,7 @@ import Testing
 /// Sockets, long-polls and polls on two nodes, while commits, reads, news and slow readers come in
 /// any order: nobody misses a change, none sees one twice, and none sleeps through one.
 struct InterleavingTests {
-  @Test(arguments: 0..<16)
+  @Test(arguments: 0..<8)
   func nobodyMissesAChange(block: Int) throws {
     for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
       var story = try Story(seed: seed, subscribes: false)
@@ -21,7 +21,7 @@ struct InterleavingTests {
 
   /// Devices subscribe and unsubscribe meanwhile. Nobody sleeps through what would wake them, and
   /// once all have unsubscribed everybody knows everything.
-  @Test(arguments: 0..<16)
+  @Test(arguments: 0..<8)
   func nobodySleepsThroughWhatWakesThem(block: Int) throws {
     for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
       var story = try Story(seed: 1_000 + seed, subscribes: true)

@@ -12,6 +12,16 @@ struct HistogramTests {
     #expect(histogram.count == 6)
     #expect(histogram.sum == 524)
   }
+
+  @Test func whatCameManyTimesIsCountedManyTimesAndTwoAddUp() {
+    var histogram = Histogram(bounds: [1, 10])
+    histogram.observe(5, times: 3)
+    var other = Histogram(bounds: [1, 10])
+    other.observe(1)
+    histogram.add(other)
+    #expect(histogram.cumulative == [1, 4, 4])
+    #expect(histogram.sum == 16)
+  }
 }
 
 struct PrometheusTextTests {
@@ -64,10 +74,11 @@ struct PrometheusTextTests {
     let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
     for line in [
       "lockstep_build_info{version=\"1.2.3\"} 1", "process_start_time_seconds 1700000000.5",
-      "lockstep_transport_connections{transport=\"websocket\"} 1",
+      "lockstep_connections{transport=\"websocket\"} 1",
       "lockstep_connected_accounts 1", "lockstep_connected_devices 1",
-      "# TYPE lockstep_commit_seconds histogram", "lockstep_fsync_seconds_count 0",
-      "lockstep_unsent_bytes 0",
+      "# TYPE lockstep_commit_duration_seconds histogram",
+      "lockstep_fsync_duration_seconds_count 0", "lockstep_fetch_duration_seconds_count 0",
+      "lockstep_outbound_queue_bytes 0",
     ] {
       #expect(lines.contains { $0 == line }, "\(line)")
     }
@@ -80,16 +91,29 @@ struct PrometheusTextTests {
     measures.accounts = 3
     measures.commits.observe(2_000_000)
     measures.batches.observe(5)
+    measures.databaseBytes = 4_096
     let source = measures
+    var process = ProcessMeasures()
+    process.residentBytes = 1_000
+    process.processorNanoseconds = 2_500_000_000
+    process.openDescriptors = 7
+    process.mostDescriptors = 1_024
+    let ofProcess = process
     var configuration = RelayConfiguration()
     configuration.version = "x"
     let node = RelayNode(
       configuration: configuration, secrets: SecretSource { [UInt8](repeating: 0, count: $0) },
-      random: SeededRandom(seed: 1), measures: MeasureSource { source })
+      random: SeededRandom(seed: 1), measures: MeasureSource({ source }, process: { ofProcess }))
     let text = node.metricsText
     #expect(text.contains("\nlockstep_accounts 3\n"))
-    #expect(text.contains("\nlockstep_commit_seconds_sum 0.002\n"))
-    #expect(text.contains("\nlockstep_commit_seconds_bucket{le=\"0.0025\"} 1\n"))
+    #expect(text.contains("\nlockstep_store_bytes 4096\n"))
+    #expect(!text.contains("lockstep_log_bytes"), "nobody measured it")
+    #expect(text.contains("\nprocess_resident_memory_bytes 1000\n"))
+    #expect(text.contains("\nprocess_cpu_seconds_total 2.5\n"))
+    #expect(text.contains("\nprocess_open_fds 7\n"))
+    #expect(text.contains("\nprocess_max_fds 1024\n"))
+    #expect(text.contains("\nlockstep_commit_duration_seconds_sum 0.002\n"))
+    #expect(text.contains("\nlockstep_commit_duration_seconds_bucket{le=\"0.0025\"} 1\n"))
     #expect(text.contains("\nlockstep_commit_requests_bucket{le=\"4\"} 0\n"))
     #expect(text.contains("\nlockstep_commit_requests_bucket{le=\"8\"} 1\n"))
   }

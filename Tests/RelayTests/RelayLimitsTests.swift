@@ -105,6 +105,6 @@ struct RelayLimitsTests {
     let status = try admin.call("GET", "/status").json
     #expect(status?["turned_away"]?["connectionsPerAddress"]?.int64 == 3)
     let metrics = String(decoding: try admin.call("GET", "/metrics").body, as: UTF8.self)
-    #expect(metrics.contains("lockstep_turned_away_total{reason=\"connections\"} 1\n"))
+    #expect(metrics.contains("lockstep_rejected_total{reason=\"connections\"} 1\n"))
   }
 }

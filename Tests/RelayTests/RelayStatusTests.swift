@@ -28,9 +28,22 @@ struct RelayStatusTests {
     right.count(.handshakeFailed)
     right.count(.handshakeTimedOut)
     let text = left.adding(right).prometheusText
-    #expect(text.contains("lockstep_turned_away_total{reason=\"handshakeFailed\"} 2\n"))
-    #expect(text.contains("lockstep_turned_away_total{reason=\"handshakeTimedOut\"} 1\n"))
-    #expect(text.contains("lockstep_turned_away_total{reason=\"handshakesAtOnce\"} 0\n"))
+    #expect(text.contains("lockstep_rejected_total{reason=\"handshakeFailed\"} 2\n"))
+    #expect(text.contains("lockstep_rejected_total{reason=\"handshakeTimedOut\"} 1\n"))
+    #expect(text.contains("lockstep_rejected_total{reason=\"handshakesAtOnce\"} 0\n"))
+  }
+
+  @Test func noReasonIsToldTwice() {
+    let lines = RelayStatus().prometheusText.split(separator: "\n")
+    let reasons = lines.filter { $0.hasPrefix("lockstep_rejected_total{") }
+    #expect(reasons.count == RefusalCode.allCases.count + TurnedAway.allCases.count)
+    #expect(Set(reasons).count == reasons.count)
+  }
+
+  @Test func openConnectionsAreToldByTransportAlone() {
+    var status = RelayStatus()
+    status.connections = 3
+    #expect(!status.prometheusText.contains("lockstep_connections "))
   }
 
   @Test func eachMetricHasItsHelpAndType() {

@@ -97,6 +97,8 @@ struct SlowReaderTests {
     #expect(!socket.isClosed)
     relay.advance(1)
     #expect(relay.wire(socket.id).closed == .now)
+    let status = try HTTPClient(relay, door: .admin).call("GET", "/status").json
+    #expect(status?["slow_consumers_total"]?.int64 == 1)
   }
 
   @Test func aConnectionThatTakesALittleStays() throws {

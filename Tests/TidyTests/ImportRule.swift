@@ -24,9 +24,10 @@ enum ImportRule {
       rooms: ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"]),
     "Tools": Allowance(
       rooms: ["Apps", "Changes", "Devices", "Link", "Simulation", "Storage"]),
+    "PageFiles": Allowance(rooms: []),
     "lockstep": Allowance(
       rooms: [
-        "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
+        "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "PageFiles", "Relay", "Storage",
         "StorageFiles", "StorageSQLite", "Tools", "CLinux",
       ], platform: ["Glibc", "FoundationEssentials", "Synchronization"]),
     "wire-echo": Allowance(rooms: ["Changes", "Link", "Loop"], platform: ["Glibc"]),

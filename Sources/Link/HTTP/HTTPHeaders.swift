@@ -2,7 +2,7 @@
 /// there are, and a `String` only for a value that is asked for.
 package struct HTTPHeaders: Hashable, Sendable {
   /// `Name: value` and CR LF, a line a field.
-  private(set) var lines: [UInt8] = []
+  package private(set) var lines: [UInt8] = []
   private var fields: [Field] = []
 
   private struct Field: Hashable, Sendable {

@@ -8,7 +8,7 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
     /// → fields, over
     case firstLine
     /// → firstLine, over
-    case fields(FirstLine, HTTPFields)
+    case fields(FirstLine)
     /// → firstLine, over
     case body(HTTPBody, keepsAlive: Bool)
     /// The connection carries no further message.
@@ -24,13 +24,12 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   }
 
   private var stage = Stage.firstLine
+  /// Of a head that is not whole.
+  private var fields = HTTPFields()
   var lines = HTTPLines()
 
   /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
-  var bufferedBytes: Int {
-    guard case .fields(_, let fields) = stage else { return lines.count }
-    return lines.count + fields.bufferedBytes
-  }
+  var bufferedBytes: Int { lines.count + fields.bufferedBytes }
 
   /// The next thing to come is a first line.
   var isAtFirstLine: Bool { if case .firstLine = stage { true } else { false } }
@@ -43,7 +42,7 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   }
 
   /// The first line was read; its fields follow.
-  mutating func begin(_ line: FirstLine) { stage = .fields(line, HTTPFields()) }
+  mutating func begin(_ line: FirstLine) { stage = .fields(line) }
 
   /// The head was understood; its body follows.
   mutating func begin(_ framing: HTTPFraming, keepsAlive: Bool) {
@@ -61,11 +60,14 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
       case .firstLine:
         stage = .firstLine
         return nil
-      case .fields(let line, var fields):
+      case .fields(let line):
+        var fields = HTTPFields()
+        swap(&fields, &self.fields)
         var isWhole: Bool?
         repeat { isWhole = try takeField(into: &fields) } while isWhole == false
         guard isWhole == true else {
-          stage = .fields(line, fields)
+          stage = .fields(line)
+          self.fields = fields
           return nil
         }
         stage = .firstLine
@@ -111,6 +113,7 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
 
   mutating func end() {
     stage = .over
+    fields = HTTPFields()
     lines.removeAll()
   }
 }

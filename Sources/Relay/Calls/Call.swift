@@ -13,6 +13,8 @@ enum Call: Hashable, Sendable {
   case upload(ChunkHash)
   /// What supervisors ask about the process.
   case health(HealthCall)
+  /// A browser loads a page, or what belongs to one.
+  case page(PageFile)
   /// An upgrade to WebSocket; a device may sign in before or behind it.
   case socket
 }
@@ -78,7 +80,7 @@ extension Call {
     // What is wrong is said whatever comes behind it.
     case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
-    case .guest, .signed, .owner, .health, .socket: Limits.smallBodyBytes
+    case .guest, .signed, .owner, .health, .page, .socket: Limits.smallBodyBytes
     }
   }
 
@@ -92,7 +94,7 @@ extension Call {
       .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.events),
       .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
       .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.keepChunk),
-      .signed(.refused), .upload, .owner, .health, .socket:
+      .signed(.refused), .upload, .owner, .health, .page, .socket:
       false
     }
   }

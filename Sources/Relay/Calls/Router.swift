@@ -159,8 +159,15 @@ enum Router {
     },
   ]
 
-  static func route(method: String, target: RequestTarget, door: Opening.Door) -> Routing {
-    guard let found = place(target.path, at: door)?.entries else {
+  static func route(
+    method: String, target: RequestTarget, door: Opening.Door, pages: PageShelf = PageShelf()
+  ) -> Routing {
+    guard
+      let found = place(target.path, at: door)?.entries
+        ?? pages.page(at: target.path, door: door).map({ page in
+          [Entry("GET", "") { _ in .page(page) }]
+        })
+    else {
       return .refused(Refusal(.notFound, "There is nothing at this path."), methods: [])
     }
     // HEAD asks for what GET would answer (RFC 9110 section 9.3.2), and may do something besides.

@@ -58,12 +58,15 @@ extension RelayNode {
     actions.append(.tell(.newAccount(address: network)))
   }
 
-  /// Whether the account may hold one more socket, stream or waiting poll on this node.
+  /// Throws where the account may not hold one more socket, stream or waiting poll on this node.
   func checkConnections(_ slot: Hub.Slot, of account: AccountID) throws(Refusal) {
-    guard !connections[slot].client.isExempt else { return }
-    if hub.watcherCount(of: account) >= configuration.limits.connectionsPerAccount {
+    guard hub.watcherCount(of: account) < watcherLimit(slot) else {
       throw RequestRates.tooManyConnections
     }
+  }
+
+  func watcherLimit(_ slot: Hub.Slot) -> Int {
+    connections[slot].client.isExempt ? .max : configuration.limits.connectionsPerAccount
   }
 
   private func isCharged(_ slot: Hub.Slot) -> Bool { connections[slot].opening.door == .front }

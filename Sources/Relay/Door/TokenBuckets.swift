@@ -60,15 +60,11 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   private func fullAt(_ key: Key) -> Int64 { lately[key] ?? before[key] ?? .min / 2 }
 
   private mutating func remember(_ key: Key, fullAt: Int64) {
-    if lately[key] != nil {
-      lately[key] = fullAt
-      return
-    }
-    if lately.count >= keys / 2 {
+    if lately.count >= keys / 2, lately[key] == nil {
       before = lately
       lately = [:]
     }
-    before[key] = nil
     lately[key] = fullAt
+    if !before.isEmpty { before[key] = nil }
   }
 }

@@ -2,7 +2,8 @@ import Changes
 import Link
 
 /// One connection of the node: who is behind it, and how far its talk has come. It is large: hot
-/// paths look at its parts where it lies (`ConnectionTable`).
+/// paths look at its parts where it lies (`ConnectionTable`), and some methods are mutating only
+/// because those are called without a copy.
 struct Connection: Sendable {
   enum Identity: Sendable {
     case guest(Guest)
@@ -51,15 +52,28 @@ struct Connection: Sendable {
 
   /// Bytes that the client has sent and nobody looks at yet.
   var bufferedBytes: Int {
-    socket?.reader.bufferedBytes ?? (http.parser.bufferedBytes + (stream?.value.ignoredBytes ?? 0))
+    mutating get {
+      socket?.reader.bufferedBytes
+        ?? (http.parser.bufferedBytes + (stream?.value.ignoredBytes ?? 0))
+    }
+  }
+
+  /// Whether nothing lies here, and nothing did when it was last counted, so that there is nothing
+  /// to count or to pause for.
+  mutating func holdsNothing() -> Bool {
+    guard !isPaused, heldBytes == 0, heldUnsent == queue.unsent, stream == nil else { return false }
+    if let requestBytes = socket?.requestBytes { return requestBytes == 0 && bufferedBytes == 0 }
+    return !http.holdsBytes()
   }
 
   /// Bytes that lie here and wait for something.
   var bytesToHold: Int {
-    if let requestBytes = socket?.requestBytes {
-      return requestBytes + (socket?.reader.bufferedBytes ?? 0)
+    mutating get {
+      if let requestBytes = socket?.requestBytes {
+        return requestBytes + (socket?.reader.bufferedBytes ?? 0)
+      }
+      return http.parser.bufferedBytes + (http.exchange?.value.bodyBytes ?? 0)
     }
-    return http.parser.bufferedBytes + (http.exchange?.value.bodyBytes ?? 0)
   }
 }
 
@@ -68,13 +82,27 @@ struct HTTPTalk: Sendable {
   var parser = HTTPRequestParser()
   /// The request that is being read or answered; nil between two.
   var exchange: Elsewhere<HTTPExchange>?
-  /// What the timer `.request` stands for.
+  /// The request before, where it was a long-poll of which the next may be a repetition.
+  var lastPoll: Elsewhere<HTTPExchange>?
+  /// What the timer `.request` stands for, and when that is due.
   var deadline = Deadline.none
+  var dueAt = Instant(nanoseconds: 0)
+  /// When the timer expires; nil where it is not set. It may be before `dueAt`: most deadlines are
+  /// put off before they are due, and a timer that is left where it stands costs nothing.
+  var timerAt: Instant?
 
   /// Whether the client's bytes are left where they are at once: an upload has sent enough, or
   /// nothing more is to be learned of a client while its answer goes out. One that ends its stream
   /// behind its request still gets all of it.
   var isHeldBack: Bool { exchange?.value.stage == .full || exchange?.value.stage == .sending }
+
+  /// Whether nothing of the next request has come.
+  mutating func awaitsRequest() -> Bool { parser.isIdle }
+
+  /// Whether bytes of a request lie here, or must not come in.
+  mutating func holdsBytes() -> Bool {
+    parser.bufferedBytes > 0 || isHeldBack || exchange?.value.bodyBytes ?? 0 > 0
+  }
 
   enum Deadline: Hashable, Sendable {
     case none
@@ -122,6 +150,8 @@ struct HTTPExchange: Sendable {
   var isSigningIn = false
   var owesContinue = false
   var poll: LongPoll?
+  /// How it would be asked again; nil until it is answered.
+  var repetition: RepeatedPoll?
   /// When its head was whole.
   var begunAt = Instant(nanoseconds: 0)
   /// Of the answer; 0 until there is one.
@@ -133,31 +163,12 @@ struct HTTPExchange: Sendable {
     self.head = head
     self.call = call
   }
-}
 
-/// A `GET /v1/changes` with `wait`, while there is nothing to tell.
-struct LongPoll: Sendable {
-  let query: FetchQuery
-  let endsAt: Instant
-  /// Where the account stood when it was last read.
-  var token: ChangeToken?
-  /// The newest token heard of while the store was being read.
-  var heard: ChangeToken?
-  /// A commit that wakes the device was heard of: whatever is read next is the answer.
-  var isWoken = false
-  /// The newest token of what did not wake the device.
-  var passed: ChangeToken?
-
-  /// Whether a commit alone may be its whole answer, in the bytes that others get too.
-  var sharesAnswers = false
-
-  /// Whether the client, or what was read for it, is past the token.
-  func knows(_ token: ChangeToken) -> Bool {
-    query.since?.covers(token) == true || self.token?.covers(token) == true
+  /// For the log: what it is answered with.
+  mutating func note(_ answer: borrowing Answer) {
+    status = answer.status
+    answerBytes = answer.body.count
   }
-
-  /// Whether it asks for what comes after `newest`, where an account stands.
-  func stands(at newest: ChangeToken) -> Bool { query.zone == nil && query.since == newest }
 }
 
 /// A `GET /v1/events`, from the moment when it listens.

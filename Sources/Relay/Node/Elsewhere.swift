@@ -3,7 +3,8 @@
 struct Elsewhere<Value: Sendable>: Sendable {
   /// Only ever changed by the one who holds it alone.
   private final class Storage: @unchecked Sendable {
-    var value: Value
+    // Who accesses the whole holds it alone already.
+    @exclusivity(unchecked) var value: Value
     init(_ value: Value) { self.value = value }
   }
 

@@ -12,9 +12,17 @@ public struct Histogram: Sendable, Hashable {
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
-  public mutating func observe(_ value: Int64) {
-    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
-    sum += value
+  /// `times`: as often as that.
+  public mutating func observe(_ value: Int64, times: Int = 1) {
+    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += times
+    sum += value * Int64(times)
+  }
+
+  /// Takes in what another of the same bounds has.
+  mutating func add(_ other: Histogram) {
+    precondition(bounds == other.bounds, "two histograms of different things")
+    for index in counts.indices { counts[index] += other.counts[index] }
+    sum += other.sum
   }
 
   public var count: Int { counts.reduce(0, +) }

@@ -65,6 +65,38 @@ struct PrometheusText: Sendable {
   }
 }
 
+extension PrometheusText {
+  /// What all collectors of Prometheus tell of a process, under the names that they all use.
+  fileprivate mutating func addProcess(_ measures: ProcessMeasures, startedAt: Int64) {
+    add(
+      "process_start_time_seconds", .gauge, "When the process began, in Unix time.",
+      PrometheusText.decimal(startedAt, per: 1_000))
+    if let bytes = measures.residentBytes {
+      add("process_resident_memory_bytes", .gauge, "Memory that is resident.", String(bytes))
+    }
+    if let nanoseconds = measures.processorNanoseconds {
+      add(
+        "process_cpu_seconds_total", .counter, "Time on processors, of all threads together.",
+        PrometheusText.decimal(nanoseconds, per: 1_000_000_000))
+    }
+    if let count = measures.openDescriptors {
+      add("process_open_fds", .gauge, "Open file descriptors.", String(count))
+    }
+    if let most = measures.mostDescriptors {
+      add("process_max_fds", .gauge, "File descriptors that may be open.", String(most))
+    }
+  }
+
+  fileprivate mutating func addStore(_ measures: StoreMeasures) {
+    if let bytes = measures.databaseBytes {
+      add("lockstep_store_bytes", .gauge, "Bytes of the database.", String(bytes))
+    }
+    if let bytes = measures.logBytes {
+      add("lockstep_log_bytes", .gauge, "Bytes of the write-ahead log.", String(bytes))
+    }
+  }
+}
+
 extension RelayNode {
   /// All that `GET /metrics` shows: the sums of all nodes, and what the process has once.
   var metricsText: String {
@@ -74,11 +106,9 @@ extension RelayNode {
     text.add(
       "lockstep_build_info", .gauge, "The version that runs.", by: "version",
       [(configuration.version, 1)])
+    text.addProcess(self.measures.readProcess(), startedAt: configuration.startedAt)
     text.add(
-      "process_start_time_seconds", .gauge, "When the process began, in Unix time.",
-      PrometheusText.decimal(configuration.startedAt, per: 1_000))
-    text.add(
-      "lockstep_transport_connections", .gauge, "Open connections by what they carry.",
+      "lockstep_connections", .gauge, "Open connections by what they carry.",
       by: "transport",
       [
         ("websocket", sum.sockets), ("events", sum.streams), ("long-poll", sum.parkedPolls),
@@ -92,13 +122,21 @@ extension RelayNode {
       "lockstep_connected_devices", .gauge, "Connected devices.",
       String(presence.connectedDevices))
     text.add(
-      "lockstep_commit_seconds", "Transactions, from their begin until they were durable.",
+      "lockstep_commit_duration_seconds", "Transactions, from their begin until they were durable.",
       measures.commits, scale: 1_000_000_000)
     text.add(
-      "lockstep_fsync_seconds", "Syncs of the write-ahead log.", measures.syncs,
+      "lockstep_fsync_duration_seconds", "Syncs of the write-ahead log.", measures.syncs,
+      scale: 1_000_000_000)
+    text.add(
+      "lockstep_fetch_duration_seconds", "Reads of the store.", measures.fetches,
+      scale: 1_000_000_000)
+    text.add(
+      "lockstep_notify_lag_seconds",
+      "Of each change pushed, from when it was durable until its loop sent it.", sum.notifyLag,
       scale: 1_000_000_000)
     text.add(
       "lockstep_commit_requests", "Requests that one transaction did.", measures.batches)
+    text.addStore(measures)
     return text.text + sum.prometheusText
   }
 }

@@ -23,6 +23,8 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var origins = AllowedOrigins.own
   /// What the store behind the node keeps to, to be told to clients.
   public var rules = StoreRules()
+  /// What browsers may load.
+  public var pages = PageShelf()
 
   /// Whether a node reports every request that it has answered (`RelayReport.answered`).
   public var notesRequests = false

@@ -24,6 +24,13 @@ public enum RelayNews: Sendable {
   case newAccount(address: PeerNetwork)
   /// A node's counters, now and then, so that each can tell the sum.
   case status(node: Int, RelayStatus)
+
+  /// The same, and of a change also when it was durable.
+  public func durable(at instant: Instant) -> RelayNews {
+    guard case .changed(var change) = self else { return self }
+    change.durableAt = instant
+    return .changed(change)
+  }
 }
 
 /// A commit, as those who watch the account are told it. Encoded once, by the worker, for all nodes
@@ -39,6 +46,8 @@ public struct AccountChange: Sendable {
   let told: Told?
   /// The push as a WebSocket frame; nil where it is over `Limits.pushBytes`.
   let frame: [UInt8]?
+  /// When it was; nil where nobody measures.
+  var durableAt: Instant?
 
   struct Told: Sendable {
     /// The records as they now stand, and what happened to each, by its place.

@@ -8,8 +8,7 @@ extension RelayNode {
     guard connections[slot].http.exchange != nil else { return }
     if let code = answer.refused { count(code) }
     let closes = isLast || closesAfterAnswer(slot)
-    connections[slot].http.exchange?.value.status = answer.status
-    connections[slot].http.exchange?.value.answerBytes = answer.body.count
+    connections[slot].http.exchange?.value.note(answer)
     send(
       slot,
       response(
@@ -24,6 +23,7 @@ extension RelayNode {
     noteRequest(slot)
     if connections[slot].http.exchange?.value.poll != nil, let session = connections[slot].session {
       hub.endPoll(slot, session.account)
+      connections[slot].http.expectRepetition()
     }
     if connections[slot].stream != nil, let session = connections[slot].session {
       hub.endStream(slot, session.account)
@@ -69,8 +69,9 @@ extension RelayNode {
     // The other doors trust the place that a request comes from, and no page may use them.
     guard door == .front else { return }
     let ranges = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
+    let beat = headers.contains("Lockstep-Keep-Alive") ? ", Lockstep-Keep-Alive" : ""
     crossOrigin.addFields(
-      to: &headers, configuration.origins, exposes: "ETag, Retry-After" + ranges)
+      to: &headers, configuration.origins, exposes: "ETag, Retry-After" + ranges + beat)
   }
 
   mutating func count(_ code: RefusalCode) { status.count(code) }

@@ -53,9 +53,11 @@ extension RelayNode {
 
   private mutating func begin(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
     status.requests += 1
+    connections[slot].http.lastPoll = nil
     meet(slot, head)
     let routing = Router.route(
-      method: head.method, target: head.target, door: connections[slot].opening.door)
+      method: head.method, target: head.target, door: connections[slot].opening.door,
+      pages: configuration.pages)
     var exchange: HTTPExchange
     switch routing {
     case .options(let methods):
@@ -66,7 +68,7 @@ extension RelayNode {
       exchange = HTTPExchange(head: head, call: nil)
       exchange.verdict = Answer(refusal, methods: methods)
     case .call(let routed):
-      let call = RelayNode.checked(routed, head)
+      let call = RelayNode.checked(shown(routed, head), head)
       exchange = HTTPExchange(head: head, call: call)
       let refusal = refusal(of: call, head) ?? refusal(ofOriginOf: call, slot)
       exchange.verdict = refusal.map { Answer($0) }
@@ -109,7 +111,7 @@ extension RelayNode {
     guard connections[slot].crossOrigin == .foreign else { return nil }
     switch call {
     case .socket, .guest(.createAccount), .guest(.join): return CrossOrigin.refusal
-    case .guest, .signed, .owner, .upload, .health: return nil
+    case .guest, .signed, .owner, .upload, .health, .page: return nil
     }
   }
 
@@ -120,13 +122,22 @@ extension RelayNode {
     connections[slot].http.exchange?.value.body = []
   }
 
+  /// A browser that asks for the status is shown the page of it; programs get the figures.
+  private func shown(_ call: Call, _ head: HTTPRequestHead) -> Call {
+    guard call == .health(.status),
+      head.headers.list("Accept").contains(where: { $0.hasPrefix("text/html") }),
+      let page = configuration.pages.page(at: head.target.path, door: .admin)
+    else { return call }
+    return .page(page)
+  }
+
   /// The call, or where its head names a body that it does not take, the refusal of that: a device
   /// must be known before what it asks is judged.
   private static func checked(_ call: Call, _ head: HTTPRequestHead) -> Call {
     guard let refusal = refusal(ofBodyOf: call, head) else { return call }
     switch call {
     case .signed, .upload: return .signed(.refused(refusal))
-    case .guest, .owner, .health, .socket: return call
+    case .guest, .owner, .health, .page, .socket: return call
     }
   }
 
@@ -178,7 +189,7 @@ extension RelayNode {
       isNeeded = headers.contains("Authorization")
       // Whoever asked before on this connection may have been somebody else, behind a proxy.
       if !isNeeded { signOut(slot) }
-    case .guest, .owner, .health, nil: isNeeded = false
+    case .guest, .owner, .health, .page, nil: isNeeded = false
     }
     guard isNeeded, let token = RelayNode.bearerToken(headers) else {
       if isNeeded { connections[slot].http.exchange?.value.verdict = .missingToken }
@@ -266,6 +277,9 @@ extension RelayNode {
     do throws(Refusal) {
       switch call {
       case .health(let call): answer(slot, healthAnswer(call))
+      case .page(let page):
+        let held = connections[slot].http.exchange?.value.head.headers.list("If-None-Match")
+        answer(slot, Answer(page: page, ifNoneMatch: held ?? []))
       case .socket: upgrade(slot)
       case .upload: break
       case .guest(let call):

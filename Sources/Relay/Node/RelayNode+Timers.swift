@@ -28,7 +28,7 @@ extension RelayNode {
     switch connections[slot].http.exchange?.value.stage {
     // While its answers wait, its requests are not looked at, and `.stalled` watches it.
     case nil where isClogged(slot): deadline = .none
-    case nil: deadline = connections[slot].http.parser.isIdle ? .idle : .head
+    case nil: deadline = connections[slot].http.awaitsRequest() ? .idle : .head
     case .reading:
       // A piece of a file is large: it is enough that it goes on.
       deadline = uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
@@ -37,25 +37,38 @@ extension RelayNode {
     }
     guard deadline != connections[slot].http.deadline else { return }
     connections[slot].http.deadline = deadline
-    let timer = TimerID.request(connections[slot].id)
     let now = moment.instant
+    let dueAt: Instant
     switch deadline {
-    case .none: timers.cancel(timer)
-    case .idle:
-      timers.schedule(
-        timer, at: now.advanced(milliseconds: Int64(configuration.limits.idleMilliseconds)))
+    case .none:
+      timers.cancel(.request(connections[slot].id))
+      connections[slot].http.timerAt = nil
+      return
+    case .idle: dueAt = now.advanced(milliseconds: Int64(configuration.limits.idleMilliseconds))
     case .head, .body, .part:
-      timers.schedule(
-        timer, at: now.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds)))
-    case .poll:
-      timers.schedule(timer, at: connections[slot].http.exchange?.value.poll?.endsAt ?? now)
+      dueAt = now.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds))
+    case .poll: dueAt = connections[slot].http.exchange?.value.poll?.endsAt ?? now
     }
+    connections[slot].http.dueAt = dueAt
+    if let timerAt = connections[slot].http.timerAt, timerAt <= dueAt { return }
+    setRequestTimer(slot)
+  }
+
+  private mutating func setRequestTimer(_ slot: Hub.Slot) {
+    let dueAt = connections[slot].http.dueAt
+    connections[slot].http.timerAt = dueAt
+    timers.schedule(.request(connections[slot].id), at: dueAt)
   }
 
   private mutating func requestExpired(_ id: ConnectionID) {
     guard let slot = connections.slot(of: id) else { return }
     if connections[slot].socket != nil {
       closeSocket(slot, Refusal(.helloRequired, "No hello came in time."))
+      return
+    }
+    connections[slot].http.timerAt = nil
+    if connections[slot].http.deadline != .none, moment.instant < connections[slot].http.dueAt {
+      setRequestTimer(slot)
       return
     }
     switch connections[slot].http.deadline {
@@ -127,6 +140,7 @@ extension RelayNode {
       connections[slot].queue.isWatched = true
       timers.schedule(.stalled(id), at: end)
     } else {
+      status.slowConsumers += 1
       close(slot, .now)
     }
   }

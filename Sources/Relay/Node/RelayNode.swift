@@ -6,10 +6,10 @@ import Storage
 /// account what changed. One runs on each loop; they share nothing but the store and `RelayNews`.
 ///
 /// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
-/// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch, and
-/// `RelayNode+Events` those who watch by a stream; `RelayNode+Standing` applies what news say of a
-/// device; `RelayNode+Uploads` and `+Downloads` move pieces of files, `RelayNode+Garbage` removes
-/// them.
+/// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch by a socket,
+/// `RelayNode+Polls` and `RelayNode+Events` those who do by a long-poll or a stream;
+/// `RelayNode+Standing` applies what news say of a device; `RelayNode+Uploads` and `+Downloads`
+/// move pieces of files, `RelayNode+Garbage` removes them.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -95,6 +95,10 @@ public struct RelayNode: Node, ~Copyable {
     if connections[slot].isStreaming {
       connections[slot].stream?.value.ignoredBytes += bytes.byteCount
     } else if connections[slot].socket == nil {
+      if connections[slot].http.lastPoll != nil, pollsAgain(slot, bytes) {
+        finishEvent()
+        return
+      }
       connections[slot].http.parser.receive(bytes)
     } else {
       connections[slot].socket?.reader.receive(bytes)
@@ -231,6 +235,7 @@ public struct RelayNode: Node, ~Copyable {
   /// Counts what the connection holds, pauses it where it holds enough, and refuses it where all
   /// together hold too much.
   private mutating func settleBudget(_ slot: Hub.Slot) {
+    if connections[slot].holdsNothing() { return }
     // What waits to leave takes the room of others, but only what comes in is refused for it.
     let unsent = connections[slot].queue.unsent
     _ = admission.hold(unsent, before: connections[slot].heldUnsent)

@@ -25,9 +25,13 @@ public struct RelayStatus: Sendable, Hashable {
   public var pushes = 0
   /// `changed` messages and events.
   public var hints = 0
+  /// Of each push, nanoseconds from when its change was durable until its node sent it.
+  public var notifyLag = Histogram(bounds: [10_000, 25_000, 50_000] + StoreMeasures.durations)
   public var storeFailures = 0
   /// Times that a socket was not read because its device asked too often.
   public var throttles = 0
+  /// Connections closed because nothing of what waited left for long.
+  public var slowConsumers = 0
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
   /// Connections closed before they were let in, in the order of `TurnedAway.allCases`.
@@ -69,20 +73,26 @@ extension RelayStatus {
     }
   }
 
-  /// All numbers but the refusals, with their names outside.
-  private static let metrics = [
+  /// All numbers but those by a reason, with their names outside.
+  private static let metrics = openConnections + others
+
+  /// `/metrics` shows them as one metric, by transport.
+  private static let openConnections = [
     Metric("connections", .gauge, "Open connections.", \.connections),
     Metric("sockets", .gauge, "Open WebSockets.", \.sockets),
     Metric("parked_polls", .gauge, "Long-polls that wait.", \.parkedPolls),
     Metric("streams", .gauge, "Open streams of events.", \.streams),
+  ]
+
+  private static let others = [
     Metric("uploads", .gauge, "Pieces of files that are coming in.", \.uploads),
     Metric("downloads", .gauge, "Pieces of files that are going out.", \.downloads),
     Metric(
       "store_requests_waiting", .gauge, "Requests to the store without an answer yet.",
       \.storeRequestsWaiting),
     Metric("body_bytes", .gauge, "Bytes of bodies and messages in memory.", \.bodyBytes),
-    Metric("unsent_bytes", .gauge, "Bytes that wait to leave.", \.unsentBytes),
-    Metric("connections_opened_total", .counter, "Connections taken.", \.connectionsOpened),
+    Metric("outbound_queue_bytes", .gauge, "Bytes that wait to leave.", \.unsentBytes),
+    Metric("connections_accepted_total", .counter, "Connections taken.", \.connectionsOpened),
     Metric("requests_total", .counter, "HTTP requests.", \.requests),
     Metric("messages_total", .counter, "Messages on sockets.", \.messages),
     Metric("commits_total", .counter, "Requests that are durable.", \.commits),
@@ -93,6 +103,9 @@ extension RelayStatus {
     Metric(
       "throttles_total", .counter, "Times that a socket was read later, as it asked too often.",
       \.throttles),
+    Metric(
+      "slow_consumers_total", .counter, "Connections closed as they took nothing for long.",
+      \.slowConsumers),
   ]
 
   /// The counters of two nodes together.
@@ -101,6 +114,7 @@ extension RelayStatus {
     for metric in RelayStatus.metrics {
       metric.set(&sum, metric.value(self) + metric.value(other))
     }
+    sum.notifyLag.add(other.notifyLag)
     for index in refusals.indices { sum.refusals[index] += other.refusals[index] }
     for index in turnedAway.indices { sum.turnedAway[index] += other.turnedAway[index] }
     return sum
@@ -109,21 +123,19 @@ extension RelayStatus {
   /// Prometheus' text format, version 0.0.4.
   var prometheusText: String {
     var text = ""
-    for metric in RelayStatus.metrics {
+    for metric in RelayStatus.others {
       let name = "lockstep_" + metric.name
       text += "# HELP \(name) \(metric.meaning)\n# TYPE \(name) \(metric.kind.rawValue)\n"
       text += "\(name) \(metric.value(self))\n"
     }
-    let name = "lockstep_refusals_total"
-    text += "# HELP \(name) Refusals by their code.\n# TYPE \(name) counter\n"
+    let name = "lockstep_rejected_total"
+    text += "# HELP \(name) Requests refused, by the code, and connections closed before they were "
+    text += "let in, by the reason.\n# TYPE \(name) counter\n"
     for (code, count) in zip(RefusalCode.allCases, refusals) {
-      text += "\(name){code=\"\(code.rawValue)\"} \(count)\n"
+      text += "\(name){reason=\"\(code.rawValue)\"} \(count)\n"
     }
-    let turned = "lockstep_turned_away_total"
-    text += "# HELP \(turned) Connections closed before they were let in.\n"
-    text += "# TYPE \(turned) counter\n"
     for (reason, count) in zip(TurnedAway.allCases, turnedAway) {
-      text += "\(turned){reason=\"\(reason)\"} \(count)\n"
+      text += "\(name){reason=\"\(reason)\"} \(count)\n"
     }
     return text
   }

@@ -36,9 +36,11 @@ struct Hub: Sendable {
 
   /// Sockets, streams and long-polls of the account.
   func watcherCount(of account: AccountID) -> Int {
-    guard let place = places[account] else { return 0 }
-    return watchers[place].sockets.count + watchers[place].streams.count
-      + watchers[place].polls.count
+    places[account].map { watcherCount(at: $0) } ?? 0
+  }
+
+  private func watcherCount(at place: Int) -> Int {
+    watchers[place].sockets.count + watchers[place].streams.count + watchers[place].polls.count
   }
 
   mutating func join(_ slot: Slot, _ account: AccountID) {
@@ -69,6 +71,19 @@ struct Hub: Sendable {
     guard let place = places[account] else { return }
     watchers[place].polls.append(slot)
     pollCount += 1
+  }
+
+  /// The same for a poll that asks for what comes after `since`. False, with nothing done, where
+  /// the account does not stand there, or `limit` watch it already.
+  mutating func watchByPoll(
+    _ slot: Slot, _ account: AccountID, standingAt since: ChangeToken, limit: Int
+  ) -> Bool {
+    guard let place = places[account], watchers[place].newest == since,
+      watcherCount(at: place) < limit
+    else { return false }
+    watchers[place].polls.append(slot)
+    pollCount += 1
+    return true
   }
 
   mutating func endPoll(_ slot: Slot, _ account: AccountID) {

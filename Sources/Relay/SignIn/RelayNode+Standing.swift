@@ -54,7 +54,7 @@ extension RelayNode {
     switch connections[slot].http.exchange?.value.call {
     case .signed(let call): refusal = session.refusal(of: call)
     case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
-    case .guest, .owner, .health, .socket, nil: refusal = nil
+    case .guest, .owner, .health, .page, .socket, nil: refusal = nil
     }
     guard let refusal else { return }
     connections[slot].http.exchange?.value.verdict = Answer(refusal)
@@ -83,7 +83,7 @@ extension RelayNode {
     case .signed where isSending(slot): close(slot, .afterSending)
     case .signed, .upload: answer(slot, Answer(refusal), isLast: true)
     // It asks for nothing that only a device may.
-    case .guest, .owner, .health, .socket, nil: signOut(slot)
+    case .guest, .owner, .health, .page, .socket, nil: signOut(slot)
     }
   }
 

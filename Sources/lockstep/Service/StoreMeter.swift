@@ -1,8 +1,9 @@
 import Changes
 import Loop
 import Relay
+import StorageSQLite
 
-/// Measures on the thread that writes the store, read by whoever shows them.
+/// Measures on the threads that write and read the store, read by whoever shows them.
 final class StoreMeter: Sendable {
   private let measures: Locked<StoreMeasures>
 
@@ -12,7 +13,18 @@ final class StoreMeter: Sendable {
     self.measures = Locked(measures)
   }
 
-  var source: MeasureSource { MeasureSource { self.measures.withLock { $0 } } }
+  /// `folder`: of the store.
+  func source(ofStore folder: String) -> MeasureSource {
+    let database = folder + "/" + SQLiteZoneStore.databaseName
+    return MeasureSource {
+      var measures = self.measures.withLock { $0 }
+      measures.databaseBytes = ProcessMeter.fileBytes(database)
+      measures.logBytes = ProcessMeter.fileBytes(database + "-wal")
+      return measures
+    } process: {
+      ProcessMeter.read()
+    }
+  }
 
   /// Does `work`, which makes `requests` durable in one transaction.
   func commit<Result>(_ requests: Int, _ work: () -> Result) -> Result {
@@ -23,6 +35,15 @@ final class StoreMeter: Sendable {
       measures.commits.observe(nanoseconds)
       measures.batches.observe(Int64(requests))
     }
+    return result
+  }
+
+  /// Does `work`, which reads the store for one request.
+  func fetch<Result>(_ work: () -> Result) -> Result {
+    let begun = SystemClock.instant()
+    let result = work()
+    let nanoseconds = SystemClock.instant().nanoseconds - begun.nanoseconds
+    measures.withLock { $0.fetches.observe(nanoseconds) }
     return result
   }
 

@@ -185,7 +185,7 @@ final class TestRelay {
       results = StoreWork.commit(batch.map { $0.2 }, on: store, wall: moment.wall)
     }
     for (entry, result) in zip(batch, results) {
-      if let news = result.news {
+      if let news = result.news?.durable(at: moment.instant) {
         for place in places { place.commitEvents.append(.news(news)) }
       }
       places[entry.node].commitEvents.append(.finished(entry.1, result.outcome))

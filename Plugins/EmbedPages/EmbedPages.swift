@@ -1,0 +1,24 @@
+import Foundation
+import PackagePlugin
+
+/// Puts the files of `Sources/Pages` into the program, as Swift: nothing has to lie beside it.
+@main
+struct EmbedPages: BuildToolPlugin {
+  func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
+    let folder = context.package.directoryURL.appending(path: "Sources/Pages")
+    let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedPages.swift")
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
+      .filter { name in
+        var isFolder: ObjCBool = false
+        let path = folder.appending(path: name).path
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+          && !isFolder.boolValue
+      }
+    return [
+      .buildCommand(
+        displayName: "Embedding the pages", executable: try context.tool(named: "embed-pages").url,
+        arguments: [folder.path, output.path] + names,
+        inputFiles: names.map { folder.appending(path: $0) }, outputFiles: [output])
+    ]
+  }
+}

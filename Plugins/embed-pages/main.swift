@@ -1,0 +1,27 @@
+import Foundation
+
+// embed-pages FOLDER OUTPUT NAME…: writes the files of a folder into one Swift file, as text.
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 3 else {
+  FileHandle.standardError.write(Data("usage: embed-pages FOLDER OUTPUT NAME…\n".utf8))
+  exit(2)
+}
+do {
+  var source = "let embeddedPages: [(path: String, text: StaticString)] = [\n"
+  for name in arguments.dropFirst(3) {
+    let url = URL(filePath: arguments[1]).appending(path: name)
+    let text = try String(contentsOf: url, encoding: .utf8)
+    // No run of these signs in the text is as long.
+    var fence = "#"
+    while text.contains("\"" + fence) || text.contains("\\" + fence) { fence += "#" }
+    // The line break before the closing quotes is not part of the text.
+    source += "(\n\(fence)\"\(name)\"\(fence),\n"
+    source += "\(fence)\"\"\"\n\(text)\n\"\"\"\(fence)\n),\n"
+  }
+  source += "]\n"
+  try source.write(toFile: arguments[2], atomically: true, encoding: .utf8)
+} catch {
+  FileHandle.standardError.write(Data("embed-pages: \(error)\n".utf8))
+  exit(1)
+}

@@ -1,0 +1,55 @@
+import Digest
+
+/// A file that a browser may load from the relay.
+public struct PageFile: Sendable, Hashable {
+  /// From the root, without the slash in front: `client/limits.js`.
+  public let path: String
+  public let bytes: [UInt8]
+  /// The same bytes have the same tag (RFC 9110 section 8.8.3).
+  let tag: String
+
+  public init(path: String, bytes: [UInt8]) {
+    self.path = path
+    self.bytes = bytes
+    let digest = SHA256.hash(bytes).prefix(12)
+    tag = "\"" + digest.map { String(UInt16($0) + 256, radix: 16).dropFirst() }.joined() + "\""
+  }
+
+  /// What the file is, by the end of its name.
+  var mediaType: String {
+    switch path.split(separator: ".").last {
+    case "html": "text/html; charset=utf-8"
+    case "js": "text/javascript; charset=utf-8"
+    case "css": "text/css; charset=utf-8"
+    case "svg": "image/svg+xml"
+    case "webmanifest": "application/manifest+json"
+    default: "application/octet-stream"
+    }
+  }
+}
+
+extension Answer {
+  /// Nothing of a page comes from elsewhere, nothing goes elsewhere, and no other page frames it.
+  private static let policy = [
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
+    "connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'",
+    "form-action 'none'", "frame-ancestors 'none'",
+  ].joined(separator: "; ")
+
+  /// `ifNoneMatch`: the tags that the browser holds already (RFC 9110 section 13.1.2).
+  init(page: PageFile, ifNoneMatch: [String]) {
+    let isHeld = ifNoneMatch.contains {
+      $0 == "*" || $0 == page.tag || $0 == "W/" + page.tag
+    }
+    self.init(status: isHeld ? 304 : 200)
+    headers.append("ETag", page.tag)
+    // A newer program has newer pages.
+    headers.append("Cache-Control", "no-cache")
+    headers.append("Content-Security-Policy", Answer.policy)
+    if isHeld { return }
+    headers.append("Content-Type", page.mediaType)
+    headers.append("X-Content-Type-Options", "nosniff")
+    headers.append("Referrer-Policy", "no-referrer")
+    body = page.bytes
+  }
+}

@@ -1,0 +1,236 @@
+import Changes
+import Link
+import Storage
+
+/// How long-polls wait, and how they are told of a commit.
+extension RelayNode {
+  /// A poll begins to listen before the store is read for it.
+  mutating func watchChanges(_ slot: Hub.Slot, _ query: FetchQuery) {
+    guard query.waitMilliseconds > 0, let since = query.since, since.pinned == nil,
+      let session = connections[slot].session
+    else { return }
+    var poll = LongPoll(query, at: moment.instant)
+    if let head = connections[slot].http.exchange?.value.head {
+      poll.sharesAnswers = query.zone == nil && head.isPlainGet
+    }
+    connections[slot].http.exchange?.value.poll = poll
+    hub.watchByPoll(slot, session.account)
+  }
+
+  /// A poll that stands where the account does, as far as has been heard, waits without a look into
+  /// the store. False where it has to be read for.
+  mutating func parkAtOnce(_ slot: Hub.Slot) -> Bool {
+    guard stage == .running, let session = connections[slot].session,
+      let newest = hub.newest(of: session.account),
+      connections[slot].http.exchange?.value.poll?.stands(at: newest) == true
+    else { return false }
+    connections[slot].http.exchange?.value.poll?.token = newest
+    connections[slot].http.exchange?.value.stage = .parked
+    return true
+  }
+
+  /// The store was read for a poll: it is answered, or waits.
+  mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ReadPage) {
+    guard let poll = connections[slot].http.exchange?.value.poll, !page.more,
+      page.isEmpty || !(poll.isWoken || isWoken(slot, by: page.records))
+    else {
+      answer(slot, Answer(status: 200, json: page.bytes))
+      return
+    }
+    if let session = connections[slot].session, session.plan.hasNoZone {
+      answer(slot, Answer(Session.needsPlan))
+      return
+    }
+    connections[slot].http.exchange?.value.poll?.token = page.token
+    connections[slot].http.exchange?.value.poll?.isWoken = false
+    if !page.isEmpty { connections[slot].http.exchange?.value.poll?.passed = page.token }
+    guard moment.instant < poll.endsAt, stage == .running else {
+      answerEmpty(slot)
+      return
+    }
+    if let heard = poll.heard, !page.token.covers(heard) {
+      connections[slot].http.exchange?.value.poll?.isWoken = poll.isWoken
+      readAgain(slot)
+      return
+    }
+    if let session = connections[slot].session, poll.query.zone == nil {
+      // It was a member from before it was read for, so all commits since then were heard of.
+      hub.learned(session.account, standsAt: page.token)
+    }
+    connections[slot].http.exchange?.value.stage = .parked
+  }
+
+  /// Whether what was read contains something that wakes the device.
+  private func isWoken(_ slot: Hub.Slot, by records: [Record]) -> Bool {
+    guard let session = connections[slot].session,
+      let rules = hub.watchers(of: session.account)?.rules
+    else { return true }
+    return rules.wakes(session.device, standing: records)
+  }
+
+  mutating func tellPolls(
+    _ polls: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
+  ) {
+    var answered: [Hub.Slot] = []
+    var behind: [Hub.Slot] = []
+    for slot in polls {
+      guard let poll = connections[slot].http.exchange?.value.poll,
+        poll.query.zone.map({ $0 == change.zone }) ?? true, !poll.knows(change.token)
+      else { continue }
+      if isAsleep(slot, sleepers) {
+        connections[slot].http.exchange?.value.poll?.passed = change.token
+        continue
+      }
+      switch connections[slot].http.exchange?.value.stage {
+      case .parked:
+        if isSharedAnswer(change, poll) {
+          answered.append(slot)
+        } else {
+          connections[slot].http.exchange?.value.poll?.isWoken = true
+          behind.append(slot)
+        }
+      case .asking:
+        connections[slot].http.exchange?.value.poll?.heard = change.token
+        connections[slot].http.exchange?.value.poll?.isWoken = true
+      case .reading, .full, .whole, .sending, .streaming, nil: break
+      }
+    }
+    if !answered.isEmpty { answerTogether(answered, change) }
+    for slot in behind { readAgain(slot) }
+    for slot in behind { read(slot) }
+    for slot in answered {
+      // Mostly nothing stands behind a poll.
+      if connections[slot].holdsNothing(), !isCrowded(slot) {
+        watchRequest(slot)
+      } else {
+        read(slot)
+      }
+    }
+  }
+
+  /// The device's subscriptions are others now: what they passed over is looked at again.
+  mutating func ruleChanged(ofPoll slot: Hub.Slot) {
+    guard let passed = connections[slot].http.exchange?.value.poll?.passed else { return }
+    switch connections[slot].http.exchange?.value.stage {
+    case .parked:
+      readAgain(slot)
+      read(slot)
+    case .asking: connections[slot].http.exchange?.value.poll?.heard = passed
+    case .reading, .full, .whole, .sending, .streaming, nil: break
+    }
+  }
+
+  /// Whether the commit alone is the whole answer, in the bytes that others get too.
+  private func isSharedAnswer(_ change: borrowing AccountChange, _ poll: LongPoll) -> Bool {
+    guard poll.sharesAnswers, stage == .running, let count = change.told?.records.count else {
+      return false
+    }
+    return poll.query.since == change.since && poll.token == change.since
+      && count <= poll.query.limit
+  }
+
+  private mutating func answerTogether(_ slots: [Hub.Slot], _ change: AccountChange) {
+    guard let told = change.told else { return }
+    let body = told.changes.body(since: change.since, token: change.token, more: false)
+    let answer = Answer(status: 200, json: body)
+    status.pushes += slots.count
+    // Pages of one origin get the same bytes, and so does whoever is no page.
+    var rest = slots
+    while let first = rest.first {
+      let crossOrigin = connections[first].crossOrigin
+      let alike = rest.filter { connections[$0].crossOrigin == crossOrigin }
+      rest.removeAll { connections[$0].crossOrigin == crossOrigin }
+      let bytes = response(
+        answer, head: nil, door: .front, crossOrigin: crossOrigin, closes: false)
+      send(answer, as: bytes, to: alike)
+    }
+  }
+
+  private mutating func send(
+    _ answer: borrowing Answer, as bytes: [UInt8], to slots: [Hub.Slot]
+  ) {
+    actions.append(.multicast(bytes, slots.map { connections[$0].id }))
+    for slot in slots {
+      connections[slot].queue.add(bytes.count, at: moment.instant)
+      connections[slot].http.exchange?.value.note(answer)
+      endExchange(slot, closes: false)
+    }
+  }
+
+  private mutating func readAgain(_ slot: Hub.Slot) {
+    guard let session = connections[slot].session,
+      let query = connections[slot].http.exchange?.value.poll?.query
+    else { return }
+    connections[slot].http.exchange?.value.poll?.heard = nil
+    connections[slot].http.exchange?.value.stage = .asking
+    watchRequest(slot)
+    let isAsked = askPage(
+      session, query, as: .body(keepsRecords: true),
+      for: .call(connections[slot].id, .changes(query)))
+    if !isAsked { answer(slot, Answer(CommitQueue.overloaded)) }
+  }
+
+  /// A poll with nothing to tell ends: its time is up, or the relay stops.
+  mutating func answerEmpty(_ slot: Hub.Slot) {
+    guard let poll = connections[slot].http.exchange?.value.poll,
+      // What did not wake the device it has not been told.
+      let token = poll.passed == nil ? poll.token ?? poll.query.since : poll.query.since
+    else { return }
+    let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
+    answer(slot, Answer(status: 200, json: page.encodedBody()))
+  }
+
+  // MARK: the same again
+
+  /// Takes up a poll again that differs from the one before in its token alone, as a client's do
+  /// that has nothing else to ask: what was read of its head holds still, and so does who asks.
+  /// False, with nothing done, where it must be looked at: it is another request, or not all of it
+  /// is here, or more than waiting is to be done.
+  mutating func pollsAgain(_ slot: Hub.Slot, _ bytes: RawSpan) -> Bool {
+    guard let since = connections[slot].http.repeatedSince(in: bytes), stage == .running,
+      !isCrowded(slot), let session = connections[slot].session, !session.plan.hasNoZone,
+      hub.watchByPoll(slot, session.account, standingAt: since, limit: watcherLimit(slot))
+    else { return false }
+    guard chargeDevice(slot, session) == nil else {
+      hub.endPoll(slot, session.account)
+      return false
+    }
+    status.requests += 1
+    connections[slot].http.repeatPoll(since: since, at: moment.instant)
+    watchRequest(slot)
+    return true
+  }
+}
+
+extension HTTPTalk {
+  /// A poll has its answer: what was read of it is kept for its repetition.
+  mutating func expectRepetition() {
+    if exchange?.value.repetition == nil {
+      guard let request = exchange?.value, let query = request.poll?.query else { return }
+      exchange?.value.repetition = RepeatedPoll(request.head, query)
+    }
+    if exchange?.value.repetition != nil { swap(&exchange, &lastPoll) }
+  }
+
+  /// The token of the last poll's repetition, where `bytes` are one and nothing else has come.
+  fileprivate mutating func repeatedSince(in bytes: RawSpan) -> ChangeToken? {
+    guard exchange == nil, awaitsRequest() else { return nil }
+    return lastPoll?.value.repetition?.since(in: bytes)
+  }
+
+  /// The last poll waits anew, for what comes after `since`, where the account stands.
+  fileprivate mutating func repeatPoll(since: ChangeToken, at now: Instant) {
+    swap(&exchange, &lastPoll)
+    exchange?.value.repeatPoll(since: since, at: now)
+  }
+}
+
+extension HTTPExchange {
+  fileprivate mutating func repeatPoll(since: ChangeToken, at now: Instant) {
+    begunAt = now
+    stage = .parked
+    status = 0
+    answerBytes = 0
+    poll?.wait(since: since, at: now)
+  }
+}

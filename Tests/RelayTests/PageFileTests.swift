@@ -1,0 +1,59 @@
+import Link
+import Testing
+
+@testable import Relay
+
+/// Browsers load pages from the relay.
+struct PageFileTests {
+  private func relay() -> TestRelay {
+    TestRelay {
+      $0.pages = PageShelf([
+        PageFile(path: "index.html", bytes: Array("<!doctype html>".utf8)),
+        PageFile(path: "status/index.html", bytes: Array("<!doctype html>…".utf8)),
+      ])
+    }
+  }
+
+  @Test func aPageComesOnceAndIsThenAskedAfter() throws {
+    let client = HTTPClient(relay())
+    let first = try client.call("GET", "/")
+    #expect(first.status == 200 && first.body == Array("<!doctype html>".utf8))
+    #expect(first.headers["Content-Type"] == "text/html; charset=utf-8")
+    #expect(first.headers["Cache-Control"] == "no-cache")
+    let policy = try #require(first.headers["Content-Security-Policy"])
+    #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+    let tag = try #require(first.headers["ETag"])
+    let again = try client.call("GET", "/", headers: [("If-None-Match", tag)])
+    #expect(again.status == 304 && again.body.isEmpty)
+    #expect(try client.call("GET", "/", headers: [("If-None-Match", "\"old\"")]).status == 200)
+  }
+
+  @Test func aPageIsOnlyRead() throws {
+    let client = HTTPClient(relay())
+    let head = try client.call("HEAD", "/")
+    #expect(head.status == 200 && head.body.isEmpty)
+    #expect(try client.call("POST", "/", "{}").status == 405)
+    #expect(try client.call("GET", "/other").status == 404)
+  }
+
+  @Test func aBrowserThatAsksForTheStatusIsShownThePage() throws {
+    let admin = HTTPClient(relay(), door: .admin)
+    let shown = try admin.call("GET", "/status", headers: [("Accept", "text/html,*/*;q=0.8")])
+    #expect(shown.headers["Content-Type"] == "text/html; charset=utf-8")
+    #expect(try admin.call("GET", "/status").json?["connections"] != nil)
+  }
+
+  @Test func aTagIsThatOfTheBytes() {
+    func tag(_ text: String) -> String { PageFile(path: "a", bytes: Array(text.utf8)).tag }
+    #expect(tag("one") == tag("one") && tag("one") != tag("two"))
+  }
+
+  @Test(arguments: [
+    ("a.html", "text/html; charset=utf-8"), ("b/c.js", "text/javascript; charset=utf-8"),
+    ("a.css", "text/css; charset=utf-8"), ("icon.svg", "image/svg+xml"),
+    ("manifest.webmanifest", "application/manifest+json"), ("x", "application/octet-stream"),
+  ])
+  func theEndOfANameSaysWhatItIs(_ path: String, _ type: String) {
+    #expect(PageFile(path: path, bytes: []).mediaType == type)
+  }
+}
