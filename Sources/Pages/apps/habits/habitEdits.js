@@ -1,0 +1,97 @@
+import { integer, member, setting } from "../../changes/json.js";
+import { limits } from "../../changes/limits.js";
+import { dateOf } from "../../changes/universalTime.js";
+import { scalarCount } from "../../changes/utf8.js";
+import { isBlank, whole, word } from "../actionWords.js";
+import { EditRefusal } from "../editRefusal.js";
+import { wholeNumber } from "../merge/wholeNumber.js";
+import { checkInDay, checkInName, habitKinds } from "./habitBook.js";
+
+// What a person's actions make of habits and their days.
+
+const zone = "Habits";
+
+export function added(name, action) {
+  const fields = { title: title(action), kind: kind(action), target: target(action) };
+  return { edits: [writing(name, () => fields)] };
+}
+
+/** Fields that this version does not know stay. */
+export function changed(habit, action) {
+  const readers = { title, kind, target };
+  const changes = {};
+  for (const [name, read] of Object.entries(readers)) {
+    if (member(action, name) !== undefined) changes[name] = read(action);
+  }
+  if (Object.keys(changes).length === 0) {
+    throw new EditRefusal("say what is to change: its title, kind or target");
+  }
+  return { edits: [writing(habit.name, ({ current }) => setting(current?.fields, changes))] };
+}
+
+/** Its days stay, and are there again if it comes back. */
+export function removed(habit) {
+  return { edits: [writing(habit.name, () => null)] };
+}
+
+export function checked(habit, day, action) {
+  const done = member(action, "done");
+  if (typeof done !== "boolean") throw new EditRefusal("done must be true or false");
+  if (habit.kind !== "checkbox") {
+    throw new EditRefusal(`“${habit.title}” is counted; use count`);
+  }
+  return { edits: [checkIn(habit, day, (fields) => setting(fields, { done }))] };
+}
+
+/** Each device adds to its own count; what is taken back it counts as well. */
+export function counted(habit, day, amount, before) {
+  if (habit.kind !== "count") throw new EditRefusal(`“${habit.title}” is checked; use check`);
+  const magnitude = amount < 0n ? -amount : amount;
+  if (amount === 0n || magnitude > BigInt(limits.habitCount)) {
+    throw new EditRefusal(`count by 1 to ${limits.habitCount}, or take as much back`);
+  }
+  if (before.total + amount < 0n) {
+    throw new EditRefusal(`only ${before.total} can be taken back on ${dateOf(day)}`);
+  }
+  return {
+    edits: [checkIn(habit, day, (fields, device) => {
+      const list = amount > 0n ? "counts" : "undone";
+      const own = wholeNumber(member(member(fields, list), device)) ?? 0n;
+      const counts = setting(member(fields, list), { [device]: integer(own + magnitude) });
+      const next = setting(fields, { [list]: counts });
+      return setting(next, { done: checkInDay(next).total >= habit.target });
+    })],
+  };
+}
+
+const writing = (name, make) => ({ zone, name, type: "Habit", make });
+
+function checkIn(habit, day, make) {
+  const fresh = { habit: habit.name, day: dateOf(day), done: false, counts: {} };
+  return {
+    zone, name: checkInName(habit.name, day), type: "CheckIn",
+    make: ({ current, device }) => make(current?.fields ?? fresh, device),
+  };
+}
+
+function title(action) {
+  const text = word(action, "title");
+  if (isBlank(text) || scalarCount(text, limits.habitTitle + 1) > limits.habitTitle) {
+    throw new EditRefusal(`a habit's title has 1 to ${limits.habitTitle} characters`);
+  }
+  return text;
+}
+
+function kind(action) {
+  const text = word(action, "kind");
+  if (!habitKinds.includes(text)) throw new EditRefusal("a habit is a checkbox or a count");
+  return text;
+}
+
+function target(action) {
+  const number = whole(action, "target");
+  if (number < 1n || number > BigInt(limits.habitCount)) {
+    throw new EditRefusal(`a target is 1 to ${limits.habitCount}`);
+  }
+  return integer(number);
+}

@@ -1,0 +1,18 @@
+import { equal } from "../../changes/json.js";
+import { ask, merged } from "../../changes/resolver.js";
+import { sides } from "../merge/newerWins.js";
+
+/**
+ * A habit is a person's own words about how to live: nothing is overwritten, and nothing chosen,
+ * but by the person.
+ *
+ * @type {import("../../changes/resolver.js").Resolver}
+ */
+export const habitResolver = Object.freeze({
+  takesNewestStamp: false,
+
+  resolve(conflict) {
+    const isSame = equal(conflict.local.fields ?? null, conflict.server.fields ?? null);
+    return isSame ? merged(sides(conflict).newer.fields) : ask;
+  },
+});

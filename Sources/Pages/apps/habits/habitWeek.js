@@ -1,0 +1,48 @@
+import { isDeleted } from "../../changes/resolver.js";
+import { dateOf } from "../../changes/universalTime.js";
+import { goodDay } from "../actionWords.js";
+import { deviceName } from "../edit.js";
+import { HabitBook, habitOf } from "./habitBook.js";
+
+/**
+ * The habits with the seven days that end with `today`, and how many days in a row each aim was
+ * reached.
+ *
+ * @param {string} today as 2026-03-01, by the person's own calendar
+ */
+export function habitWeek(state, today) {
+  const last = goodDay(today);
+  const book = new HabitBook(state);
+  return book.habits.map((habit) => ({
+    ...plain(habit),
+    days: [-6, -5, -4, -3, -2, -1, 0].map((offset) => entry(book, habit, last + offset)),
+    streak: book.streak(habit, last),
+  }));
+}
+
+const entry = (book, habit, day) => ({
+  day: dateOf(day), done: book.isReached(habit, day), total: Number(book.day(habit, day).total),
+});
+
+const plain = (habit) => ({ ...habit, target: Number(habit.target) });
+
+/**
+ * The habits that a person must decide about: both versions of each, with the time of each. Of a
+ * version that is deleted only that is known, and of one deleted here not even when.
+ */
+export function habitConflicts(state) {
+  return (state.asking ?? []).filter((record) => record.type === "Habit").map((cloud) => ({
+    name: cloud.name,
+    local: side(state, state.records.find(
+      (it) => it.type === "Habit" && it.name === cloud.name && !isDeleted(it))),
+    cloud: side(state, cloud),
+  }));
+}
+
+function side(state, record) {
+  if (!record) return { deleted: true };
+  const { modifiedAt, device } = record;
+  const who = { modifiedAt, device, deviceName: deviceName(state, device) };
+  if (isDeleted(record)) return { deleted: true, ...who };
+  return { deleted: false, ...plain(habitOf(record)), ...who };
+}

@@ -1,0 +1,63 @@
+import { member } from "../../changes/json.js";
+import { uuid } from "../../changes/uuid.js";
+import { goodDay, whole, word } from "../actionWords.js";
+import { chosen } from "../edit.js";
+import { EditRefusal } from "../editRefusal.js";
+import { checkInResolver } from "./checkInResolver.js";
+import { HabitBook } from "./habitBook.js";
+import { added, changed, checked, counted, removed } from "./habitEdits.js";
+import { habitResolver } from "./habitResolver.js";
+import { habitConflicts } from "./habitWeek.js";
+
+const zone = "Habits";
+
+/**
+ * Habits and their days: zone `Habits`, a record a habit, and one for each day of a habit on which
+ * something was done. What a person does; `day` is written as `2026-03-01`, by the person's own
+ * calendar:
+ *
+ *     {do: "add", title, kind, target} · {do: "edit", habit, title?, kind?, target?} ·
+ *     {do: "remove", habit} · {do: "check", habit, day, done} · {do: "count", habit, day, by} ·
+ *     {do: "keep", habit, version: "local" or "cloud"}
+ */
+export const habitsApp = Object.freeze({
+  name: "habits",
+  zone,
+  types: Object.freeze(["CheckIn", "Habit"]),
+  /**
+   * The types of which a device that begins with none, and finds some in the account, asks the
+   * person first whether they shall be here. Days without their habit are nothing to ask about.
+   */
+  asksToRestore: Object.freeze(["Habit"]),
+
+  resolvers: Object.freeze({ CheckIn: checkInResolver, Habit: habitResolver }),
+
+  outcome(state, action, random) {
+    switch (member(action, "do")) {
+      case "add": return added(uuid(random), action);
+      case "edit": return changed(habit(new HabitBook(state), action), action);
+      case "remove": return removed(habit(new HabitBook(state), action));
+      case "check": return checked(habit(new HabitBook(state), action), day(action), action);
+      case "count": {
+        const book = new HabitBook(state);
+        const [it, date] = [habit(book, action), day(action)];
+        return counted(it, date, whole(action, "by"), book.day(it, date));
+      }
+      case "keep": return kept(state, action);
+      default: throw new EditRefusal("habits do not know that order");
+    }
+  },
+});
+
+function kept(state, action) {
+  const { name } = chosen(habitConflicts(state), word(action, "habit"), "conflict");
+  const version = word(action, "version");
+  if (version !== "local" && version !== "cloud") {
+    throw new EditRefusal("keep local or cloud, and nothing else");
+  }
+  return { edits: [], decisions: [{ zone, name, keepLocal: version === "local" }] };
+}
+
+const habit = (book, action) => chosen(book.habits, word(action, "habit"), "habit");
+
+const day = (action) => goodDay(word(action, "day"));

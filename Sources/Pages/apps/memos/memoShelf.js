@@ -1,0 +1,49 @@
+import { member, text } from "../../changes/json.js";
+import { compareText } from "../../changes/utf8.js";
+import { deviceName, recordsOf } from "../edit.js";
+import { wholeNumber } from "../merge/wholeNumber.js";
+import { titleOf } from "./memoResolver.js";
+
+/**
+ * The memos, the last written first. Of a copy that a conflict left, `copyOf` is the name of the
+ * memo that it was a version of, and `copyFrom` what the person calls the device that wrote it;
+ * otherwise both are null.
+ */
+export function memoShelf(state) {
+  return recordsOf(state, "Memo").map((record) => memo(record, state)).sort(lastWrittenFirst);
+}
+
+function memo(record, state) {
+  const content = text(record.fields, "content") ?? "";
+  const date = wholeNumber(member(record.fields, "date"));
+  return {
+    name: record.name, title: titleOf(content), content,
+    date: date === undefined ? record.modifiedAt : Number(date),
+    modifiedAt: record.modifiedAt, device: record.device, ...origin(record.name, state),
+  };
+}
+
+function lastWrittenFirst(one, other) {
+  return other.date - one.date || compareText(other.name, one.name);
+}
+
+function origin(name, state) {
+  const [tilde, dash] = [name.lastIndexOf("~"), name.lastIndexOf("-")];
+  const isCopy = tilde >= 0 && tilde < dash && /^\d{1,19}$/.test(name.slice(dash + 1));
+  if (!isCopy) return { copyOf: null, copyFrom: null };
+  return {
+    copyOf: name.slice(0, tilde), copyFrom: deviceName(state, name.slice(tilde + 1, dash)),
+  };
+}
+
+/** The memos that have all of the words, in whatever case. */
+export function memosWith(words, memos) {
+  const wanted = folded(words).split(" ").filter((it) => it !== "");
+  return memos.filter((memo) => {
+    const content = folded(memo.content);
+    return wanted.every((it) => content.includes(it));
+  });
+}
+
+/** In Greek the last letter of a word may have a form of its own. */
+const folded = (words) => words.toLowerCase().replaceAll("ς", "σ");

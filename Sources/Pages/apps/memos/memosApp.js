@@ -1,0 +1,79 @@
+import { equal, int64, member, setting } from "../../changes/json.js";
+import { isName } from "../../changes/name.js";
+import { uuid } from "../../changes/uuid.js";
+import { isBlank, word } from "../actionWords.js";
+import { chosen } from "../edit.js";
+import { EditRefusal } from "../editRefusal.js";
+import { copyName } from "../merge/copyName.js";
+import { memoResolver, titleOf } from "./memoResolver.js";
+import { memoShelf } from "./memoShelf.js";
+
+const zone = "Memos";
+const memoType = "Memo";
+
+/**
+ * Notes: zone `Memos`, a record a memo. What a person does; `was` is the text that the person began
+ * to change:
+ *
+ *     {do: "add", content} · {do: "edit", memo, was, content} · {do: "remove", memo}
+ */
+export const memosApp = Object.freeze({
+  name: "memo",
+  zone,
+  types: Object.freeze([memoType]),
+
+  resolvers: Object.freeze({ [memoType]: memoResolver }),
+
+  /** The date is the stamp of the edit that wrote it, and moves with it. */
+  restamped(fields, { type, base, from, to }) {
+    const date = member(fields, "date");
+    const isOurs = type === memoType && int64(date) === BigInt(from);
+    return isOurs && !equal(date, member(base, "date")) ? setting(fields, { date: to }) : fields;
+  },
+
+  outcome(state, action, random) {
+    switch (member(action, "do")) {
+      case "add":
+        return { edits: [writing(content(action), uuid(random))] };
+      case "edit":
+        return edited(state, chosen(memoShelf(state), word(action, "memo"), "memo"), action);
+      case "remove": {
+        const { name } = chosen(memoShelf(state), word(action, "memo"), "memo");
+        return { edits: [{ zone, name, type: memoType, make: () => null }] };
+      }
+      default:
+        throw new EditRefusal("memos do not know that order");
+    }
+  },
+});
+
+/**
+ * What a person wrote on top of a text that may have changed while they wrote: both are kept, as
+ * where two devices wrote.
+ */
+function edited(state, memo, action) {
+  const written = content(action);
+  const was = word(action, "was");
+  const edits = [writing(written, memo.name)];
+  const record = state.records.find((it) => it.type === memoType && it.name === memo.name);
+  const copy = copyName(memo.name, `~${record.device}-${record.modifiedAt}`);
+  if (memo.content !== was && memo.content !== written && isName(copy)) {
+    edits.unshift({ zone, name: copy, type: memoType, make: () => record.fields });
+  }
+  return { edits };
+}
+
+function content(action) {
+  const text = word(action, "content");
+  if (isBlank(text)) {
+    throw new EditRefusal("a memo without a word is not kept; remove it instead");
+  }
+  return text;
+}
+
+/** Fields that this version does not know stay. */
+const writing = (text, name) => ({
+  zone, name, type: memoType,
+  make: ({ current, stamp }) =>
+    setting(current?.fields, { title: titleOf(text), content: text, date: stamp }),
+});

@@ -1,0 +1,27 @@
+import { int64, isNumber, numberText } from "../../changes/json.js";
+
+const bound = 2n ** 60n;
+
+/**
+ * The number rounded down and kept within ±2⁶⁰, so that it is the same on devices that count in 64
+ * bits; undefined for what is no number.
+ *
+ * Versions come from other people's programs as well, which may write 1.5e3, 0.5 or more digits
+ * than a JavaScript number holds: what is compared and counted is a BigInt.
+ *
+ * @returns {bigint | undefined}
+ */
+export function wholeNumber(value) {
+  const exact = int64(value);
+  if (exact !== undefined) return within(exact);
+  if (!isNumber(value)) return undefined;
+  const near = Number(numberText(value));
+  if (Math.abs(near) >= Number(bound)) return near > 0 ? bound : -bound;
+  return BigInt(Math.floor(near));
+}
+
+/** A whole number within ±2⁶⁰. */
+export function within(number) {
+  if (number > bound) return bound;
+  return number < -bound ? -bound : number;
+}

@@ -1,0 +1,96 @@
+import { bool, int64, isNumber, isObject, member, members, numberText, serialize }
+  from "../../changes/json.js";
+import { limits } from "../../changes/limits.js";
+import { EditRefusal } from "../editRefusal.js";
+import { wholeNumber } from "../merge/wholeNumber.js";
+
+/** By name: what each setting is for a person. */
+export const settingMeanings = Object.freeze({
+  focusMinutes: "how long a focus is",
+  shortBreakMinutes: "how long a break is",
+  longBreakMinutes: "how long the long break is",
+  longBreakEvery: "after how many pomodoros it comes; 0 for never",
+  snoozeMinutes: "how long a break waits when it is put off",
+  autoStart: "whether a break runs by itself: true or false",
+});
+
+/**
+ * The fields of the record `settings`, read for the state machine. What is missing, malformed or
+ * out of range has its default. Lengths are milliseconds.
+ */
+export class TimerSettings {
+  focusMilliseconds = 25n * 60_000n;
+  shortBreakMilliseconds = 5n * 60_000n;
+  longBreakMilliseconds = 15n * 60_000n;
+  /** A long break follows every so many pomodoros; 0 for never. */
+  longBreakEvery = 4n;
+  /** How long a break waits when it is put off. */
+  snoozeMilliseconds = 5n * 60_000n;
+  /** Whether a break starts to count down by itself, or stands paused until a person resumes it. */
+  autoStart = true;
+
+  constructor(fields) {
+    const every = wholeNumber(member(fields, "longBreakEvery"));
+    for (const phase of ["focus", "shortBreak", "longBreak", "snooze"]) {
+      const length = phaseMilliseconds(member(fields, `${phase}Minutes`));
+      if (length !== undefined) this[`${phase}Milliseconds`] = length;
+    }
+    if (every !== undefined && every >= 0n) this.longBreakEvery = every;
+    this.autoStart = bool(fields, "autoStart") ?? this.autoStart;
+  }
+
+  /** All of them, as a person reads and writes them. */
+  get words() {
+    const minutes = (milliseconds) => Number(milliseconds) / 60_000;
+    return {
+      focusMinutes: minutes(this.focusMilliseconds),
+      shortBreakMinutes: minutes(this.shortBreakMilliseconds),
+      longBreakMinutes: minutes(this.longBreakMilliseconds),
+      longBreakEvery: Number(this.longBreakEvery),
+      snoozeMinutes: minutes(this.snoozeMilliseconds),
+      autoStart: this.autoStart,
+    };
+  }
+}
+
+/**
+ * A phase's length from minutes, which need not be whole; undefined where it would be under a
+ * millisecond or over `limits.timerMilliseconds`.
+ */
+function phaseMilliseconds(minutes) {
+  if (!isNumber(minutes)) return undefined;
+  const milliseconds = Number(numberText(minutes)) * 60_000;
+  const isGood = milliseconds >= 1 && milliseconds <= limits.timerMilliseconds;
+  return isGood ? BigInt(Math.floor(milliseconds + 0.5)) : undefined;
+}
+
+/** What a person wants changed, once it is known to make sense. @throws {EditRefusal} */
+export function settingChanges(wanted) {
+  if (!isObject(wanted) || members(wanted).length === 0) {
+    throw new EditRefusal("say what is to change");
+  }
+  for (const [name, value] of members(wanted)) {
+    if (!Object.hasOwn(settingMeanings, name)) {
+      const names = Object.keys(settingMeanings).join(", ");
+      throw new EditRefusal(`there is no setting “${name}”; there are ${names}`);
+    }
+    if (!isGood(name, value)) {
+      throw new EditRefusal(`“${shown(value)}” is no ${name} (${settingMeanings[name]})`);
+    }
+  }
+  return wanted;
+}
+
+function isGood(name, value) {
+  if (name === "autoStart") return typeof value === "boolean";
+  if (name !== "longBreakEvery") return phaseMilliseconds(finite(value)) !== undefined;
+  const every = int64(finite(value));
+  return every !== undefined && every >= 0n && every <= BigInt(limits.longBreakEvery);
+}
+
+/** What a field of a form may hold and JSON does not, an infinity, is no number here. */
+const finite = (value) =>
+  typeof value === "number" && !Number.isFinite(value) ? undefined : value;
+
+const shown = (value) =>
+  finite(value) === undefined || typeof value === "string" ? String(value) : serialize(value);

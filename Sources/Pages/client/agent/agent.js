@@ -1,0 +1,312 @@
+import { equal } from "../../changes/json.js";
+import { limits } from "../limits.js";
+import { EditError } from "../replica/editing.js";
+import { Replica } from "../replica/replica.js";
+import { Deadline } from "../uplink/environment.js";
+import { RelayClock } from "../uplink/relayClock.js";
+import { Connection } from "./connection.js";
+import { statusOf } from "./status.js";
+import { SyncEngine } from "./syncEngine.js";
+
+/**
+ * What runs in the tab that leads: edits at once and locally, and sync with the relay behind it.
+ * Joins the parts that decide (`Replica`, `SyncEngine`) with the store and the connection. Jobs of
+ * the replica are done one after the other, each with its writes; what has been reported is in the
+ * store, so a new agent over the same store goes on where this one stood.
+ */
+export class Agent {
+  #environment;
+  #store;
+  #term;
+  #apps;
+  #report;
+  #engine = new SyncEngine();
+  #clock = new RelayClock();
+  #connection;
+  #replica = null;
+  #identity = null;
+  /** Jobs that wait; the first one is being done. */
+  #jobs = [];
+  #isWorking = false;
+  #step = { term: 0, number: 0 };
+  #toldStep = null;
+  #isStopped = false;
+  #isLoaded = false;
+  #due = null;
+  #dueDeadline;
+  #retryDeadline;
+  /** What others did meanwhile is waited for, before time makes anything of what was known last. */
+  #catchUp;
+  #wasOnline = false;
+  #lastSync = null;
+  #reported = null;
+  #syncs = new Set();
+
+  /**
+   * @param {{environment: import("../uplink/environment.js").Environment, store: object,
+   *   term: number, apps: import("../replica/merging.js").App[], relay: string,
+   *   transports: string[], report: (news: object) => void}} options
+   *   `report` is told `{kind: "changed", previous, step, records}`, `{kind: "status", status}`,
+   *   `{kind: "deposed"}`. `previous` is the step that was told of before.
+   */
+  constructor({ environment, store, term, apps, relay, transports, report }) {
+    this.#environment = environment;
+    this.#store = store;
+    this.#term = term;
+    this.#apps = apps;
+    this.#report = report;
+    this.#dueDeadline = new Deadline(environment);
+    this.#retryDeadline = new Deadline(environment);
+    this.#catchUp = new Deadline(environment);
+    this.#connection = new Connection({
+      environment, relay, transports, engine: this.#engine, clock: this.#clock,
+      moved: () => this.#settle(),
+    });
+  }
+
+  start() { return this.#submit({ task: "load" }); }
+
+  /** The edits' records, once they are in the store. `make`: see `changeRecords`. */
+  change(make, order) { return this.#order({ task: "change", make, order }); }
+
+  decide(decision, order) { return this.#order({ task: "decide", decision, order }); }
+
+  /** The device belongs to an account now, or has a new token of the same one. */
+  async join(identity) {
+    const joined = await this.#order({ task: "join", identity });
+    this.#identity = joined;
+    this.#connection.join(joined);
+    this.#settle();
+  }
+
+  get status() {
+    return statusOf({
+      engine: this.#engine, connection: this.#connection, isLoaded: this.#isLoaded,
+      identity: this.#identity, lastSync: this.#lastSync, store: this.#store,
+      clock: this.#clock.isMeasured ? this.#reading() : null,
+    });
+  }
+
+  /** Relay time by the best that this device knows, milliseconds. */
+  get now() {
+    const reading = this.#reading();
+    return reading.isMeasured || !this.#replica
+      ? reading.relayTime : reading.wall + this.#replica.assumedOffset;
+  }
+
+  /** Everything that was given up on is tried again. The status once it is done, has failed, or has
+   * taken too long. */
+  syncNow() {
+    this.#engine.tryEverything();
+    this.#connection.tryNow();
+    if (this.#connection.failure?.isStore) this.#reload();
+    return new Promise((resolve) => {
+      const deadline = new Deadline(this.#environment);
+      const sync = { end: () => {
+        deadline.clear();
+        this.#syncs.delete(sync);
+        resolve(this.status);
+      } };
+      deadline.set(limits.syncMilliseconds, sync.end);
+      this.#syncs.add(sync);
+      this.#settle();
+    });
+  }
+
+  /** The page is seen again, or the network is back: is all as it was? */
+  wake() {
+    this.#connection.wake();
+    this.#settle();
+  }
+
+  stop() {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#connection.stop();
+    for (const deadline of [this.#dueDeadline, this.#retryDeadline, this.#catchUp]) {
+      deadline.clear();
+    }
+    for (const sync of [...this.#syncs]) sync.end();
+    for (const item of this.#jobs.splice(this.#isWorking ? 1 : 0)) {
+      item.reject(new EditError("closed", "the client was closed"));
+    }
+  }
+
+  // jobs
+
+  #order(job) {
+    if (this.#jobs.length >= limits.waitingJobs) {
+      return Promise.reject(new EditError("busy", "too much waits to be written"));
+    }
+    return this.#submit(job, this.#engine.takeOffer());
+  }
+
+  #submit(job, bounds = null) {
+    if (this.#isStopped) {
+      return Promise.reject(new EditError("closed", "the client was closed"));
+    }
+    return new Promise((resolve, reject) => {
+      const offer = bounds ? { id: this.#environment.uuid(), ...bounds } : undefined;
+      this.#jobs.push({ job: { ...job, offer }, resolve, reject });
+      this.#work();
+    });
+  }
+
+  async #work() {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    while (this.#jobs.length > 0) {
+      const item = this.#jobs[0];
+      let outcome = null;
+      let fault = null;
+      try {
+        outcome = await this.#perform(item.job);
+      } catch (error) {
+        fault = error;
+      }
+      this.#jobs.shift();
+      if (fault) this.#failed(fault, item);
+      else this.#finished(outcome, item);
+    }
+    this.#isWorking = false;
+  }
+
+  async #perform(job) {
+    this.#replica ??= new Replica(await this.#store.load(), this.#apps);
+    this.#toldStep ??= this.#replica.ledger.value("step") ?? this.#step;
+    const outcome = this.#replica.perform({ ...job, clock: this.#reading() });
+    if (outcome.writes.length > 0) {
+      // Other tabs tell by this whether they have missed something.
+      this.#step = { term: this.#term, number: this.#step.number + 1 };
+      await this.#store.write(this.#term, [
+        ...outcome.writes, { store: "values", key: "step", value: this.#step },
+      ]);
+    }
+    return outcome;
+  }
+
+  #finished(outcome, { job, resolve, reject }) {
+    if (outcome.changed.length > 0 && !this.#isStopped) {
+      this.#report({ kind: "changed", previous: this.#toldStep, step: this.#step,
+        records: outcome.changed });
+      this.#toldStep = this.#step;
+    }
+    if (outcome.error) reject(outcome.error);
+    else resolve(outcome.result);
+    if (this.#isStopped) return;
+    this.#due = outcome.due;
+    if (job.task === "load") this.#loaded(outcome);
+    const { applied } = outcome;
+    this.#engine.finished({ offered: !!job.offer, ...outcome });
+    // An answer that has the same asked again is no success.
+    const isSuccess = applied?.hasAnswer && !applied.retryLater && !applied.clockAhead;
+    if (isSuccess) this.#connection.succeeded();
+    this.#settle();
+  }
+
+  #loaded({ position, outbox }) {
+    this.#isLoaded = true;
+    this.#identity = this.#replica.identity;
+    this.#lastSync ??= this.#replica.lastSync;
+    this.#engine.loaded(position, outbox);
+    this.#waitForOthers();
+    if (this.#identity) this.#connection.join(this.#identity);
+  }
+
+  /** What could not be written is told, and nothing has changed. Sync stops, and begins anew from
+   * what the store holds. */
+  #failed(error, { reject }) {
+    this.#replica = null;
+    reject(error);
+    if (this.#isStopped) return;
+    if (error.code === "deposed") {
+      this.stop();
+      this.#report({ kind: "deposed" });
+      return;
+    }
+    const words = error.name === "StoreError" ? error.message : `a fault: ${error.message}`;
+    const wait = this.#connection.storeFailed(words);
+    this.#retryDeadline.set(wait, () => this.#reload());
+    this.#settle();
+  }
+
+  #reload() {
+    this.#retryDeadline.clear();
+    this.#connection.clearFailure();
+    this.#submit({ task: "load" }).catch(() => {});
+  }
+
+  // what follows
+
+  #settle() {
+    if (this.#isStopped) return;
+    if (this.#isLoaded) this.#drive();
+    const isOnline = this.#engine.transport !== null;
+    if (isOnline && !this.#wasOnline) this.#waitForOthers();
+    this.#wasOnline = isOnline;
+    this.#planDueEdit();
+    if (this.#engine.isInSync) {
+      this.#lastSync = this.now;
+      this.#connection.succeeded();
+    }
+    if (this.#syncs.size > 0 && this.#isLoaded) {
+      const isDone = this.#engine.isSettled || !this.#connection.isTrying;
+      if (isDone) for (const sync of [...this.#syncs]) sync.end();
+    }
+    this.#reportStatus();
+  }
+
+  #drive() {
+    for (;;) {
+      this.#engine.isClockTrusted = this.#reading().isTrusted;
+      const action = this.#engine.next();
+      if (!action) break;
+      if (action.do === "job") this.#submit(action.job, action.bounds).catch(() => {});
+      else this.#connection.perform(action);
+    }
+    if (!this.#engine.isClockTrusted) this.#connection.measureTime();
+  }
+
+  #waitForOthers() {
+    this.#catchUp.set(limits.catchUpMilliseconds, () => this.#settle());
+  }
+
+  #planDueEdit() {
+    this.#dueDeadline.clear();
+    if (!this.#due || !this.#isLoaded) return;
+    const isOnline = this.#engine.transport !== null;
+    const whileTrusted = isOnline ? this.#due.whileConnected : this.#due.whileOffline;
+    const time = this.#reading().isTrusted ? whileTrusted : this.#due.own;
+    if (time === null) return;
+    if (this.#jobs.some(({ job }) => job.task === "makeDueEdits")) return;
+    if (this.#engine.hasWhatOthersDid || !this.#connection.isTrying) this.#catchUp.clear();
+    // It is looked at again once the others were waited for.
+    if (this.#catchUp.isSet) return;
+    const wait = Math.min(time - this.now, limits.farMilliseconds);
+    this.#dueDeadline.set(wait, () => {
+      const isConnected = this.#engine.transport !== null;
+      this.#submit({ task: "makeDueEdits", isConnected }, this.#engine.takeOffer())
+        .catch(() => {});
+    });
+  }
+
+  /** The offset wanders by a few milliseconds, and the time of the last sync goes on: those alone
+   * are not told. */
+  #reportStatus() {
+    const { status } = this;
+    const told = {
+      ...status, lastSync: null,
+      clockOffset: Math.round((status.clockOffset ?? 0) / 100),
+    };
+    if (equal(told, this.#reported)) return;
+    this.#reported = told;
+    this.#report({ kind: "status", status });
+  }
+
+  #reading() {
+    const moment = { wall: Math.floor(this.#environment.wall()),
+      forward: this.#environment.forward() };
+    this.#clock.observe(moment);
+    return this.#clock.reading(moment);
+  }
+}

@@ -1,0 +1,351 @@
+import { limits } from "../limits.js";
+import { advice, askedWait } from "../refusal.js";
+import { Backoff } from "../uplink/backoff.js";
+import { Deadline } from "../uplink/environment.js";
+import { HTTPUplink } from "../uplink/httpUplink.js";
+import { Ladder } from "../uplink/ladder.js";
+import { SocketUplink } from "../uplink/socketUplink.js";
+
+/**
+ * Connecting to the relay and staying connected: the ladder's rungs, retries, and what becomes of
+ * failures. Carries what the engine wants to the relay, and tells the engine what the relay says;
+ * knows no store.
+ */
+export class Connection {
+  /** Nothing works until a person acts: `{code, reason, isStore}`; null: it goes on. */
+  failure = null;
+  /** Since when (relay time), and why, there is no sync: `{since, reason}`; null: there is. */
+  outage = null;
+  /** The last refusal that has to be waited out. */
+  pause = null;
+  #environment;
+  #relay;
+  #engine;
+  #clock;
+  #moved;
+  #home = null;
+  #uplink = null;
+  /** A socket that is tried beside a lesser transport. */
+  #probe = null;
+  #ladder;
+  #backoff = new Backoff();
+  #samplesWanted = 0;
+  #deadlines;
+  #isStopped = false;
+
+  /** @param {{environment: object, relay: string, transports: string[], engine: object,
+   *   clock: object, moved: () => void}} options `moved`: something has happened */
+  constructor({ environment, relay, transports, engine, clock, moved }) {
+    this.#environment = environment;
+    this.#relay = relay;
+    this.#engine = engine;
+    this.#clock = clock;
+    this.#moved = moved;
+    this.#ladder = new Ladder(environment.WebSocket
+      ? transports : transports.filter((transport) => transport !== "websocket"));
+    const names = ["retry", "resume", "poll", "measure", "backlog", "plan", "probe"];
+    this.#deadlines = Object.fromEntries(
+      names.map((name) => [name, new Deadline(environment)]),
+    );
+  }
+
+  /** Connected, or about to be: not waiting for the next try, and not for a person. */
+  get isTrying() {
+    return !this.failure && this.#uplink !== null && !this.#engine.isPaused;
+  }
+
+  join(identity) {
+    const { accountID, deviceID, token } = identity;
+    const isAnother = this.#home?.token !== token;
+    this.#home = { relay: this.#relay, accountID, deviceID, token };
+    if (!isAnother && this.#uplink) return;
+    this.#drop();
+    this.#engine.offline();
+    this.failure = null;
+    this.#connect();
+  }
+
+  /** A person asks, or the store is well again. */
+  tryNow() {
+    if (!this.failure?.isStore) this.failure = null;
+    this.#deadlines.resume.clear();
+    this.pause = null;
+    if (this.#uplink) return;
+    this.#backoff.reset();
+    this.#connect();
+  }
+
+  /** The page is seen again, or the network is another one. */
+  wake() {
+    if (this.failure) return;
+    if (this.#uplink && this.#engine.transport !== null) {
+      // Whether it still stands shows by the answer, which has a deadline.
+      this.#uplink.measureTime();
+      this.#engine.poll();
+      return;
+    }
+    if (this.#uplink) return;
+    this.#ladder.reset();
+    this.#backoff.reset();
+    this.#connect();
+  }
+
+  /** What was asked for has come. */
+  succeeded() { this.#backoff.reset(); }
+
+  /** @returns {number} how long the store is left alone, milliseconds */
+  storeFailed(reason) {
+    this.#drop();
+    this.#lost(reason);
+    this.failure = { code: "store", reason, isStore: true };
+    return Math.max(this.#nextDelay(), limits.storeRetryMilliseconds);
+  }
+
+  clearFailure() { this.failure = null; }
+
+  stop() {
+    this.#isStopped = true;
+    this.#drop();
+  }
+
+  measureTime() {
+    if (this.#engine.transport !== null) this.#uplink?.measureTime();
+  }
+
+  /** What the engine wants of the network. */
+  perform(action) {
+    switch (action.do) {
+      case "save": this.#uplink?.save(action.batch); break;
+      case "fetch":
+        this.#uplink?.fetch(action.since);
+        if (this.#engine.transport === "poll") this.#planPoll();
+        break;
+      case "wait": this.#uplink?.wait(action.since); break;
+      case "listen": this.#uplink?.listen(action.since); break;
+      case "measureClock":
+        this.#clock.doubt();
+        this.#uplink?.measureTime();
+        break;
+      case "pause": this.#pauseFor(action.refusal); break;
+      case "fail": this.#fail(action.refusal); break;
+      default: throw new TypeError(`a connection does not know how to ${action.do}`);
+    }
+  }
+
+  // the uplink
+
+  #connect() {
+    const isBarred = this.failure || this.#isStopped;
+    if (isBarred || this.#uplink || !this.#home) return;
+    this.#deadlines.retry.clear();
+    this.#uplink = this.#open(this.#ladder.transport);
+  }
+
+  #open(transport, isProbe = false) {
+    const Kind = transport === "websocket" ? SocketUplink : HTTPUplink;
+    let isOpen = true;
+    const uplink = new Kind(this.#environment, this.#home, (event) => {
+      // What an uplink that was dropped has to say comes too late.
+      if (!isOpen || this.#isStopped) return;
+      if (event.kind === "failed") isOpen = false;
+      if (handle.isProbe) this.#takeProbe(event);
+      else this.#take(event);
+      this.#moved();
+    });
+    const handle = {
+      isProbe,
+      greet: (since) => uplink.greet(since), save: (batch) => uplink.save(batch),
+      fetch: (since) => uplink.fetch(since), wait: (since) => uplink.wait(since),
+      listen: (since) => uplink.listen(since), measureTime: () => uplink.measureTime(),
+      close: () => {
+        isOpen = false;
+        uplink.close();
+      },
+    };
+    uplink.connect();
+    return handle;
+  }
+
+  #take(event) {
+    const engine = this.#engine;
+    switch (event.kind) {
+      case "readyToGreet": this.#uplink.greet(engine.greet()); break;
+      case "online": this.#online(event.newest); break;
+      case "clock":
+        this.#clock.add(event.sample);
+        this.#samplesWanted -= 1;
+        if (this.#samplesWanted > 0) this.#uplink.measureTime();
+        break;
+      case "saved": engine.saved(event.id, event.answer); break;
+      case "saveRefused":
+        engine.saveRefused(event.id, event.refusal);
+        if (event.refusal.code === "planRequired") this.#planAgain();
+        break;
+      case "page":
+        if (event.origin === servingOrigins[engine.transport]) this.#ladder.rungServed();
+        engine.page(event.page, event.origin);
+        break;
+      case "fetchRefused": engine.fetchRefused(event.refusal, event.origin); break;
+      case "hint": engine.hint(event.token); break;
+      case "failed": this.#failed(event); break;
+      default: throw new TypeError(`an uplink does not tell ${event.kind}`);
+    }
+  }
+
+  #online(newest) {
+    this.outage = null;
+    this.pause = null;
+    const { transport } = this.#ladder;
+    this.#engine.online(transport, newest);
+    if (transport === "websocket") {
+      this.#ladder.rungServed();
+      // On a socket the best of several costs next to nothing.
+      this.#samplesWanted = limits.clockSamples;
+      this.#uplink.measureTime();
+      this.#deadlines.backlog.set(limits.answerMilliseconds, () => {
+        if (this.#engine.awaitsBacklog) this.#engine.fetchNow();
+        this.#moved();
+      });
+    }
+    this.#planMeasure();
+    this.#planProbe();
+  }
+
+  #failed({ why, reason, refusal }) {
+    this.#drop();
+    this.#lost(reason);
+    if (why === "rung") this.#ladder.rungFailed(this.#environment.forward());
+    if (why === "barred") {
+      this.failure = { code: "barred", reason: `${reason}, for a reason that is not known here` };
+      return;
+    }
+    if (refusal && advice(refusal) === "askPerson") {
+      this.#fail(refusal);
+      return;
+    }
+    this.#deadlines.retry.set(this.#nextDelay(refusal), () => {
+      this.#connect();
+      this.#moved();
+    });
+  }
+
+  #fail({ code, detail }) {
+    this.#drop();
+    this.#lost(detail);
+    this.failure = { code, reason: detail };
+  }
+
+  #pauseFor(refusal) {
+    this.pause = { since: this.#relayTime, reason: refusal.detail };
+    this.#deadlines.resume.set(this.#nextDelay(refusal), () => {
+      this.pause = null;
+      this.#engine.resume();
+      this.#moved();
+    });
+  }
+
+  #lost(reason) {
+    this.#engine.offline();
+    this.outage = { since: this.outage?.since ?? this.#relayTime, reason };
+  }
+
+  #drop() {
+    this.#uplink?.close();
+    this.#probe?.close();
+    this.#uplink = null;
+    this.#probe = null;
+    for (const name of ["retry", "resume", "poll", "measure", "backlog", "probe"]) {
+      this.#deadlines[name].clear();
+    }
+  }
+
+  // moments that are waited for
+
+  #planPoll() {
+    this.#deadlines.poll.set(limits.pollMilliseconds, () => {
+      this.#engine.poll();
+      this.#moved();
+    });
+  }
+
+  #planMeasure() {
+    this.#deadlines.measure.set(limits.clockMeasureMilliseconds, () => {
+      this.#uplink?.measureTime();
+      this.#planMeasure();
+    });
+  }
+
+  #planAgain() {
+    this.#deadlines.plan.set(limits.planRetryMilliseconds, () => {
+      this.#engine.unblockZones();
+      this.#moved();
+    });
+  }
+
+  // a better transport
+
+  #planProbe() {
+    const { probeAt } = this.#ladder;
+    if (probeAt === null || this.#probe) return;
+    this.#deadlines.probe.set(probeAt - this.#environment.forward(), () => this.#startProbe());
+  }
+
+  #startProbe() {
+    const { better } = this.#ladder;
+    if (!better || this.#engine.transport === null) return;
+    if (better !== "websocket") {
+      // The same requests, one of them held: if it is not answered, the ladder leads down again.
+      this.#ladder.climb(better, this.#environment.forward());
+      this.#deadlines.poll.clear();
+      this.#engine.changeTransport(better);
+      this.#planProbe();
+      this.#moved();
+      return;
+    }
+    this.#probe = this.#open("websocket", true);
+  }
+
+  #takeProbe(event) {
+    const now = this.#environment.forward();
+    if (event.kind === "readyToGreet") {
+      // Not with the cursor: what is on its way by the old transport may move it meanwhile.
+      this.#probe.greet(null);
+    } else if (event.kind === "clock") {
+      this.#clock.add(event.sample);
+    } else if (event.kind === "online") {
+      this.#becomeUplink();
+      // Meanwhile the ladder may have led further down.
+      this.#ladder.climb("websocket", now);
+      this.#online(event.newest);
+    } else if (event.kind === "failed") {
+      this.#probe = null;
+      if (event.refusal && advice(event.refusal) === "askPerson") {
+        this.#fail(event.refusal);
+        return;
+      }
+      this.#ladder.probeFailed(now);
+      this.#planProbe();
+    }
+  }
+
+  #becomeUplink() {
+    this.#uplink.close();
+    this.#engine.offline();
+    this.#deadlines.poll.clear();
+    this.#uplink = this.#probe;
+    this.#uplink.isProbe = false;
+    this.#probe = null;
+  }
+
+  #nextDelay(refusal = null) {
+    return this.#backoff.next(this.#environment.random(), askedWait(refusal));
+  }
+
+  get #relayTime() {
+    const { wall, forward } = this.#environment;
+    return this.#clock.reading({ wall: wall(), forward: forward() }).relayTime;
+  }
+}
+
+/** The pages that show that a rung carries; a socket shows it by its welcome. */
+const servingOrigins = { events: "stream", "long-poll": "longPoll", poll: "fetch" };

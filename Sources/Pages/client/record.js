@@ -1,0 +1,52 @@
+import { equal } from "../changes/json.js";
+import { WireError } from "./wireError.js";
+
+/**
+ * A record as the wire has it. `fields` is null in a tombstone.
+ *
+ * @typedef {{zone: string, name: string, type: string, fields: object | null, modifiedAt: number,
+ *   device: string, tag: number, deleted: boolean, chunks?: string[]}} Record
+ */
+
+/** One text for zone and name: neither has control characters. */
+export const keyOf = ({ zone, name }) => `${zone}\n${name}`;
+
+/**
+ * What the relay says is checked before it is held: a page or answer that is not of this form is
+ * refused as a whole.
+ *
+ * @returns {Record}
+ */
+export function readRecord(value) {
+  const isRecord = value !== null && typeof value === "object"
+    && [value.zone, value.name, value.type, value.device].every((it) => typeof it === "string")
+    && Number.isSafeInteger(value.tag) && value.tag >= 0 && Number.isSafeInteger(value.modifiedAt)
+    && (value.deleted === true || (typeof value.fields === "object" && value.fields !== null));
+  if (!isRecord) throw new WireError("what should be a record is none");
+  const record = {
+    zone: value.zone, name: value.name, type: value.type,
+    fields: value.deleted === true ? null : value.fields, modifiedAt: value.modifiedAt,
+    device: value.device, tag: value.tag, deleted: value.deleted === true,
+  };
+  if (Array.isArray(value.chunks) && value.chunks.length > 0) record.chunks = value.chunks;
+  return record;
+}
+
+/** Stands for a record that the relay does not have, not even as a tombstone. */
+export function nothingAt({ zone, name }, type) {
+  return { zone, name, type, fields: null, modifiedAt: 0, device: "", tag: 0, deleted: true };
+}
+
+/** The same where the relay had this version, and has lost it. */
+export function lostVersion(version) {
+  return { ...nothingAt(version, version.type), modifiedAt: version.modifiedAt };
+}
+
+/** Whether it stands for a version that the relay has lost. */
+export const standsForLost = (record) => record.tag === 0 && record.modifiedAt > 0;
+
+/** The same content with the same stamp, whoever saved it and when. */
+export function isSameVersion(left, right) {
+  return left.modifiedAt === right.modifiedAt && left.type === right.type
+    && equal(left.fields, right.fields);
+}

@@ -1,0 +1,250 @@
+import { equal } from "../../changes/json.js";
+import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
+import { limits } from "../limits.js";
+import { keyOf, lostVersion } from "../record.js";
+import { recordOf, waiting } from "./outbox.js";
+import { noteOffset, restampAll, stampAfter } from "./stamps.js";
+
+/** An edit that cannot be made or kept. `code` is for programs, the message for a person. */
+export class EditError extends Error {
+  constructor(code, message, options) {
+    super(message, options);
+    this.name = "EditError";
+    this.code = code;
+  }
+}
+
+/**
+ * One record as a person's action leaves it. `fields` null deletes it. `stamp`: relay time of the
+ * action where the fields name it too; later than the record's own. `seen`: from another tab, the
+ * version that it was made on, null where there was none.
+ *
+ * @typedef {{zone: string, name: string, type: string, fields: object | null, chunks?: string[],
+ *   stamp?: number, seen?: {modifiedAt: number, device: string} | null}} Edit
+ */
+
+/**
+ * Local first: edits stand in the records and in the outbox with one step, and the network is not
+ * asked. All of them or none.
+ *
+ * @param {(context: object) => Edit[]} make
+ */
+export function changeRecords(state, make, clock) {
+  if (!state.identity) throw new EditError("notPaired", "pair this device with an account first");
+  restampAll(state, clock);
+  makeDueEditsOfAll(state, clock);
+  const { ledger } = state;
+  const edits = editsOf(make, {
+    record: (zone, name) => alive(ledger.record(keyOf({ zone, name }))),
+    records: (zone, type) => ledger.records(zone, type),
+    stamp: (zone, name) => stampAfter(ledger.record(keyOf({ zone, name })), clock),
+    now: clock.relayTime,
+    device: state.device,
+  });
+  checkEdits(state, edits);
+  return edits.map(({ zone, name, type, fields, chunks, stamp }) => {
+    const held = ledger.record(keyOf({ zone, name }));
+    return change(state, {
+      zone, name, type: fields === null ? held.type : type, fields, chunks: chunks ?? [],
+      stamp: Math.max(stamp ?? clock.relayTime, (held?.modifiedAt ?? -Infinity) + 1),
+    }, clock);
+  });
+}
+
+/** What a person's action comes to is the caller's affair; where it makes no sense, nothing is
+ * changed. */
+export function editsOf(make, context) {
+  try {
+    return make(context);
+  } catch (error) {
+    if (error instanceof EditError) throw error;
+    throw new EditError("refused", error.message, { cause: error });
+  }
+}
+
+const alive = (record) => (record && !record.deleted ? record : null);
+
+function checkEdits(state, edits) {
+  if (!Array.isArray(edits)) throw new EditError("badEdit", "a change is a list of edits");
+  if (edits.length > limits.editsOfOneChange) {
+    throw new EditError("tooMany", `a change has at most ${limits.editsOfOneChange} edits`);
+  }
+  const { outbox } = state.ledger;
+  const keys = new Set();
+  let entries = outbox.size;
+  let bytes = outbox.bytes;
+  for (const edit of edits) {
+    const key = keyOf(edit);
+    const held = state.ledger.record(key);
+    if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
+    keys.add(key);
+    checkEdit(edit, held);
+    if (!outbox.open(key)) entries += 1;
+    bytes += sizeOf(edit.fields) + sizeOf(held?.fields);
+  }
+  if (entries > limits.outboxRecords || bytes > limits.outboxBytes) {
+    throw new EditError("outboxFull", "too many changes wait for the relay; connect first");
+  }
+}
+
+function checkEdit({ zone, name, type, fields, stamp, seen }, held) {
+  const fault = faultOfName(zone) ?? faultOfName(name)
+    ?? (fields === null ? null : faultOfName(type) ?? faultOfFields(fields));
+  if (fault) throw new EditError("badEdit", fault);
+  if (fields === null && !alive(held)) {
+    throw new EditError("nothingToDelete", "there is no record of that name to delete");
+  }
+  if (!fitsRecord(fields)) {
+    throw new EditError("tooLarge", "a record has no room for so much; shorten it");
+  }
+  if (stamp !== undefined && !Number.isSafeInteger(stamp)) {
+    throw new EditError("badEdit", "a stamp is a whole number of milliseconds");
+  }
+  if (seen === undefined) return;
+  const now = alive(held);
+  if (now?.modifiedAt !== seen?.modifiedAt || now?.device !== seen?.device) {
+    throw new EditError("stale", "the record was changed meanwhile");
+  }
+}
+
+/** A person's answer to a conflict that waits for one. */
+export function decide(state, { zone, name, keepLocal }, clock) {
+  const { ledger } = state;
+  const key = keyOf({ zone, name });
+  const entry = ledger.outbox.open(key);
+  if (entry?.state.kind !== "asking") {
+    throw new EditError("nothingToDecide", "nothing is asked about that record");
+  }
+  const { server } = entry.state;
+  // A version of tag 0 is one that the relay has lost, or that nothing is there any more; what it
+  // has is the base then.
+  const isThere = server.tag > 0;
+  const hasNothing = server.deleted && (entry.base?.tag ?? 0) === 0;
+  if (!keepLocal && (isThere || hasNothing)) {
+    ledger.removeEntry(entry);
+    if (isThere) ledger.put(server);
+    else ledger.removeRecord(key);
+    return server;
+  }
+  // The decision is a new act, made having seen both versions.
+  if (!clock.isTrusted) noteOffset(state, clock);
+  const decided = {
+    ...entry, state: waiting, isStampTrusted: clock.isTrusted,
+    modifiedAt: Math.max(clock.relayTime, Math.max(entry.modifiedAt, server.modifiedAt) + 1),
+    base: isThere ? server : entry.base,
+  };
+  if (!keepLocal) {
+    Object.assign(decided, { type: server.type, fields: server.fields,
+      chunks: server.chunks ?? [] });
+  }
+  ledger.putEntry(decided);
+  const record = recordOf(decided, state.device, decided.base?.tag ?? 0);
+  ledger.put(record);
+  return record;
+}
+
+/** Makes the edits whose time has come, one after the other where one leads to the next. */
+export function makeDueEdits(state, isConnected, clock) {
+  if (!state.identity) return;
+  restampAll(state, clock);
+  const { ledger, due } = state;
+  for (let count = 0; count < limits.dueEdits; count += 1) {
+    const first = due.first(state.device, { isConnected, isClockTrusted: clock.isTrusted });
+    if (!first || first.time > clock.relayTime) return;
+    const held = ledger.record(first.key);
+    const edit = state.merging.dueEdit(held);
+    if (edit && edit.dueAt !== due.dueAt(first.key)) {
+      // The record was stamped anew a moment ago, and its time has moved with it.
+      due.set(first.key, edit);
+      continue;
+    }
+    if (!edit || !hasRoomFor(state, edit.fields)) {
+      // Where there is no room, the edit is made when this record is next looked at.
+      due.set(first.key, null);
+      continue;
+    }
+    const next = state.merging.dueEdit(makeTimed(state, held, edit, clock));
+    // An edit that leads to itself would be made for ever.
+    due.set(first.key, equal(next, edit) ? null : next);
+  }
+}
+
+/** A person acts: what time has made of the records by now comes first. */
+function makeDueEditsOfAll(state, clock) {
+  for (const key of state.due.keys()) {
+    for (let count = 0; count < limits.dueEdits; count += 1) {
+      const held = state.ledger.record(key);
+      const edit = state.merging.dueEdit(held);
+      if (!edit || !(clock.isTrusted || edit.owner === state.device)) break;
+      if (edit.dueAt > stampAfter(held, clock) || !hasRoomFor(state, edit.fields)) break;
+      makeTimed(state, held, edit, clock);
+    }
+  }
+}
+
+function makeTimed(state, held, edit, clock) {
+  return change(state, {
+    zone: held.zone, name: held.name, type: held.type, fields: edit.fields, chunks: [],
+    stamp: stampAfter(held, clock), isMadeByTime: true,
+  }, clock);
+}
+
+function hasRoomFor(state, fields) {
+  const { outbox } = state.ledger;
+  return outbox.size < limits.outboxRecords && fitsRecord(fields)
+    && outbox.bytes + sizeOf(fields) <= limits.outboxBytes;
+}
+
+/** The device is caught up, and holds nothing back: of what has only so many records, the others
+ * go. Never on a stale one, which would remove what others still want. */
+export function trim(state, clock) {
+  const zones = state.ledger.writtenZones;
+  for (const app of state.merging.apps) {
+    if (!zones.has(app.zone)) continue;
+    for (const type of app.boundedTypes ?? []) {
+      const { zone } = app;
+      for (const name of app.surplus(type, state.ledger.records(zone, type))) {
+        const held = state.ledger.record(keyOf({ zone, name }));
+        if (!alive(held) || !hasRoomFor(state, null)) continue;
+        change(state, {
+          zone, name, type, fields: null, chunks: [], stamp: stampAfter(held, clock),
+        }, clock);
+      }
+    }
+  }
+}
+
+/** Writes a local change: into the entry that is open, or into a new one. */
+function change(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }, clock) {
+  if (!clock.isTrusted) noteOffset(state, clock);
+  const { ledger } = state;
+  const key = keyOf({ zone, name });
+  const held = ledger.record(key);
+  const isLost = ledger.isLost(key);
+  const sent = ledger.outbox.sent(key);
+  const open = ledger.outbox.open(key);
+  const entry = open ? { ...open } : {
+    number: ledger.outbox.takeNumber(), zone, name, state: waiting,
+    base: baseOf(state, { held, isLost, sent }),
+  };
+  if (entry.state.kind === "parked") entry.state = waiting;
+  Object.assign(entry, { type, fields, chunks, modifiedAt: stamp });
+  entry.isStampTrusted = clock.isTrusted;
+  if (isMadeByTime) entry.timeMade = recordOf(entry, state.device, 0);
+  const record = recordOf(entry, state.device, isLost ? 0 : held?.tag ?? 0);
+  if (fields === null && !entry.base && !sent && entry.state.kind === "waiting") {
+    // Made and deleted before anyone heard of it.
+    ledger.removeEntry(entry);
+    ledger.removeRecord(key);
+    return record;
+  }
+  ledger.putEntry(entry);
+  ledger.put(record);
+  return record;
+}
+
+function baseOf(state, { held, isLost, sent }) {
+  if (isLost) return lostVersion(held);
+  if (sent) return recordOf(sent, state.device, 0);
+  return held ?? null;
+}

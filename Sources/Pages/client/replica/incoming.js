@@ -1,0 +1,187 @@
+import { covers, isSamePlace, reached } from "../changeToken.js";
+import { limits } from "../limits.js";
+import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
+import { applyAnswer } from "./answers.js";
+import { trim } from "./editing.js";
+import { knownTag, knows } from "./outbox.js";
+import {
+  bringBackOver, endRestore, hasLostTag, isLost, noticeRestoreByPage,
+} from "./restore.js";
+import { settle, stand } from "./settling.js";
+import { restampAll } from "./stamps.js";
+
+/**
+ * What the relay says, applied in the order in which it came: pages of changes, and answers to
+ * batches. One step with the cursor that covers them. Applying a thing twice changes nothing.
+ *
+ * @param {({kind: "page", page: object} | {kind: "answer", id: string, answer: object,
+ *   isLink: boolean})[]} arrivals
+ */
+export function applyArrivals(state, arrivals, clock) {
+  restampAll(state, clock);
+  const applied = state.newApplied();
+  for (const arrival of arrivals) {
+    if (arrival.kind === "page") {
+      const { page } = arrival;
+      if (isPassed(state, page.token)) continue;
+      applyPage(state, page, applied);
+      applied.isAtEnd = !page.more && isSamePlace(state.cursor, page.token);
+    } else {
+      applyAnswer(state, arrival.id, arrival.answer, applied);
+      if (arrival.isLink) follow(state, arrival.answer, applied);
+      takeOvertaken(state, applied);
+    }
+  }
+  endRestore(state);
+  noteSync(state, applied, clock);
+  if (state.overtaken.length === 0 && (applied.isAtEnd || applied.isLinked)) trim(state, clock);
+  applied.position = state.position;
+  return applied;
+}
+
+function applyPage(state, page, applied) {
+  if (!isStart(state, page) && !overlaps(state, page)) {
+    // A page that ends where the device stands brings nothing new.
+    if (!isSamePlace(state.cursor, page.token)) applied.foundGap = true;
+    return;
+  }
+  if (noticeRestoreByPage(state, page)) {
+    applied.foundGap = true;
+    return;
+  }
+  const isSnapshot = state.cursor === null;
+  if (state.position.kind === "nothing") state.beginSnapshot();
+  for (const record of page.changes) {
+    take(state, record, isSnapshot, applied);
+    if (isSnapshot) state.ledger.name(keyOf(record), state.snapshot);
+  }
+  if (isSnapshot && page.more) {
+    state.position = { kind: "snapshot", token: page.token };
+    return;
+  }
+  if (isSnapshot) finishSnapshot(state, applied);
+  move(state, page.token);
+}
+
+/** Whether the page begins where the device stands. */
+function isStart(state, page) {
+  const { token = null } = state.position;
+  if (token === null || page.since === null) return token === null && page.since === null;
+  return isSamePlace(token, page.since);
+}
+
+/** Whether the device has been there and gone on: what ends there brings nothing new. */
+function isPassed(state, token) {
+  return state.cursor !== null && covers(state.cursor, token) && !isSamePlace(state.cursor, token);
+}
+
+/** Whether the page begins where the device has been, and ends where it has not: what it brings
+ * besides is known, and passed over by its tags. */
+function overlaps(state, page) {
+  const { cursor } = state;
+  return cursor !== null && page.since !== null && covers(cursor, page.since)
+    && covers(page.token, cursor) && !isSamePlace(page.token, cursor);
+}
+
+/** An answer that begins beyond the cursor shows that others have saved in between. */
+function follow(state, answer, applied) {
+  const { cursor } = state;
+  if (cursor === null) return;
+  if (isSamePlace(cursor, answer.since)) {
+    applied.isLinked = true;
+    move(state, answer.token);
+  } else if (!covers(cursor, answer.token)) {
+    applied.foundGap = true;
+  }
+}
+
+/** While a record is held back (`overtaken`), the store keeps the cursor that does not cover it
+ * yet: a crash then costs a fetch. */
+function move(state, token) {
+  const to = { kind: "cursor", token: reached(token, state.cursor) };
+  if (state.overtaken.length === 0) state.moveTo(to);
+  else state.position = to;
+}
+
+/** What was held back for the sake of what was in flight, once that is answered. */
+export function takeOvertaken(state, applied) {
+  if (state.overtaken.length === 0 || state.ledger.outbox.frozen) return;
+  const records = state.overtaken;
+  state.overtaken = [];
+  for (const record of records) take(state, record, false, applied);
+  if (state.cursor !== null) state.moveTo(state.position);
+}
+
+function take(state, server, isSnapshot, applied) {
+  const { ledger } = state;
+  const key = keyOf(server);
+  // What is in flight is frozen, and its answer comes first: whether this version was made on top
+  // of ours or in spite of it, only that can tell.
+  if (ledger.outbox.sent(key)) {
+    const held = state.overtaken.find((other) => keyOf(other) === key);
+    if (held && held.tag >= server.tag) return;
+    state.overtaken = state.overtaken.filter((other) => other !== held);
+    state.overtaken.push(server);
+    return;
+  }
+  const isNews = (known) => (isSnapshot ? server.tag !== known : server.tag > known);
+  const entry = ledger.outbox.open(key);
+  if (entry) {
+    const known = knownTag(entry);
+    // A tag of a lost history may have been given once more, to another version.
+    const isAnother = hasLostTag(state.restore, known) && !knows(entry, server);
+    if (isAnother || isNews(known)) settle(state, entry, server, applied);
+    return;
+  }
+  const held = ledger.record(key);
+  if (held && isLost(state, held) && !isSameVersion(held, server)) {
+    bringBackOver(state, held, server, applied);
+    return;
+  }
+  // Tags grow. Only a snapshot may bring a smaller one: of a relay restored from a backup.
+  if (isNews(held?.tag ?? 0)) ledger.put(server, isSnapshot ? state.snapshot : 0);
+}
+
+/** What the snapshot did not name is not there any more. What was edited here stays, and goes to
+ * the relay; what the relay has lost waits to be brought back. */
+function finishSnapshot(state, applied) {
+  const { ledger } = state;
+  for (const record of ledger.unnamed(state.snapshot)) {
+    const key = keyOf(record);
+    if (ledger.outbox.holds(key)) {
+      standOnNothing(state, key, applied);
+    } else if (hasLostTag(state.restore, record.tag)) {
+      ledger.lose(key);
+      state.hasLost = true;
+    } else {
+      ledger.removeRecord(key);
+    }
+  }
+  state.note("former", null);
+  if (state.restore) state.note("restore", { ...state.restore, isSnapshotDone: true });
+  state.position = { kind: "nothing" };
+}
+
+/** A local change of a record that the relay does not have. */
+function standOnNothing(state, key, applied) {
+  const { outbox } = state.ledger;
+  const entry = outbox.open(key);
+  // What is in flight is answered by the relay itself, and with it what was made on top of it.
+  if (!entry || outbox.sent(key)) return;
+  const nothing = nothingAt(entry, entry.type);
+  if (hasLostTag(state.restore, knownTag(entry))) {
+    stand(state, entry, lostVersion(entry.base ?? nothing));
+  } else if (entry.state.kind === "asking" && entry.state.server.tag > 0) {
+    // What a person was asked about was deleted since. Other changes meet that when they are sent.
+    settle(state, entry, nothing, applied);
+  }
+}
+
+/** Kept for the status of a later page; not worth a write of its own each time. */
+function noteSync(state, applied, clock) {
+  const isOld = clock.relayTime - (state.lastSync ?? 0) > limits.syncNoteMilliseconds;
+  if (!(state.ledger.hasChanges || isOld) || state.cursor === null || applied.foundGap) return;
+  if (clock.isTrusted && state.ledger.outbox.summary.unsent === 0) {
+    state.ledger.setValue("sync.last", clock.relayTime);
+  }
+}

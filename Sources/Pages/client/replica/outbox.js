@@ -1,0 +1,153 @@
+import { sizeOf } from "../fields.js";
+import { limits } from "../limits.js";
+import { isSameVersion, keyOf } from "../record.js";
+
+/**
+ * A local change that the relay has not acknowledged. Entries are never changed, but replaced.
+ *
+ * `base`: the version that the change was made on, null where there was none. `state`: `waiting`
+ * (later edits are folded into it), `sent` (frozen under `batch` until answered), `parked` (refused
+ * for good, with the `refusal`), `asking` (a person decides; `server` is the relay's version).
+ * `timeMade`: the record as time alone last made it, on the way from `base` to `fields`. `group`:
+ * a number where several must be saved together.
+ *
+ * @typedef {{number: number, zone: string, name: string, type: string, fields: object | null,
+ *   chunks?: string[], modifiedAt: number, isStampTrusted: boolean,
+ *   base: import("../record.js").Record | null,
+ *   state: {kind: "waiting" | "sent" | "parked" | "asking", batch?: string, refusal?: object,
+ *     server?: import("../record.js").Record},
+ *   timeMade?: import("../record.js").Record | null, group?: number | null}} OutboxEntry
+ */
+
+export const waiting = Object.freeze({ kind: "waiting" });
+
+/** The local changes, by number, oldest first. Decides nothing. */
+export class Outbox {
+  /** By number, rising: new numbers do, and what is put once more keeps its place.
+   * @type {Map<number, OutboxEntry>} */
+  #entries = new Map();
+  #sent = new Set();
+  /** @type {Map<string, number[]>} */
+  #numbers = new Map();
+  bytes = 0;
+  nextNumber = 1;
+
+  constructor(entries = []) {
+    for (const entry of [...entries].sort((a, b) => a.number - b.number)) this.put(entry);
+  }
+
+  get size() { return this.#entries.size; }
+
+  entry(number) { return this.#entries.get(number); }
+
+  /** Oldest first. */
+  entries() { return [...this.#entries.values()]; }
+
+  /** What stands in flight of this record. */
+  sent(key) { return this.#first(key, (entry) => entry.state.kind === "sent"); }
+
+  /** What later edits of this record are folded into. */
+  open(key) { return this.#first(key, (entry) => entry.state.kind !== "sent"); }
+
+  holds(key) { return this.#numbers.has(key); }
+
+  /** The batch that waits for its answer, and its entries. */
+  get frozen() {
+    const entries = [...this.#sent].sort((a, b) => a - b).map((number) => this.entry(number));
+    return entries.length > 0 ? { id: entries[0].state.batch, entries } : null;
+  }
+
+  takeNumber() { return this.nextNumber++; }
+
+  put(entry) {
+    const { number } = entry;
+    this.#forget(this.#entries.get(number));
+    this.#entries.set(number, entry);
+    const key = keyOf(entry);
+    this.#numbers.set(key, [...(this.#numbers.get(key) ?? []), number]);
+    if (entry.state.kind === "sent") this.#sent.add(number);
+    this.nextNumber = Math.max(this.nextNumber, number + 1);
+    this.bytes += bytesOfEntry(entry);
+  }
+
+  remove(number) {
+    this.#forget(this.#entries.get(number));
+    this.#entries.delete(number);
+  }
+
+  #forget(old) {
+    if (!old) return;
+    const { number } = old;
+    this.#sent.delete(number);
+    const key = keyOf(old);
+    const left = this.#numbers.get(key).filter((other) => other !== number);
+    if (left.length > 0) this.#numbers.set(key, left);
+    else this.#numbers.delete(key);
+    this.bytes -= bytesOfEntry(old);
+  }
+
+  /** The outbox in numbers, for the engine and the status. */
+  get summary() {
+    const summary = {
+      unsent: 0, frozen: null, waiting: new Map(), parked: [], parkedCount: 0, asking: [],
+      askingCount: 0, mayBringBack: false, mayRetryParked: false,
+    };
+    for (const entry of this.entries()) {
+      const { zone, name, state } = entry;
+      if (state.kind === "waiting" || state.kind === "sent") summary.unsent += 1;
+      if (state.kind === "sent") summary.frozen ??= state.batch;
+      if (state.kind === "waiting") {
+        summary.waiting.set(zone, (summary.waiting.get(zone) ?? 0) + 1);
+      }
+      if (state.kind === "parked") {
+        summary.parkedCount += 1;
+        summary.mayRetryParked ||= state.refusal.code === "chunksMissing";
+        if (summary.parked.length < limits.statusRecords) {
+          summary.parked.push({ zone, name, refusal: state.refusal });
+        }
+      }
+      if (state.kind === "asking") {
+        summary.askingCount += 1;
+        if (summary.asking.length < limits.statusRecords) {
+          summary.asking.push({ zone, name, local: localVersion(entry), server: state.server });
+        }
+      }
+    }
+    return summary;
+  }
+
+  #first(key, matches) {
+    for (const number of this.#numbers.get(key) ?? []) {
+      const entry = this.#entries.get(number);
+      if (matches(entry)) return entry;
+    }
+    return undefined;
+  }
+}
+
+function bytesOfEntry(entry) {
+  return sizeOf(entry.fields) + sizeOf(entry.base?.fields) + sizeOf(entry.timeMade?.fields);
+}
+
+const localVersion = ({ type, fields, modifiedAt }) => ({ type, fields, modifiedAt });
+
+/** The version that stands behind the change; a greater tag is news. */
+export function knownTag({ state, base }) {
+  if (state.kind === "asking" && state.server.tag > 0) return state.server.tag;
+  return base?.tag ?? 0;
+}
+
+/** The version that stands behind the change has this content. */
+export function knows({ state, base }, server) {
+  if (state.kind === "asking" && state.server.tag > 0) return isSameVersion(state.server, server);
+  return base ? isSameVersion(base, server) : false;
+}
+
+/** The record as this entry makes it, by `device`, at `tag`. */
+export function recordOf(entry, device, tag) {
+  const { zone, name, type, fields, modifiedAt, chunks } = entry;
+  const deleted = fields === null;
+  const record = { zone, name, type, fields, modifiedAt, device, tag, deleted };
+  if (!deleted && chunks?.length > 0) record.chunks = chunks;
+  return record;
+}

@@ -1,0 +1,92 @@
+import { byteCount } from "../../changes/utf8.js";
+import { sizeOf } from "../fields.js";
+import { limits } from "../limits.js";
+import { restampAll } from "./stamps.js";
+
+/**
+ * What goes to the relay next. Entries are frozen under a batch's id before it is sent, so that the
+ * same batch goes out again after a crash or a lost answer.
+ */
+
+/** A record's own cost in a batch, beside its fields: names, stamps and punctuation. */
+const overheadBytes = 160;
+/** A hash in quotes, and a comma. */
+const chunkBytes = 67;
+/** Room for the batch's own members is left. */
+const batchBytes = limits.batchBytes - (4 << 10);
+
+/**
+ * @param {{id: string, records: number, blockedZones: string[]}} offer
+ * @returns {{id: string, zone: string, atomic: boolean, records: object[]} | null}
+ */
+export function takeBatch(state, offer, clock) {
+  const { ledger } = state;
+  const frozen = ledger.outbox.frozen;
+  if (frozen) return requestOf(frozen.id, frozen.entries);
+  restampAll(state, clock);
+  if (!clock.isTrusted) return null;
+  const chosen = choose(state, offer);
+  if (chosen.length === 0) return null;
+  for (const entry of chosen) {
+    ledger.putEntry({ ...entry, state: { kind: "sent", batch: offer.id } });
+  }
+  return requestOf(offer.id, chosen);
+}
+
+function choose(state, offer) {
+  const entries = state.ledger.outbox.entries();
+  const first = entries.find(
+    (entry) => entry.state.kind === "waiting" && !offer.blockedZones.includes(entry.zone),
+  );
+  if (!first) return [];
+  if (!isGrouped(first)) return gather(entries, first, offer.records);
+  const members = entries.filter(
+    (entry) => entry.group === first.group && entry.state.kind === "waiting",
+  );
+  const bytes = members.reduce((sum, entry) => sum + cost(entry), 0);
+  if (members.length <= limits.batchRecords && bytes <= batchBytes) return members;
+  return ungroup(state, members).slice(0, 1);
+}
+
+/** A group too large for one batch: its members go one after the other, the copies first, which
+ * have the smaller numbers, so that nothing they hold is overwritten before they are safe. */
+function ungroup(state, members) {
+  const alone = members.map((member) => ({ ...member, group: null }));
+  for (const member of alone) state.ledger.putEntry(member);
+  return alone;
+}
+
+function gather(entries, first, count) {
+  const most = Math.max(1, Math.min(count, limits.batchRecords));
+  const gathered = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    if (entry.number < first.number || entry.state.kind !== "waiting") continue;
+    if (entry.zone !== first.zone || isGrouped(entry)) continue;
+    bytes += cost(entry);
+    if (gathered.length > 0 && bytes > batchBytes) break;
+    gathered.push(entry);
+    if (gathered.length === most) break;
+  }
+  return gathered;
+}
+
+const isGrouped = (entry) => typeof entry.group === "number";
+
+function cost(entry) {
+  // A name may need an escape for every byte.
+  return sizeOf(entry.fields) + 2 * (byteCount(entry.name) + byteCount(entry.type)) + overheadBytes
+    + (entry.chunks?.length ?? 0) * chunkBytes;
+}
+
+function requestOf(id, entries) {
+  return {
+    id, zone: entries[0].zone, atomic: isGrouped(entries[0]), records: entries.map(mutationOf),
+  };
+}
+
+function mutationOf({ name, type, fields, chunks, modifiedAt, base }) {
+  const mutation = { name, type, modifiedAt, baseTag: base?.tag ?? 0 };
+  if (fields === null) return { ...mutation, deleted: true };
+  return chunks?.length > 0 ? { ...mutation, fields, chunks } : { ...mutation, fields };
+}

@@ -1,0 +1,197 @@
+import { keyOf } from "../record.js";
+import { refuseBatch, retryParked } from "./answers.js";
+import { DueIndex } from "./dueIndex.js";
+import { changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
+import { applyArrivals, takeOvertaken } from "./incoming.js";
+import { Ledger } from "./ledger.js";
+import { limits } from "../limits.js";
+import { Merging } from "./merging.js";
+import { takeBatch } from "./outgoing.js";
+import { bringBack, endRestore, forgetCursor, hasRoom, notes } from "./restore.js";
+import { followSteps } from "./stamps.js";
+
+/**
+ * A device's records, cursor and outbox: does jobs, one step each. Knows no network, no clock and
+ * no store; everything it does follows from what it held and from the job. What a step has changed
+ * is in `writes`, for the store, with one transaction; where that fails the replica is given up,
+ * and made anew from what the store holds.
+ *
+ * Where the device stands (`position`): `nothing` (nothing is known, or the cursor was lost: a
+ * snapshot comes next), `snapshot` (in the middle of one, up to `token`), `cursor`.
+ *
+ * One file a topic: `answers`, `editing`, `incoming`, `outgoing`, `restore`, `settling`, `stamps`.
+ */
+export class Replica {
+  /**
+   * @param {{records: object[], outbox: object[], values: [string, any][]}} contents
+   * @param {import("./merging.js").App[]} apps
+   */
+  constructor(contents, apps) {
+    this.ledger = new Ledger(contents);
+    this.apps = apps;
+    const cursor = this.ledger.value("cursor");
+    this.position = cursor === undefined ? { kind: "nothing" } : { kind: "cursor", token: cursor };
+    /** Records that came while a change of ours was in flight, and wait for its answer. Each once,
+     * so not more than a batch has. */
+    this.overtaken = [];
+    this.hasLost = this.ledger.lostRecords(1, 0).length > 0;
+    /** The wall clock's steps that the remembered offset has followed. */
+    this.followedSteps = 0;
+    this.due = new DueIndex();
+    this.merging = new Merging(apps, this.device);
+    for (const record of this.ledger.records()) {
+      this.due.set(keyOf(record), this.merging.dueEdit(record));
+    }
+  }
+
+  /**
+   * @param {{task: string, offer?: object, clock: import("./stamps.js").ClockReading}} job
+   *   `offer` `{id, records, blockedZones}`: freeze the next batch with the same step, where
+   *   nothing is in flight; `id` is a new random UUID
+   */
+  perform(job) {
+    let { clock } = job;
+    followSteps(this, clock);
+    if (!clock.isMeasured) {
+      clock = { ...clock, offset: this.assumedOffset, relayTime: clock.wall + this.assumedOffset };
+    }
+    let result = null;
+    let error = null;
+    let applied = null;
+    try {
+      const done = this.#run(job, clock);
+      if (done?.isApplied) applied = done;
+      else result = done;
+    } catch (fault) {
+      // Edits are looked at before anything is written, so nothing stands half.
+      if (!(fault instanceof EditError)) throw fault;
+      error = fault;
+    }
+    let batch = null;
+    if (job.offer && this.identity && !applied?.clockAhead && !applied?.foundGap) {
+      batch = takeBatch(this, job.offer, clock);
+    }
+    return { result, error, applied, batch, ...this.#finish() };
+  }
+
+  #run(job, clock) {
+    switch (job.task) {
+      case "load":
+      case "takeBatch": return null;
+      case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
+      case "decide": return this.#ordered(job, () => decide(this, job.decision, clock));
+      case "join": return this.#join(job.identity);
+      case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
+      case "retryParked": return retryParked(this) ?? null;
+      case "apply": return applyArrivals(this, job.arrivals, clock);
+      case "refuseBatch": {
+        const applied = this.newApplied();
+        refuseBatch(this, job.id, job.refusal);
+        takeOvertaken(this, applied);
+        return { ...applied, position: this.position };
+      }
+      case "forgetCursor":
+        forgetCursor(this, job.restoredThrough, job.generation);
+        return this.newApplied();
+      case "bringBack":
+        bringBack(this);
+        endRestore(this);
+        return this.newApplied();
+      default: throw new TypeError(`a replica does not know the task ${job.task}`);
+    }
+  }
+
+  /** Another tab that heard no answer asks again: what was done is not done twice. */
+  #ordered({ order }, act) {
+    const known = this.ledger.value("orders") ?? [];
+    if (order && known.includes(order)) return { isRepeated: true };
+    const result = act();
+    if (order) {
+      this.ledger.setValue("orders", [...known, order].slice(-limits.rememberedOrders));
+    }
+    return result;
+  }
+
+  /** What a device holds belongs to one account and is never given to another. */
+  #join(identity) {
+    const { identity: known } = this;
+    if (known && known.accountID !== identity.accountID) {
+      const words = "this browser holds another account's data; sign out first";
+      throw new EditError("otherAccount", words);
+    }
+    this.ledger.setValue("identity", identity);
+    this.merging = new Merging(this.apps, this.device);
+    return identity;
+  }
+
+  #finish() {
+    const { writes, changed } = this.ledger.finish();
+    const shown = [];
+    for (const { before, now } of changed) {
+      const record = now ?? before;
+      if (!record) continue;
+      this.due.set(keyOf(record), now ? this.merging.dueEdit(now) : null);
+      const difference = shownDifference(before, now);
+      if (difference) shown.push(difference);
+    }
+    const outbox = this.ledger.outbox.summary;
+    outbox.mayBringBack = this.mayBringBack;
+    return { writes, changed: shown, outbox, due: this.due.times(this.device),
+      position: this.position };
+  }
+
+  // what the files of the topics stand on
+
+  get identity() { return this.ledger.value("identity") ?? null; }
+
+  /** Who this device is; empty before it is paired. */
+  get device() { return this.identity?.deviceID ?? ""; }
+
+  /** null before and in a snapshot. */
+  get cursor() { return this.position.kind === "cursor" ? this.position.token : null; }
+
+  get restore() { return this.ledger.value(notes.restore) ?? null; }
+
+  get heldBefore() { return this.ledger.value(notes.heldBefore) ?? null; }
+
+  get former() { return this.ledger.value(notes.former) ?? null; }
+
+  /** Relay time less wall clock, as untrusted stamps in the outbox assume it. */
+  get assumedOffset() { return this.ledger.value("clock.offset") ?? 0; }
+
+  get lastSync() { return this.ledger.value("sync.last") ?? null; }
+
+  /** The number of the last snapshot that was begun. */
+  get snapshot() { return this.ledger.value("snapshot.number") ?? 0; }
+
+  get mayBringBack() { return this.hasLost && hasRoom(this); }
+
+  note(name, value) { this.ledger.setValue(notes[name], value ?? undefined); }
+
+  moveTo(position) {
+    this.position = position;
+    this.ledger.setValue("cursor", position.kind === "cursor" ? position.token : undefined);
+  }
+
+  beginSnapshot() { this.ledger.setValue("snapshot.number", this.snapshot + 1); }
+
+  /** What came of a list of arrivals. */
+  newApplied() {
+    return {
+      isApplied: true, position: this.position, foundGap: false, clockAhead: false, isAtEnd: false,
+      isLinked: false, hasAnswer: false, retryLater: null, conflicts: 0,
+    };
+  }
+}
+
+/** What a screen is to be told: the record as it stands, without fields where it is gone; null
+ * where a person sees no difference. */
+function shownDifference(before, now) {
+  const had = before?.fields ?? null;
+  if (!now || now.deleted) {
+    return had === null ? null : { ...(now ?? before), fields: null, deleted: true };
+  }
+  const isSame = had === now.fields && before.modifiedAt === now.modifiedAt
+    && before.device === now.device && before.type === now.type;
+  return isSame ? null : now;
+}

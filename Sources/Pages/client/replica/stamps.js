@@ -1,0 +1,111 @@
+import { equal } from "../../changes/json.js";
+import { limits } from "../limits.js";
+import { keyOf } from "../record.js";
+import { recordOf } from "./outbox.js";
+
+/**
+ * Stamps are relay time. An edit made while that was not known carries a guess, and is stamped anew
+ * before it is sent.
+ *
+ * @typedef {{wall: number, offset: number, isTrusted: boolean, isMeasured: boolean,
+ *   wallSteps: number, relayTime: number}} ClockReading
+ */
+
+/** A stamp for a new edit: later than all that was seen of the record, however wrong the clock. */
+export function stampAfter(held, clock) {
+  return held ? Math.max(clock.relayTime, held.modifiedAt + 1) : clock.relayTime;
+}
+
+/** Remembers by which offset untrusted stamps are made, so that they can be corrected by the
+ * difference to the true one. */
+export function noteOffset(state, clock) {
+  // A trusted offset wanders by a few milliseconds; each of those is not worth a write.
+  const isClose = Math.abs(clock.offset - state.assumedOffset) < limits.offsetNoteMilliseconds;
+  if (clock.offset === state.assumedOffset || (clock.isTrusted && isClose)) return;
+  state.ledger.setValue("clock.offset", clock.offset);
+}
+
+/** Somebody has set the wall clock: the offset by which the guesses so far were made is counted
+ * from the new one from here on, as the true offset will be. */
+export function followSteps(state, clock) {
+  if (clock.wallSteps === state.followedSteps) return;
+  const moved = state.assumedOffset - (clock.wallSteps - state.followedSteps);
+  state.followedSteps = clock.wallSteps;
+  state.ledger.setValue("clock.offset", moved);
+}
+
+/** Corrects the stamps that were guesses, now that relay time is known, and those that lie in the
+ * relay's future. What is in flight stays as it is. */
+export function restampAll(state, clock) {
+  if (!clock.isTrusted) return;
+  const shift = clock.offset - state.assumedOffset;
+  for (const entry of state.ledger.outbox.entries()) {
+    if (entry.isStampTrusted || entry.state.kind === "sent") continue;
+    const left = rewind(state, entry, clock);
+    if (left) restamp(state, left, shift, clock);
+  }
+  noteOffset(state, clock);
+}
+
+/** Takes back what time made of a record while this device's clock was ahead, as far as its hour
+ * has not come: others would take it for newer than all that is done until then. It is made again
+ * in its time. null where nothing is left of the entry. */
+function rewind(state, entry, clock) {
+  const { base } = entry;
+  if (entry.state.kind !== "waiting" || !entry.timeMade || !base) return entry;
+  let made = base;
+  let inTime = base;
+  let isEarly = false;
+  for (let count = 0; count < limits.dueEdits; count += 1) {
+    const edit = state.merging.dueEdit(made);
+    if (!edit) return entry;
+    isEarly ||= edit.dueAt > clock.relayTime;
+    made = { ...made, fields: edit.fields };
+    if (!isEarly) inTime = made;
+    if (equal(made.fields, entry.fields)) {
+      return isEarly ? rewindTo(state, entry, inTime, base) : entry;
+    }
+  }
+  return entry;
+}
+
+function rewindTo(state, old, inTime, base) {
+  const { ledger } = state;
+  const tag = ledger.record(keyOf(old))?.tag ?? base.tag;
+  if (inTime === base) {
+    ledger.removeEntry(old);
+    ledger.put({ ...base, tag });
+    return null;
+  }
+  const entry = { ...old, fields: inTime.fields };
+  entry.timeMade = recordOf(entry, state.device, 0);
+  ledger.putEntry(entry);
+  ledger.put(recordOf(entry, state.device, tag));
+  return entry;
+}
+
+function restamp(state, old, shift, clock) {
+  const { ledger } = state;
+  const key = keyOf(old);
+  const newest = Math.max(
+    old.base?.modifiedAt ?? -Infinity, ledger.outbox.sent(key)?.modifiedAt ?? -Infinity,
+  );
+  const stamp = Math.max(Math.min(old.modifiedAt + shift, clock.relayTime), newest + 1);
+  const entry = { ...old, isStampTrusted: true };
+  if (stamp !== old.modifiedAt) {
+    entry.fields = state.merging.restamped(old, stamp);
+    entry.modifiedAt = stamp;
+    entry.timeMade = restampedTimeMade(state, old, stamp - old.modifiedAt);
+    ledger.put(recordOf(entry, state.device, ledger.record(key)?.tag ?? 0));
+  }
+  ledger.putEntry(entry);
+}
+
+/** What time made of an edit whose stamp moves by so many milliseconds. */
+function restampedTimeMade(state, entry, shift) {
+  const made = entry.timeMade;
+  if (!made) return null;
+  const to = made.modifiedAt + shift;
+  const twin = { ...entry, fields: made.fields, modifiedAt: made.modifiedAt };
+  return { ...made, fields: state.merging.restamped(twin, to), modifiedAt: to };
+}

@@ -1,0 +1,67 @@
+import { StoreError } from "./storeError.js";
+
+/**
+ * The reference of a store: for tests, and for browsers that refuse IndexedDB. What stands in it is
+ * gone with the page.
+ *
+ * A store holds `records`, `outbox` and `values`, each by key, and who leads. `write` is one
+ * transaction of the leader's: all of it or nothing, and nothing once another tab leads.
+ */
+export class MemoryStore {
+  isDurable = false;
+  #maps = { records: new Map(), outbox: new Map(), values: new Map() };
+  #lead = { term: 0, holder: null, until: 0 };
+
+  /** @param {string} [reason] why nothing better could be had, for a person */
+  constructor(reason = "what is here is kept in memory alone") { this.reason = reason; }
+
+  /** @returns {Promise<{records: object[], outbox: object[], values: [string, any][]}>} */
+  async load() {
+    const { records, outbox, values } = this.#maps;
+    return structuredClone({
+      records: [...records.values()], outbox: [...outbox.values()], values: [...values],
+    });
+  }
+
+  async value(key) { return structuredClone(this.#maps.values.get(key)); }
+
+  /** @param {{store: string, key: string | number, value?: any}[]} writes */
+  async write(term, writes) {
+    if (term !== this.#lead.term) throw new StoreError("deposed", "another tab leads now");
+    for (const { store, key, value } of structuredClone(writes)) {
+      if (value === undefined) this.#maps[store].delete(key);
+      else this.#maps[store].set(key, value);
+    }
+  }
+
+  /**
+   * Takes the lead, or keeps it, where nobody else has it at this time. `force`: in any case, and
+   * as a new term, so that whatever was begun in an earlier one is undone.
+   *
+   * @param {{holder: string, now: number, milliseconds: number, force?: boolean}} claim
+   * @returns {Promise<{isHeld: boolean, term: number}>}
+   */
+  async claim(claim) {
+    const { lead, isHeld } = nextLead(this.#lead, claim);
+    this.#lead = lead;
+    return { isHeld, term: lead.term };
+  }
+
+  /** All that is held goes; the lead stays with who has it. */
+  async erase(term) {
+    if (term !== this.#lead.term) throw new StoreError("deposed", "another tab leads now");
+    for (const map of Object.values(this.#maps)) map.clear();
+  }
+
+  close() {}
+}
+
+/** Who leads after this claim: the same rule for every store. */
+export function nextLead(lead, { holder, now, milliseconds, force = false }) {
+  // A time further away than any lease was written by a clock that has since been set back.
+  const isOpen = force || lead.holder === null || lead.until <= now
+    || lead.until > now + milliseconds;
+  if (lead.holder !== holder && !isOpen) return { lead, isHeld: false };
+  const term = lead.holder === holder && !force ? lead.term : lead.term + 1;
+  return { lead: { term, holder, until: now + milliseconds }, isHeld: true };
+}

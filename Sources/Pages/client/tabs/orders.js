@@ -1,0 +1,101 @@
+import { limits } from "../limits.js";
+import { EditError } from "../replica/editing.js";
+import { Deadline } from "../uplink/environment.js";
+
+/**
+ * What a tab asks of the one that leads, over a channel that may lose everything: asked again under
+ * the same name until it is answered, and carried out once.
+ */
+export class OrderSender {
+  #environment;
+  #post;
+  #silent;
+  #waiting = new Map();
+
+  /** @param {{environment: object, post: (message: object) => void, silent: () => void}} options
+   *   `silent`: the tab that leads does not answer */
+  constructor({ environment, post, silent }) {
+    this.#environment = environment;
+    this.#post = post;
+    this.#silent = silent;
+  }
+
+  send(order) {
+    return new Promise((resolve, reject) => {
+      const waiting = { order, resolve, reject, tries: 0, isAccepted: false,
+        deadline: new Deadline(this.#environment) };
+      this.#waiting.set(order.id, waiting);
+      this.#ask(waiting);
+    });
+  }
+
+  /** The order is being carried out: what it takes is its own affair, but not for ever. */
+  accepted(id) {
+    const waiting = this.#waiting.get(id);
+    if (!waiting || waiting.isAccepted) return;
+    waiting.isAccepted = true;
+    waiting.deadline.set(limits.syncMilliseconds + limits.orderMilliseconds, () => {
+      waiting.isAccepted = false;
+      this.#ask(waiting);
+    });
+  }
+
+  answered({ id, result, error }) {
+    const waiting = this.#take(id);
+    if (error) waiting?.reject(new EditError(error.code, error.message));
+    else waiting?.resolve(result);
+  }
+
+  /** This tab leads now, and does what it asked for itself.
+   * @returns {{order: object, resolve: Function, reject: Function}[]} */
+  takeAll() { return [...this.#waiting.keys()].map((id) => this.#take(id)); }
+
+  #take(id) {
+    const waiting = this.#waiting.get(id);
+    waiting?.deadline.clear();
+    this.#waiting.delete(id);
+    return waiting;
+  }
+
+  #ask(waiting) {
+    if (waiting.tries === limits.orderTries) {
+      this.#take(waiting.order.id);
+      waiting.reject(new EditError("silent", "the page's other tab does not answer; reload it"));
+      return;
+    }
+    waiting.tries += 1;
+    this.#post({ kind: "order", order: waiting.order });
+    waiting.deadline.set(limits.orderMilliseconds, () => {
+      if (waiting.tries >= limits.silencesToLead) this.#silent();
+      this.#ask(waiting);
+    });
+  }
+}
+
+/** The other end, in the tab that leads. */
+export class OrderReceiver {
+  #post;
+  #carryOut;
+  #running = new Set();
+
+  constructor({ post, carryOut }) {
+    this.#post = post;
+    this.#carryOut = carryOut;
+  }
+
+  async received(order) {
+    const { id } = order;
+    if (this.#running.size >= limits.runningOrders) return;
+    this.#post({ kind: "accepted", id });
+    if (this.#running.has(id)) return;
+    this.#running.add(id);
+    try {
+      this.#post({ kind: "answer", id, result: await this.#carryOut(order) });
+    } catch (error) {
+      const { code = "failed", message } = error;
+      this.#post({ kind: "answer", id, error: { code, message } });
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+}

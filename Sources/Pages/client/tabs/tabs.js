@@ -1,0 +1,265 @@
+import { Agent } from "../agent/agent.js";
+import { limits } from "../limits.js";
+import { EditError, editsOf } from "../replica/editing.js";
+import { Deadline } from "../uplink/environment.js";
+import { Leadership } from "./leadership.js";
+import { OrderReceiver, OrderSender } from "./orders.js";
+import { View } from "./view.js";
+
+/**
+ * All tabs of a store as one device: the tab that leads runs the agent, and tells the others what
+ * has changed and how the sync stands; they show it, and ask it for what a person does in them.
+ */
+export class Tabs {
+  status;
+  #options;
+  #environment;
+  #store;
+  #channel;
+  #leadership;
+  #agent = null;
+  #sender;
+  #receiver;
+  #ping;
+  #silences = 0;
+  #clockOffset = 0;
+  #tell;
+  #isClosed = false;
+
+  /** @param {{environment: object, store: object, locks?: LockManager, channel: object | null,
+   *   name: string, apps: object[], relay: string, transports: string[],
+   *   tell: (news: object) => void}} options */
+  constructor(options) {
+    const { environment, store, locks, channel, name, tell } = options;
+    this.#options = options;
+    this.#environment = environment;
+    this.#store = store;
+    this.#channel = channel;
+    this.#tell = tell;
+    this.view = new View(store);
+    this.status = { state: "starting", reason: null, since: null, waiting: 0, parked: [],
+      parkedCount: 0, asking: [], askingCount: 0, blockedZones: [], isDurable: store.isDurable,
+      storeReason: store.reason, lastSync: null, transport: null, clockOffset: null,
+      accountID: null, deviceID: null };
+    const post = (message) => this.#channel?.postMessage(message);
+    this.#sender = new OrderSender({ environment, post, silent: () => this.#takeOver() });
+    this.#receiver = new OrderReceiver({ post, carryOut: (order) => this.#carryOut(order) });
+    this.#ping = new Deadline(environment);
+    this.#leadership = new Leadership({
+      store, locks, environment, name, holder: environment.uuid(),
+      led: (term) => this.#led(term), deposed: () => this.#deposed(),
+    });
+    if (this.#channel) this.#channel.onmessage = ({ data }) => this.#received(data);
+  }
+
+  async start() {
+    await this.view.read();
+    this.#leadership.start();
+    this.#askLeader();
+  }
+
+  get isLeading() { return this.#agent !== null; }
+
+  /** Relay time, milliseconds. */
+  get now() { return this.#agent?.now ?? this.#environment.wall() + this.#clockOffset; }
+
+  /** Done by the tab that leads. `what`: `change`, `decide`, `join`, `syncNow`, `erase`. */
+  order(what, argument) {
+    if (this.#isClosed) return Promise.reject(new EditError("closed", "the client was closed"));
+    const order = { id: this.#environment.uuid(), what, argument };
+    return this.#asked(order);
+  }
+
+  async #asked(order) {
+    if (!this.#agent) return this.#sender.send(order);
+    try {
+      return await this.#carryOut(order);
+    } catch (error) {
+      // Another tab leads now, and nothing was written.
+      if (error.code !== "deposed" || this.#isClosed) throw error;
+      return this.#sender.send(order);
+    }
+  }
+
+  /** The edits that `make` gives, made on what is held: at once where this tab leads, otherwise on
+   * what it shows, and anew where that was changed meanwhile. */
+  async change(make, { deviceOf }) {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        if (this.#agent) return await this.#agent.change(make);
+        const context = this.#context(await deviceOf());
+        const edits = editsOf(make, context).map((edit) => this.#seen(edit));
+        return await this.order("change", edits);
+      } catch (error) {
+        const isOver = this.#isClosed || tries === limits.changeTries;
+        if (isOver || !["stale", "deposed"].includes(error.code)) throw error;
+        await this.#readAgain();
+      }
+    }
+  }
+
+  wake() {
+    this.#agent?.wake();
+    if (!this.#agent) this.#askLeader();
+  }
+
+  /** `reason`: where it is not the page's own wish. */
+  close(reason = null) {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#setStatus({ ...this.status, state: "closed", reason, transport: null });
+    this.#ping.clear();
+    this.#agent?.stop();
+    this.#agent = null;
+    this.#leadership.close();
+    for (const { reject } of this.#sender.takeAll()) {
+      reject(new EditError("closed", "the client was closed"));
+    }
+    this.#channel?.close();
+    this.#store.close();
+  }
+
+  // leading
+
+  #led(term) {
+    this.#silences = 0;
+    this.#ping.clear();
+    this.#begin(term);
+    for (const { order, resolve, reject } of this.#sender.takeAll()) {
+      this.#carryOut(order).then(resolve, reject);
+    }
+  }
+
+  #begin(term) {
+    const { environment, store, apps, relay, transports } = this.#options;
+    const agent = new Agent({ environment, store, term, apps, relay, transports,
+      report: (news) => { if (agent === this.#agent) this.#reported(news); } });
+    this.#agent = agent;
+    agent.start().catch(() => {});
+  }
+
+  #reported(news) {
+    if (news.kind === "deposed") {
+      this.#leadership.stepDown();
+    } else if (news.kind === "changed") {
+      const isMany = news.records.length > limits.broadcastRecords;
+      this.#channel?.postMessage({ ...news, records: isMany ? null : news.records });
+      this.#changed(news);
+    } else {
+      this.#postStatus(news.status);
+      this.#setStatus(news.status);
+    }
+  }
+
+  #deposed() {
+    this.#agent?.stop();
+    this.#agent = null;
+    this.#askLeader();
+  }
+
+  async #carryOut({ id, what, argument }) {
+    const agent = this.#agent;
+    if (!agent) throw new EditError("deposed", "another tab leads now; try again");
+    switch (what) {
+      case "change": {
+        const done = await agent.change(() => argument, id);
+        if (!done.isRepeated) return done;
+        return argument.map(({ zone, name }) => this.view.record(zone, name));
+      }
+      case "decide": return agent.decide(argument, id);
+      case "join": return agent.join(argument);
+      case "syncNow": return agent.syncNow();
+      case "erase": return this.#erase();
+      default: throw new EditError("badOrder", `no tab knows how to ${what}`);
+    }
+  }
+
+  /** A new term first: what the agent had begun is not to be written behind it. */
+  async #erase() {
+    this.#agent.stop();
+    const term = await this.#leadership.renewTerm();
+    await this.#store.erase(term);
+    this.#begin(term);
+    this.#channel?.postMessage({ kind: "erased" });
+    await this.#readAgain();
+  }
+
+  // following
+
+  #received(message) {
+    if (this.#isClosed) return;
+    if (this.#agent) {
+      if (message.kind === "order") this.#receiver.received(message.order);
+      if (message.kind === "who leads") this.#postStatus(this.#agent.status);
+      return;
+    }
+    switch (message.kind) {
+      case "changed": this.#changed(message); break;
+      case "status":
+        this.#silences = 0;
+        this.#clockOffset = message.offset;
+        this.#setStatus(message.status);
+        break;
+      case "accepted": this.#sender.accepted(message.id); break;
+      case "answer": this.#sender.answered(message); break;
+      case "erased": this.#readAgain(); break;
+      default: // Another tab's question.
+    }
+  }
+
+  /** Shows that a tab leads, and how it stands. One that stays silent is not waited for: it may be
+   * asleep, and what it said last may not be true any more. */
+  #askLeader() {
+    if (this.#isClosed || this.#agent || !this.#channel) return;
+    if (this.#silences >= limits.silencesToLead) this.#takeOver();
+    this.#silences += 1;
+    this.#channel.postMessage({ kind: "who leads" });
+    this.#ping.set(limits.orderMilliseconds, () => this.#askLeader());
+  }
+
+  #takeOver() {
+    this.#silences = 0;
+    this.#leadership.takeOver().catch(() => {});
+  }
+
+  #context(device) {
+    const now = Math.floor(this.now);
+    return {
+      record: (zone, name) => this.view.record(zone, name),
+      records: (zone, type) => this.view.records(zone, type),
+      stamp: (zone, name) =>
+        Math.max(now, (this.view.record(zone, name)?.modifiedAt ?? -Infinity) + 1),
+      now, device,
+    };
+  }
+
+  #seen(edit) {
+    const held = this.view.record(edit.zone, edit.name);
+    return { ...edit,
+      seen: held ? { modifiedAt: held.modifiedAt, device: held.device } : null };
+  }
+
+  // both
+
+  #postStatus(status) {
+    const offset = Math.floor(this.now - this.#environment.wall());
+    this.#channel?.postMessage({ kind: "status", status, offset });
+  }
+
+  #setStatus(status) {
+    this.status = status;
+    this.#tell({ kind: "status", status });
+  }
+
+  #changed(news) {
+    const changed = this.view.apply(news);
+    if (changed === null) this.#readAgain();
+    else if (changed.length > 0) this.#tell({ kind: "changed", records: changed });
+  }
+
+  async #readAgain() {
+    if (this.#isClosed) return;
+    const changed = await this.view.read();
+    if (changed.length > 0 && !this.#isClosed) this.#tell({ kind: "changed", records: changed });
+  }
+}

@@ -1,0 +1,51 @@
+import { limits } from "../limits.js";
+import { WireError } from "../wireError.js";
+
+/**
+ * Reads server-sent events (the WHATWG's HTML, section 9.2) from text that comes in pieces. A
+ * stream that is read by `fetch` has its token in a header; `EventSource` would need it in the URL.
+ */
+export class EventStreamReader {
+  #rest = "";
+  #event = "";
+  #data = [];
+  #bytes = 0;
+
+  /** @returns {{event: string, data: string}[]} the events that this piece completes */
+  read(piece) {
+    // A carriage return at the end may be half of a line's end.
+    const text = this.#rest + piece;
+    const end = text.endsWith("\r") ? text.length - 1 : text.length;
+    const lines = text.slice(0, end).split(/\r\n|\n|\r/u);
+    this.#rest = lines.pop() + text.slice(end);
+    const events = [];
+    for (const line of lines) {
+      if (line === "") this.#dispatch(events);
+      else this.#take(line);
+    }
+    if (this.#bytes + this.#rest.length > limits.relayMessageBytes) {
+      throw new WireError("an event is too large");
+    }
+    return events;
+  }
+
+  #take(line) {
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /u, "");
+    if (name === "event") this.#event = value;
+    if (name === "data") {
+      this.#data.push(value);
+      this.#bytes += value.length;
+    }
+  }
+
+  #dispatch(events) {
+    if (this.#data.length > 0) {
+      events.push({ event: this.#event || "message", data: this.#data.join("\n") });
+    }
+    this.#event = "";
+    this.#data = [];
+    this.#bytes = 0;
+  }
+}

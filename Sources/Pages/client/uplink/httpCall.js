@@ -1,0 +1,78 @@
+import { serialize } from "../../changes/json.js";
+import { limits } from "../limits.js";
+import { Deadline } from "./environment.js";
+
+/** A call that got no answer. `kind`: `unreachable` (no transport would fare better), `unanswered`
+ * (something was there, and the answer did not come), `closed` (by ourselves). */
+export class CallError extends Error {
+  constructor(kind, message) {
+    super(message);
+    this.name = "CallError";
+    this.kind = kind;
+  }
+}
+
+/**
+ * One request with a deadline. The token goes in a header, never in the URL.
+ *
+ * @param {import("./environment.js").Environment} environment
+ * @param {{url: string, method?: string, token?: string, body?: object, milliseconds: number,
+ *   controller?: AbortController}} request
+ * @returns {Promise<Response>} once its head is here
+ */
+export async function open(environment, request) {
+  const { url, method = "GET", token, body, milliseconds } = request;
+  const controller = request.controller ?? new AbortController();
+  const deadline = new Deadline(environment);
+  let isLate = false;
+  deadline.set(milliseconds, () => {
+    isLate = true;
+    controller.abort();
+  });
+  const headers = {};
+  const text = body ? serialize(body) : undefined;
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body) headers["Content-Type"] = "application/json";
+  try {
+    return await environment.fetch(url, {
+      method, headers, body: text, signal: controller.signal,
+      credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+    });
+  } catch (error) {
+    if (isLate) throw new CallError("unanswered", "the relay did not answer in time");
+    if (controller.signal.aborted) throw new CallError("closed", "the call was given up");
+    throw new CallError("unreachable", `the relay could not be reached (${error.message})`);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** The same with its body, all within the deadline.
+ * @returns {Promise<{status: number, retryAfter: string | null, text: string}>} */
+export async function call(environment, request) {
+  const controller = request.controller ?? new AbortController();
+  const begun = environment.forward();
+  const response = await open(environment, { ...request, controller });
+  const deadline = new Deadline(environment);
+  let isLate = false;
+  deadline.set(request.milliseconds - (environment.forward() - begun), () => {
+    isLate = true;
+    controller.abort();
+  });
+  try {
+    const length = Number(response.headers.get("Content-Length") ?? 0);
+    if (length > limits.relayMessageBytes) throw tooLarge();
+    const text = await response.text();
+    if (text.length > limits.relayMessageBytes) throw tooLarge();
+    return { status: response.status, retryAfter: response.headers.get("Retry-After"), text };
+  } catch (error) {
+    if (error instanceof CallError) throw error;
+    const isOurs = controller.signal.aborted && !isLate;
+    throw new CallError(isOurs ? "closed" : "unanswered",
+      isLate ? "the relay did not answer in time" : `the answer broke off (${error.message})`);
+  } finally {
+    deadline.clear();
+  }
+}
+
+const tooLarge = () => new CallError("unanswered", "the answer is too large");

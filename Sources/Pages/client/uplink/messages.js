@@ -1,0 +1,42 @@
+import { readToken } from "../changeToken.js";
+import { readRecord } from "../record.js";
+import { readRefusal } from "../refusal.js";
+import { WireError } from "../wireError.js";
+
+/**
+ * What the relay says, read and checked as a whole. A `WireError` where it is not of the form that
+ * the protocol names.
+ */
+
+/** @returns {{since: string | null, token: string, more: boolean, changes: object[]}} */
+export function readPage(value) {
+  const since = value?.since ?? null;
+  if (!readToken(value?.token) || !Array.isArray(value.changes) || (since && !readToken(since))) {
+    throw new WireError("what should be a page of changes is none");
+  }
+  return { since, token: value.token, more: value.more === true,
+    changes: value.changes.map(readRecord) };
+}
+
+/** @returns {{since: string, token: string, results: object[]}} */
+export function readAnswer(value) {
+  if (!readToken(value?.since) || !readToken(value.token) || !Array.isArray(value.results)) {
+    throw new WireError("what should be the answer to a batch is none");
+  }
+  return { since: value.since, token: value.token, results: value.results.map(readResult) };
+}
+
+function readResult(result) {
+  const name = result?.name;
+  if (typeof name !== "string") throw new WireError("a result names no record");
+  if (result.conflict) return { name, conflict: readRecord(result.conflict) };
+  if (result.error) return { name, error: readRefusal(result.error) };
+  if (!Number.isSafeInteger(result.tag)) throw new WireError("a result has no tag");
+  return { name, tag: result.tag };
+}
+
+/** The numbers are the relay's own, and only plausible ones are used. */
+export function readTime(value) {
+  if (!Number.isSafeInteger(value)) throw new WireError("what should be a time is none");
+  return value;
+}

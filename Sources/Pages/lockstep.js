@@ -1,0 +1,206 @@
+/**
+ * Lockstep for web pages: a page that is a device. What a person does is in the browser's store,
+ * and on the screen, at once; the relay and the account's other devices follow, also after hours
+ * offline. All open tabs are one device. docs/page-client.md has an example.
+ *
+ *     const lockstep = await Lockstep.open({ relay: "https://relay.example", apps });
+ *     lockstep.subscribe(({ kind }) => show());
+ *     await lockstep.pair("code", { deviceName: "Browser" });
+ *     await lockstep.change(() => [{ zone: "Notes", name: "first", type: "Note",
+ *       fields: { text: "hello" } }]);
+ *
+ * What is asked:
+ * - `change(make)`: `make({record, records, stamp, now, device})` gives a list of edits
+ *   `{zone, name, type, fields, stamp?}`, `fields` null to delete; all are made or none. It may be
+ *   called more than once, so it does nothing but look and answer. Resolves with the records once
+ *   they are in the store; rejects with an `EditError` (`code`, `message`) where nothing was
+ *   changed. `stamp(zone, name)` is the record's next `modifiedAt`, for fields that hold it too.
+ * - `records(zone?, type?)`, `record(zone, name)`: what is held now. Not to be changed in place.
+ * - `decide({zone, name, keepLocal})`: answers a conflict that `status.asking` names.
+ * - `subscribe(listener)`: told `{kind: "changed", records}` (deleted ones without fields) and
+ *   `{kind: "status", status}`; gives a function that ends it.
+ * - `status`: how the sync stands; see `client/agent/status.js`. `now`: relay time.
+ * - `syncNow()`: tries everything at once; resolves with the status it comes to.
+ * - `createAccount(device)`, `pair(code, device)`: `device` is `{deviceName, platform?,
+ *   appVersion?}`. `issueCode()`: a code for another device, `{code, expiresAt}`. `devices()`,
+ *   `rename(deviceID, deviceName)`, `revoke(deviceID)`, `signOut({discardUnsent?, offline?})`.
+ *   These reject with a `RefusedError` (the relay says no) or a `CallError` (no answer).
+ * - `close()`: ends this tab's part; another tab goes on.
+ *
+ * `apps`: the rules of each app (`App` in `client/replica/merging.js`).
+ */
+
+import { Accounts, RefusedError } from "./client/accounts.js";
+import { EditError } from "./client/replica/editing.js";
+import { openStore } from "./client/store/openStore.js";
+import { Tabs } from "./client/tabs/tabs.js";
+import { systemEnvironment } from "./client/uplink/environment.js";
+import { CallError } from "./client/uplink/httpCall.js";
+
+export { CallError, EditError, RefusedError };
+
+export class Lockstep {
+  #accounts;
+  #store;
+  #tabs;
+  #listeners = new Set();
+  #unlisten;
+
+  /**
+   * @param {{
+   *   relay: string,
+   *   apps: import("./client/replica/merging.js").App[],
+   *   name?: string,
+   *   transports?: ("websocket" | "events" | "long-poll" | "poll")[],
+   *   browser?: object,
+   * }} options `relay`: its address, `http(s)://host[:port]`. `name`: of the store in the browser;
+   *   two names are two devices. `transports`: best first. `browser`: what is taken of the browser,
+   *   for tests.
+   */
+  static async open({ relay, apps, name = "lockstep", transports, browser = systemBrowser() }) {
+    const address = new URL(relay);
+    if (!["http:", "https:"].includes(address.protocol) || address.pathname !== "/") {
+      throw new TypeError("a relay's address has the form https://host[:port]");
+    }
+    const { environment, indexedDB, locks, openChannel, target } = browser;
+    const store = await openStore(indexedDB, name, environment);
+    const lockstep = new Lockstep({
+      environment, store, locks, name, apps, relay: address.origin, target,
+      // What is in memory is this tab's alone.
+      channel: store.isDurable && openChannel ? openChannel(`lockstep ${name}`) : null,
+      transports: transports ?? ["websocket", "long-poll", "poll"],
+    });
+    store.onOutdated = () => lockstep.#end("a newer version of this page is open; reload it");
+    await lockstep.#tabs.start();
+    return lockstep;
+  }
+
+  /** By `open`. */
+  constructor({ environment, relay, store, target, ...options }) {
+    this.#accounts = new Accounts(environment, relay);
+    this.#store = store;
+    this.#tabs = new Tabs({ ...options, environment, relay, store,
+      tell: (news) => this.#tell(news) });
+    this.#unlisten = listen(target, () => this.#tabs.wake());
+  }
+
+  get status() { return this.#tabs.status; }
+
+  get now() { return this.#tabs.now; }
+
+  records(zone, type) { return this.#tabs.view.records(zone, type); }
+
+  record(zone, name) { return this.#tabs.view.record(zone, name); }
+
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  change(make) {
+    const deviceOf = async () => (await this.#store.value("identity"))?.deviceID ?? "";
+    // What a caller does with its objects afterwards is not to change what is held.
+    return this.#tabs.change((context) => copied(make(context)), { deviceOf });
+  }
+
+  decide(decision) { return this.#tabs.order("decide", decision); }
+
+  syncNow() { return this.#tabs.order("syncNow"); }
+
+  createAccount(device) {
+    return this.#join((described) => this.#accounts.create(described), device);
+  }
+
+  pair(code, device) {
+    return this.#join((described) => this.#accounts.pair(code, described), device);
+  }
+
+  async issueCode() { return this.#accounts.issueCode(await this.#token()); }
+
+  async devices() { return this.#accounts.devices(await this.#token()); }
+
+  async rename(deviceID, deviceName) {
+    return this.#accounts.rename(await this.#token(), deviceID, deviceName);
+  }
+
+  async revoke(deviceID) { await this.#accounts.revoke(await this.#token(), deviceID); }
+
+  /**
+   * This browser leaves the account: the relay forgets the device, and all that is held here goes.
+   * `discardUnsent`: also what the relay has not got yet. `offline`: also where the relay cannot be
+   * reached; the device then stays in the account's list.
+   */
+  async signOut({ discardUnsent = false, offline = false } = {}) {
+    const { waiting, parkedCount, askingCount } = this.status;
+    if (waiting + parkedCount + askingCount > 0 && !discardUnsent) {
+      throw new EditError("unsent", "changes that no other device has would be lost");
+    }
+    const identity = await this.#store.value("identity");
+    if (!identity) return;
+    try {
+      await this.#accounts.revoke(identity.token, identity.deviceID);
+    } catch (error) {
+      const isGone = error.code === "badToken" || error.code === "notFound";
+      if (!isGone && !(offline && error instanceof CallError)) throw error;
+    }
+    await this.#tabs.order("erase");
+  }
+
+  close() { this.#end(null); }
+
+  #end(reason) {
+    this.#unlisten();
+    this.#tabs.close(reason);
+    this.#listeners.clear();
+  }
+
+  async #join(ask, { deviceName, platform = "web", appVersion = "1" }) {
+    const known = await this.#store.value("identity");
+    if (known && this.status.state !== "needsPairing") {
+      throw new EditError("alreadyPaired", "this browser belongs to an account; sign out first");
+    }
+    const identity = await ask({ deviceName, platform, appVersion });
+    try {
+      await this.#tabs.order("join", identity);
+    } catch (error) {
+      // Nobody will use what the relay has just made.
+      await this.#accounts.revoke(identity.token, identity.deviceID).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #token() {
+    const identity = await this.#store.value("identity");
+    if (!identity) throw new EditError("notPaired", "pair this device with an account first");
+    return identity.token;
+  }
+
+  #tell(news) {
+    for (const listener of [...this.#listeners]) listener(news);
+  }
+}
+
+function copied(edits) {
+  return edits.map((edit) => ({ ...edit, fields: structuredClone(edit.fields) }));
+}
+
+/** The page is seen again, or the network is back. */
+function listen(target, wake) {
+  if (!target) return () => {};
+  const seen = () => { if (target.document?.visibilityState !== "hidden") wake(); };
+  target.addEventListener("online", wake);
+  target.document?.addEventListener("visibilitychange", seen);
+  return () => {
+    target.removeEventListener("online", wake);
+    target.document?.removeEventListener("visibilitychange", seen);
+  };
+}
+
+function systemBrowser() {
+  const { indexedDB, navigator, BroadcastChannel } = globalThis;
+  return {
+    environment: systemEnvironment(), indexedDB, locks: navigator?.locks,
+    openChannel: BroadcastChannel ? (name) => new BroadcastChannel(name) : null,
+    target: globalThis.window,
+  };
+}

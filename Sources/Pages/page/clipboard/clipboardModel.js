@@ -1,0 +1,14 @@
+import { clipboardList } from "../../apps/clipboard/clipboardHistory.js";
+import { ago } from "../words/time.js";
+import { who } from "../words/who.js";
+
+/** The items that have the words, newest first, as rows. */
+export function clipboardRows(state, words, now, minutesAhead) {
+  const wanted = words.trim().toLowerCase();
+  return clipboardList(state)
+    .filter(({ content }) => content.toLowerCase().includes(wanted))
+    .map((item) => ({
+      key: item.name, text: item.beginning, isCut: item.beginning !== item.content,
+      from: `${who(item.device, item.deviceName)}, ${ago(item.modifiedAt, now, minutesAhead)}`,
+    }));
+}

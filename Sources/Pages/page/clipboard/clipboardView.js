@@ -1,0 +1,105 @@
+import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
+import { member } from "../../changes/json.js";
+import { button, emptyNote, field, form, iconButton, searchField }
+  from "../components/controls.js";
+import { confirmed } from "../components/dialog.js";
+import { element, show } from "../components/element.js";
+import { KeyedList } from "../components/keyedList.js";
+import { problemWords } from "../words/problem.js";
+import { clipboardRows } from "./clipboardModel.js";
+import { copyText } from "./copyText.js";
+
+/** What was copied, on whichever device. */
+export class ClipboardView {
+  title = "Clipboard";
+  #desk;
+  #tell;
+  #words = "";
+  #text = element("textarea", { rows: 2, placeholder: "Type or paste a text" });
+  #list = element("ul", { class: "rows" });
+  #rows = new KeyedList(this.#list, (item) => this.#row(item));
+  #empty = emptyNote("Nothing copied yet", "What you add here is on your other devices at once.");
+  #none = emptyNote("Nothing found", "No item has these words.");
+  #search = searchField("Search the clipboard", (words) => {
+    this.#words = words;
+    this.show();
+  });
+  #clear = button("Delete all", () => this.#clearAll(), { kind: "quiet" });
+
+  constructor(desk, tell) {
+    this.#desk = desk;
+    this.#tell = tell;
+    this.#text.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#add();
+    });
+    this.node = element("section", { class: "view", "aria-labelledby": "clipboard-title" },
+      element("div", { class: "view-head" },
+        element("h1", { id: "clipboard-title" }, "Clipboard"), this.#clear),
+      form({ class: "card add-text" }, () => this.#add(),
+        field("New item", this.#text),
+        element("button", { type: "submit", class: "button primary" }, "Add")),
+      this.#search, this.#list, this.#empty, this.#none);
+  }
+
+  show() {
+    const { now, minutesAhead } = this.#desk;
+    const state = this.#desk.state(clipboardApp);
+    const rows = clipboardRows(state, this.#words, now, minutesAhead);
+    const hasAny = rows.length > 0 || clipboardRows(state, "", now, minutesAhead).length > 0;
+    this.#rows.show(rows);
+    show(this.#search, hasAny);
+    show(this.#clear, hasAny);
+    show(this.#empty, !hasAny);
+    show(this.#none, hasAny && rows.length === 0);
+  }
+
+  #row({ key, text, isCut, from }) {
+    return element("li", { class: "row" },
+      element("div", { class: "row-body" },
+        element("p", { class: "clip" }, isCut ? `${text}…` : text),
+        element("p", { class: "muted small" }, from)),
+      element("div", { class: "row-actions" },
+        iconButton("copy", "Copy", () => this.#copy(key), { "data-name": "copy" }),
+        iconButton("remove", "Delete", () => this.#remove(key), { "data-name": "remove" })));
+  }
+
+  #content(name) {
+    const record = this.#desk.lockstep.record(clipboardApp.zone, name);
+    return member(record?.fields, "content") ?? "";
+  }
+
+  async #add() {
+    const content = this.#text.value;
+    if (await this.#act({ do: "add", content })) this.#text.value = "";
+    this.#text.focus();
+  }
+
+  async #copy(name) {
+    const isCopied = await copyText(this.#content(name));
+    this.#tell(isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
+  }
+
+  async #remove(item) {
+    const content = this.#content(item);
+    if (!await this.#act({ do: "remove", item })) return;
+    this.#tell("Deleted.", content === "" ? null
+      : { words: "Undo", act: () => this.#act({ do: "add", content }) });
+  }
+
+  async #clearAll() {
+    const isWanted = await confirmed({
+      title: "Delete all items?", words: "They go from all of your devices.", yes: "Delete all",
+    });
+    if (isWanted) await this.#act({ do: "clear" });
+  }
+
+  async #act(action) {
+    try {
+      await this.#desk.act(clipboardApp, action);
+      return true;
+    } catch (error) {
+      this.#tell(problemWords(error));
+      return false;
+    }
+  }
+}

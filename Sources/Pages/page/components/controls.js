@@ -1,0 +1,51 @@
+import { element } from "./element.js";
+import { icon } from "./icon.js";
+
+let count = 0;
+
+/** An id that no other element of this page has. */
+export const newID = (stem) => `${stem}-${count += 1}`;
+
+/** `kind`: `primary`, `secondary`, `quiet` or `danger`. */
+export function button(words, act, { kind = "secondary", ...properties } = {}) {
+  return element("button", { type: "button", class: `button ${kind}`, on: { click: act },
+    ...properties }, words);
+}
+
+/** A button that shows a drawing alone; `words` are for who does not see it. */
+export function iconButton(name, words, act, properties = {}) {
+  return element("button", { type: "button", class: "icon-button", "aria-label": words,
+    title: words, on: { click: act }, ...properties }, icon(name));
+}
+
+/** A labelled input; `hint` stands below it. */
+export function field(label, input, hint = null) {
+  input.id ||= newID("field");
+  const note = hint && element("p", { class: "hint", id: `${input.id}-hint` }, hint);
+  if (note) input.setAttribute("aria-describedby", note.id);
+  return element("div", { class: "field" }, element("label", { for: input.id }, label), input,
+    note);
+}
+
+/** A form that stays on the page, whatever happens in it. */
+export function form(properties, act, ...children) {
+  const submitted = (event) => {
+    event.preventDefault();
+    act(event);
+  };
+  return element("form", { novalidate: true, ...properties, on: { submit: submitted } },
+    ...children);
+}
+
+/** A search field, which tells what stands in it. */
+export function searchField(label, act) {
+  const input = element("input", { type: "search", placeholder: label, "aria-label": label,
+    autocomplete: "off", on: { input: () => act(input.value) } });
+  return element("div", { class: "search" }, icon("search"), input);
+}
+
+/** What stands where a list is empty. */
+export function emptyNote(title, words) {
+  return element("div", { class: "empty" },
+    element("p", { class: "empty-title" }, title), element("p", {}, words));
+}

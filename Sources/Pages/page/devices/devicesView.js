@@ -1,0 +1,135 @@
+import { button, field, form, iconButton } from "../components/controls.js";
+import { confirmed, opened } from "../components/dialog.js";
+import { element, setText, show } from "../components/element.js";
+import { KeyedList } from "../components/keyedList.js";
+import { limits } from "../limits.js";
+import { problemWords } from "../words/problem.js";
+import { plural } from "../words/time.js";
+import { deviceRows } from "./devicesModel.js";
+import { PairCard } from "./pairCard.js";
+
+/** The account's devices: who is connected, who shall be, and who no more. */
+export class DevicesView {
+  title = "Devices";
+  #desk;
+  #tell;
+  #pair;
+  #next = null;
+  #list = element("ul", { class: "rows" });
+  #rows = new KeyedList(this.#list, (row) => this.#row(row));
+  #problem = element("p", { class: "muted small", hidden: true });
+
+  constructor(desk, tell) {
+    this.#desk = desk;
+    this.#tell = tell;
+    this.#pair = new PairCard(desk, tell);
+    this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
+      element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
+      this.#list, this.#problem, this.#pair.node,
+      element("div", { class: "sign-out" },
+        button("Sign out of this browser", () => this.#signOut(), { kind: "danger" }),
+        element("p", { class: "hint" },
+          "What is on the relay and on your other devices stays there.")));
+  }
+
+  enter() { this.#watch(); }
+
+  leave() {
+    this.#desk.browser.clearTimer(this.#next);
+    this.#pair.hide();
+  }
+
+  /** Who comes and goes is seen while a person looks. */
+  #watch() {
+    if (document.visibilityState === "visible") this.#refresh();
+    this.#next = this.#desk.browser.setTimer(() => this.#watch(), limits.devicesMilliseconds);
+  }
+
+  show() {
+    const { devices, status, now, minutesAhead } = this.#desk;
+    this.#rows.show(deviceRows(devices, status.deviceID, now, minutesAhead));
+    this.#pair.show();
+  }
+
+  async #refresh(options) {
+    try {
+      await this.#desk.refreshDevices(options);
+      show(this.#problem, false);
+    } catch (error) {
+      setText(this.#problem, `As last known. ${problemWords(error)}`);
+      show(this.#problem, true);
+    }
+  }
+
+  #row(row) {
+    const { key, name, platform, isOwn, isConnected, seen } = row;
+    return element("li", { class: "row" },
+      element("span", { class: "presence", "data-connected": isConnected, "aria-hidden": "true" }),
+      element("div", { class: "row-body" },
+        element("p", { class: "device-name" }, name, " ",
+          isOwn && element("span", { class: "badge" }, "This browser")),
+        element("p", { class: "muted small" }, `${seen} · ${platform}`)),
+      element("div", { class: "row-actions" },
+        iconButton("edit", `Rename ${name}`, () => this.#rename(row), { "data-name": "rename" }),
+        !isOwn && iconButton("remove", `Remove ${name}`, () => this.#revoke(key, name),
+          { "data-name": "remove" })));
+  }
+
+  #rename({ key, name }) {
+    const input = element("input", { type: "text", value: name, autocomplete: "off",
+      maxlength: limits.deviceName });
+    const problem = element("p", { class: "problem", role: "alert", hidden: true });
+    const saved = async () => {
+      try {
+        await this.#desk.lockstep.rename(key, input.value.trim());
+        dialog.close();
+        await this.#refresh({ isForced: true });
+      } catch (error) {
+        problem.textContent = problemWords(error);
+        show(problem, true);
+      }
+    };
+    const dialog = opened("Rename the device", [
+      form({ class: "stack" }, saved, field("Name", input), problem,
+        element("div", { class: "actions" },
+          button("Cancel", () => dialog.close()),
+          element("button", { type: "submit", class: "button primary" }, "Save"))),
+    ]);
+    dialog.addEventListener("close", () => dialog.remove());
+    input.select();
+  }
+
+  async #revoke(deviceID, name) {
+    const isWanted = await confirmed({
+      title: `Remove “${name}”?`, yes: "Remove",
+      words: "It is cut off at once and gets nothing new. What it already holds it keeps.",
+    });
+    if (!isWanted) return;
+    try {
+      await this.#desk.lockstep.revoke(deviceID);
+      this.#tell(`“${name}” is removed.`);
+      await this.#refresh({ isForced: true });
+    } catch (error) {
+      this.#tell(problemWords(error));
+    }
+  }
+
+  async #signOut() {
+    const { waiting, parkedCount, askingCount, state } = this.#desk.status;
+    const unsent = waiting + parkedCount + askingCount;
+    const lost = unsent > 0
+      ? ` ${plural(unsent, "change")} that no other device has would be lost.` : "";
+    const offline = state === "offline"
+      ? " Without a connection this browser stays in the account's list." : "";
+    const isWanted = await confirmed({
+      title: "Sign out of this browser?", yes: unsent > 0 ? "Sign out and lose them" : "Sign out",
+      words: `All that is kept here goes from this browser.${lost}${offline}`,
+    });
+    if (!isWanted) return;
+    try {
+      await this.#desk.lockstep.signOut({ discardUnsent: unsent > 0, offline: true });
+    } catch (error) {
+      this.#tell(problemWords(error));
+    }
+  }
+}

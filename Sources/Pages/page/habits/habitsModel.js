@@ -1,0 +1,60 @@
+import { habitConflicts, habitWeek } from "../../apps/habits/habitWeek.js";
+import { dateOf, dayOf } from "../../changes/universalTime.js";
+import { ago, longDate, plural, weekday } from "../words/time.js";
+import { who } from "../words/who.js";
+
+/** The seven days that end with today, for a person to choose one. */
+export function weekDays(today, chosen) {
+  const last = dayOf(today);
+  return habitDays(last).map((date) => ({
+    date, name: weekday(date).slice(0, 2), number: String(Number(date.slice(8))),
+    label: date === today ? `Today, ${longDate(date)}` : `${weekday(date)}, ${longDate(date)}`,
+    isChosen: date === chosen, isToday: date === today,
+  }));
+}
+
+const habitDays = (last) =>
+  [-6, -5, -4, -3, -2, -1, 0].map((offset) =>
+    dateOf(last + offset));
+
+/** The habits as rows, each with what was done on the chosen day. */
+export function habitRows(state, today, chosen) {
+  return habitWeek(state, today).map((habit) => {
+    const day = habit.days.find((it) => it.day === chosen);
+    return {
+      key: habit.name, title: habit.title, kind: habit.kind, target: habit.target,
+      done: day.done, total: day.total, day: chosen,
+      aim: aimWords(habit),
+      marks: habit.days.map((it) => ({
+        isDone: it.done, isBegun: it.total > 0, isChosen: it.day === chosen,
+      })),
+      week: `${habit.days.filter((it) => it.done).length} of 7 days`,
+      streak: habit.streak > 1 ? `${habit.streak} days in a row` : "",
+    };
+  });
+}
+
+const aimWords = ({ kind, target }) =>
+  kind === "checkbox" ? "Once a day" : `${plural(target, "time")} a day`;
+
+/** What a person must decide: both versions of a habit that was changed in two places. */
+export function conflictCards(state, now, minutesAhead) {
+  return habitConflicts(state).map(({ name, local, cloud }) => ({
+    key: name,
+    title: (local.deleted ? cloud : local).title ?? "A habit",
+    local: versionWords(local, "On this browser", now, minutesAhead),
+    cloud: versionWords(cloud, "On the other devices", now, minutesAhead),
+  }));
+}
+
+function versionWords(version, place, now, minutesAhead) {
+  const when = version.modifiedAt === undefined || version.modifiedAt === 0
+    ? "" : `, ${ago(version.modifiedAt, now, minutesAhead)}`;
+  const by = version.device ? `, by ${who(version.device, version.deviceName)}` : "";
+  return {
+    place,
+    title: version.deleted ? "Deleted" : version.title,
+    aim: version.deleted ? "" : aimWords(version),
+    from: (by + when).replace(/^, /, ""),
+  };
+}

@@ -1,0 +1,88 @@
+import { habitsApp } from "../../apps/habits/habitsApp.js";
+import { button, emptyNote } from "../components/controls.js";
+import { element, setAttribute, show } from "../components/element.js";
+import { icon } from "../components/icon.js";
+import { KeyedList } from "../components/keyedList.js";
+import { problemWords } from "../words/problem.js";
+import { dayAt } from "../words/time.js";
+import { conflictCard } from "./conflictCard.js";
+import { openHabitForm } from "./habitForm.js";
+import { habitRow } from "./habitRow.js";
+import { conflictCards, habitRows, weekDays } from "./habitsModel.js";
+
+/** The habits: a day is chosen above, and each habit tells and takes what was done on it. */
+export class HabitsView {
+  title = "Habits";
+  #desk;
+  #tell;
+  /** null: today, also past midnight. */
+  #day = null;
+  #days = element("div", { class: "days", role: "group", "aria-label": "Day" });
+  #dayButtons = new KeyedList(this.#days, (day) => this.#dayButton(day));
+  #conflicts = element("div", { class: "stack" });
+  #conflictCards = new KeyedList(this.#conflicts, (card) => conflictCard(card,
+    (version) => this.#act({ do: "keep", habit: card.key, version })));
+  #list = element("ul", { class: "habit-rows" });
+  #rows = new KeyedList(this.#list, (row) => habitRow(row, {
+    act: (action) => this.#act(action), edit: () => this.#edit(row),
+  }));
+  #empty = emptyNote("No habits yet", "Add one, and check in each day from whatever is at hand.");
+
+  constructor(desk, tell) {
+    this.#desk = desk;
+    this.#tell = tell;
+    this.node = element("section", { class: "view habits", "aria-labelledby": "habits-title" },
+      element("div", { class: "view-head" },
+        element("h1", { id: "habits-title" }, "Habits"),
+        button([icon("plus"), "New habit"], () => this.#edit(null), { kind: "primary" })),
+      this.#conflicts, this.#days, this.#list, this.#empty);
+  }
+
+  enter() { this.#day = null; }
+
+  show() {
+    const { now, minutesAhead } = this.#desk;
+    const state = this.#desk.state(habitsApp);
+    const today = dayAt(now, minutesAhead);
+    const days = weekDays(today, this.#day ?? today);
+    // The week has gone on, and left the chosen day behind.
+    if (!days.some((it) => it.isChosen)) return this.#choose(null);
+    const rows = habitRows(state, today, this.#day ?? today);
+    this.#dayButtons.show(days.map((day) => ({ key: day.date, ...day })));
+    this.#conflictCards.show(conflictCards(state, now, minutesAhead));
+    this.#rows.show(rows);
+    show(this.#conflicts, this.#conflicts.childElementCount > 0);
+    show(this.#days, rows.length > 0);
+    show(this.#empty, rows.length === 0 && this.#conflicts.childElementCount === 0);
+  }
+
+  #dayButton({ date, name, number, label, isChosen, isToday }) {
+    const node = element("button", { type: "button", class: "day", "aria-label": label,
+      "aria-pressed": String(isChosen), "data-name": "day",
+      on: { click: () => this.#choose(isToday ? null : date) } },
+    element("span", { class: "day-name" }, name), element("span", { class: "day-number" }, number));
+    setAttribute(node, "data-today", isToday);
+    return node;
+  }
+
+  #choose(date) {
+    this.#day = date;
+    this.show();
+  }
+
+  #edit(habit) {
+    openHabitForm(habit, {
+      save: (fields) => this.#desk.act(habitsApp,
+        habit ? { do: "edit", habit: habit.key, ...fields } : { do: "add", ...fields }),
+      remove: () => this.#act({ do: "remove", habit: habit.key }),
+    });
+  }
+
+  async #act(action) {
+    try {
+      await this.#desk.act(habitsApp, action);
+    } catch (error) {
+      this.#tell(problemWords(error));
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import { apps } from "../apps/catalog.js";
+import { Lockstep } from "../lockstep.js";
+import { systemBrowser } from "./browser.js";
+import { element } from "./components/element.js";
+import { Page } from "./page.js";
+import { keepShell } from "./shell/keepShell.js";
+import { browserName } from "./words/device.js";
+import { problemWords } from "./words/problem.js";
+
+const place = document.getElementById("page");
+
+try {
+  const lockstep = await Lockstep.open({ relay: location.origin, apps });
+  const page = new Page(lockstep, {
+    browser: systemBrowser(), place, deviceName: browserName(navigator.userAgent),
+  });
+  page.start();
+  keepShell(navigator.serviceWorker, () => page.offerReload());
+  // Asked for where there is something to keep, for some browsers ask the person. It may be no.
+  if (lockstep.status.accountID) await navigator.storage?.persist?.();
+} catch (error) {
+  place.replaceChildren(element("section", { class: "welcome", role: "alert" },
+    element("h1", {}, "Lockstep did not start"), element("p", {}, problemWords(error)),
+    element("p", {}, "Nothing was deleted. Close other tabs of this page, then reload.")));
+}

@@ -1,0 +1,174 @@
+import { memosApp } from "../../apps/memos/memosApp.js";
+import { isBlank } from "../../apps/actionWords.js";
+import { iconButton } from "../components/controls.js";
+import { confirmed } from "../components/dialog.js";
+import { element, setText, show } from "../components/element.js";
+import { limits } from "../limits.js";
+import { problemWords } from "../words/problem.js";
+import { memoNamed } from "./memosModel.js";
+
+/**
+ * One memo under a person's hands. It is saved when typing rests, and when the person goes away.
+ * What another device writes meanwhile shows at once where nothing is unsaved; otherwise both texts
+ * are kept.
+ */
+export class MemoEditor {
+  #desk;
+  #tell;
+  #opened;
+  #isOpen = false;
+  #name = null;
+  /** The text that the person began to change. */
+  #was = "";
+  /** The stamp of that text; null until the memo was seen among the records, which in a tab that
+   * does not lead may be a moment after it was made. */
+  #seenAt = null;
+  #rest = null;
+  /** Saves follow one another: the second begins with what the first has made. */
+  #saving = Promise.resolve();
+  #text = element("textarea", { class: "memo-text", "aria-label": "Memo", spellcheck: "true",
+    placeholder: "The first line is the title" });
+  #saved = element("p", { class: "muted small memo-saved" });
+  #copy = element("p", { class: "badge" });
+  #remove = iconButton("remove", "Delete this memo", () => this.#delete());
+  node = element("div", { class: "memo-editor card", hidden: true },
+    element("div", { class: "memo-bar" },
+      iconButton("back", "Back to the list", () => this.close(),
+        { class: "icon-button memo-back" }),
+      this.#copy, this.#saved, this.#remove),
+    this.#text);
+
+  /** @param {(name: string | null) => void} opened told when another memo is open, or none */
+  constructor(desk, tell, opened) {
+    this.#desk = desk;
+    this.#tell = tell;
+    this.#opened = opened;
+    this.#text.addEventListener("input", () => this.#typed());
+    this.#text.addEventListener("blur", () => this.#save());
+    addEventListener("pagehide", () => this.#save());
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") this.#save();
+    });
+  }
+
+  get isOpen() { return this.#isOpen; }
+
+  get name() { return this.#name; }
+
+  get #memo() { return memoNamed(this.#desk.state(memosApp), this.#name); }
+
+  get #isUnsaved() { return this.#text.value !== this.#was; }
+
+  /** @param {string | null} name null for a new one */
+  async open(name) {
+    if (this.#isOpen && name !== null && name === this.#name) return this.#text.focus();
+    if (!await this.#save()) return;
+    this.#isOpen = true;
+    this.#name = name;
+    this.#was = this.#memo?.content ?? "";
+    this.#seenAt = this.#memo?.modifiedAt ?? null;
+    this.#text.value = this.#was;
+    setText(this.#saved, "");
+    this.#opened(name);
+    this.#text.focus();
+    this.#text.setSelectionRange(this.#was.length, this.#was.length);
+    this.#text.scrollTop = 0;
+  }
+
+  async close() {
+    if (!this.#isOpen) return;
+    if (await this.#save()) this.#leave();
+  }
+
+  #leave() {
+    this.#isOpen = false;
+    this.#name = null;
+    this.#was = "";
+    this.#seenAt = null;
+    this.#text.value = "";
+    this.#opened(null);
+  }
+
+  show() {
+    show(this.node, this.#isOpen);
+    if (!this.#isOpen) return;
+    const memo = this.#memo;
+    show(this.#remove, memo !== null);
+    show(this.#copy, Boolean(memo?.copy));
+    setText(this.#copy, memo?.copy ?? "");
+    if (this.#name === null || this.#isUnsaved) return;
+    if (memo !== null && memo.modifiedAt > (this.#seenAt ?? 0)) this.#follow(memo);
+    else if (memo === null && this.#seenAt !== null) this.#gone();
+  }
+
+  /** Another device wrote, and nothing here is lost by showing it. */
+  #follow({ content, modifiedAt }) {
+    this.#seenAt = modifiedAt;
+    if (content === this.#was) return;
+    const { selectionStart, selectionEnd } = this.#text;
+    this.#was = content;
+    this.#text.value = content;
+    this.#text.setSelectionRange(selectionStart, selectionEnd);
+    setText(this.#saved, "Changed on another device");
+  }
+
+  #gone() {
+    this.#tell("This memo was deleted on another device.");
+    this.#leave();
+  }
+
+  #typed() {
+    const { browser } = this.#desk;
+    setText(this.#saved, "");
+    browser.clearTimer(this.#rest);
+    this.#rest = browser.setTimer(() => this.#save(), limits.memoRestMilliseconds);
+  }
+
+  /** Whether nothing is unsaved: what could not be kept stays before the person's eyes. */
+  #save() {
+    this.#desk.browser.clearTimer(this.#rest);
+    this.#saving = this.#saving.then(() => this.#saveNow());
+    return this.#saving;
+  }
+
+  async #saveNow() {
+    const [name, content, was] = [this.#name, this.#text.value, this.#was];
+    if (!this.#isOpen || content === was) return true;
+    if (isBlank(content)) {
+      if (name !== null) setText(this.#saved, "A memo needs a word. Delete it instead.");
+      return true;
+    }
+    // Deleted elsewhere while this was typed: what was typed is a memo again.
+    const isNew = name === null || (this.#seenAt !== null && this.#memo === null);
+    const action = isNew ? { do: "add", content } : { do: "edit", memo: name, was, content };
+    try {
+      const records = await this.#desk.act(memosApp, action);
+      if (isNew) this.#name = records[0].name;
+      const made = records.find((it) => it.name === this.#name);
+      this.#seenAt = this.#memo === null ? null : made.modifiedAt;
+      this.#was = content;
+      setText(this.#saved, "Saved");
+      this.#opened(this.#name);
+      return true;
+    } catch (error) {
+      setText(this.#saved, problemWords(error));
+      return false;
+    }
+  }
+
+  async #delete() {
+    const isWanted = await confirmed({
+      title: "Delete this memo?", words: "It goes from all of your devices.", yes: "Delete",
+    });
+    if (!isWanted) return;
+    try {
+      this.#desk.browser.clearTimer(this.#rest);
+      await this.#saving;
+      await this.#desk.act(memosApp, { do: "remove", memo: this.#name });
+      this.#leave();
+      this.#tell("Deleted.");
+    } catch (error) {
+      this.#tell(problemWords(error));
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { memosApp } from "../../apps/memos/memosApp.js";
+import { button, emptyNote, searchField } from "../components/controls.js";
+import { element, setAttribute, show } from "../components/element.js";
+import { icon } from "../components/icon.js";
+import { KeyedList } from "../components/keyedList.js";
+import { MemoEditor } from "./memoEditor.js";
+import { memoRows } from "./memosModel.js";
+
+/** The memos: a list, and the one that is open; on a phone one of the two at a time. */
+export class MemosView {
+  title = "Memos";
+  #desk;
+  #words = "";
+  #editor;
+  #list = element("ul", { class: "rows memo-rows" });
+  #rows = new KeyedList(this.#list, (item) => this.#row(item));
+  #empty = emptyNote("No memos yet", "Write one here, and read it on any of your devices.");
+  #none = emptyNote("Nothing found", "No memo has all of these words.");
+  #search = searchField("Search the memos", (words) => {
+    this.#words = words;
+    this.show();
+  });
+
+  constructor(desk, tell) {
+    this.#desk = desk;
+    this.#editor = new MemoEditor(desk, tell, (name) => this.#opened(name));
+    this.node = element("section", { class: "view memos", "aria-labelledby": "memos-title" },
+      // The list is away where a phone shows one memo; what the view is called is not.
+      element("h1", { id: "memos-title", class: "visually-hidden" }, "Memos"),
+      element("div", { class: "memo-list" },
+        element("div", { class: "view-head" },
+          element("p", { class: "view-title", "aria-hidden": "true" }, "Memos"),
+          button([icon("plus"), "New memo"], () => this.#editor.open(null),
+            { kind: "primary", "data-name": "new" })),
+        this.#search, this.#list, this.#empty, this.#none),
+      this.#editor.node);
+  }
+
+  leave() { this.#editor.close(); }
+
+  show() {
+    const { now, minutesAhead } = this.#desk;
+    const state = this.#desk.state(memosApp);
+    const rows = memoRows(state, this.#words, now, minutesAhead);
+    const hasAny = rows.length > 0 || memoRows(state, "", now, minutesAhead).length > 0;
+    this.#rows.show(rows.map((row) => ({ ...row, isOpen: row.key === this.#editor.name })));
+    show(this.#search, hasAny);
+    show(this.#empty, !hasAny && !this.#editor.isOpen);
+    show(this.#none, hasAny && rows.length === 0);
+    this.#editor.show();
+    setAttribute(this.node, "data-open", this.#editor.isOpen);
+  }
+
+  #row({ key, title, beginning, written, copy, isOpen }) {
+    return element("li", { class: "row" },
+      element("button", { type: "button", class: "memo-row", "data-name": "open",
+        "aria-current": isOpen ? "true" : null, on: { click: () => this.#editor.open(key) } },
+      element("span", { class: "memo-title" }, title),
+      element("span", { class: "memo-beginning muted small" },
+        element("span", { class: "memo-date" }, written), beginning ? ` · ${beginning}` : ""),
+      copy && element("span", { class: "badge" }, copy)));
+  }
+
+  /** @param {string | null} name the memo that is open now; null where the list is back */
+  #opened(name) {
+    this.show();
+    if (name === null) this.node.querySelector('[data-name="new"]').focus();
+  }
+}

@@ -1,0 +1,117 @@
+import { timerApp } from "../apps/timer/timerApp.js";
+import { nextSecond } from "../apps/timer/timerScreen.js";
+import { ClipboardView } from "./clipboard/clipboardView.js";
+import { Notices } from "./components/notices.js";
+import { Desk } from "./desk.js";
+import { DevicesView } from "./devices/devicesView.js";
+import { HabitsView } from "./habits/habitsView.js";
+import { MemosView } from "./memos/memosView.js";
+import { Shell } from "./shell/shell.js";
+import { countingIcon } from "./timer/favicon.js";
+import { timerModel } from "./timer/timerModel.js";
+import { TimerView } from "./timer/timerView.js";
+import { WelcomeView } from "./welcome/welcomeView.js";
+
+/** The page as a whole: what is shown where, and the one clock that all of it goes by. */
+export class Page {
+  #desk;
+  #browser;
+  #notices;
+  #welcome;
+  #shell;
+  #tick = null;
+  #icon = document.querySelector('link[rel="icon"]');
+  #plainIcon = this.#icon.getAttribute("href");
+  #isDue = false;
+
+  constructor(lockstep, { browser, place, deviceName }) {
+    this.#browser = browser;
+    this.#desk = new Desk(lockstep, browser);
+    this.#notices = new Notices(browser);
+    const tell = (...words) => this.#notices.tell(...words);
+    this.#welcome = new WelcomeView(this.#desk, deviceName);
+    this.#shell = new Shell(this.#desk, {
+      place, notices: this.#notices, welcome: this.#welcome,
+      views: Object.entries({
+        timer: TimerView, clipboard: ClipboardView, memos: MemosView, habits: HabitsView,
+        devices: DevicesView,
+      }).map(([name, View]) => ({ name, view: new View(this.#desk, tell) })),
+    });
+  }
+
+  start() {
+    this.#desk.subscribe(() => this.#showSoon());
+    addEventListener("hashchange", () => this.#follow());
+    document.addEventListener("visibilitychange", () => this.#show());
+    document.querySelector(".skip-link").addEventListener("click", (event) => {
+      event.preventDefault();
+      this.#shell.focusMain();
+    });
+    if (!this.#browser.isSecure) {
+      this.#shell.note("This page came over plain http: it cannot be installed or opened without "
+        + "a connection, and others in the network can read along.");
+    }
+    this.#show();
+  }
+
+  offerReload() {
+    this.#notices.tell("A new version of Lockstep is here.",
+      { words: "Reload", act: () => location.reload() });
+  }
+
+  /** Goes where the address says, once it is known whether this browser is a device. */
+  #follow() {
+    if (this.#desk.status.state === "starting") return;
+    const [name, code] = [location.hash.slice(1), /^#code=([\w-]+)$/.exec(location.hash)?.[1]];
+    if (code) this.#takeCode(code);
+    this.#open(this.#shell.has(name) ? name : this.#shell.first);
+  }
+
+  /** A code is for once, and not to stand in the history. */
+  #takeCode(code) {
+    history.replaceState(null, "", location.pathname);
+    if (this.#isPaired) {
+      this.#notices.tell("This browser belongs to an account already. Sign out first to pair it "
+        + "with another.");
+    } else {
+      this.#welcome.offer(code);
+    }
+  }
+
+  get #isPaired() { return this.#desk.status.state !== "needsPairing"; }
+
+  #open(name) { this.#shell.open(this.#isPaired ? name : "welcome"); }
+
+  /** Many changes at once are shown once. */
+  #showSoon() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      this.#show();
+    });
+  }
+
+  #show() {
+    if (this.#shell.isEmpty || this.#isPaired === this.#shell.isWelcome) this.#follow();
+    this.#shell.show();
+    this.#showTime();
+  }
+
+  /** The countdown in the title and the page's sign; all tick at the same instant of relay time. */
+  #showTime() {
+    const { now, minutesAhead } = this.#desk;
+    const model = timerModel(this.#desk.state(timerApp), now, minutesAhead);
+    const name = this.#shell.title === "Timer" ? model.title : this.#shell.title;
+    const counting = model.minutes === null || this.#shell.isWelcome ? "" : `${model.title} · `;
+    const title = counting || `${name} · `;
+    if (document.title !== `${title}Lockstep`) document.title = `${title}Lockstep`;
+    const sign = counting === "" ? this.#plainIcon : countingIcon(model.minutes,
+      { isPaused: model.isPaused, isFocus: model.stateType === "focus" });
+    if (this.#icon.getAttribute("href") !== sign) this.#icon.setAttribute("href", sign);
+    this.#browser.clearTimer(this.#tick);
+    // Without a countdown the words that tell how long ago something was still grow old.
+    const next = model.zeroAt === null ? now + 30_000 : nextSecond(model.zeroAt, now);
+    this.#tick = this.#browser.setTimer(() => this.#show(), next - now);
+  }
+}

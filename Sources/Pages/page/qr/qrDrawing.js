@@ -1,0 +1,15 @@
+import { drawing } from "../components/element.js";
+
+/** Light modules around the code, which a reader needs. */
+const quiet = 4;
+
+/** A QR code as a drawing, dark on light whatever the page's colours are. */
+export function qrDrawing(rows, label) {
+  const size = rows.length + 2 * quiet;
+  const path = rows.flatMap((row, top) => row.map((isDark, left) =>
+    (isDark ? `M${left + quiet} ${top + quiet}h1v1h-1z` : ""))).join("");
+  return drawing("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": label,
+    "shape-rendering": "crispEdges" },
+  drawing("path", { d: `M0 0h${size}v${size}H0z`, fill: "#fff" }),
+  drawing("path", { d: path, fill: "#000" }));
+}

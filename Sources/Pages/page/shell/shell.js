@@ -1,0 +1,81 @@
+import { element, setAttribute, setText, show } from "../components/element.js";
+import { icon } from "../components/icon.js";
+import { SyncSign } from "./syncSign.js";
+
+/** The frame: where the views are, how the sync stands, and the view itself. */
+export class Shell {
+  #views;
+  #links = new Map();
+  #current = null;
+  #main = element("main", { id: "main", tabindex: -1 });
+  #nav = element("nav", { class: "nav", "aria-label": "Views" });
+  #note = element("p", { class: "page-note", hidden: true });
+  #bar;
+  #sign;
+
+  /** @param {{name: string, view: object}[]} views in their order; the first is shown first */
+  constructor(desk, { views, welcome, notices, place }) {
+    this.#views = new Map(views.map(({ name, view }) => [name, view]));
+    this.#views.set("welcome", welcome);
+    this.#sign = new SyncSign(desk, (words) => notices.tell(words));
+    for (const { name, view } of views) {
+      const link = element("a", { href: `#${name}`, class: "nav-link" }, icon(name),
+        element("span", {}, view.title));
+      this.#links.set(name, link);
+      this.#nav.append(link);
+    }
+    this.#bar = element("header", { class: "bar" },
+      element("a", { href: "#timer", class: "brand" },
+        element("img", { src: "page/icons/icon.svg", alt: "", width: 28, height: 28 }),
+        element("span", {}, "Lockstep")),
+      this.#nav, this.#sign.node, this.#sign.news);
+    show(this.#bar, false);
+    place.replaceChildren(this.#bar, this.#main, this.#sign.panel, notices.node);
+    this.#main.append(this.#note);
+  }
+
+  focusMain() { this.#main.focus(); }
+
+  /** @param {string} name a view; a person who is in no account sees the welcome alone */
+  open(name) {
+    const view = this.#views.get(name);
+    if (view === this.#current) return;
+    const hadFocus = this.#current?.node.contains(document.activeElement);
+    this.#current?.leave?.();
+    this.#current?.node.remove();
+    this.#current = view;
+    this.#main.prepend(view.node);
+    const isWelcome = name === "welcome";
+    document.body.classList.toggle("is-welcome", isWelcome);
+    show(this.#bar, !isWelcome);
+    for (const [other, link] of this.#links) {
+      setAttribute(link, "aria-current", other === name ? "page" : null);
+    }
+    view.enter?.();
+    view.show();
+    // What a person was on is gone; whoever reads by ear goes on where the new view begins.
+    if (hadFocus) this.focusMain();
+    scrollTo(0, 0);
+  }
+
+  get isEmpty() { return this.#current === null; }
+
+  get isWelcome() { return this.#current === this.#views.get("welcome"); }
+
+  get title() { return this.#current?.title ?? ""; }
+
+  has(name) { return this.#links.has(name); }
+
+  get first() { return this.#links.keys().next().value; }
+
+  show() {
+    this.#sign.show();
+    this.#current?.show();
+  }
+
+  /** One quiet line below the view. */
+  note(words) {
+    setText(this.#note, words);
+    show(this.#note, words !== "");
+  }
+}

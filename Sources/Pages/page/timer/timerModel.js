@@ -1,0 +1,101 @@
+import { settingsOf } from "../../apps/timer/timerApp.js";
+import { clock, timerScreen } from "../../apps/timer/timerScreen.js";
+import { ago, duration, plural } from "../words/time.js";
+import { who } from "../words/who.js";
+
+const phaseNames = { idle: "Ready", focus: "Focus", breakTime: "Break", snooze: "Snooze" };
+const orderWords = {
+  pause: "Pause", resume: "Resume", stop: "Stop", snooze: "Snooze",
+  skip: { focus: "Skip", breakTime: "End break", snooze: "Start break" },
+  start: "Start focus",
+};
+
+/** Most dots that stand in a row; where a long break comes later, the words say so alone. */
+const dotsMost = 8;
+
+/**
+ * What the timer shows at an instant of relay time.
+ *
+ * `part`: how much of the phase is left, from 1 to 0. `orders`: what the person can do, the most
+ * likely first. `nextAt`: the countdown's zero; null where nothing counts down.
+ */
+export function timerModel(state, now, minutesAhead) {
+  const screen = timerScreen(state, now);
+  const { stateType, isPaused, zeroAt } = screen;
+  const isIdle = stateType === "idle";
+  const focus = Number(settingsOf(state).focusMilliseconds);
+  const left = isIdle ? focus : screen.remaining;
+  const phase = phaseNames[stateType] ?? "Another version's state";
+  const full = screen.duration ?? screen.remaining;
+  return {
+    stateType, isPaused, zeroAt,
+    time: clock(left),
+    phase: isPaused ? `${phase}, paused` : phase,
+    part: isIdle || full <= 0 ? 1 : Math.min(1, left / full),
+    spoken: spoken(screen, focus),
+    orders: orders(screen),
+    count: count(screen),
+    dots: dots(screen),
+    by: by(screen, now, minutesAhead),
+    title: isIdle ? "Timer" : `${clock(left)} ${isPaused ? `${phase} paused` : phase}`,
+    minutes: isIdle ? null : Math.ceil(left / 60_000),
+  };
+}
+
+function orders({ events, stateType, isPaused }) {
+  const first = stateType === "idle" ? "start" : isPaused ? "resume" : "pause";
+  const rank = ["start", "snooze", "skip", "stop"];
+  const rest = rank.filter((it) => it !== first && events.includes(it));
+  return (events.includes(first) ? [first, ...rest] : rest).map((event) => {
+    const words = orderWords[event];
+    return { do: event, words: typeof words === "string" ? words : words[stateType] };
+  });
+}
+
+function count({ completedPomodoros, longBreakEvery }) {
+  const done = completedPomodoros === 0
+    ? "No pomodoro yet" : `${plural(completedPomodoros, "pomodoro")} done`;
+  if (longBreakEvery === 0) return done;
+  const left = longBreakEvery - (completedPomodoros % longBreakEvery);
+  return `${done}, long break after ${left === 1 ? "the next" : `${left} more`}`;
+}
+
+function dots({ completedPomodoros, longBreakEvery }) {
+  if (longBreakEvery === 0 || longBreakEvery > dotsMost) return [];
+  const done = completedPomodoros % longBreakEvery;
+  return Array.from({ length: longBreakEvery }, (_, index) => index < done);
+}
+
+/** What is told once where the phase becomes another. */
+function spoken({ stateType, isPaused, remaining, duration: full }, focus) {
+  if (stateType === "idle") return `The timer is ready: ${duration(focus)} of focus.`;
+  const name = phaseNames[stateType] ?? "The timer";
+  if (isPaused) return `${name} paused with ${duration(remaining)} left.`;
+  return full !== null && full - remaining < 1_000
+    ? `${name} of ${duration(full)} began.` : `${name} runs.`;
+}
+
+function by({ device, deviceName, editedAt }, now, minutesAhead) {
+  if (editedAt === null) return "";
+  return `Last changed by ${who(device, deviceName)}, ${ago(editedAt, now, minutesAhead)}`;
+}
+
+/** The settings as the form shows them: name, label, and what a browser may check. */
+export const settingFields = Object.freeze([
+  { name: "focusMinutes", label: "Focus", unit: "min" },
+  { name: "shortBreakMinutes", label: "Break", unit: "min" },
+  { name: "longBreakMinutes", label: "Long break", unit: "min" },
+  { name: "snoozeMinutes", label: "Snooze", unit: "min" },
+  { name: "longBreakEvery", label: "Long break after", unit: "pomodoros" },
+]);
+
+/** What differs from what is set, as the timer's order takes it. */
+export function changedSettings(form, words) {
+  const changed = {};
+  for (const { name } of settingFields) {
+    const value = form[name].trim() === "" ? Number.NaN : Number(form[name]);
+    if (value !== words[name]) changed[name] = value;
+  }
+  if (form.autoStart !== words.autoStart) changed.autoStart = form.autoStart;
+  return changed;
+}

@@ -1,0 +1,149 @@
+import { settingsOf, timerApp } from "../../apps/timer/timerApp.js";
+import { button, field, form } from "../components/controls.js";
+import { drawing, element, setAttribute, setText, show } from "../components/element.js";
+import { problemWords } from "../words/problem.js";
+import { changedSettings, settingFields, timerModel } from "./timerModel.js";
+
+const radius = 140;
+const length = 2 * Math.PI * radius;
+
+/** The countdown, as large as the screen allows, and what a person can do with it. */
+export class TimerView {
+  title = "Timer";
+  #desk;
+  #tell;
+  #spoken = null;
+  #orders = "";
+  #phase = element("p", { class: "timer-phase" });
+  #time = element("p", { class: "timer-time", role: "timer", "aria-live": "off" });
+  #ring = drawing("circle", { class: "ring-left", cx: 150, cy: 150, r: radius,
+    "stroke-dasharray": length });
+  #dots = element("span", { class: "dots", "aria-hidden": "true" });
+  #count = element("span", {});
+  #by = element("p", { class: "muted small timer-by" });
+  #buttons = element("div", { class: "timer-orders" });
+  #news = element("p", { class: "visually-hidden", role: "status" });
+  #settings;
+
+  constructor(desk, tell) {
+    this.#desk = desk;
+    this.#tell = tell;
+    this.#settings = new SettingsForm(desk, tell);
+    const ring = drawing("svg", { viewBox: "0 0 300 300", class: "ring", "aria-hidden": "true" },
+      drawing("circle", { class: "ring-ground", cx: 150, cy: 150, r: radius }), this.#ring);
+    this.node = element("section", { class: "view timer", "aria-label": "Timer" },
+      element("h1", { class: "visually-hidden" }, "Timer"),
+      element("div", { class: "timer-face" }, ring,
+        element("div", { class: "timer-words" }, this.#phase, this.#time,
+          element("p", { class: "timer-count" }, this.#dots))),
+      this.#buttons,
+      element("p", { class: "timer-summary" }, this.#count),
+      this.#by, this.#news, this.#settings.node);
+  }
+
+  show() {
+    const { now, minutesAhead } = this.#desk;
+    const model = timerModel(this.#desk.state(timerApp), now, minutesAhead);
+    setText(this.#phase, model.phase);
+    setText(this.#time, model.time);
+    setText(this.#count, model.count);
+    setText(this.#by, model.by);
+    setAttribute(this.node, "data-state", model.isPaused ? "paused" : model.stateType);
+    setAttribute(this.#time, "data-long", model.time.length > 5);
+    setAttribute(this.#ring, "stroke-dashoffset", (length * (1 - model.part)).toFixed(1));
+    this.#showDots(model.dots);
+    this.#showOrders(model.orders);
+    this.#speak(model);
+    this.#settings.show();
+  }
+
+  #showDots(dots) {
+    if (this.#dots.childElementCount !== dots.length) {
+      this.#dots.replaceChildren(...dots.map(() => element("span", { class: "dot" })));
+    }
+    dots.forEach((isDone, index) =>
+      setAttribute(this.#dots.children[index], "data-done", isDone));
+  }
+
+  #showOrders(orders) {
+    const names = orders.map((it) => `${it.do} ${it.words}`).join("\n");
+    if (names === this.#orders) return;
+    this.#orders = names;
+    const focused = this.#buttons.contains(document.activeElement);
+    this.#buttons.replaceChildren(...orders.map((order, index) =>
+      button(order.words, () => this.#act(order.do),
+        { kind: index === 0 ? "primary" : "secondary", "data-order": order.do })));
+    if (focused) this.#buttons.firstElementChild?.focus();
+  }
+
+  /** Of a countdown only its turns are told. */
+  #speak({ stateType, isPaused, spoken }) {
+    const turn = `${stateType} ${isPaused}`;
+    if (this.#spoken !== null && this.#spoken !== turn) this.#news.textContent = spoken;
+    this.#spoken = turn;
+  }
+
+  async #act(order) {
+    try {
+      await this.#desk.act(timerApp, { do: order });
+    } catch (error) {
+      this.#tell(problemWords(error));
+    }
+  }
+}
+
+/** How long the phases are. What a person types stays until it is saved. */
+class SettingsForm {
+  #desk;
+  #tell;
+  #shown = "";
+  #inputs = new Map();
+  #autoStart = element("input", { type: "checkbox" });
+  #problem = element("p", { class: "problem", role: "alert", hidden: true });
+
+  constructor(desk, tell) {
+    this.#desk = desk;
+    this.#tell = tell;
+    const fields = settingFields.map(({ name, label, unit }) => {
+      const input = element("input", { type: "number", min: 0, step: "any", required: true,
+        inputmode: "decimal" });
+      this.#inputs.set(name, input);
+      return field(`${label} (${unit})`, input);
+    });
+    this.node = element("details", { class: "card settings" },
+      element("summary", {}, "Lengths and breaks"),
+      form({ class: "settings-form" }, () => this.#save(),
+        element("div", { class: "settings-fields" }, ...fields),
+        element("label", { class: "check" }, this.#autoStart,
+          " Breaks begin by themselves"),
+        this.#problem,
+        element("div", { class: "actions" },
+          element("button", { type: "submit", class: "button primary" }, "Save"))));
+  }
+
+  show() {
+    const words = this.#words;
+    const shown = Object.values(words).join(" ");
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    for (const [name, input] of this.#inputs) input.value = words[name];
+    this.#autoStart.checked = words.autoStart;
+  }
+
+  get #words() { return settingsOf(this.#desk.state(timerApp)).words; }
+
+  async #save() {
+    const typed = { autoStart: this.#autoStart.checked };
+    for (const [name, input] of this.#inputs) typed[name] = input.value;
+    const settings = changedSettings(typed, this.#words);
+    show(this.#problem, false);
+    if (Object.keys(settings).length === 0) return;
+    try {
+      await this.#desk.act(timerApp, { do: "set", settings });
+      this.#tell("Saved. It holds from the next phase on.");
+    } catch (error) {
+      this.#problem.textContent = problemWords(error);
+      show(this.#problem, true);
+    }
+  }
+}

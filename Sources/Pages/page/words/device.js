@@ -1,0 +1,17 @@
+const browsers = [
+  [/\bEdg(?:e|A|iOS)?\//, "Edge"], [/\bOPR\//, "Opera"], [/\bFirefox\/|\bFxiOS\//, "Firefox"],
+  [/Chrom(?:e|ium)\/|\bCriOS\//, "Chrome"], [/\bSafari\//, "Safari"],
+];
+const systems = [
+  [/\biPhone\b/, "iPhone"], [/\biPad\b/, "iPad"], [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"], [/\bMac OS X\b/, "Mac"], [/\bCrOS\b/, "Chromebook"],
+  [/\bLinux\b/, "Linux"],
+];
+
+/** What a browser may be called in the account's list, until a person knows better. */
+export function browserName(userAgent) {
+  const [browser, system] = [browsers, systems].map((list) =>
+    list.find(([sign]) => sign.test(userAgent))?.[1]);
+  if (!browser) return system ? `Browser on ${system}` : "Browser";
+  return system ? `${browser} on ${system}` : browser;
+}

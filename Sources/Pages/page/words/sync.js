@@ -1,0 +1,109 @@
+import { ago, plural } from "./time.js";
+
+const ways = {
+  websocket: "live", events: "live, by events", "long-poll": "live, by long-poll",
+  poll: "by asking every 30 seconds",
+};
+
+/**
+ * What a person is told about the sync. `tone` is for the sign beside it: `good`, `busy`, `away`
+ * or `bad`; `short` stands always; `lines` say more; `canSync` where trying now may help.
+ *
+ * @param {object} status as `lockstep.status` gives it
+ * @param {number} now relay time
+ * @returns {{tone: string, short: string, lines: string[], canSync: boolean}}
+ */
+export function syncWords(status, now, minutesAhead) {
+  const { tone, short, lines = [], canSync = true } = tellers[status.state](status, now,
+    minutesAhead);
+  return { tone, short, canSync, lines: [...lines, ...others(status, now, minutesAhead)] };
+}
+
+const tellers = {
+  starting: () => ({ tone: "busy", short: "Starting", canSync: false }),
+
+  needsPairing: ({ reason }) =>
+    ({ tone: "away", short: "Not paired", lines: sentences(reason), canSync: false }),
+
+  syncing: ({ waiting }) => ({
+    tone: "busy", short: "Syncing",
+    lines: waiting > 0 ? [`${plural(waiting, "change")} on the way.`] : [],
+  }),
+
+  inSync: ({ transport }) => ({
+    tone: "good", short: "In sync",
+    lines: ["All changes are on the relay, and all of its changes are here.",
+      ...(transport ? [`Connected, ${ways[transport] ?? transport}.`] : [])],
+  }),
+
+  needsPerson: (status) => ({ tone: "bad", short: needs(status) }),
+
+  offline: ({ waiting, reason, since }, now, minutesAhead) => ({
+    tone: "away", short: waiting > 0 ? `Offline, ${waiting} waiting` : "Offline",
+    lines: [
+      since === null
+        ? "No connection." : `The connection was lost ${at(since, now, minutesAhead)}.`,
+      ...sentences(reason),
+      waiting > 0
+        ? `${plural(waiting, "change")} kept here, and sent once there is a connection.`
+        : "What you do is kept here, and sent once there is a connection.",
+    ],
+  }),
+
+  plan: ({ reason }) => ({
+    tone: "bad", short: "Not in the plan",
+    lines: [...sentences(reason), "The relay's owner can change that. Nothing here is lost."],
+  }),
+
+  failed: ({ reason }) => ({ tone: "bad", short: "Sync failed", lines: sentences(reason) }),
+
+  closed: ({ reason }) => ({
+    tone: "bad", short: "Closed here", canSync: false,
+    lines: [...sentences(reason), "Reload the page to go on."],
+  }),
+};
+
+function needs({ askingCount, parkedCount, waiting }) {
+  if (askingCount > 0) return "Waits for you";
+  if (parkedCount > 0) return `${parkedCount} refused`;
+  return waiting > 0 ? `${waiting} held back` : "Waits for you";
+}
+
+/** What holds beside the state. */
+function others(status, now, minutesAhead) {
+  const { askingCount, parked, parkedCount, blockedZones, lastSync, state } = status;
+  const lines = [];
+  if (askingCount > 0) {
+    lines.push(`${plural(askingCount, "habit")} changed in two places: choose under Habits.`);
+  }
+  if (parkedCount > 0) {
+    lines.push(`The relay refused ${plural(parkedCount, "change")}: ${reasons(parked)}`);
+  }
+  if (blockedZones.length > 0) {
+    lines.push(`The account's plan leaves out ${blockedZones.join(", ")}.`);
+  }
+  if (lastSync !== null && state !== "inSync") {
+    lines.push(`Last in sync ${at(lastSync, now, minutesAhead)}.`);
+  }
+  if (!status.isDurable && state !== "starting") {
+    lines.push(`Nothing outlives this tab: ${sentence(status.storeReason ?? "no store")}`);
+  }
+  return lines;
+}
+
+const reasons = (parked) =>
+  [...new Set(parked.map(({ refusal }) => sentence(refusal.detail)))].slice(0, 3).join(" ");
+
+function at(instant, now, minutesAhead) {
+  const words = ago(instant, now, minutesAhead);
+  return /^\d\d:/.test(words) ? `at ${words}` : words;
+}
+
+const sentences = (reason) => (reason ? [sentence(reason)] : []);
+
+/** With a capital and a full stop, whoever wrote it. */
+function sentence(text) {
+  const [first = "", ...rest] = text.trim();
+  const words = first.toUpperCase() + rest.join("");
+  return /[.!?]$/.test(words) ? words : `${words}.`;
+}

@@ -1,0 +1,97 @@
+import { figuresOf } from "./figures.js";
+import { History } from "./history.js";
+import { Standing } from "./standing.js";
+import { View, uptimeWords } from "./view.js";
+
+/** The page: asks the relay once a second, and shows what it tells. */
+
+const pauseMilliseconds = 1_000;
+/** A relay that takes longer is as good as silent. */
+const patienceMilliseconds = 3_000;
+const gapSeconds = 6;
+/** Three minutes of it. */
+const samples = 181;
+/** A relay's metrics are some 15 kB. */
+const mostCharacters = 1 << 20;
+
+const history = new History(samples);
+const view = new View({ document, places: samples });
+const answer = document.getElementById("answer");
+const pause = document.getElementById("pause");
+const standing = new Standing((wall) =>
+  new Date(wall).toLocaleTimeString([], { hourCycle: "h23" }));
+let timer;
+let isAsking = false;
+let askedAt = null;
+
+async function ask() {
+  isAsking = true;
+  try {
+    markGap();
+    await hear();
+    view.show(history);
+    tell();
+  } finally {
+    isAsking = false;
+    plan();
+  }
+}
+
+async function hear() {
+  try {
+    const { text, wall } = await metrics();
+    const figures = figuresOf(text);
+    history.add(performance.now() / 1_000, figures);
+    standing.answered(Date.now());
+    view.showUptime(uptimeWords(figures.startedAt, wall));
+  } catch (fault) {
+    history.add(performance.now() / 1_000, null);
+    standing.failed(Date.now());
+    answer.title = fault.message;
+  }
+}
+
+/** Where nobody asked for a while, the lines have a gap, as nothing is known of it. */
+function markGap() {
+  const now = performance.now() / 1_000;
+  if (askedAt !== null && now - askedAt > gapSeconds) {
+    history.add(now, null);
+    view.show(history);
+  }
+  askedAt = now;
+}
+
+/** With the time of the relay's clock in seconds, as this machine's may be another. */
+async function metrics() {
+  const signal = AbortSignal.timeout(patienceMilliseconds);
+  const response = await fetch("/metrics", { signal, cache: "no-store" });
+  if (!response.ok) throw new Error(`the relay answered with ${response.status}`);
+  const text = await response.text();
+  if (text.length > mostCharacters) throw new Error("the answer is too long to be metrics");
+  return { text, wall: Date.parse(response.headers.get("Date")) / 1_000 };
+}
+
+/** Nobody looks at a hidden page, and a paused one stays as it is. */
+function plan() {
+  clearTimeout(timer);
+  const asks = !isAsking && !standing.isPaused && !document.hidden;
+  if (asks) timer = setTimeout(ask, pauseMilliseconds);
+}
+
+function tell() {
+  const { state, words, isSilent } = standing;
+  view.setOld(isSilent);
+  answer.dataset.state = state;
+  if (!isSilent) answer.removeAttribute("title");
+  if (answer.textContent !== words) answer.textContent = words;
+}
+
+pause.addEventListener("click", () => {
+  standing.isPaused = !standing.isPaused;
+  pause.setAttribute("aria-pressed", String(standing.isPaused));
+  tell();
+  plan();
+});
+document.addEventListener("visibilitychange", plan);
+
+ask();

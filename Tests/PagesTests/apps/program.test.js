@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { serialize } from "../../../Sources/Pages/changes/json.js";
+import { answer } from "../support/conflicts.js";
+import { needsProgram, run } from "../support/program.js";
+import { randomCase, types } from "../support/randomCases.js";
+
+// What the program on a terminal makes of a conflict, a page makes as well, to the byte.
+
+for (const type of types) {
+  test(`lockstep resolve ends every ${type} as a page does`, needsProgram, () => {
+    const cases = Array.from({ length: 3_000 }, (_, index) => randomCase(type, index + 10_000));
+    const answers = run(["resolve"], cases.map((it) => `${serialize(it)}\n`).join("")).split("\n");
+    assert.equal(answers.length, cases.length + 1);
+    cases.forEach((it, index) => {
+      assert.equal(serialize(answer(it)), answers[index], `case ${serialize(it)}`);
+    });
+  });
+}

@@ -1,0 +1,109 @@
+"""Everybody can use it: by keyboard, with a screen reader, on a narrow phone, in light and dark."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from stage import Story
+
+VIEWS = ["Timer", "Clipboard", "Memos", "Habits", "Devices"]
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+class AccessStories(Story):
+    def filled(self, **options):
+        """A person who has something of everything."""
+        person = self.visitor(**options)
+        person.make_account()
+        laptop = self.relay.agent("laptop", person.show_code())
+        laptop.run("clipboard", "add", "https://example.org/" + "long" * 40)
+        laptop.run("memo", "add", "Shopping\nbread")
+        laptop.run("habits", "add", "Run")
+        laptop.run("habits", "add", "Glasses of water", "--count", "--target", "8")
+        laptop.run("sync")
+        person.go("Habits")
+        expect(person.page.get_by_role("checkbox", name="Run")).to_be_visible()
+        return person
+
+    def check(self, person, place):
+        found = Axe().run(person.page, options=RULES).response["violations"]
+        told = [(it["id"], it["impact"], [node["html"] for node in it["nodes"]]) for it in found]
+        self.assertEqual(told, [], place)
+
+    def check_views(self, person):
+        for view in VIEWS:
+            person.go(view)
+            expect(person.page.get_by_role("heading", level=1, name=view)).to_be_attached()
+            if view == "Memos":
+                person.press("Shopping")
+            if view == "Devices":
+                person.show_code()
+            self.check(person, view)
+        person.press("Sync:")
+        self.check(person, "the sync's panel")
+        person.page.keyboard.press("Escape")
+        person.go("Habits")
+        person.press("New habit")
+        self.check(person, "a dialog")
+
+    def test_axe_finds_nothing_in_the_light(self):
+        self.check_views(self.filled(color_scheme="light"))
+
+    def test_axe_finds_nothing_in_the_dark_on_a_phone(self):
+        self.check_views(
+            self.filled(color_scheme="dark", viewport={"width": 390, "height": 844}))
+
+    def test_axe_finds_nothing_where_a_person_begins(self):
+        person = self.visitor()
+        person.open()
+        person.press("Pair", exact=True)
+        self.check(person, "welcome")
+
+    def test_nothing_is_wider_than_the_narrowest_phone(self):
+        person = self.filled(viewport={"width": 320, "height": 568})
+        for view in VIEWS:
+            person.go(view)
+            if view == "Devices":
+                person.show_code()
+            if view == "Memos":
+                person.press("Shopping")
+            wide = person.page.evaluate(
+                "() => document.scrollingElement.scrollWidth - innerWidth")
+            self.assertLessEqual(wide, 0, view)
+
+    def test_a_person_with_a_keyboard_starts_the_timer_and_writes(self):
+        person = self.visitor()
+        person.make_account()
+        page = person.page
+        page.reload()
+        person.is_in_sync()
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("button", name="Start focus")).to_be_focused()
+        page.keyboard.press("Enter")
+        # The button that was pressed is another now, and the focus is still there.
+        expect(page.get_by_role("button", name="Pause")).to_be_focused()
+        person.go("Clipboard")
+        page.get_by_label("New item").press_sequentially("by keys")
+        page.keyboard.press("Control+Enter")
+        expect(page.get_by_text("by keys")).to_be_visible()
+        expect(page.get_by_label("New item")).to_be_focused()
+
+    def test_a_countdown_does_not_chatter(self):
+        person = self.visitor()
+        person.make_account()
+        person.press("Start focus")
+        person.page.evaluate("""() => {
+          window.said = [];
+          new MutationObserver((changes) => said.push(...changes
+            .map(({ target }) => target.parentElement?.closest?.("[role=status], [aria-live]")
+              ?? target.closest?.("[role=status], [aria-live]"))
+            .filter((it) => it && it.getAttribute("aria-live") !== "off")
+            .map((it) => it.textContent)))
+            .observe(document.body, { childList: true, characterData: true, subtree: true });
+        }""")
+        clock = person.page.get_by_role("timer")
+        for _ in range(3):
+            expect(clock).not_to_have_text(clock.inner_text())
+        self.assertEqual(person.page.evaluate("() => said"), [])

@@ -1,0 +1,160 @@
+"""A browser, and the people who sit before it. What a page must never do is looked for always."""
+
+import os
+import pathlib
+import unittest
+
+from playwright.sync_api import expect, sync_playwright
+
+from relay import Relay
+
+CHROMIUM = os.environ.get("LOCKSTEP_CHROMIUM", "/usr/bin/chromium")
+# Where it is given, the page's files come from this folder, and not from the relay.
+PAGES = os.environ.get("LOCKSTEP_PAGES")
+TYPES = {
+    ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
+PATIENCE_MILLISECONDS = 20_000
+
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+
+def policy(host):
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        f"connect-src 'self' ws://{host} wss://{host}; manifest-src 'self'; worker-src 'self'; "
+        f"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+
+
+def file_at(folder, path):
+    """The body and headers of a file of the page; None where there is none."""
+    file = pathlib.Path(folder) / (path.split("?")[0].lstrip("/") or "index.html")
+    if not file.is_file():
+        return None
+    return file.read_bytes(), TYPES.get(file.suffix, "application/octet-stream")
+
+
+class Visitor:
+    """A person with a browser of their own. Closing the page again asks what it did wrong."""
+
+    def __init__(self, stage, relay, host="127.0.0.1", **options):
+        self.url = relay.url.replace("127.0.0.1", host)
+        self.context = stage.browser.new_context(service_workers="block", **options)
+        self.context.set_default_timeout(PATIENCE_MILLISECONDS)
+        self.faults = []
+        self.context.on("request", self._heard)
+        self.context.on("weberror", lambda error: self.faults.append(str(error.error)))
+        self.context.on("console", self._said)
+        # A connection that is cut on purpose is told by the browser as an error.
+        self.may_miss_the_relay = False
+        if PAGES:
+            self.context.route(f"{self.url}/**", self._serve)
+        self.page = self.context.new_page()
+
+    def open(self, path="/"):
+        self.page.goto(self.url + path)
+        return self.page
+
+    def another_tab(self):
+        page = self.context.new_page()
+        page.goto(self.url)
+        return page
+
+    def make_account(self):
+        self.open()
+        self.press("Make a new account")
+        self.is_in_sync()
+
+    def pair(self, code):
+        self.open()
+        self.page.get_by_label("Pairing code").fill(code)
+        self.press("Pair", exact=True)
+        self.is_in_sync()
+
+    def show_code(self):
+        # Whoever leaves the view has the code before it put away.
+        self.go("Timer")
+        self.go("Devices")
+        self.press("Show a pairing code")
+        code = self.page.locator(".code")
+        expect(code).to_be_visible()
+        return code.inner_text()
+
+    def press(self, name, **options):
+        self.page.get_by_role("button", name=name, **options).click()
+
+    def go(self, view):
+        self.page.get_by_role("navigation").get_by_role("link", name=view).click()
+
+    def sees_sync(self, words):
+        expect(self.page.locator(".sync-sign")).to_contain_text(words)
+
+    def is_in_sync(self):
+        self.sees_sync("In sync")
+
+    def close(self):
+        self.context.close()
+
+    def _serve(self, route):
+        path = route.request.url.removeprefix(self.url)
+        if path.startswith("/v1/"):
+            route.continue_()
+            return
+        found = file_at(PAGES, path)
+        if not found:
+            route.fulfill(status=404, body="")
+            return
+        headers = {
+            "Content-Type": found[1],
+            "Content-Security-Policy": policy(self.url.split("//")[1]),
+        }
+        route.fulfill(status=200, body=found[0], headers=headers)
+
+    def _heard(self, request):
+        if not request.url.startswith((self.url, "data:")):
+            self.faults.append(f"a request to elsewhere: {request.url}")
+
+    def _said(self, message):
+        if message.type != "error":
+            return
+        is_cut = "WebSocket connection" in message.text or "Failed to load" in message.text
+        if not (is_cut and self.may_miss_the_relay):
+            self.faults.append(message.text)
+
+
+class Story(unittest.TestCase):
+    """A relay of its own, one browser for all stories of a file."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.playwright = sync_playwright().start()
+        # A page that is not served by the relay itself is of no network, and the browser would
+        # ask a person whether it may speak with this machine.
+        # By another name than this machine's own it is a page over plain http.
+        cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=[
+            "--disable-features=LocalNetworkAccessChecks",
+            "--host-resolver-rules=MAP relay.test 127.0.0.1",
+        ])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.playwright.stop()
+
+    def setUp(self):
+        self.relay = Relay()
+        self.addCleanup(self.relay.remove)
+        self.visitors = []
+
+    def visitor(self, **options):
+        visitor = Visitor(self, self.relay, **options)
+        self.visitors.append(visitor)
+        return visitor
+
+    def tearDown(self):
+        faults = [fault for visitor in self.visitors for fault in visitor.faults]
+        for visitor in self.visitors:
+            visitor.close()
+        self.assertEqual(faults, [])

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { world } from "./support/device.js";
+import { fieldsOf, set } from "./support/modelApp.js";
+
+test("a relay from a backup gets back what it forgot, tombstones too", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(set("kept", "1"), set("gone", "1"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  const backup = relay.copy();
+  phone.change(set("kept", "1", "2"), set("new", "n"), { name: "gone", fields: null });
+  phone.sync(relay);
+  relay.putBack(backup, "b2");
+  phone.sync(relay);
+  laptop.sync(relay);
+  assert.deepEqual(laptop.fields("kept"), { items: ["1", "2"] });
+  assert.deepEqual(laptop.fields("new"), { items: ["n"] });
+  assert.equal(laptop.fields("gone"), null);
+  assert.deepEqual(relay.live.map((record) => record.name).sort(), ["kept", "new"]);
+});
+
+test("a change on a version that the relay has lost joins what others saved since", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(set("list", "1"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  const backup = relay.copy();
+  phone.change(set("list", "1", "lost"));
+  phone.sync(relay);
+  relay.putBack(backup, "b2");
+  laptop.change(set("list", "1", "laptop's"));
+  laptop.sync(relay);
+  phone.change(set("list", "1", "lost", "unsent"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  assert.deepEqual(laptop.fields("list"), { items: ["1", "laptop's", "lost", "unsent"] });
+});
+
+test("a value of a lost version stands against what somebody saved who did not know it", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  const fields = (values) => fieldsOf("f", values);
+  phone.change(fields({ a: 1, b: 1 }));
+  phone.sync(relay);
+  laptop.sync(relay);
+  const backup = relay.copy();
+  laptop.change(fields({ a: 1, b: 1, c: 9 }));
+  phone.now += 10;
+  phone.change(fields({ a: 2, b: 1 }));
+  phone.sync(relay);
+  relay.putBack(backup, "b2");
+  laptop.sync(relay);
+  phone.change(fields({ a: 2, b: 3 }));
+  phone.sync(relay);
+  assert.deepEqual(phone.fields("f"), { a: 2, b: 3, c: 9 });
+});
+
+test("a relay that goes back while a cursor is lost: what it lacks is not deleted here", () => {
+  const [relay, phone] = world("phone");
+  phone.change(set("a", "1"));
+  phone.sync(relay);
+  const backup = relay.copy();
+  phone.change(set("b", "1"));
+  phone.sync(relay);
+  phone.step({ task: "forgetCursor", restoredThrough: null, generation: null });
+  relay.putBack(backup, "b2");
+  phone.sync(relay);
+  assert.deepEqual(phone.fields("b"), { items: ["1"] });
+  assert.deepEqual(relay.live.map(({ name }) => name), ["a", "b"]);
+});
+
+for (const isEarlier of [false, true]) {
+  const who = isEarlier ? "an earlier relay" : "a relay";
+  test(`${who} that goes back twice before it was read anew: nothing acknowledged is lost`, () => {
+    const [relay, phone] = world("phone");
+    relay.isEarlier = isEarlier;
+    const first = relay.copy();
+    phone.change(set("a", "1"));
+    phone.sync(relay);
+    relay.putBack(relay.copy(), "b2");
+    phone.change(set("b", "1"));
+    phone.sync(relay);
+    relay.putBack(first, "c3");
+    const second = relay.copy();
+    phone.change(set("c", "1"));
+    const { answer } = relay.save("phone", phone.take("batch"));
+    phone.apply({ kind: "answer", id: "batch", answer, isLink: true });
+    const { error } = relay.changes(phone.replica.cursor);
+    assert.deepEqual([error.code, error.token],
+      ["badChangeToken", isEarlier ? undefined : relay.token]);
+    phone.forget(error);
+    relay.putBack(second, "d4");
+    phone.sync(relay);
+    assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["a", "b", "c"]);
+  });
+}
