@@ -72,10 +72,15 @@ struct Answer: Hashable, Sendable {
 }
 
 extension Answer {
-  /// `ifNoneMatch`: the tags that the client holds already (RFC 9110 section 13.1.2).
+  /// Whether the client has what the tag names already (RFC 9110 section 13.1.2).
+  static func isHeld(_ tag: String, by ifNoneMatch: [String]) -> Bool {
+    ifNoneMatch.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
+  }
+
+  /// `ifNoneMatch`: the tags that the client holds already.
   init(record: Record, ifNoneMatch: [String]) {
     let tag = "\"\(record.tag)\""
-    let isHeld = ifNoneMatch.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
+    let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
     self.init(status: isHeld ? 304 : 200)
     headers.append("ETag", tag)
     headers.append("Cache-Control", "private, no-cache")

@@ -22,6 +22,7 @@ public struct PageFile: Sendable, Hashable {
     case "js": "text/javascript; charset=utf-8"
     case "css": "text/css; charset=utf-8"
     case "svg": "image/svg+xml"
+    case "png": "image/png"
     case "webmanifest": "application/manifest+json"
     default: "application/octet-stream"
     }
@@ -36,11 +37,9 @@ extension Answer {
     "form-action 'none'", "frame-ancestors 'none'",
   ].joined(separator: "; ")
 
-  /// `ifNoneMatch`: the tags that the browser holds already (RFC 9110 section 13.1.2).
+  /// `ifNoneMatch`: the tags that the browser holds already.
   init(page: PageFile, ifNoneMatch: [String]) {
-    let isHeld = ifNoneMatch.contains {
-      $0 == "*" || $0 == page.tag || $0 == "W/" + page.tag
-    }
+    let isHeld = Answer.isHeld(page.tag, by: ifNoneMatch)
     self.init(status: isHeld ? 304 : 200)
     headers.append("ETag", page.tag)
     // A newer program has newer pages.

@@ -33,7 +33,7 @@ struct ChunkFetch: Hashable, Sendable {
 
   private static func tag(of hash: ChunkHash) -> String { "\"\(hash.text)\"" }
 
-  var isHeld: Bool { ifNoneMatch.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag } }
+  var isHeld: Bool { Answer.isHeld(tag, by: ifNoneMatch) }
 
   /// `size`: bytes of the piece.
   func selection(of size: Int) -> Selection {
