@@ -35,14 +35,25 @@ struct RestoreTests {
     #expect(Restore(text: restore.text) == restore)
     restore.isSnapshotDone = true
     #expect(Restore(text: restore.text) == restore)
-    for text in ["", "1 2", "1 2 3", "x 2 done", "1 2 done done"] {
+    for text in ["", "1 2", "1 2 3", "x 2 done", "1 2 done done", "1 2 done 3 4"] {
       #expect(Restore(text: text) == nil, "\(text)")
     }
   }
 
-  @Test func aSecondRestoreWidensTheLoss() {
-    let joined = Restore(through: 20, held: 50).joined(with: Restore(through: 90, held: 120))
-    #expect(joined == Restore(through: 20, held: 120))
+  @Test func aSecondRestoreBeforeTheSnapshotWidensTheLoss() {
+    let joined = Restore(through: 20, held: 50).joined(with: Restore(through: 10, held: 120))
+    #expect(joined == Restore(through: 10, held: 120))
+  }
+
+  @Test func whatWasTakenSinceTheSnapshotIsLostOnlyIfItWasLostThisTime() {
+    var first = Restore(through: 20, held: 50)
+    first.isSnapshotDone = true
+    let joined = first.joined(with: Restore(through: 90, held: 120))
+    #expect(!joined.hasLost(21) && !joined.hasLost(90))
+    #expect(joined.hasLost(91) && joined.hasLost(120))
+    // What was lost the first time may still wait, and is older than what came after that.
+    #expect(joined.precedesLoss(20) && !joined.precedesLoss(21))
+    #expect(Restore(text: joined.text) == joined)
   }
 
   @Test func aRefusalThatProvesNoLossCostsNothing() {

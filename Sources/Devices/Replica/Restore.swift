@@ -10,24 +10,33 @@ struct Restore: Hashable, Sendable {
   var held: ChangeTag
   /// A snapshot has told what the relay has. What it lacks is in the outbox, or marked as lost.
   var isSnapshotDone = false
+  /// `through`, or the least of several restores: how far back what is still to be brought back
+  /// may have been lost.
+  var least: ChangeTag
 
   init(through: ChangeTag, held: ChangeTag) {
     self.through = through
     self.held = held
+    least = through
   }
 
   /// As `text` has it; nil where it was not written by this program.
   init?(text: String) {
     let words = text.split(separator: " ")
-    guard words.count == 3, let through = ChangeTag(words[0]), let held = ChangeTag(words[1]),
-      words[2] == "open" || words[2] == "done"
+    guard (3...4).contains(words.count), let through = ChangeTag(words[0]),
+      let held = ChangeTag(words[1]), words[2] == "open" || words[2] == "done",
+      let least = words.count == 4 ? ChangeTag(words[3]) : through
     else { return nil }
     self.through = through
     self.held = held
     isSnapshotDone = words[2] == "done"
+    self.least = least
   }
 
-  var text: String { "\(through) \(held) \(isSnapshotDone ? "done" : "open")" }
+  var text: String {
+    let several = least == through ? "" : " \(least)"
+    return "\(through) \(held) \(isSnapshotDone ? "done" : "open")\(several)"
+  }
 
   /// The relay may have lost the version of this tag. Once the snapshot is done nothing in the
   /// device refers to such a version by its tag any more.
@@ -35,18 +44,25 @@ struct Restore: Hashable, Sendable {
 
   /// What is on the relay at this tag was there before the backup was made, so whatever the device
   /// held beyond it was made on top.
-  func precedesLoss(_ tag: ChangeTag) -> Bool { tag > 0 && tag <= through }
+  func precedesLoss(_ tag: ChangeTag) -> Bool { tag > 0 && tag <= least }
 
   /// The same of what is on the relay and `held`, a tag that it has lost: a device whose cursor was
   /// taken back for a zone that was off knows more than its cursor tells. A relay that does not
   /// know the cursor at all counts anew.
   func precedes(_ tag: ChangeTag, _ held: ChangeTag) -> Bool {
-    precedesLoss(tag) || (through > 0 && tag > 0 && tag < held)
+    precedesLoss(tag) || (least > 0 && tag > 0 && tag < held)
   }
 
-  /// The relay came back once more, before all was brought back: the wider loss of both.
+  /// The relay came back once more, before all was brought back. Where the snapshot of the first
+  /// time is here, what the device has taken since is lost only if it was lost this time.
   func joined(with later: Restore) -> Restore {
-    Restore(through: min(through, later.through), held: max(held, later.held))
+    var joined = later
+    if !isSnapshotDone {
+      joined.through = min(through, later.through)
+      joined.held = max(held, later.held)
+    }
+    joined.least = min(least, later.least)
+    return joined
   }
 }
 

@@ -69,6 +69,29 @@ test("a relay that goes back while a cursor is lost: what it lacks is not delete
   assert.deepEqual(relay.live.map(({ name }) => name), ["a", "b"]);
 });
 
+test("what was read between two restores and survived the second is not brought back", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  laptop.sync(relay);
+  const first = relay.copy();
+  phone.change(set("lost", "1"));
+  phone.sync(relay);
+  relay.putBack(first, "b2");
+  laptop.change(set("list", "1", "2"));
+  laptop.sync(relay);
+  // Something stays unsent, so that the first restore is not over.
+  phone.change(set("unsent", "1"));
+  const second = relay.copy();
+  laptop.change(set("newer", "1"));
+  laptop.sync(relay);
+  phone.fetch(relay);
+  relay.putBack(second, "c3");
+  laptop.change(set("list", "1"));
+  laptop.sync(relay);
+  phone.sync(relay);
+  assert.deepEqual(phone.fields("list"), { items: ["1"] });
+  assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["list", "lost", "newer", "unsent"]);
+});
+
 for (const isEarlier of [false, true]) {
   const who = isEarlier ? "an earlier relay" : "a relay";
   test(`${who} that goes back twice before it was read anew: nothing acknowledged is lost`, () => {

@@ -9,8 +9,10 @@ import { waiting } from "./outbox.js";
  * that goes back through the outbox, as changes made on what the relay has now.
  *
  * Three notes, kept in the store so that a crash leaves them standing:
- * - `restore` `{through, held, isSnapshotDone}`: the relay still has what was read up to the tag
- *   `through`; greater ones than `held` are given by the relay as it is now.
+ * - `restore` `{through, held, least, isSnapshotDone}`: the relay still has what was read up to the
+ *   tag `through`; greater ones than `held` are given by the relay as it is now. `least` is
+ *   `through`, or the least of several restores: how far back what is still to be brought back may
+ *   have been lost.
  * - `heldBefore` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
  *   generation showed that the relay was restored.
  * - `former` `{token, seenIn}`: where the device stood before it lost its cursor, and the
@@ -25,7 +27,7 @@ export function hasLostTag(restore, tag) {
 }
 
 /** What is on the relay at this tag was there before the backup was made. */
-export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.through;
+export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
 
 /** An answer of another generation than the cursor's shows that the relay was restored, but not how
  * far back: what is held by then is noted. */
@@ -90,13 +92,10 @@ export function forgetCursor(state, restoredThrough, generation) {
   if (cursor) state.note("former", { token: cursor, seenIn: generationOf(cursor) });
   if (restoredThrough !== null) {
     const held = greatestTagBefore(state, generation);
-    const found = { through: restoredThrough, held, isSnapshotDone: false };
-    const known = state.restore;
-    state.note("restore", !known ? found : {
-      // It came back once more, before all was brought back: the wider loss of both.
-      through: Math.min(known.through, restoredThrough), held: Math.max(known.held, held),
-      isSnapshotDone: false,
-    });
+    const found = {
+      through: restoredThrough, held, least: restoredThrough, isSnapshotDone: false,
+    };
+    state.note("restore", state.restore ? joined(state.restore, found) : found);
     // An earlier relay that does not know the cursor does not say in which history it is; an
     // answer may have said it before.
     const seenIn = generation ?? state.heldBefore?.seenIn ?? null;
@@ -105,6 +104,17 @@ export function forgetCursor(state, restoredThrough, generation) {
   state.note("heldBefore", null);
   state.overtaken = [];
   state.moveTo({ kind: "nothing" });
+}
+
+/** The relay came back once more, before all was brought back. Where the snapshot of the first time
+ * is here, what the device has taken since is lost only if it was lost this time. */
+function joined(known, found) {
+  const least = Math.min(known.least, found.least);
+  if (known.isSnapshotDone) return { ...found, least };
+  return {
+    ...found, least, through: Math.min(known.through, found.through),
+    held: Math.max(known.held, found.held),
+  };
 }
 
 function greatestTagBefore(state, generation) {
@@ -147,7 +157,7 @@ export function bringBackOver(state, held, server, applied) {
   // A device whose cursor was taken back knows more than its cursor tells; a relay that does not
   // know the cursor at all counts anew.
   const isOlder = restore && (precedesLoss(restore, server.tag)
-    || (restore.through > 0 && server.tag > 0 && server.tag < held.tag));
+    || (restore.least > 0 && server.tag > 0 && server.tag < held.tag));
   if (isOlder) stand(state, entry, server);
   else settle(state, entry, server, applied);
 }
