@@ -22,6 +22,15 @@ extension DoctorCheck {
       figures: figures)
   }
 
+  /// The account of a trial is left with devices that nobody has.
+  public static func leftDevices(_ reason: String) -> DoctorCheck {
+    DoctorCheck(
+      .ladder, "account", .warning,
+      "the devices of the trial, \"device 1\" and \"device 2\", could not be revoked: \(reason)",
+      nextStep: "They do no harm; the relay's owner may remove their account (lockstep account "
+        + "list).")
+  }
+
   /// `needed`: by a relay with all its usual connections; nil where no relay is looked at here.
   public static func openFiles(soft: Int, hard: Int, needed: Int?) -> DoctorCheck {
     var figures = [

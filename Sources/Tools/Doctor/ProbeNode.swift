@@ -105,8 +105,12 @@ public struct ProbeNode: Node {
     case .connection: finish(.done, at: moment)
     case .request(let request): send(request, on: Self.first)
     case .longPoll(let token, let since, let seconds):
-      let query = [("since", since.text), ("wait", String(seconds))]
-      send(HTTPCallRequest("GET", path: ["v1", "changes"], token: token), query, on: Self.first)
+      var request = HTTPCallRequest("GET", path: ["v1", "changes"], token: token)
+      request.query = [
+        RequestTarget.QueryItem(name: "since", value: since.text),
+        RequestTarget.QueryItem(name: "wait", value: String(seconds)),
+      ]
+      send(request, on: Self.first)
       changeDue = plan.change.map { _ in
         moment.instant.advanced(milliseconds: ProbePlan.quietMilliseconds)
       }
@@ -119,10 +123,7 @@ public struct ProbeNode: Node {
     }
   }
 
-  private mutating func send(
-    _ request: HTTPCallRequest, _ query: [(name: String, value: String)] = [],
-    on id: ConnectionID
-  ) {
+  private mutating func send(_ request: HTTPCallRequest, on id: ConnectionID) {
     if id == Self.first, case .http(var parser) = reader {
       parser.expectAnswer(to: request.method)
       parser.bodyLimit = Limits.relayMessageBytes
@@ -131,13 +132,13 @@ public struct ProbeNode: Node {
     var headers: HTTPHeaders = [:]
     if let token = request.token { headers.append("Authorization", "Bearer " + token) }
     if request.body != nil { headers.append("Content-Type", "application/json") }
-    let items = query.map { RequestTarget.QueryItem(name: $0.name, value: $0.value) }
+    let target = RequestTarget(path: request.path, query: request.query)
     actions.append(
       .send(
         id,
         HTTPWriter.request(
-          method: request.method, target: RequestTarget(path: request.path, query: items),
-          host: plan.relay.authority, headers: headers, body: request.body)))
+          method: request.method, target: target, host: plan.relay.authority, headers: headers,
+          body: request.body)))
   }
 
   private mutating func lose(_ cause: CloseCause, at moment: Moment) {
