@@ -183,7 +183,7 @@ extension ProbeReport {
       let told = try TimeAnswer.decoded(body: body).time
       let (away, isFar) = told.subtractingReportingOverflow(ended.wall)
       // No clock is as wrong as that; in microseconds it must fit.
-      guard !isFar, abs(away) < 1 << 43 else { return nil }
+      guard !isFar, away.magnitude < 1 << 43 else { return nil }
       // Both clocks cut their time to whole milliseconds.
       return (away * 1_000 + way / 2_000, way / 2_000 + 1_000)
     } catch {
