@@ -101,7 +101,7 @@ struct SecureConnection: ~Copyable {
 
   /// Once the handshake is done.
   var terms: SecureTerms {
-    SecureTerms(version: Self.text(SSL_get_version(ssl)), certificateEnd: certificateEnd)
+    .agreed(version: Self.text(SSL_get_version(ssl)), certificateEnd: certificateEnd)
   }
 
   private var certificateEnd: Int64? {

@@ -166,18 +166,12 @@ public struct Opening: Sendable, Hashable {
   }
 }
 
-/// How a secure connection came out.
-public struct SecureTerms: Sendable, Hashable {
-  /// Of TLS, as `TLSv1.3`.
-  public var version: String
-  /// Until when the far end's certificate is good, in milliseconds since the Unix epoch; nil where
-  /// the library does not tell.
-  public var certificateEnd: Int64?
-
-  public init(version: String, certificateEnd: Int64?) {
-    self.version = version
-    self.certificateEnd = certificateEnd
-  }
+/// How a secure connection came out. Indirect, because a relay holds the opening of each of its
+/// connections, and these have no terms.
+public indirect enum SecureTerms: Sendable, Hashable {
+  /// `version`: of TLS, as `TLSv1.3`. `certificateEnd`: until when the far end's certificate is good,
+  /// in milliseconds since the Unix epoch; nil where the library does not tell.
+  case agreed(version: String, certificateEnd: Int64?)
 }
 
 /// The far end of a connection.

@@ -98,9 +98,10 @@ public struct ProbeNode: Node {
 
   private mutating func stand(_ opening: Opening, at moment: Moment) {
     report.opened = moment.instant
-    report.isSecure = opening.isSecure
-    report.version = opening.terms?.version
-    report.certificateEnd = opening.terms?.certificateEnd
+    if case .agreed(let version, let end) = opening.terms {
+      report.version = version
+      report.certificateEnd = end
+    }
     switch plan.question {
     case .connection: finish(.done, at: moment)
     case .request(let request): send(request, on: Self.first)

@@ -56,7 +56,6 @@ public struct ProbeReport: Hashable, Sendable {
   public var ended: Moment
   /// The connection stood, and the request left.
   public var opened: Instant?
-  public var isSecure = false
   /// Of TLS, as `TLSv1.3`.
   public var version: String?
   /// Milliseconds since the Unix epoch.
