@@ -107,7 +107,9 @@ extension EventLoop {
     connection.pointee.stage = .open
     connection.pointee.isBlocked = false
     let peer = Syscall.remoteAddress(descriptor)?.peer ?? .local(path: "")
-    tell(slot, .opened(Opening(door: connection.pointee.door, peer: peer, isSecure: true)))
+    var opening = Opening(door: connection.pointee.door, peer: peer, isSecure: true)
+    if connection.pointee.id.isOutgoing { opening.terms = connection.pointee.security?.terms }
+    tell(slot, .opened(opening))
     updateInterest(slot)
     noteHeldBytes(slot)
     if connection.pointee.output.unsent > 0 { markDirty(slot) }

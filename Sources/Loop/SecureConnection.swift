@@ -99,6 +99,18 @@ struct SecureConnection: ~Copyable {
     return .other(Self.lastError())
   }
 
+  /// Once the handshake is done.
+  var terms: SecureTerms {
+    .agreed(version: Self.text(SSL_get_version(ssl)), certificateEnd: certificateEnd)
+  }
+
+  private var certificateEnd: Int64? {
+    guard let certificate = SSL_get0_peer_certificate(ssl) else { return nil }
+    var end = tm()
+    guard ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1 else { return nil }
+    return Int64(timegm(&end)) * 1_000
+  }
+
   // MARK: bytes
 
   /// Fills `buffer` as far as bytes are there.

@@ -56,6 +56,7 @@ enum PairingRule {
     ("Sources/lockstep/Bench", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/CommandLine/Editor.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/CommandLine/StandardInput.swift", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/Doctor/DoctorCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Home/HomeExport", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Watch/DesktopNotice.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Watch/DeviceLook.swift", "Tests/EndToEndTests/StoryTests.swift"),

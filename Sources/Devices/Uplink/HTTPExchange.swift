@@ -207,7 +207,7 @@ extension CloseCause {
 
 extension SecurityFault {
   /// What is wrong with the relay, and what a person does next.
-  var explanation: String {
+  package var explanation: String {
     switch self {
     case .unknownAuthority:
       "no authority that is trusted here has signed the relay's certificate; if it is an authority "

@@ -141,12 +141,17 @@ public struct Opening: Sendable, Hashable {
   public let address: IPAddress?
   /// Nobody on the way can read or change what goes over it.
   public var isSecure: Bool
+  /// What was agreed upon with a secure far end that the node asked for.
+  public var terms: SecureTerms?
 
-  public init(door: Door, peer: PeerAddress, isSecure: Bool = false) {
+  public init(
+    door: Door, peer: PeerAddress, isSecure: Bool = false, terms: SecureTerms? = nil
+  ) {
     self.door = door
     self.peer = peer
     address = IPAddress(of: peer)
     self.isSecure = isSecure
+    self.terms = terms
   }
 
   /// Which listener a connection came in by.
@@ -159,6 +164,14 @@ public struct Opening: Sendable, Hashable {
     /// A Unix socket that only the owner of the process can reach.
     case control
   }
+}
+
+/// How a secure connection came out. Indirect, because a relay holds the opening of each of its
+/// connections, and these have no terms.
+public indirect enum SecureTerms: Sendable, Hashable {
+  /// `version`: of TLS, as `TLSv1.3`. `certificateEnd`: until when the far end's certificate is good,
+  /// in milliseconds since the Unix epoch; nil where the library does not tell.
+  case agreed(version: String, certificateEnd: Int64?)
 }
 
 /// The far end of a connection.

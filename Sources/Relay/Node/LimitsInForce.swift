@@ -1,8 +1,8 @@
 import Changes
 
 /// The answer to `GET /v1/limits`: what a client must keep to, and what it may count on.
-enum LimitsInForce {
-  static func encodedBody(_ configuration: RelayConfiguration) -> [UInt8] {
+package enum LimitsInForce {
+  package static func encodedBody(_ configuration: RelayConfiguration) -> [UInt8] {
     JSONValue.object(
       all(configuration).map { JSONMember($0.0, JSONValue(integerLiteral: $0.1)) }
     ).serialized()

@@ -232,11 +232,11 @@ struct HomeMember {
   /// Up to where the home has read; nil before its first sync is done.
   let cursor: String?
 
-  init(relay: RelayAddress, token: String, trust: Trust = .system) {
+  init(relay: RelayAddress, token: String, trust: Trust = .system, cursor: String? = nil) {
     self.relay = relay
     self.token = token
     self.trust = trust
-    cursor = nil
+    self.cursor = cursor
   }
 
   /// Whose home it is that a command works on.

@@ -1,0 +1,132 @@
+import Changes
+import Devices
+import Glibc
+import Loop
+import Storage
+import StorageSQLite
+import Tools
+
+/// Looks into a device's home, beside whatever process holds it, and writes nothing there.
+struct HomeLook {
+  private(set) var checks: [DoctorCheck] = []
+  /// Who the home is at its relay; nil where that cannot be read.
+  private(set) var member: HomeMember?
+  private let folder: HomeFolder
+
+  /// How long the process that holds the home has to say how it is.
+  private static let patienceMilliseconds: Int32 = 3_000
+  private static let shownDamages = 3
+
+  init(_ folder: HomeFolder, progress: Progress) {
+    self.folder = folder
+    progress.show("looking into \(folder.path)")
+    do throws(CommandFailure) {
+      guard folder.exists else { throw HomeSession.noHome(folder) }
+      var findings = HomeFindings(folder: folder.path, relayTime: SystemClock.moment().wall)
+      let status = try askHolder(&findings)
+      try readStore(&findings, status)
+      findings.exposed = HomeLook.exposed(in: folder)
+      checks = DoctorCheck.checks(of: findings)
+    } catch {
+      checks = [.noHome(error.message ?? "the home cannot be read")]
+    }
+    checks.append(.disk(.home, of: folder.path, free: MachineLook.freeBytes(of: folder.path)))
+  }
+
+  // MARK: who holds it
+
+  /// Who holds the home, and what he says of it; nil where he says nothing.
+  private func askHolder(_ findings: inout HomeFindings) throws(CommandFailure) -> HomeStatus? {
+    do throws(StorageError) {
+      try DirectoryLock(directory: folder.path).release()
+      return nil
+    } catch {
+      guard case .inUse(_, let holder) = error else { throw CommandFailure("\(error)") }
+      findings.process = holder.split(separator: " ").last.flatMap { Int($0) }
+    }
+    findings.holder = .silent
+    guard let connection = HomeConnection(socket: folder.socket), connection.send(.status),
+      case .line(let line) = connection.next(milliseconds: Self.patienceMilliseconds),
+      case .success(let answer) = HomeReply(line)
+    else { return nil }
+    findings.holder = .process
+    let status = HomeStatus(json: answer)
+    if let trouble = status.trouble {
+      findings.fault = trouble
+      findings.isFailed = status.isFailed
+    } else if status.needsPerson {
+      findings.fault = status.line(wall: SystemClock.moment().wall)
+    }
+    return status
+  }
+
+  // MARK: what is in it
+
+  private mutating func readStore(
+    _ findings: inout HomeFindings, _ status: HomeStatus?
+  ) throws(CommandFailure) {
+    let trust = try HomeTrust.of(folder).trust
+    do throws(StorageError) {
+      let store = try SQLiteReplicaStore(reading: folder.path)
+      defer { store.close() }
+      findings.schema = try store.schema()
+      findings.damages = try store.damages(limit: Self.shownDamages)
+      if !findings.damages.isEmpty { return }
+      try store.onOneView { () throws(StorageError) in
+        try readView(of: store, &findings)
+        guard let identity = try store.identity(), let relay = RelayAddress(url: identity.relay)
+        else { return }
+        findings.relay = identity.relay
+        findings.deviceName = identity.deviceName
+        member = HomeMember(
+          relay: relay, token: identity.credentials.token, trust: trust,
+          cursor: try store.cursor()?.text)
+      }
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+    guard member != nil else {
+      throw CommandFailure(
+        "the home \(folder.path) has not joined an account; see lockstep agent join --help")
+    }
+    // The holder knows it to the second; the home's own note may be older.
+    findings.lastSync = status?.lastSync ?? findings.lastSync
+  }
+
+  private func readView(
+    of store: SQLiteReplicaStore, _ findings: inout HomeFindings
+  ) throws(StorageError) {
+    findings.relayTime += try store.value("clock.offset").flatMap { Int64($0) } ?? 0
+    findings.lastSync = try store.value("sync.last").flatMap { Int64($0) }
+    let off = HomeLook.zonesOff(try store.value("zones.off"))
+    for entry in try store.outbox() where !off.contains(entry.key.zone.text) {
+      switch entry.state {
+      case .waiting, .sent:
+        findings.waiting += 1
+        findings.waitingSince = min(findings.waitingSince ?? .max, entry.modifiedAt)
+      case .parked, .asking: findings.undecided += 1
+      }
+    }
+  }
+
+  /// What waits there waits because the person wants it to.
+  private static func zonesOff(_ text: String?) -> [String] {
+    do throws(JSONFault) {
+      let list = try text.map { text throws(JSONFault) in try JSONValue(parsing: text) }
+      return (list?.array ?? []).compactMap { $0["zone"]?.string }
+    } catch {
+      return []
+    }
+  }
+
+  // MARK: who may read it
+
+  /// Files with a secret in them that others than this user own or may read.
+  static func exposed(in folder: HomeFolder) -> [String] {
+    ["replica.sqlite", "replica.sqlite-wal", "vault.key", "vault.key.new"].filter { name in
+      var status = stat()
+      guard stat(folder.path + "/" + name, &status) == 0 else { return false }
+      return status.st_mode & 0o077 != 0 || status.st_uid != geteuid()
+    }
+  }
+}

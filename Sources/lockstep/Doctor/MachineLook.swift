@@ -1,0 +1,53 @@
+import Changes
+import Glibc
+import StorageSQLite
+import Tools
+
+/// Looks at this machine, and at a relay's store on it.
+struct MachineLook {
+  /// nil: no relay is looked at here.
+  let store: String?
+  let progress: Progress
+
+  func checks() -> [DoctorCheck] {
+    let limit = Self.openFiles
+    let needed = store.map { _ in
+      Limits.connections + Limits.uploads + Limits.ownerConnections + Limits.spareDescriptors
+    }
+    var checks = [DoctorCheck.openFiles(soft: limit.soft, hard: limit.hard, needed: needed)]
+    if let store {
+      checks += [look(into: store), .disk(.machine, of: store, free: Self.freeBytes(of: store))]
+    }
+    return checks
+  }
+
+  /// That all pieces are there, and as long as they should be; their bytes are not read.
+  private func look(into store: String) -> DoctorCheck {
+    do throws(CommandFailure) {
+      guard SQLiteZoneStore.exists(in: store) else {
+        throw CommandFailure("there is no store of a relay in \(store)")
+      }
+      let found = try StoreInspector(
+        folder: store, readsPieces: false, progress: progress,
+        interruption: Interruption { false }, work: "the look at the store"
+      ).run()
+      return .relayStore("\(store): \(found.counts.text)", faults: found.faults.map(\.text))
+    } catch {
+      return .noRelayStore(error.message ?? "\(store) cannot be read")
+    }
+  }
+
+  /// What a process may open, and how far it may raise that itself.
+  static var openFiles: (soft: Int, hard: Int) {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return (0, 0) }
+    return (Int(clamping: limit.rlim_cur), Int(clamping: limit.rlim_max))
+  }
+
+  /// For this user, where the folder lies; nil where the system does not tell.
+  static func freeBytes(of folder: String) -> Int64? {
+    var space = statvfs()
+    guard statvfs(folder, &space) == 0 else { return nil }
+    return Int64(clamping: space.f_bavail) * Int64(clamping: space.f_frsize)
+  }
+}

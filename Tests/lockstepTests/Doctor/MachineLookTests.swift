@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+import Tools
+
+@testable import lockstep
+
+struct MachineLookTests {
+  private let progress = Progress(isShown: false) { _ in }
+
+  @Test func withoutAStoreOnlyTheProcessIsLookedAt() {
+    let checks = MachineLook(store: nil, progress: progress).checks()
+    #expect(checks.map(\.name) == ["open-files"])
+    #expect(MachineLook.openFiles.hard >= MachineLook.openFiles.soft)
+  }
+
+  @Test func aStoreThatIsWholeIsOkAndOneWithoutAPieceIsNot() throws {
+    let stage = try BackupStage()
+    try stage.fill()
+    let look = MachineLook(store: stage.store, progress: progress)
+    let whole = look.checks()
+    #expect(whole.map(\.name) == ["open-files", "store", "disk"])
+    #expect(whole[1].verdict == .ok, "\(whole[1])")
+    try FileManager.default.removeItem(atPath: RelayService.chunks(inStore: stage.store))
+    #expect(look.checks()[1].verdict == .problem)
+  }
+
+  @Test func whereThereIsNoStoreThatIsAProblem() throws {
+    let stage = try BackupStage()
+    let checks = MachineLook(store: stage.backups, progress: progress).checks()
+    #expect(checks[1].verdict == .problem && checks[1].seen.contains("no store"))
+    #expect(checks[2].verdict == .skipped, "a folder that is not there has no room")
+  }
+}
