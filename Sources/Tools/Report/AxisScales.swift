@@ -26,14 +26,21 @@ struct LogScale: Hashable {
   /// 0 at the axis's beginning, 1 at its end; what lies outside is drawn at the edge.
   func position(of nanoseconds: Int64) -> Double {
     let value = min(greatest, max(least, nanoseconds))
-    let (from, to) = (Logarithm.decimal(Double(least)), Logarithm.decimal(Double(greatest)))
-    return (Logarithm.decimal(Double(value)) - from) / (to - from)
+    return (Logarithm.decimal(Double(value)) - lower) / (upper - lower)
   }
+
+  /// The ends as powers of ten.
+  var lower: Double { Logarithm.decimal(Double(least)) }
+  var upper: Double { Logarithm.decimal(Double(greatest)) }
 
   var ticks: [Int64] {
     let all = Self.steps.filter { least...greatest ~= $0 }
     return all.count <= Self.ticksMost
       ? all : all.filter { Self.steps.firstIndex(of: $0).map { $0 % 3 == 0 } ?? false }
+  }
+
+  var frameTicks: [ChartFrame.Tick] {
+    ticks.map { ChartFrame.Tick(position: position(of: $0), label: Self.label($0)) }
   }
 
   /// Of a tick: `500 µs`, `20 ms`, `5 s`.
@@ -67,6 +74,11 @@ struct NinesScale: Hashable {
     return min(1, max(0, -Logarithm.decimal(1 - share) / nines))
   }
 
+  /// Where the line of so many ends: a little behind the last but one.
+  func end(count: UInt64) -> Double {
+    min(1, (Logarithm.decimal(Double(max(1, count))) + Self.room) / nines)
+  }
+
   /// In per cent, without the sign.
   var ticks: [(share: Double, label: String)] {
     var ticks = [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99")]
@@ -92,7 +104,7 @@ struct SecondScale: Hashable {
   func position(of second: Int) -> Double { Double(second) / Double(seconds) }
 
   var ticks: [Int] {
-    let steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_200]
+    let steps = [1, 2, 5, 10, 20, 30, 60, 120, 180, 300, 600, 1_200]
     let step = steps.first { seconds / $0 < Self.ticksMost } ?? 1_200
     return Array(stride(from: 0, through: seconds, by: step))
   }

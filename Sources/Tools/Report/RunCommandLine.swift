@@ -27,7 +27,8 @@ public enum RunCommandLine {
       }
     }
     if isPlain && !word.isEmpty { return word }
-    return "'" + word.split(separator: "'", omittingEmptySubsequences: false)
+    return "'"
+      + word.split(separator: "'", omittingEmptySubsequences: false)
       .joined(separator: #"'\''"#) + "'"
   }
 }
