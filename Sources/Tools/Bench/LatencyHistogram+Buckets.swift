@@ -39,7 +39,7 @@ extension LatencyHistogram {
       last = index
       add(bucket.count, toBucket: index)
     }
-    guard 0...greatest ~= least, Self.bucket(of: least) == Self.bucket(of: buckets[0].upTo),
+    guard 0 <= least, least <= greatest, Self.bucket(of: least) == Self.bucket(of: buckets[0].upTo),
       Self.bucket(of: greatest) == last
     else { return nil }
     setBounds(least: least, greatest: greatest)
