@@ -139,4 +139,4 @@ def story_a_load_is_drawn_beside_the_quiet_and_compared_with_its_own_kind():
 
 
 if __name__ == "__main__":
-    main({name: value for name, value in globals().items() if name.startswith("story_")})
+    main(globals())
