@@ -39,11 +39,14 @@ enum LatencyBenchCommand {
       Changes fall due at fixed times, and the clock of each starts when it is due: a stall \
       counts. Every change must arrive at every other device of its account, durable, exactly \
       once. The exit code is 1 where something is missing or came twice.
+
+      --report draws percentiles, histogram and timeline, with all figures, the machine and the \
+      command; --against puts an earlier run beside it.
       """,
     options: [
       relay.entry, HomeTrust.option.entry, relayProcess.entry, accounts.entry, devices.entry,
-      rate.entry, seconds.entry,
-      transport.entry, json.entry,
+      rate.entry, seconds.entry, transport.entry, BenchReport.report.entry,
+      BenchReport.against.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
     var plan = BenchPlan()
@@ -52,13 +55,14 @@ enum LatencyBenchCommand {
     plan.rate = arguments[rate]
     plan.seconds = arguments[seconds]
     plan.transport = arguments[transport]
+    let report = try BenchReport(arguments, of: .latency)
     let bench = LatencyBench(
       plan: plan, relay: arguments[relay],
       trust: try HomeTrust.named(arguments[HomeTrust.option]).trust,
       relayProcess: arguments[relayProcess].map(Int32.init), progress: Progress())
     let table = try bench.run()
-    try TerminalOutput.standard.write(
-      (arguments[json] ? table.json.text : table.text) + "\n")
+    let run = table.run(from: report.origin, isOwnRelay: arguments[relay] == nil)
+    try report.finish(run, text: table.text, json: arguments[json] ? table.json : nil)
     let result = table.result
     return result.missing == 0 && result.duplicated == 0 && result.failures.isEmpty
       ? .success : .failure

@@ -178,8 +178,9 @@ public struct BenchNode: Node, ~Copyable {
     }
     seen[number] |= bit
     result.delivered += 1
-    result.latency.record(
-      nanoseconds: moment.instant.nanoseconds - due[number].nanoseconds)
+    let latency = moment.instant.nanoseconds - due[number].nanoseconds
+    result.latency.record(nanoseconds: latency)
+    result.timeline.record(nanoseconds: latency, dueInSecond: number / plan.rate)
   }
 
   private mutating func finish() {
@@ -199,6 +200,8 @@ public enum BenchReport: Sendable {
 /// What a bench saw.
 public struct BenchResult: Sendable {
   public var latency = LatencyHistogram()
+  /// The same, by the second of the run in which each change was due.
+  public var timeline = LatencyTimeline()
   /// Changes made.
   public var sent = 0
   /// Arrivals at other devices: at most `sent × (devices - 1)`.

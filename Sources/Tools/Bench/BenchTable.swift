@@ -61,40 +61,44 @@ public struct BenchTable: Sendable {
     ])
   }
 
-  public var text: String {
-    var lines = [
-      "\(plan.accounts) accounts × \(plan.devices) devices, \(plan.rate) changes/s for "
-        + "\(plan.seconds) s by \(plan.transport.rawValue), every commit with a full sync",
-      "",
-      row("", "measured", "target"),
-    ]
+  var title: String {
+    "\(plan.accounts) accounts × \(plan.devices) devices, \(plan.rate) changes/s for "
+      + "\(plan.seconds) s by \(plan.transport.rawValue), every commit with a full sync"
+  }
+
+  var figures: [RunFigure] {
     let target = plan.transport == .poll ? Self.pollMilliseconds : Self.promiseMilliseconds
+    var figures: [RunFigure] = []
     for (label, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1)]
     {
       let value = result.latency.quantile(share)
-      var judged = ""
+      var figure = RunFigure("change to screen, \(label)", nanoseconds: value)
       if share == 0.99, let value {
-        let isMet = value <= target * 1_000_000
-        judged = "< \(target / 1_000) s \(isMet ? "met" : "MISSED")"
+        (figure.target, figure.isMet) = ("< \(target / 1_000) s", value <= target * 1_000_000)
       }
-      lines.append(row("change to screen, \(label)", Figure.milliseconds(value), judged))
+      figures.append(figure)
     }
-    lines.append(row("one commit to disk, p50", Figure.milliseconds(commits.quantile(0.5)), ""))
-    lines.append(row("changes sent", "\(result.sent)", "\(plan.changes)"))
-    lines.append(row("deliveries", "\(result.delivered)", "\(plan.deliveries)"))
-    lines.append(row("missing", "\(result.missing)", "0 \(result.missing == 0 ? "met" : "MISSED")"))
-    lines.append(
-      row("duplicated", "\(result.duplicated)", "0 \(result.duplicated == 0 ? "met" : "MISSED")"))
-    let processor =
-      processorPerDelivery.map { Figure.decimal(thousandths: $0) + " µs" } ?? "unknown"
-    lines.append(row("relay's CPU a delivery", processor, ""))
+    figures += [
+      RunFigure("one commit to disk, p50", nanoseconds: commits.quantile(0.5)),
+      RunFigure("changes sent", count: Int64(result.sent), target: "\(plan.changes)"),
+      RunFigure("deliveries", count: Int64(result.delivered), target: "\(plan.deliveries)"),
+      RunFigure("missing", faults: result.missing),
+      RunFigure("duplicated", faults: result.duplicated),
+      RunFigure("relay's CPU a delivery", thousandths: processorPerDelivery, .microseconds),
+    ]
     if let seamInstructions {
       let most = Self.seamInstructionsMost
-      lines.append(
-        row(
-          "seam's own cost a delivery", "\(seamInstructions) instr.",
-          "≤ \(most) \(seamInstructions <= most ? "met" : "MISSED")"))
+      figures.append(
+        RunFigure(
+          "seam's own cost a delivery", thousandths: seamInstructions * 1_000, .instructions,
+          target: "≤ \(most)", isMet: seamInstructions <= most))
     }
+    return figures
+  }
+
+  public var text: String {
+    var lines = [title, "", row("", "measured", "target")]
+    lines += figures.map { row($0.label, $0.text, $0.judgement) }
     lines += ["", "Each row counts the deliveries up to that latency:"] + chart
     lines += result.failures.prefix(5).map { "Failed: \($0)" }
     return lines.joined(separator: "\n")

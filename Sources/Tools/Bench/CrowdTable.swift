@@ -63,13 +63,14 @@ public struct CrowdTable: Sendable {
     ])
   }
 
-  public var text: String {
+  var title: String {
     let measured = plan.measured.accounts * plan.measured.devices
-    var lines = [
-      "\(measured) devices, \(plan.measured.rate) changes a second, beside \(plan.idle) idle "
-        + "connections and \(plan.slow) slow readers; \(pairs.count) pairs", "",
-      row("", "quiet", "crowded", "ratio"),
-    ]
+    return "\(measured) devices, \(plan.measured.rate) changes a second, beside \(plan.idle) "
+      + "idle connections and \(plan.slow) slow readers; \(pairs.count) pairs"
+  }
+
+  public var text: String {
+    var lines = [title, "", row("", "quiet", "crowded", "ratio")]
     for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1)] {
       let ratio = median { $0.ratio(share) }
       let judged = share == 0.99 ? (isMet ? "   ≤ 2 met" : "   ≤ 2 MISSED") : ""
@@ -90,7 +91,7 @@ public struct CrowdTable: Sendable {
   }
 
   /// Of the runs that have such a figure.
-  private func median(_ figure: (CrowdPair) -> Int64?) -> Int64? {
+  func median(_ figure: (CrowdPair) -> Int64?) -> Int64? {
     Figure.median(pairs.compactMap(figure))
   }
 

@@ -2,7 +2,7 @@
 /// minute fit into a few kilobytes and every figure read from it is within 1/32 of the truth.
 ///
 ///     value in nanoseconds   1xxxxx yyyyyyyyy   bucket = exponent × 32 + the five bits x
-public struct LatencyHistogram: Sendable {
+public struct LatencyHistogram: Sendable, Hashable {
   private static let mantissaBits = 5
   private static let bucketsPerDoubling = 1 << mantissaBits
 
@@ -45,6 +45,23 @@ public struct LatencyHistogram: Sendable {
     return greatestNanoseconds
   }
 
+  /// Those with something in them, in ascending order.
+  public var buckets: [Bucket] {
+    counts.indices.filter { counts[$0] > 0 }.map {
+      Bucket(upTo: Self.upperEnd(ofBucket: $0), count: counts[$0])
+    }
+  }
+
+  mutating func add(_ more: UInt64, toBucket index: Int) {
+    counts[index] += more
+    count += more
+  }
+
+  mutating func setBounds(least: Int64, greatest: Int64) {
+    leastNanoseconds = least
+    greatestNanoseconds = greatest
+  }
+
   /// How many lie in each doubling from `first` nanoseconds on: what a small chart shows. Empty
   /// rows at both ends are left out.
   public func doublings(from first: Int64 = 1 << 16) -> [(upTo: Int64, count: UInt64)] {
@@ -67,14 +84,14 @@ public struct LatencyHistogram: Sendable {
     return Array(rows[lowest...highest])
   }
 
-  private static func bucket(of value: Int64) -> Int {
+  static func bucket(of value: Int64) -> Int {
     guard value >= Int64(bucketsPerDoubling) else { return Int(value) }
     let exponent = 63 - value.leadingZeroBitCount - mantissaBits
     return (exponent + 1) * bucketsPerDoubling + Int(value >> Int64(exponent))
       - bucketsPerDoubling
   }
 
-  private static func upperEnd(ofBucket index: Int) -> Int64 {
+  static func upperEnd(ofBucket index: Int) -> Int64 {
     guard index >= bucketsPerDoubling else { return Int64(index) }
     let exponent = index / bucketsPerDoubling - 1
     let mantissa = Int64(index % bucketsPerDoubling + bucketsPerDoubling)

@@ -114,7 +114,7 @@ public struct PaceTable: Sendable {
     return lines.joined(separator: "\n")
   }
 
-  private var title: String {
+  var title: String {
     let load =
       switch plan.load {
       case .firstSync, .rawFirstSync:
@@ -127,7 +127,7 @@ public struct PaceTable: Sendable {
   }
 
   /// Of the runs that have such a figure.
-  private func median(_ figure: (PacePair) -> Int64?) -> Int64? {
+  func median(_ figure: (PacePair) -> Int64?) -> Int64? {
     Figure.median(pairs.compactMap(figure))
   }
 

@@ -22,9 +22,13 @@ enum CrowdBenchCommand {
       A hundred devices of fifty people change and watch records, as in `lockstep bench latency`: \
       once on a quiet relay, once beside the crowd, and so on in turns. Twenty records of 4 KiB a \
       second are saved into each account of slow readers; each of them takes 4 KiB a second. The \
-      exit code is 1 where a change was lost or the 99th percentile more than doubled.
+      exit code is 1 where a change was lost or the 99th percentile more than doubled. --report \
+      draws both beside each other.
       """,
-    options: [idle.entry, slow.entry, runs.entry, seconds.entry, rate.entry, json.entry]
+    options: [
+      idle.entry, slow.entry, runs.entry, seconds.entry, rate.entry, BenchReport.report.entry,
+      BenchReport.against.entry, json.entry,
+    ]
   ) { arguments throws(CommandFailure) in
     var plan = CrowdPlan()
     plan.idle = arguments[idle]
@@ -32,8 +36,10 @@ enum CrowdBenchCommand {
     plan.runs = arguments[runs]
     plan.measured.seconds = arguments[seconds]
     plan.measured.rate = arguments[rate]
+    let report = try BenchReport(arguments, of: .crowd)
     let table = try CrowdBench(plan: plan, progress: Progress()).run()
-    try TerminalOutput.standard.write((arguments[json] ? table.json.text : table.text) + "\n")
+    let run = table.run(from: report.origin)
+    try report.finish(run, text: table.text, json: arguments[json] ? table.json : nil)
     return table.isMet ? .success : .failure
   }
 }

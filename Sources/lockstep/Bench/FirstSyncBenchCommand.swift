@@ -31,11 +31,13 @@ enum FirstSyncBenchCommand {
       A relay of its own holds an account of many records. Another account saves small records at \
       a steady rate; the time from when each is due to its answer, which comes after its commit is \
       durable, is measured in windows: one with nothing else going on, then one while a new device \
-      takes its first sync, and so on in turns. Peak memory is that of each process alone.
+      takes its first sync, and so on in turns. Peak memory is that of each process alone. \
+      --report draws both kinds of windows beside each other.
       """,
     options: [
       records.entry, recordBytes.entry, runs.entry, seconds.entry, rate.entry, isRaw.entry,
-      isBurst.entry, isBacklog.entry, devices.entry, behind.entry, json.entry,
+      isBurst.entry, isBacklog.entry, devices.entry, behind.entry,
+      BenchReport.report.entry, BenchReport.against.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
     let chosen: [PacePlan.Load] =
@@ -53,8 +55,10 @@ enum FirstSyncBenchCommand {
     plan.rate = arguments[rate]
     plan.devices = arguments[devices]
     plan.behind = arguments[behind]
+    let report = try BenchReport(arguments, of: .firstSync)
     let table = try PaceBench(plan: plan, progress: Progress()).run()
-    try TerminalOutput.standard.write((arguments[json] ? table.json.text : table.text) + "\n")
+    let run = table.run(from: report.origin)
+    try report.finish(run, text: table.text, json: arguments[json] ? table.json : nil)
     return .success
   }
 }

@@ -64,4 +64,15 @@ package struct Arguments: Sendable {
         source: sources[option.name] ?? .usual)
     }
   }
+
+  /// What was given, by whomever, in the order of the table, so that a line made of it does the
+  /// same again: a flag has no value, and what was repeated stands there as often.
+  package var given: [(name: String, value: String?)] {
+    options.filter { !ConfigFile.besides.contains($0.name) }.flatMap { option in
+      guard let text = texts[option.name] else { return [(name: String, value: String?)]() }
+      if option.isFlag { return [(text == "true" ? option.name : "\(option.name)=\(text)", nil)] }
+      let values = option.isRepeatable ? CommandOptionEntry.parts(of: text) : [text]
+      return values.map { (option.name, $0) }
+    }
+  }
 }

@@ -99,7 +99,9 @@ package struct ArgumentsParser {
       }
       let (entry, text) = try option(word, &rest, of: path)
       try check(text, of: entry, from: "--\(entry.name)", path)
-      values.texts[entry.name] = text
+      values.texts[entry.name] =
+        entry.isRepeatable
+        ? CommandOptionEntry.joined(text, behind: values.texts[entry.name]) : text
       values.sources[entry.name] = .line
     }
     try addEnvironment(to: &values, of: path)
@@ -113,7 +115,8 @@ package struct ArgumentsParser {
         operands: operands))
   }
 
-  /// `--name VALUE`, `--name=VALUE`, or `--flag`; the last of several counts.
+  /// `--name VALUE`, `--name=VALUE`, or `--flag`; the last of several counts, where it may not be
+  /// repeated.
   private func option(
     _ word: String, _ rest: inout ArraySlice<String>, of path: [Command]
   ) throws(ArgumentsFault) -> (CommandOptionEntry, String) {

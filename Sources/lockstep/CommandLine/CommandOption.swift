@@ -25,6 +25,9 @@ package struct CommandOptionEntry: Sendable {
   package let help: String
   package let presence: Presence
   package let check: @Sendable (String) throws(ValueFault) -> Void
+  /// Whether it may stand on the line more than once. Its texts are kept as one, with a NUL between
+  /// them, which no argument of a program can hold.
+  package var isRepeatable = false
 
   package enum Presence: Hashable, Sendable {
     case optional
@@ -43,6 +46,17 @@ package struct CommandOptionEntry: Sendable {
 package struct ValueFault: Error, Hashable, Sendable {
   package let reason: String
   package init(_ reason: String) { self.reason = reason }
+}
+
+extension CommandOptionEntry {
+  /// One more text of an option, behind those before it.
+  package static func joined(_ text: String, behind before: String?) -> String {
+    before.map { $0 + "\0" + text } ?? text
+  }
+
+  package static func parts(of text: String) -> [String] {
+    text.split(separator: "\0").map(String.init)
+  }
 }
 
 extension CommandOption {
@@ -76,6 +90,23 @@ extension CommandOption {
       read: { text throws(ValueFault) in
         guard let text else { return nil }
         return try kind.parse(text)
+      })
+  }
+
+  /// As often as one likes; empty where it is not given.
+  package static func repeatable<Element>(
+    _ name: String, _ kind: ValueKind<Element>, _ help: String
+  ) -> CommandOption where Value == [Element] {
+    var entry = CommandOption<Element>.entry(name, kind, help, .optional)
+    entry.isRepeatable = true
+    return CommandOption(
+      entry: entry,
+      read: { text throws(ValueFault) in
+        var values: [Element] = []
+        for part in CommandOptionEntry.parts(of: text ?? "") {
+          values.append(try kind.parse(part))
+        }
+        return values
       })
   }
 

@@ -60,6 +60,14 @@ struct BenchNodeTests {
     #expect(result.latency.leastNanoseconds >= Span.milliseconds(500))
   }
 
+  @Test func everyLatencyStandsInTheSecondInWhichItWasDue() throws {
+    let result = try finish(stage(plan(rate: 10, seconds: 3)))
+    #expect(result.timeline.seconds.map { $0?.count } == [20, 20, 20])
+    #expect(
+      result.timeline.seconds.compactMap { $0?.greatest }.max()
+        == result.latency.greatestNanoseconds)
+  }
+
   @Test func aPollMayTakeItsWholeInterval() throws {
     let result = try finish(stage(plan(.poll)))
     let worst = try #require(result.latency.quantile(1))

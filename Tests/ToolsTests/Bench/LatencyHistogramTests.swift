@@ -63,4 +63,32 @@ import Testing
     #expect(rows.first?.count == 1)
     #expect(rows.last?.count == 1)
   }
+
+  @Test func itsBucketsMakeItAgain() throws {
+    var histogram = LatencyHistogram()
+    for value in [0, 31, 32, 1_000, 1_001, 70_000, .max] as [Int64] {
+      histogram.record(nanoseconds: value)
+    }
+    let buckets = histogram.buckets
+    #expect(buckets.map(\.count).reduce(0, +) == 7)
+    #expect(buckets.allSatisfy { $0.from <= $0.upTo })
+    #expect(zip(buckets, buckets.dropFirst()).allSatisfy { $0.upTo < $1.from })
+    #expect(LatencyHistogram(buckets: buckets, least: 0, greatest: .max) == histogram)
+    #expect(LatencyHistogram(buckets: [], least: .max, greatest: 0) == LatencyHistogram())
+  }
+
+  @Test func bucketsThatCannotBeMakeNone() {
+    typealias Bucket = LatencyHistogram.Bucket
+    let good = [Bucket(upTo: 5, count: 1), Bucket(upTo: 9, count: 2)]
+    #expect(LatencyHistogram(buckets: good, least: 5, greatest: 9) != nil)
+    #expect(LatencyHistogram(buckets: good.reversed(), least: 5, greatest: 9) == nil)
+    #expect(LatencyHistogram(buckets: good, least: 4, greatest: 9) == nil)
+    #expect(LatencyHistogram(buckets: good, least: 5, greatest: 8) == nil)
+    #expect(LatencyHistogram(buckets: good, least: 5, greatest: -1) == nil)
+    for bucket in [Bucket(upTo: -1, count: 1), Bucket(upTo: 5, count: 0)] {
+      #expect(LatencyHistogram(buckets: [bucket], least: 5, greatest: 5) == nil)
+    }
+    let many = [Bucket(upTo: 5, count: .max)]
+    #expect(LatencyHistogram(buckets: many, least: 5, greatest: 5) == nil)
+  }
 }

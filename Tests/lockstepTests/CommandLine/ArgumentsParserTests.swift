@@ -9,9 +9,11 @@ struct ArgumentsParserTests {
   private static let loops = CommandOption.optional("loops", .integer(1...64), "How many.")
   private static let home = CommandOption.required("home", .folder, "Where.")
   private static let open = CommandOption.flag("open", "For all.")
+  private static let to = CommandOption<[Int]>.repeatable("to", .integer(1...9), "Where to.")
 
   private static let serve = Command(
-    name: "serve", summary: "Serves.", options: [listen.entry, loops.entry, open.entry]
+    name: "serve", summary: "Serves.",
+    options: [listen.entry, loops.entry, open.entry, to.entry]
   ) { _ throws(CommandFailure) in .success }
   private static let keep = Command(
     name: "keep", summary: "Keeps.", options: [home.entry],
@@ -55,6 +57,25 @@ struct ArgumentsParserTests {
     #expect(try arguments("serve --loops=3")[Self.loops] == 3)
     #expect(try arguments("box keep --home=a=b x")[Self.home] == "a=b")
     #expect(try arguments("box keep --home - x")[Self.home] == "-")
+  }
+
+  @Test func whatMayBeRepeatedIsKeptInItsOrder() throws {
+    #expect(try arguments("serve")[Self.to] == [])
+    #expect(try arguments("serve --to 3 --to=1 --to 3")[Self.to] == [3, 1, 3])
+    #expect(try arguments("serve", environment: ["LOCKSTEP_TO": "7"])[Self.to] == [7])
+    #expect(
+      try arguments("serve --to 2", environment: ["LOCKSTEP_TO": "7"])[Self.to] == [2])
+    #expect(fault("serve --to 3 --to 10").contains("--to: 10 is not between 1 and 9"))
+  }
+
+  @Test func whatWasGivenCanBeGivenAgain() throws {
+    let given = try arguments(
+      "serve --open --to 3 --to 1", environment: ["LOCKSTEP_LOOPS": "2"]
+    ).given
+    #expect(given.map(\.name) == ["loops", "open", "to", "to"])
+    #expect(given.map(\.value) == ["2", nil, "3", "1"])
+    #expect(try arguments("serve --open=no").given.map(\.name) == ["open=no"])
+    #expect(try arguments("serve").given.isEmpty)
   }
 
   @Test func lastOfSeveralCounts() throws {

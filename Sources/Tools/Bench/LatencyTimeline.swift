@@ -1,0 +1,74 @@
+import Changes
+
+/// Latencies by the second of a run, so that a stall is seen where it was. A second keeps only the
+/// buckets that something fell into: an hour of a bench takes a few megabytes.
+public struct LatencyTimeline: Hashable, Sendable {
+  /// As long as a bench may last; what is later is counted with the last second.
+  public static let secondsMost = 3_600
+
+  private struct Entry: Hashable {
+    var buckets: [LatencyHistogram.Bucket] = []
+    var least = Int64.max
+    var greatest: Int64 = 0
+
+    mutating func add(_ bucket: LatencyHistogram.Bucket) {
+      let place = buckets.lowerBound { $0.upTo < bucket.upTo }
+      if place < buckets.count, buckets[place].upTo == bucket.upTo {
+        buckets[place].count += bucket.count
+      } else {
+        buckets.insert(bucket, at: place)
+      }
+    }
+  }
+
+  private var entries: [Entry] = []
+
+  public init() {}
+
+  /// `second`: from 0 on, that in which the measured change was due.
+  public mutating func record(nanoseconds: Int64, dueInSecond second: Int) {
+    let value = max(0, nanoseconds)
+    let index = min(max(0, second), Self.secondsMost - 1)
+    extend(to: index + 1)
+    var bucket = LatencyHistogram.Bucket(of: value)
+    bucket.count = 1
+    entries[index].add(bucket)
+    entries[index].least = min(entries[index].least, value)
+    entries[index].greatest = max(entries[index].greatest, value)
+  }
+
+  /// Second for second: what several runs of the same length saw.
+  public mutating func merge(_ other: LatencyTimeline) {
+    extend(to: other.entries.count)
+    for (index, entry) in other.entries.enumerated() {
+      for bucket in entry.buckets { entries[index].add(bucket) }
+      entries[index].least = min(entries[index].least, entry.least)
+      entries[index].greatest = max(entries[index].greatest, entry.greatest)
+    }
+  }
+
+  private mutating func extend(to count: Int) {
+    while entries.count < count { entries.append(Entry()) }
+  }
+
+  /// From the first second to the last that has something; nil where nothing arrived of a second.
+  public var seconds: [TimelineSecond?] {
+    entries.map { entry in
+      guard
+        let histogram = LatencyHistogram(
+          buckets: entry.buckets, least: entry.least, greatest: entry.greatest),
+        let median = histogram.quantile(0.5), let high = histogram.quantile(0.99)
+      else { return nil }
+      return TimelineSecond(
+        count: histogram.count, median: median, p99: high, greatest: entry.greatest)
+    }
+  }
+}
+
+/// What one second of a run saw; latencies in nanoseconds.
+public struct TimelineSecond: Hashable, Sendable {
+  public var count: UInt64
+  public var median: Int64
+  public var p99: Int64
+  public var greatest: Int64
+}

@@ -1,0 +1,145 @@
+/// The part of a chart that all have: heading, legend, axes with their labels, and where in the
+/// picture a place between the axes lies.
+///
+///      heading
+///      ── legend
+///      5 ms ┤───────────────┤      top
+///      1 ms ┤───────────────┤
+///           0   50   90   99       bottom
+///              what it is
+struct ChartFrame {
+  /// A line of a certain look, and its name.
+  struct Key: Hashable {
+    var name: String
+    var colour: Int
+    var dash: Int
+  }
+
+  /// A line of the grid; 0…1 along its axis.
+  struct Tick: Hashable {
+    var position: Double
+    var label: String
+  }
+
+  let width: Double
+  let height: Double
+  let heading: String
+  private let rows: [[Key]]
+
+  private static let left = 52.0
+  private static let right = 12.0
+  private static let bottom = 42.0
+  private static let headingLine = 16.0
+  private static let legendRow = 18.0
+  private static let sample = 22.0
+  private static let gap = 14.0
+
+  init(width: Double, height: Double, heading: String, legend: [Key]) {
+    self.width = width
+    self.height = height
+    self.heading = heading
+    var rows: [[Key]] = []
+    var end = 0.0
+    for key in legend {
+      let wide = Self.width(of: key)
+      if rows.isEmpty || end + wide > width - Self.right {
+        rows.append([])
+        end = 0
+      }
+      rows[rows.count - 1].append(key)
+      end += wide
+    }
+    self.rows = rows
+  }
+
+  static func width(of text: String) -> Double { Double(text.count) * ChartStyle.letterWidth }
+
+  private static func width(of key: Key) -> Double { sample + 6 + width(of: key.name) + gap }
+
+  private var top: Double {
+    Self.headingLine + Double(rows.count) * Self.legendRow + 14
+  }
+
+  func x(_ position: Double) -> Double {
+    Self.left + position * (width - Self.left - Self.right)
+  }
+
+  /// 0 is the bottom.
+  func y(_ position: Double) -> Double {
+    let floor = height - Self.bottom
+    return floor - position * (floor - top)
+  }
+
+  /// Everything but what is drawn between the axes. `below`: what the horizontal axis shows.
+  func drawn(across: [Tick], up: [Tick], below: String) -> String {
+    var svg = text(0, Self.headingLine - 2, "h", heading)
+    for (row, keys) in rows.enumerated() {
+      let line = Self.headingLine + Double(row + 1) * Self.legendRow
+      var start = 0.0
+      for key in keys {
+        svg += path(
+          "M\(Markup.number(start)) \(Markup.number(line - 4))h\(Markup.number(Self.sample))",
+          "line c\(key.colour) d\(key.dash)")
+        svg += text(start + Self.sample + 6, line, "soft", key.name)
+        start += Self.width(of: key)
+      }
+    }
+    svg += grid(across, up)
+    svg += upLabels(up) + acrossLabels(across)
+    svg += text((x(0) + x(1)) / 2, height - 6, "soft", below, anchor: "middle")
+    return svg
+  }
+
+  private func grid(_ across: [Tick], _ up: [Tick]) -> String {
+    var lines = ""
+    for tick in up {
+      lines +=
+        "M\(Markup.number(x(0))) \(Markup.number(y(tick.position)))"
+        + "H\(Markup.number(x(1)))"
+    }
+    for tick in across {
+      lines +=
+        "M\(Markup.number(x(tick.position))) \(Markup.number(y(1)))"
+        + "V\(Markup.number(y(0)))"
+    }
+    return path(lines, "grid")
+      + path("M\(Markup.number(x(0))) \(Markup.number(y(0)))H\(Markup.number(x(1)))", "axis")
+  }
+
+  /// Those that would touch the one below are left out.
+  private func upLabels(_ ticks: [Tick]) -> String {
+    var svg = ""
+    var last = Double.infinity
+    for tick in ticks where last - y(tick.position) >= ChartStyle.fontSize + 1 {
+      last = y(tick.position)
+      svg += text(x(0) - 6, last + 4, "soft", tick.label, anchor: "end")
+    }
+    return svg
+  }
+
+  /// Those that would touch the one before are left out; the last stays within the picture.
+  private func acrossLabels(_ ticks: [Tick]) -> String {
+    var svg = ""
+    var end = -Double.infinity
+    for tick in ticks {
+      let wide = Self.width(of: tick.label)
+      let middle = min(x(tick.position), width - wide / 2)
+      guard middle - wide / 2 >= end + 6 else { continue }
+      end = middle + wide / 2
+      svg += text(middle, y(0) + 17, "soft", tick.label, anchor: "middle")
+    }
+    return svg
+  }
+
+  func path(_ data: String, _ style: String) -> String {
+    "<path class=\"\(style)\" d=\"\(data)\"/>\n"
+  }
+
+  private func text(
+    _ x: Double, _ y: Double, _ style: String, _ words: String, anchor: String = "start"
+  ) -> String {
+    "<text class=\"\(style)\" x=\"\(Markup.number(x))\" y=\"\(Markup.number(y))\""
+      + (anchor == "start" ? "" : " text-anchor=\"\(anchor)\"")
+      + ">\(Markup.escaped(words))</text>\n"
+  }
+}

@@ -1,0 +1,34 @@
+/// The command that makes a run again, as a person would type it.
+public enum RunCommandLine {
+  /// `name`: the words of the command. `options`: in their order, without dashes; a value of nil is
+  /// a flag's. What stands before the @ of an address is left out: it may be a password.
+  public static func text(_ name: String, options: [(name: String, value: String?)]) -> String {
+    ([name]
+      + options.map { option in
+        "--\(option.name)" + (option.value.map { " " + quoted(withoutUser($0)) } ?? "")
+      }).joined(separator: " ")
+  }
+
+  private static func withoutUser(_ value: String) -> String {
+    guard let scheme = value.firstRange(of: "://"),
+      let end = value[scheme.upperBound...].prefix(while: { $0 != "/" }).lastIndex(of: "@")
+    else { return value }
+    return value[..<scheme.upperBound] + "…" + value[end...]
+  }
+
+  /// For a shell, where the word has more in it than plain letters.
+  private static func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "-_./:,@%+=".utf8.contains(byte)
+      }
+    }
+    if isPlain && !word.isEmpty { return word }
+    return "'"
+      + word.split(separator: "'", omittingEmptySubsequences: false)
+      .joined(separator: #"'\''"#) + "'"
+  }
+}
