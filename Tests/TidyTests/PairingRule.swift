@@ -62,6 +62,7 @@ enum PairingRule {
     ("Sources/lockstep/Watch/HomeWatch.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Watch/LiveWatch.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Watch/TimerPage.swift", "Tests/lockstepTests/Watch/TimerViewTests.swift"),
+    ("Sources/lockstep/Top/TopScreen.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Vault/VaultMirror", "Tests/lockstepTests/Vault/VaultEngineTests.swift"),
     ("Sources/lockstep/Service/RelayAttendant.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),

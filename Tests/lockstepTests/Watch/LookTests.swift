@@ -26,10 +26,11 @@ struct LookTests {
   }
 
   @Test func whoHasNotAnsweredYetIsNotAskedAgain() throws {
-    let (begun, gate) = (Atomic(0), Mutex(()))
+    let begun = Atomic(0)
+    let gate = Mutex(())
     let look = try Look("look test") {
       let number = begun.wrappingAdd(1, ordering: .relaxed).newValue
-      return gate.withLock { number }
+      return gate.withLock { _ in number }
     }
     defer { look.end() }
     try gate.withLock { _ in
