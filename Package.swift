@@ -102,7 +102,7 @@ let package = Package(
       "lockstepTests",
       [
         "lockstep", "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite", "TemporaryFolders", "CLinux",
+        "StorageFiles", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",
       ]),
     .target(
       name: "TemporaryFolders", path: "Tests/TemporaryFolders", swiftSettings: strict),

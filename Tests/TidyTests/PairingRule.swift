@@ -50,6 +50,7 @@ enum PairingRule {
     ("Sources/Tools/People/TimerPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
     ("Sources/Tools/People/VaultPlay.swift", "Tests/ToolsTests/People/PeopleNodeTests.swift"),
     ("Sources/Tools/Budget/DayDevice.swift", "Tests/ToolsTests/Budget/BudgetDayTests.swift"),
+    ("Sources/Tools/Top/TopTables.swift", "Tests/ToolsTests/Top/TopPageTests.swift"),
     ("Sources/lockstep/Account/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Agent/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Backup/Relay", "Tests/EndToEndTests/StoryTests.swift"),

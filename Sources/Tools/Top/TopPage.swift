@@ -24,7 +24,9 @@ package struct TopPage {
   /// A full screen: at most `height` rows, the last with what can be pressed.
   package func rows(height: Int) -> [ScreenRow] {
     let head = head(height)
-    guard height > head.count else { return Array(head.prefix(max(0, height))) }
+    guard height > head.count else {
+      return head.prefix(max(0, height)).map { $0.cut(to: columns) }
+    }
     let room = height - head.count - 1
     var body = body(room)
     if body.count > room {
