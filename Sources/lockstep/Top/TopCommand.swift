@@ -34,9 +34,9 @@ enum TopCommand {
       queues, slow devices, what was rejected, and the process: read from the admin listener of a \
       relay that was started with --admin-listen. No account and no device is named.
 
-      On a terminal it takes the whole screen until q or Ctrl-C. While the relay does not answer, it \
-      says so and since when, and goes on asking; what it shows then is of when it last answered. \
-      In a pipe it does as with --once.
+      On a terminal it takes the whole screen until q or Ctrl-C. While the relay does not answer, \
+      it says so and since when, and goes on asking; what it shows then is of when it last \
+      answered. In a pipe it does as with --once.
       """,
     options: [admin.entry, isOnce.entry, json.entry, every.entry]
   ) { arguments throws(CommandFailure) in
