@@ -22,7 +22,7 @@ struct RelayCall {
     let report = try Self.outcome(
       of: HTTPCall(request, to: relay, at: SystemClock.moment()), trust: trust)
     switch report {
-    case .answered(let status, let body): return (status, body)
+    case .answered(let status, let body, _): return (status, body)
     case .unreachable(let reason):
       throw CommandFailure(
         "the relay at \(relay.url) cannot be reached: \(reason); is it running, and is that its "

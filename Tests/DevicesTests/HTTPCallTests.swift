@@ -40,9 +40,10 @@ struct HTTPCallTests {
     #expect(words.hasPrefix("POST /v1/zones/a%2Fb HTTP/1.1\r\nHost: relay:80\r\n"))
     #expect(words.contains("Authorization: Bearer secret\r\n"))
     #expect(words.hasSuffix("\r\n\r\n{}"))
-    let answer = Array("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok".utf8)
+    let date = "Date: Thu, 01 Jan 1970 00:00:07 GMT\r\n"
+    let answer = Array("HTTP/1.1 201 Created\r\n\(date)Content-Length: 2\r\n\r\nok".utf8)
     call.received(id, answer.span.bytes, at: moment(2))
-    #expect(reports(&call) == [.answered(status: 201, body: Array("ok".utf8))])
+    #expect(reports(&call) == [.answered(status: 201, body: Array("ok".utf8), wall: 7_000)])
     call.handle(.closed(id, .endOfStream), at: moment(3))
     call.handle(.deadlineReached, at: moment(99_999))
     #expect(reports(&call).isEmpty)

@@ -7,16 +7,6 @@ import Testing
 
 /// The node's small parts, each by itself.
 struct PartsTests {
-  @Test(arguments: [
-    (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777_000, "Sun, 06 Nov 1994 08:49:37 GMT"),
-    (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 GMT"),
-    (4_107_542_399_999, "Sun, 28 Feb 2100 23:59:59 GMT"),
-    (4_107_542_400_000, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Thu, 01 Jan 1970 00:00:00 GMT"),
-  ])
-  func datesAreWrittenAsHTTPHasThem(milliseconds: Int64, text: String) {
-    #expect(HTTPDate.text(milliseconds) == text)
-  }
-
   @Test func differentBatchesHaveDifferentDigests() {
     let base = save("ab", id: batch(1))
     var others: [SaveRequest] = []

@@ -77,7 +77,9 @@ public struct HTTPCall: Node {
   private mutating func end(_ result: HTTPExchange.Result?) {
     switch result {
     case nil: break
-    case .answered(let status, _, let body, _): end(with: .answered(status: status, body: body))
+    case .answered(let status, let headers, let body, _):
+      let wall = headers["Date"].flatMap(HTTPDate.milliseconds)
+      end(with: .answered(status: status, body: body, wall: wall))
     case .unreachable(let reason): end(with: .unreachable(reason: reason))
     case .unanswered(let reason): end(with: .unanswered(reason: reason))
     }
@@ -113,8 +115,9 @@ public struct HTTPCallRequest: Hashable, Sendable {
 
 /// How the call ended; told once.
 public enum HTTPCallReport: Hashable, Sendable {
-  /// Any status; problems are in the body (`Refusal.decoded(problem:status:)`).
-  case answered(status: Int, body: [UInt8])
+  /// Any status; problems are in the body (`Refusal.decoded(problem:status:)`). `wall`: when that
+  /// was by the relay's clock, milliseconds since the Unix epoch; nil where it did not say.
+  case answered(status: Int, body: [UInt8], wall: Int64?)
   /// Nobody was there: nothing was asked.
   case unreachable(reason: String)
   /// Somebody was there who is not believed to be the relay: nothing was asked.

@@ -19,8 +19,8 @@ public struct RelayAddress: Hashable, Sendable {
   }
 
   /// `http://HOST[:PORT][/]` or `https://…`, with a literal IPv6 address in brackets; nil for all
-  /// else.
-  public init?(url: String) {
+  /// else. `usualPort`: that of `http://` where none is named.
+  public init?(url: String, usualPort: UInt16 = RelayAddress.usualPort) {
     let isSecure = url.lowercased().hasPrefix("https://")
     let scheme = isSecure ? "https://" : "http://"
     guard url.lowercased().hasPrefix(scheme) else { return nil }
@@ -30,7 +30,7 @@ public struct RelayAddress: Hashable, Sendable {
       return nil
     }
     var host = authority
-    var port = isSecure ? RelayAddress.usualSecurePort : RelayAddress.usualPort
+    var port = isSecure ? RelayAddress.usualSecurePort : usualPort
     if authority.first == "[" {
       guard let end = authority.firstIndex(of: "]") else { return nil }
       host = authority[authority.index(after: authority.startIndex)..<end]

@@ -119,7 +119,7 @@ struct AccountOffice {
   ) throws(CommandFailure) -> Response {
     let call = HTTPCall(request, toSocket: socket, at: SystemClock.moment())
     switch try RelayCall.outcome(of: call) {
-    case .answered(let status, let body): return Response(status: status, body: body)
+    case .answered(let status, let body, _): return Response(status: status, body: body)
     case .unreachable(let reason), .untrusted(let reason):
       throw CommandFailure(
         "the relay on \(folder) cannot be reached any more: \(reason); try again")

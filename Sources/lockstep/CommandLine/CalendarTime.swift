@@ -12,10 +12,20 @@ enum CalendarTime {
 
   /// `12:34`, where the person is.
   static func clock(_ milliseconds: Int64) -> String {
+    guard let parts = local(milliseconds) else { return "--:--" }
+    return [parts.tm_hour, parts.tm_min].map { padded(Int($0)) }.joined(separator: ":")
+  }
+
+  /// `12:34:56`, where the person is.
+  static func clockWithSeconds(_ milliseconds: Int64) -> String {
+    guard let parts = local(milliseconds) else { return "--:--:--" }
+    return clock(milliseconds) + ":" + padded(Int(parts.tm_sec))
+  }
+
+  private static func local(_ milliseconds: Int64) -> tm? {
     var seconds = time_t(milliseconds / 1_000)
     var parts = tm()
-    guard localtime_r(&seconds, &parts) != nil else { return "--:--" }
-    return [parts.tm_hour, parts.tm_min].map { padded(Int($0)) }.joined(separator: ":")
+    return localtime_r(&seconds, &parts) == nil ? nil : parts
   }
 
   private static func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + "\(number)" }

@@ -1,3 +1,5 @@
+import Apps
+
 /// The terminal's other screen, for as long as a view has it. When it is left, what stood there
 /// before comes back.
 struct FullScreen {

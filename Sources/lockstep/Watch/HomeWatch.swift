@@ -76,7 +76,7 @@ enum HomeWatch {
           session: session, app: app,
           request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),
           view: live.view(),
-          look: try DeviceLook(HomeMember(of: session)),
+          look: try DeviceLook.asking(HomeMember(of: session)),
           ringsBell: live.ringsBell(arguments),
           notifies: live.notifies(arguments))
         return try watch.run(until: signals, resizes: resizes)

@@ -9,7 +9,7 @@ struct LiveWatch {
   let app: String
   let request: HomeRequest
   var view: any WatchView
-  let look: DeviceLook
+  let look: Look<DeviceLook.Found>
   let ringsBell: Bool
   let notifies: Bool
   private var notice = DesktopNotice()
@@ -17,7 +17,7 @@ struct LiveWatch {
 
   init(
     session: HomeSession, app: String, request: HomeRequest, view: any WatchView,
-    look: DeviceLook, ringsBell: Bool, notifies: Bool
+    look: Look<DeviceLook.Found>, ringsBell: Bool, notifies: Bool
   ) {
     self.session = session
     self.app = app

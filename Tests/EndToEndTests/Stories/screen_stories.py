@@ -23,11 +23,14 @@ class Screen:
         self.person, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.process = subprocess.Popen(
-            [LOCKSTEP, "agent", *words, "--home", home.path], stdin=terminal, stdout=terminal,
+            [LOCKSTEP, *self.command(home, words)], stdin=terminal, stdout=terminal,
             stderr=subprocess.PIPE,
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(environment or {})})
         os.close(terminal)
         self.text = ""
+
+    def command(self, home, words):
+        return ["agent", *words, "--home", home.path]
 
     def read(self):
         """What has come, without waiting."""

@@ -1,3 +1,4 @@
+import Apps
 import Testing
 
 @testable import lockstep

@@ -1,6 +1,5 @@
+import Apps
 import Testing
-
-@testable import lockstep
 
 struct ScreenRowTests {
   private let row = ScreenRow("ab", .strong) + "cd" + ScreenRow("电脑", .red)

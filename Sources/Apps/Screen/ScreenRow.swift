@@ -1,8 +1,6 @@
-import Apps
-
 /// How a text stands out. Only what every terminal has, and of the sixteen colours those that read
 /// on a light ground and on a dark one.
-enum Ink: Hashable, Sendable {
+package enum Ink: Hashable, Sendable {
   case plain
   case strong
   case faint
@@ -23,7 +21,7 @@ enum Ink: Hashable, Sendable {
 }
 
 /// A row of a screen: texts without control characters, each in its ink.
-struct ScreenRow: Hashable, Sendable {
+package struct ScreenRow: Hashable, Sendable {
   private struct Piece: Hashable, Sendable {
     var text: String
     var ink: Ink
@@ -31,25 +29,25 @@ struct ScreenRow: Hashable, Sendable {
 
   private var pieces: [Piece] = []
 
-  init(_ text: String = "", _ ink: Ink = .plain) {
+  package init(_ text: String = "", _ ink: Ink = .plain) {
     if !text.isEmpty { pieces = [Piece(text: text, ink: ink)] }
   }
 
   /// Columns that it takes.
-  var width: Int { pieces.reduce(0) { $0 + RowText.width(of: $1.text) } }
+  package var width: Int { pieces.reduce(0) { $0 + RowText.width(of: $1.text) } }
 
-  var plainText: String { pieces.map(\.text).joined() }
+  package var plainText: String { pieces.map(\.text).joined() }
 
-  static func + (left: ScreenRow, right: ScreenRow) -> ScreenRow {
+  package static func + (left: ScreenRow, right: ScreenRow) -> ScreenRow {
     var row = left
     row.pieces += right.pieces
     return row
   }
 
-  static func + (left: ScreenRow, right: String) -> ScreenRow { left + ScreenRow(right) }
+  package static func + (left: ScreenRow, right: String) -> ScreenRow { left + ScreenRow(right) }
 
   /// As much as has room in so many columns, with `…` where some is left out.
-  func cut(to columns: Int) -> ScreenRow {
+  package func cut(to columns: Int) -> ScreenRow {
     var row = ScreenRow()
     var room = columns
     for piece in pieces {
@@ -63,17 +61,17 @@ struct ScreenRow: Hashable, Sendable {
   }
 
   /// With spaces behind it, up to so many columns.
-  func padded(to columns: Int) -> ScreenRow {
+  package func padded(to columns: Int) -> ScreenRow {
     self + String(repeating: " ", count: max(0, columns - width))
   }
 
   /// With as many spaces before it as behind it.
-  func centred(in columns: Int) -> ScreenRow {
+  package func centred(in columns: Int) -> ScreenRow {
     ScreenRow(String(repeating: " ", count: max(0, (columns - width) / 2))) + self
   }
 
   /// For a terminal. Without colours no ink is used at all.
-  func text(takesColours: Bool) -> String {
+  package func text(takesColours: Bool) -> String {
     pieces.map { piece in
       guard takesColours, piece.ink != .plain else { return piece.text }
       return "\u{1B}[\(piece.ink.code)m\(piece.text)\u{1B}[0m"

@@ -1,10 +1,12 @@
+import Changes
+
 /// The time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
   private static let days: StaticString = "ThuFriSatSunMonTueWed"
   private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
   /// `milliseconds` since the Unix epoch.
-  static func text(_ milliseconds: Int64) -> String {
+  package static func text(_ milliseconds: Int64) -> String {
     let seconds = max(0, milliseconds / 1_000)
     let (day, second) = (seconds / 86_400, seconds % 86_400)
     // Days counted from 1 March of the year 0 make leap days the last of their year.
@@ -28,6 +30,26 @@ enum HTTPDate {
     put(second / 60 % 60, into: &text, at: 20)
     put(second % 60, into: &text, at: 23)
     return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Milliseconds since the Unix epoch, of a text as `text` writes it; nil for any other.
+  package static func milliseconds(_ text: String) -> Int64? {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 29, let month = (1...12).first(where: { isMonth($0, of: bytes) }) else {
+      return nil
+    }
+    func digits(_ places: Range<Int>) -> String { String(decoding: bytes[places], as: UTF8.self) }
+    let date = "\(digits(12..<16))-\(month < 10 ? "0" : "")\(month)-\(digits(5..<7))"
+    guard let day = UniversalTime.day(of: date), let hour = Int64(digits(17..<19)),
+      let minute = Int64(digits(20..<22)), let second = Int64(digits(23..<25))
+    else { return nil }
+    let milliseconds = (day * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000
+    // Another form of the same instant, or a leap second, is not worth telling apart.
+    return HTTPDate.text(milliseconds) == text ? milliseconds : nil
+  }
+
+  private static func isMonth(_ number: Int, of text: [UInt8]) -> Bool {
+    (0..<3).allSatisfy { text[8 + $0] == months.utf8Start[(number - 1) * 3 + $0] }
   }
 
   /// A word of three letters out of those that stand one behind the other.

@@ -1,0 +1,178 @@
+/// One value of a metric.
+package struct MetricSample: Hashable, Sendable {
+  package var name: String
+  /// In the order of the text.
+  package var labels: [Label] = []
+  package var value: Double
+
+  package struct Label: Hashable, Sendable {
+    package var name: String
+    package var value: String
+  }
+
+  package subscript(label name: String) -> String? { labels.first { $0.name == name }?.value }
+}
+
+/// Why a text is not what is wanted; goes on from whom it came.
+package enum MetricsFault: Error, Hashable, Sendable {
+  case tooLong
+  /// Counted from 1.
+  case badLine(Int)
+  case badBuckets(String)
+  /// Metrics of something else.
+  case notRelay
+
+  package var explanation: String {
+    switch self {
+    case .tooLong: "it is too long to be metrics"
+    case .badLine(let number): "line \(number) is no metric"
+    case .badBuckets(let name): "the buckets of \(name) do not rise"
+    case .notRelay: "these are not the metrics of a Lockstep relay"
+    }
+  }
+}
+
+/// Reads Prometheus' text format, version 0.0.4
+/// (https://prometheus.io/docs/instrumenting/exposition_formats/). Whoever wrote the text may be
+/// anybody, so its length and what is kept of it have bounds.
+package enum PrometheusText {
+  /// A relay's metrics are some 15 kB.
+  package static let bytesMax = 1 << 20
+  /// A relay has some 300.
+  package static let samplesMax = 20_000
+
+  /// All samples in the order of the text: `name_bucket`, `name_sum` and `name_count` each on
+  /// their own.
+  package static func samples(_ text: [UInt8]) throws(MetricsFault) -> [MetricSample] {
+    guard text.count <= bytesMax else { throw .tooLong }
+    var samples: [MetricSample] = []
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
+      var reader = SampleReader(line)
+      reader.skipBlanks()
+      if reader.isAtEnd || reader.next == UInt8(ascii: "#") { continue }
+      guard samples.count < samplesMax else { throw .tooLong }
+      guard let sample = reader.sample() else { throw .badLine(index + 1) }
+      samples.append(sample)
+    }
+    return samples
+  }
+
+  /// `+Inf` and `NaN` are numbers of the format; hexadecimal ones, which Swift reads, are not.
+  package static func number(_ text: String) -> Double? {
+    switch text.lowercased() {
+    case "inf", "+inf": return .infinity
+    case "-inf": return -.infinity
+    case "nan": return .nan
+    default:
+      let isPlain = text.utf8.allSatisfy { byte in
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.eE".utf8.contains(byte)
+      }
+      return isPlain ? Double(text) : nil
+    }
+  }
+}
+
+/// One line: `name{label="value",…} value [timestamp]`.
+private struct SampleReader {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ line: ArraySlice<UInt8>) { rest = line }
+
+  var next: UInt8? { rest.first }
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func skipBlanks() {
+    rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == 13 }
+  }
+
+  /// nil where the line is none of the format's.
+  mutating func sample() -> MetricSample? {
+    guard let name = name(isMetric: true) else { return nil }
+    let hadBlank = next.map { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } ?? false
+    skipBlanks()
+    var labels: [MetricSample.Label] = []
+    if take(UInt8(ascii: "{")) {
+      guard let read = self.labels() else { return nil }
+      labels = read
+    } else if !hadBlank {
+      return nil
+    }
+    skipBlanks()
+    let number = String(decoding: word(), as: UTF8.self)
+    guard let value = PrometheusText.number(number) else { return nil }
+    skipBlanks()
+    // When it was measured, which a relay never tells.
+    let time = word()
+    skipBlanks()
+    guard time.isEmpty || Int64(String(decoding: time, as: UTF8.self)) != nil, isAtEnd else {
+      return nil
+    }
+    return MetricSample(name: name, labels: labels, value: value)
+  }
+
+  /// Up to the closing brace, which the last comma may stand before.
+  private mutating func labels() -> [MetricSample.Label]? {
+    var labels: [MetricSample.Label] = []
+    while true {
+      skipBlanks()
+      if take(UInt8(ascii: "}")) { return labels }
+      guard let name = name(isMetric: false) else { return nil }
+      skipBlanks()
+      guard take(UInt8(ascii: "=")) else { return nil }
+      skipBlanks()
+      guard take(UInt8(ascii: "\"")), let value = quoted() else { return nil }
+      labels.append(MetricSample.Label(name: name, value: value))
+      skipBlanks()
+      guard take(UInt8(ascii: ",")) || next == UInt8(ascii: "}") else { return nil }
+    }
+  }
+
+  /// Behind the first quotation mark, and past the last.
+  private mutating func quoted() -> String? {
+    var bytes: [UInt8] = []
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "\""): return String(validating: bytes, as: UTF8.self)
+      case UInt8(ascii: "\\"):
+        guard let escaped = rest.popFirst() else { return nil }
+        switch escaped {
+        case UInt8(ascii: "n"): bytes.append(UInt8(ascii: "\n"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(escaped)
+        default: bytes += [byte, escaped]
+        }
+      default: bytes.append(byte)
+      }
+    }
+    return nil
+  }
+
+  /// A metric's name may have colons.
+  private mutating func name(isMetric: Bool) -> String? {
+    let name = rest.prefix { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+        true
+      default: isMetric && byte == UInt8(ascii: ":")
+      }
+    }
+    guard let first = name.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+      return nil
+    }
+    rest = rest.dropFirst(name.count)
+    return String(decoding: name, as: UTF8.self)
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard next == byte else { return false }
+    rest = rest.dropFirst()
+    return true
+  }
+
+  private mutating func word() -> ArraySlice<UInt8> {
+    let word = rest.prefix { $0 > UInt8(ascii: " ") }
+    rest = rest.dropFirst(word.count)
+    return word
+  }
+}

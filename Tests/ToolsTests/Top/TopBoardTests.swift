@@ -1,0 +1,44 @@
+import Changes
+import Testing
+
+@testable import Tools
+
+/// A person looks at a relay that runs, falls silent and comes back.
+struct TopBoardTests {
+  private func stage(_ saves: Double) -> TopStage {
+    var stage = TopStage()
+    stage.saves = saves
+    return stage
+  }
+
+  @Test func whatIsShownIsOfTheLastAnswer() {
+    var board = TopStage.board([stage(0), stage(10), nil, nil])
+    #expect(board.standing.isSilent && board.standing.silentSince == 2_000)
+    #expect(board.standing.reason == "connection refused")
+    #expect(board.shown?.newest?[.saves] == 10 && board.shown?.rate(.saves) == 10)
+    board.take(.metrics(stage(500).text, wall: nil), at: TopStage.moment(4))
+    #expect(!board.standing.isSilent && board.shown?.newest?[.saves] == 500)
+    #expect(board.shown?.rate(.saves) == nil)
+    let track = board.shown.map { history in history.track { history.rate(.saves, upTo: $0) } }
+    #expect(track == [nil, 10, nil, nil, nil])
+  }
+
+  @Test func anAnswerThatIsNoRelaysIsAsGoodAsNone() {
+    var board = TopStage.board([stage(1)])
+    board.take(.metrics(Array("<!doctype html>".utf8), wall: nil), at: TopStage.moment(1))
+    #expect(board.standing.reason == "line 1 is no metric")
+    #expect(board.standing.answeredAt == 0 && board.shown?.newest?[.saves] == 1)
+  }
+
+  @Test func uptimeIsByTheRelaysClock() {
+    // It began at 1,000 s, and says that it is 5,000 s; this machine has another time.
+    var board = TopStage.board([TopStage()])
+    #expect(board.uptimeSeconds == 4_000)
+    board.take(.metrics(TopStage().text, wall: nil), at: TopStage.moment(2_000))
+    #expect(board.uptimeSeconds == 1_000)
+    var odd = TopStage()
+    odd.startedAt = 1e300
+    board.take(.metrics(odd.text, wall: 1), at: TopStage.moment(2_001))
+    #expect(board.uptimeSeconds == nil)
+  }
+}

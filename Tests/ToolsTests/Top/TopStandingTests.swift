@@ -1,0 +1,32 @@
+import Testing
+
+@testable import Tools
+
+/// What is said of a relay while it answers, is silent, and comes back.
+struct TopStandingTests {
+  private func words(_ standing: TopStanding) -> String {
+    standing.words { "\($0) o'clock" }.joined(separator: "; ")
+  }
+
+  @Test func aSilentOneIsToldSinceWhenAndOfWhenTheFiguresAre() {
+    var relay = TopStanding()
+    #expect(words(relay) == "Asking the relay …")
+    relay.answered(at: 5)
+    #expect(words(relay) == "Live 5 o'clock" && !relay.isSilent)
+    for wall: Int64 in [6, 7, 8] {
+      relay.failed("refused \(wall)", at: wall)
+      #expect(words(relay) == "No answer since 6 o'clock; figures are of 5 o'clock")
+    }
+    #expect(relay.isSilent && relay.reason == "refused 8")
+    relay.answered(at: 9)
+    #expect(words(relay) == "Live 9 o'clock" && relay.reason == nil)
+    relay.failed("refused", at: 11)
+    #expect(words(relay) == "No answer since 11 o'clock; figures are of 9 o'clock")
+  }
+
+  @Test func oneThatNeverAnsweredHasNoFiguresToBeOfAnyTime() {
+    var relay = TopStanding()
+    relay.failed("refused", at: 3)
+    #expect(words(relay) == "No answer since 3 o'clock")
+  }
+}
