@@ -14,7 +14,7 @@ package enum Lockstep {
       """,
     subcommands: [
       RelayCommand.command, AccountCommand.command, AgentCommand.command, BenchCommand.command,
-      ResolveCommand.command,
+      TraceCommand.command, ResolveCommand.command,
     ])
 
   /// What was typed must be what is kept: letters of another encoding would become others.
