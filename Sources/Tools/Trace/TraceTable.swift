@@ -78,7 +78,7 @@ public struct TraceTable: Sendable {
   }
 
   private static func lines(of line: TraceTimeline, heading: String) -> [String] {
-    var lines = [heading, "", row("", "", "since", "step", bar: "")]
+    var lines = [heading, "", row("", "", "since acted", "step", bar: "")]
     var place: TraceTimeline.Milestone.Place?
     for step in line.steps {
       let isFirst = step.milestone == .acted
@@ -116,8 +116,9 @@ public struct TraceTable: Sendable {
     func right(_ text: String, _ width: Int) -> String {
       String(repeating: " ", count: max(0, width - text.count)) + text
     }
-    let line = left(place, 10) + left(word, 11) + right(since, 10) + right(step, 12)
-    return bar.isEmpty ? line : line + "  " + bar
+    let line = left(place, 10) + left(word, 11) + right(since, 11)
+    if step.isEmpty { return line }
+    return line + right(step, 12) + (bar.isEmpty ? "" : "  " + bar)
   }
 
   /// Where in the whole the step lies; what takes no time has none.

@@ -86,14 +86,19 @@ public struct TraceTimeline: Sendable, Hashable {
     steps.append(Step(milestone: milestone, at: at, duration: at - before))
   }
 
-  /// How the relay's milestones lie to one another it knows itself; where all of them lie, the agent
-  /// knows to some milliseconds. What is sure: none comes before what it follows from.
+  /// How the relay's milestones lie to one another the relay knows; where all of them lie, the agent
+  /// knows to a millisecond or more. Often surer is that none comes before what it follows from, so
+  /// they are put into the middle of what both leave open.
   fileprivate mutating func add(_ passage: RelayPassage, sent: Instant, received: Instant) {
     let span = passage.pushed.nanoseconds - passage.received.nanoseconds
     let earliest = sent.nanoseconds
     // Another of the relay's loops may have told device B a little before.
     let latest = max(earliest, received.nanoseconds - span)
-    let first = min(max(passage.received.nanoseconds, earliest), latest)
+    var low = max(earliest, passage.received.nanoseconds - passage.errorNanoseconds)
+    var high = min(latest, passage.received.nanoseconds + passage.errorNanoseconds)
+    // A clock was set meanwhile: what it says is worth nothing.
+    if low > high { (low, high) = (earliest, latest) }
+    let first = low + (high - low) / 2
     let shift = first - passage.received.nanoseconds
     for (milestone, instant) in [
       (Milestone.cameToRelay, passage.received), (.committed, passage.durable),
@@ -102,6 +107,6 @@ public struct TraceTimeline: Sendable, Hashable {
       let placed = min(instant.nanoseconds + shift, received.nanoseconds)
       add(milestone, Instant(nanoseconds: placed))
     }
-    uncertainty = min(passage.errorNanoseconds, max(first - earliest, latest - first))
+    uncertainty = high - first
   }
 }
