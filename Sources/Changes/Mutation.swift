@@ -39,12 +39,17 @@ public struct SaveRequest: Hashable, Sendable {
   public var zone: Name
   /// All or none.
   public var atomic: Bool
+  /// The answer is to tell the relay's times. Nothing of the batch itself: a retry may differ in it.
+  public var timed: Bool
   public var mutations: [Mutation]
 
-  public init(id: BatchID, zone: Name, atomic: Bool, mutations: [Mutation]) {
+  public init(
+    id: BatchID, zone: Name, atomic: Bool, timed: Bool = false, mutations: [Mutation]
+  ) {
     self.id = id
     self.zone = zone
     self.atomic = atomic
+    self.timed = timed
     self.mutations = mutations
   }
 }
@@ -65,11 +70,32 @@ public struct SaveAnswer: Hashable, Sendable {
   /// The account's newest token after it.
   public var token: ChangeToken
   public var results: [MutationResult]
+  /// Where it was asked for, and something was saved.
+  public var timing: SaveTiming?
 
-  public init(since: ChangeToken, token: ChangeToken, results: [MutationResult]) {
+  public init(
+    since: ChangeToken, token: ChangeToken, results: [MutationResult], timing: SaveTiming? = nil
+  ) {
     self.since = since
     self.token = token
     self.results = results
+    self.timing = timing
+  }
+}
+
+/// When a batch came to the relay and what became of it there: relay time, in microseconds since
+/// the Unix epoch, in this order.
+public struct SaveTiming: Hashable, Sendable {
+  /// The message was there; over HTTP, the head of the request.
+  public var received: Int64
+  public var durable: Int64
+  /// Those who watch the account were told, as far as the loop does it that has the device.
+  public var pushed: Int64
+
+  public init(received: Int64, durable: Int64, pushed: Int64) {
+    self.received = received
+    self.durable = durable
+    self.pushed = pushed
   }
 }
 

@@ -84,7 +84,9 @@ package final class VirtualRelay {
     case .commits:
       outside.timeline.after(commitNanoseconds) { [unowned self] in
         for finished in StoreWork.commit([job], on: store, wall: wall) {
-          if let news = finished.news { tell(.news(news)) }
+          if let seat, let news = finished.news {
+            tell(.news(news.durable(at: seat.moment.instant)))
+          }
           tell(.outcome(finished.outcome))
         }
       }

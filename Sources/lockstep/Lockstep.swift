@@ -14,7 +14,7 @@ package enum Lockstep {
       """,
     subcommands: [
       RelayCommand.command, AccountCommand.command, AgentCommand.command, BenchCommand.command,
-      TopCommand.command, DoctorCommand.command, ResolveCommand.command,
+      TopCommand.command, TraceCommand.command, DoctorCommand.command, ResolveCommand.command,
     ])
 
   /// What was typed must be what is kept: letters of another encoding would become others.

@@ -98,6 +98,27 @@ struct RelayClockTests {
     #expect(clock.instant(of: 4_000, at: moment(200)) == moment(200).instant)
   }
 
+  @Test func whatTheRelayDidIsFoundOnTheForwardClock() throws {
+    var clock = RelayClock()
+    let timing = SaveTiming(received: 5_020_000, durable: 5_021_500, pushed: 5_022_000)
+    #expect(clock.passage(timing, at: moment(140)) == nil)
+    clock.add(sample(100, 140, relay: 5_000))
+    let passage = try #require(clock.passage(timing, at: moment(140)))
+    #expect(passage.received == moment(140).instant)
+    #expect(passage.durable.nanoseconds == 141_500_000)
+    #expect(passage.pushed == moment(142).instant)
+    // Half the way, and what both of the relay's times were cut by.
+    #expect(passage.errorNanoseconds == 21_000_000)
+    let later = try #require(clock.passage(timing, at: moment(5_140)))
+    #expect(later.errorNanoseconds == 22_000_000)
+    for time in [-1_000, Int64.max] {
+      let mad = SaveTiming(received: 5_020_000, durable: time, pushed: 5_022_000)
+      #expect(clock.passage(mad, at: moment(140)) == nil)
+    }
+    clock.doubt()
+    #expect(clock.passage(timing, at: moment(140)) == nil)
+  }
+
   @Test(arguments: [-1, Int64(1) << 43, (Int64(1) << 53) - 1, .max])
   func whatNoRelayMaySayIsNotTaken(_ time: Int64) {
     var clock = RelayClock()

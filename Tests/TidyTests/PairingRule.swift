@@ -69,6 +69,7 @@ enum PairingRule {
     ("Sources/lockstep/Service/RelayAttendant.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/wire-echo/", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/TraceCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/ResolveCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
   ]
 

@@ -36,6 +36,23 @@ public struct JSONNumber: Sendable {
     return Int64(decimal.plainText)
   }
 
+  /// A decimal with three places, such as milliseconds from microseconds.
+  package init(thousandths: Int64) {
+    let fraction = String(thousandths.magnitude % 1_000)
+    let sign = thousandths < 0 ? "-" : ""
+    let zeros = String(repeating: "0", count: 3 - fraction.count)
+    text = "\(sign)\(thousandths.magnitude / 1_000).\(zeros)\(fraction)"
+  }
+
+  /// The number in thousandths, cut where it is finer; nil where it is written with an exponent, or
+  /// does not fit.
+  package var thousandths: Int64? {
+    guard !text.utf8.contains(where: { $0 | 0x20 == .letterE }) else { return nil }
+    let parts = text.split(separator: ".")
+    let fraction = parts.count > 1 ? parts[1].prefix(3) : ""
+    return Int64(parts[0] + fraction + String(repeating: "0", count: 3 - fraction.count))
+  }
+
   /// The one text that stands for all equal numbers.
   package var canonicalText: String {
     // The usual case, a whole number without exponent, is canonical as it stands.

@@ -56,7 +56,9 @@ extension Agent {
       clock.add(sample)
       samplesWanted -= 1
       if samplesWanted > 0 { uplink?.measureTime(at: moment.instant, &output) }
-    case .saved(let id, let answer): engine.saved(id, answer)
+    case .saved(let id, let answer):
+      tellAnswered(id, answer, at: moment)
+      engine.saved(id, answer)
     case .saveRefused(let id, let refusal):
       engine.saveRefused(id, refusal)
       guard refusal.code == .planRequired else { return }
@@ -64,6 +66,7 @@ extension Agent {
         .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
     case .page(let page, let origin):
       if origin == servingOrigin { ladder.rungServed() }
+      tellReceived(page)
       engine.page(page, origin)
     case .fetchRefused(let refusal, let origin): engine.fetchRefused(refusal, origin)
     case .hint(let token): engine.hint(token)
@@ -155,7 +158,7 @@ extension Agent {
       submit(
         .forgetCursor(restoredThrough: restoredThrough, in: generation), .sync, at: moment)
     case .bringBack: submit(.bringBack, .sync, at: moment)
-    case .save(let request): uplink?.save(request, at: now, &output)
+    case .save(let request): send(request, at: now)
     case .fetch(let since):
       uplink?.fetch(since: since, at: now, &output)
       if engine.transport == .poll {

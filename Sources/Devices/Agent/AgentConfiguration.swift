@@ -16,6 +16,9 @@ public struct AgentConfiguration: Sendable {
   public var pieceKeepMilliseconds = Limits.pieceKeepMilliseconds
   /// How often such pieces are looked for, in milliseconds.
   public var pieceCareMilliseconds = Limits.pieceCareMilliseconds
+  /// Somebody follows changes on their way: `AgentReport.milestone` is told, and the relay is asked
+  /// for its times with every save.
+  public var tellsMilestones = false
   /// Connections and jobs are numbered from here, so that many agents can share one driver: give
   /// each a range of its own (`index << 32`).
   public var firstNumber: UInt64 = 0

@@ -23,6 +23,8 @@ public enum AgentReport: Sendable {
   case pieceRead(OrderID, Result<PiecePortion, PieceFailure>)
   /// Told now and then while a piece is on its way, and when it has arrived.
   case pieceProgress(PieceProgress)
+  /// Only where the configuration asks for it.
+  case milestone(Milestone)
   /// The status has changed (its counters alone do not count).
   case status(SyncStatus)
   case synced(OrderID, SyncStatus)

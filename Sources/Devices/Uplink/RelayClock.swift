@@ -91,6 +91,24 @@ struct RelayClock {
       isTrusted: !isDoubted && age < Limits.clockTrustMilliseconds, wallSteps: wallSteps)
   }
 
+  /// When it was by our forward clock what the relay has told by its own; nil before it was measured,
+  /// while it is doubted, and of what no relay may say.
+  func passage(_ timing: SaveTiming, at moment: Moment) -> RelayPassage? {
+    let times = [timing.received, timing.durable, timing.pushed]
+    guard let best, !isDoubted, times.allSatisfy({ RelayClock.isPlausible($0 / 1_000) }) else {
+      return nil
+    }
+    // This time of the relay's is cut like any: half a millisecond is added back, and is not sure.
+    func instant(_ microseconds: Int64) -> Instant {
+      Instant(nanoseconds: microseconds * 1_000 + 500_000 - best.offset)
+    }
+    let age = max(0, moment.instant.nanoseconds - best.measuredAt.nanoseconds)
+    return RelayPassage(
+      received: instant(timing.received), durable: instant(timing.durable),
+      pushed: instant(timing.pushed),
+      errorNanoseconds: best.error + age / RelayClock.driftDivisor + 500_000)
+  }
+
   /// When it is `relayTime` (milliseconds), by what is known at `moment`.
   func instant(of relayTime: Int64, at moment: Moment) -> Instant {
     let ahead = max(0, relayTime) - reading(at: moment).relayTime

@@ -18,6 +18,8 @@ enum Member: UInt8, CaseIterable {
   case kind, recordType, `where`, events
   // Pieces of files.
   case hashes, missing
+  // When a save went its way.
+  case timed, timing, received, durable, pushed
 
   /// As on the wire: the case's own name.
   var text: String { String(describing: self) }

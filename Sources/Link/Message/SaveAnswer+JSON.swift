@@ -38,6 +38,7 @@ extension MessageReader {
     var since: ChangeToken?
     var token: ChangeToken?
     var results: [MutationResult]?
+    var timing: SaveTiming?
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -46,13 +47,41 @@ extension MessageReader {
       case .since: since = try changeToken(.since)
       case .token: token = try changeToken(.token)
       case .results: results = try self.results()
+      case .timing: timing = try self.timing()
       default: try skip()
       }
     }
     let answer = SaveAnswer(
       since: try require(since, .since), token: try require(token, .token),
-      results: try require(results, .results))
+      results: try require(results, .results), timing: timing)
     return (id, answer)
+  }
+
+  private mutating func timing() throws(Refusal) -> SaveTiming {
+    var received: Int64?
+    var durable: Int64?
+    var pushed: Int64?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .received: received = try microseconds(.received)
+      case .durable: durable = try microseconds(.durable)
+      case .pushed: pushed = try microseconds(.pushed)
+      default: try skip()
+      }
+    }
+    return SaveTiming(
+      received: try require(received, .received), durable: try require(durable, .durable),
+      pushed: try require(pushed, .pushed))
+  }
+
+  /// Milliseconds since the Unix epoch, in relay time, to the thousandth.
+  private mutating func microseconds(_ member: Member) throws(Refusal) -> Int64 {
+    guard let value = try number(member).thousandths, value >= 0 else {
+      throw wrong(member, "a number of milliseconds since 1970, without an exponent")
+    }
+    return value
   }
 
   private mutating func results() throws(Refusal) -> [MutationResult] {
@@ -103,6 +132,23 @@ extension JSONWriter {
     beginArray()
     for result in answer.results { self.result(result) }
     endArray()
+    if let timing = answer.timing { self.timing(timing) }
+  }
+
+  private mutating func timing(_ timing: SaveTiming) {
+    member("timing")
+    beginObject()
+    member("received")
+    milliseconds(timing.received)
+    member("durable")
+    milliseconds(timing.durable)
+    member("pushed")
+    milliseconds(timing.pushed)
+    endObject()
+  }
+
+  private mutating func milliseconds(_ microseconds: Int64) {
+    raw(Array(JSONNumber(thousandths: microseconds).text.utf8))
   }
 
   private mutating func result(_ result: MutationResult) {

@@ -30,6 +30,7 @@ extension MessageReader {
     var id: BatchID?
     var zone = path
     var atomic = false
+    var timed = false
     var mutations: [Mutation]?
     var seen = MemberSet()
     try enterObject()
@@ -38,12 +39,13 @@ extension MessageReader {
       case .id: id = try batchID(.id)
       case .zone where path == nil: zone = try name(.zone)
       case .atomic: atomic = try takeNull() ? false : try bool(.atomic)
+      case .timed: timed = try takeNull() ? false : try bool(.timed)
       case .records: mutations = try self.mutations()
       default: try skip()
       }
     }
     return SaveRequest(
-      id: try require(id, .id), zone: try require(zone, .zone), atomic: atomic,
+      id: try require(id, .id), zone: try require(zone, .zone), atomic: atomic, timed: timed,
       mutations: try require(mutations, .records))
   }
 }
@@ -55,6 +57,10 @@ extension JSONWriter {
     string(request.id.text)
     if request.atomic {
       member("atomic")
+      bool(true)
+    }
+    if request.timed {
+      member("timed")
       bool(true)
     }
     mutations(request.mutations)

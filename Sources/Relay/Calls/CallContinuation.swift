@@ -12,7 +12,7 @@ enum CallContinuation: Sendable {
   case renamed(DeviceID)
   case device(DeviceID)
   case revoked(AccountID, DeviceID)
-  case saved(_ atomic: Bool)
+  case saved(_ atomic: Bool, timed: Bool)
   case record(ifNoneMatch: [String])
   case changes(FetchQuery)
   case events
@@ -44,7 +44,7 @@ extension CallContinuation {
       return Answer(status: 201, json: offer.encodedBody())
     case (.revoked, .done):
       return Answer(status: 204)
-    case (.saved(let atomic), .saved(let outcome)):
+    case (.saved(let atomic, _), .saved(let outcome)):
       let isAborted = atomic && !outcome.answer.results.contains(where: \.isSaved)
       return Answer(status: isAborted ? 409 : 200, json: outcome.answer.encodedBody())
     case (.owner(let continuation), _):

@@ -32,7 +32,9 @@ struct Session: Hashable, Sendable {
       return .commit(.revokeDevice(account, device), .revoked(account, device))
     case .save(let zone):
       let request = try SaveRequest.decoded(body: body, zone: zone)
-      return .commit(.save(commit(of: request, wall: context.wall)), .saved(request.atomic))
+      return .commit(
+        .save(commit(of: request, wall: context.wall)),
+        .saved(request.atomic, timed: request.timed))
     case .record(let key):
       return .read(.record(account, key), .record(ifNoneMatch: headers.list("If-None-Match")))
     case .changes(let query):

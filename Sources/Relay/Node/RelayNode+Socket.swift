@@ -131,7 +131,8 @@ extension RelayNode {
     guard
       ask(
         .commit(.save(commit), by: CommitOrigin(node: configuration.node, connection: id)),
-        for: .socketSave(id, request.id, bytes: bytes))
+        for: .socketSave(
+          id, request.id, bytes: bytes, timedFrom: request.timed ? moment.instant : nil))
     else {
       refuse(slot, request.id.text, CommitQueue.overloaded)
       return

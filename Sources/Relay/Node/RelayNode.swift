@@ -56,6 +56,8 @@ public struct RelayNode: Node, ~Copyable {
   /// Accounts whose standing changed, and those that a commit moved on.
   var standings = AccountLog()
   var commits = AccountLog()
+  /// When this node's change that was heard of last was durable. Its outcome comes right behind it.
+  var durableAt: Instant?
   /// Pieces of files that are coming in and going out, by their connection.
   var uploads: [ConnectionID: ChunkUpload] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]

@@ -10,6 +10,7 @@ extension RelayNode {
     case .changed(let change):
       if change.origin.node == configuration.node {
         status.recordsSaved += change.told?.records.count ?? 0
+        durableAt = change.durableAt
       }
       commits.changed(change.account)
       hub.moved(change.account, to: change.token)

@@ -15,8 +15,9 @@ enum Errand: Sendable {
   /// What a stream missed after its cursor.
   case backlog(ConnectionID, since: ChangeToken)
   case socketFetch(ConnectionID, request: String, ofWholeAccount: Bool)
-  /// `bytes`: of the message, which count as held until the answer.
-  case socketSave(ConnectionID, BatchID, bytes: Int)
+  /// `bytes`: of the message, which count as held until the answer. `timedFrom`: when it came, where
+  /// the answer is to tell.
+  case socketSave(ConnectionID, BatchID, bytes: Int, timedFrom: Instant?)
   /// When devices were last heard of; nobody waits for it.
   case sightings
   /// A step of an upload, by the files.
@@ -39,7 +40,7 @@ enum Errand: Sendable {
   var connection: ConnectionID? {
     switch self {
     case .call(let id, _), .signIn(let id, _, _, _), .welcome(let id), .catchUp(let id, _),
-      .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _),
+      .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id
     case .sightings, .removal, .sweep, .sweepCheck, .vouching, .collection: nil

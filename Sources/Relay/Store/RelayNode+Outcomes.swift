@@ -89,10 +89,19 @@ extension RelayNode {
     }
   }
 
-  private mutating func committed(_ errand: Errand, _ result: Result<CommitResult, Refusal>) {
+  private mutating func committed(
+    _ errand: Errand, _ result: consuming Result<CommitResult, Refusal>
+  ) {
+    if let receivedAt = timedFrom(errand), let durableAt, durableAt >= receivedAt,
+      case .success(.saved(var saved)) = result
+    {
+      saved.answer.timing = timing(receivedAt: receivedAt, durableAt: durableAt)
+      result = .success(.saved(saved))
+    }
+    durableAt = nil
     switch errand {
     case .call(let id, let continuation): callCommitted(id, continuation, result)
-    case .socketSave(let id, let batch, let bytes): socketSaved(id, batch, bytes: bytes, result)
+    case .socketSave(let id, let batch, let bytes, _): socketSaved(id, batch, bytes: bytes, result)
     case .sightings: break
     case .addChunk(let id, let file): chunkAdded(id, file, result)
     case .vouching(let last): vouched(through: last, result)
@@ -101,6 +110,25 @@ extension RelayNode {
       .sweepCheck:
       preconditionFailure("a read was answered as a commit")
     }
+  }
+
+  /// When a save came whose answer is to tell of its times; nil for everything else.
+  private func timedFrom(_ errand: Errand) -> Instant? {
+    if case .socketSave(_, _, _, let instant) = errand { return instant }
+    guard case .call(let id, .saved(_, timed: true)) = errand, let slot = connections.slot(of: id)
+    else { return nil }
+    return connections[slot].http.exchange?.value.begunAt
+  }
+
+  /// By the clock that only goes forward, told as relay time. It is read once a turn, so a change
+  /// may seem to be durable a little after it was handed on.
+  private func timing(receivedAt: Instant, durableAt: Instant) -> SaveTiming {
+    func relayTime(_ instant: Instant) -> Int64 {
+      moment.wall * 1_000 + (instant.nanoseconds - moment.instant.nanoseconds) / 1_000
+    }
+    return SaveTiming(
+      received: relayTime(receivedAt), durable: relayTime(durableAt),
+      pushed: relayTime(max(durableAt, moment.instant)))
   }
 
   private mutating func hasRead(_ errand: Errand, _ result: Result<ReadResult, Refusal>) {

@@ -146,7 +146,7 @@ public struct BenchNode: Node, ~Copyable {
     case .storeFailed(let error):
       result.failures.append("device \(agent): \(error)")
     case .edited, .told, .read, .statusRead, .synced, .stopped, .pieceAdded, .pieceRead,
-      .pieceProgress, .switched:
+      .pieceProgress, .switched, .milestone:
       break
     }
   }

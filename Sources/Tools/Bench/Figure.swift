@@ -55,15 +55,3 @@ extension JSONValue {
     decimal(thousandths: nanoseconds.map { $0 / 1_000 })
   }
 }
-
-extension JSONNumber {
-  /// A decimal with three places, such as milliseconds from microseconds.
-  init(thousandths: Int64) {
-    let fraction = String(thousandths.magnitude % 1_000)
-    let sign = thousandths < 0 ? "-" : ""
-    let zeros = String(repeating: "0", count: 3 - fraction.count)
-    let text = "\(sign)\(thousandths.magnitude / 1_000).\(zeros)\(fraction)"
-    guard let number = JSONNumber(text) else { preconditionFailure("not a number: \(text)") }
-    self = number
-  }
-}

@@ -119,7 +119,7 @@ final class DayDevice {
       faults.append("\(failure)")
       readNext(afterOne: true)
     case .storeFailed(let error): faults.append("\(error)")
-    case .switched, .read, .pieceProgress, .stopped: break
+    case .switched, .read, .pieceProgress, .stopped, .milestone: break
     }
   }
 

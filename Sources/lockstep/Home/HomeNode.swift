@@ -281,6 +281,8 @@ struct HomeNode: Node, ~Copyable {
       case .failure(let failure): answer(asked.client, .failure(failure.explanation))
       }
     case .edited, .read, .statusRead, .pieceAdded, .pieceRead, .pieceProgress: tellMirror(report)
+    // Nobody follows a change through a home.
+    case .milestone: break
     }
   }
 

@@ -244,7 +244,7 @@ final class VaultEngine {
     case .changed(let records): take(records)
     case .pieceProgress(let progress):
       for name in tracks.keys where tracks[name]?.progressed(progress) ?? false { return }
-    case .ready, .told, .switched, .synced, .storeFailed, .stopped: break
+    case .ready, .told, .switched, .synced, .storeFailed, .stopped, .milestone: break
     }
   }
 

@@ -65,6 +65,22 @@ import Testing
     #expect(JSONNumber(canonical) == number)
   }
 
+  @Test(arguments: [0, 1, 999, 1_000, 1_500, -1, -500, -1_250, .max, .min] as [Int64])
+  func thousandthsSurviveTheRoundTrip(_ thousandths: Int64) {
+    let number = JSONNumber(thousandths: thousandths)
+    #expect(JSONNumber(number.text) != nil)
+    #expect(number.thousandths == thousandths)
+  }
+
+  @Test(
+    arguments: [
+      ("7", 7_000), ("7.5", 7_500), ("7.12345", 7_123), ("-0.25", -250), ("0.0009", 0),
+      ("1e3", nil), ("1.5E3", nil), ("99999999999999999999", nil), ("9223372036854775.808", nil),
+    ] as [(String, Int64?)]) func thousandthsAreCut(_ text: String, _ thousandths: Int64?) throws
+  {
+    #expect(try #require(JSONNumber(text)).thousandths == thousandths)
+  }
+
   @Test func randomNumberEqualsItsCanonicalForm() throws {
     var random = SeededRandom(seed: 4)
     for _ in 0..<5_000 {

@@ -23,10 +23,12 @@ final class Stage {
 
   func device(
     _ number: UInt64, apps: [any App] = [TestApp()],
-    transports: [Transport] = [.webSocket, .longPoll, .poll], clockError: Int64 = 0
+    transports: [Transport] = [.webSocket, .longPoll, .poll], clockError: Int64 = 0,
+    tellsMilestones: Bool = false
   ) throws -> TestDevice {
     let device = try TestDevice(
-      number, self, apps: apps, transports: transports, clockError: clockError)
+      number, self, apps: apps, transports: transports, clockError: clockError,
+      tellsMilestones: tellsMilestones)
     devices.append(device)
     return device
   }

@@ -39,7 +39,8 @@ final class TestDevice {
   private var bootedAt: Int64
 
   init(
-    _ number: UInt64, _ stage: Stage, apps: [any App], transports: [Transport], clockError: Int64
+    _ number: UInt64, _ stage: Stage, apps: [any App], transports: [Transport], clockError: Int64,
+    tellsMilestones: Bool
   ) throws {
     id = DeviceID(rawValue: number)
     self.stage = stage
@@ -47,7 +48,7 @@ final class TestDevice {
     self.clockError = clockError
     seed = number
     bootedAt = stage.now - 5_000
-    configuration = TestDevice.configuration(transports)
+    configuration = TestDevice.configuration(transports, tellsMilestones: tellsMilestones)
     try store.write([
       .setIdentity(
         HomeIdentity(
@@ -284,9 +285,12 @@ final class TestDevice {
   static let pieceKeepMilliseconds: Int64 = 20 * 60_000
   static let pieceCareMilliseconds: Int64 = 2 * 60_000
 
-  private static func configuration(_ transports: [Transport]) -> AgentConfiguration {
+  private static func configuration(
+    _ transports: [Transport], tellsMilestones: Bool
+  ) -> AgentConfiguration {
     var configuration = AgentConfiguration()
     configuration.transports = transports
+    configuration.tellsMilestones = tellsMilestones
     configuration.pieceKeepMilliseconds = pieceKeepMilliseconds
     configuration.pieceCareMilliseconds = pieceCareMilliseconds
     return configuration

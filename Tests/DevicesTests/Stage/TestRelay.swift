@@ -28,6 +28,8 @@ final class TestRelay {
   /// What the next read of a device by a cursor is refused with.
   var expiries: [DeviceID: Refusal] = [:]
   var pushesHints = false
+  /// What who asks for it is told of a save's times; nil: a relay that knows nothing of that.
+  var timing: SaveTiming?
   /// The network between swallows pings.
   var isSilent = false
   var keepAliveMilliseconds: Int64 = 25_000
@@ -141,6 +143,10 @@ final class TestRelay {
             since: outcome.answer.since, token: outcome.answer.token, more: false,
             changes: outcome.changed))
       }
+    }
+    if request.timed, case .saved(var outcome) = result {
+      outcome.answer.timing = timing
+      return .saved(outcome)
     }
     return result
   }

@@ -55,7 +55,8 @@ extension SeededRandom {
         fields: isDelete ? nil : fields(), modifiedAt: number(), baseTag: chance() ? number() : nil)
     }
     return SaveRequest(
-      id: BatchID(random: &self), zone: name(), atomic: chance(), mutations: mutations)
+      id: BatchID(random: &self), zone: name(), atomic: chance(), timed: chance(),
+      mutations: mutations)
   }
 
   mutating func saveAnswer() -> SaveAnswer {
@@ -66,7 +67,12 @@ extension SeededRandom {
       default: .refused(name: name(), refusal())
       }
     }
-    return SaveAnswer(since: token(), token: token(), results: results)
+    return SaveAnswer(
+      since: token(), token: token(), results: results, timing: chance() ? timing() : nil)
+  }
+
+  mutating func timing() -> SaveTiming {
+    SaveTiming(received: number(), durable: number(), pushed: number())
   }
 
   mutating func page() -> ChangePage {

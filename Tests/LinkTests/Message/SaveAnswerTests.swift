@@ -23,6 +23,36 @@ import Testing
     #expect(refusal?.detail.contains("results[0]") == true)
   }
 
+  @Test func timesAreMillisecondsWithDecimals() throws {
+    let token = ChangeToken(generation: 1, sequence: 1)
+    let answer = SaveAnswer(
+      since: token, token: token, results: [],
+      timing: SaveTiming(
+        received: 1_700_000_000_123_000, durable: 1_700_000_000_124_007,
+        pushed: 1_700_000_000_124_500))
+    let start = #"{"since":"1.1","token":"1.1","results":[]"#
+    #expect(
+      text(answer.encodedBody()) == start
+        + #","timing":{"received":1700000000123.000,"durable":1700000000124.007,"#
+        + #""pushed":1700000000124.500}}"#)
+    let other =
+      start
+      + #","timing":{"later":1,"pushed":1700000000124.5,"durable":1700000000124.0079,"#
+      + #""received":1700000000123}}"#
+    #expect(try SaveAnswer.decoded(body: bytes(other)) == answer)
+    #expect(try SaveAnswer.decoded(body: bytes(start + "}")).timing == nil)
+  }
+
+  @Test(arguments: [
+    "1", "{}", #"{"received":1,"durable":2}"#, #"{"received":1,"durable":2,"pushed":"3"}"#,
+    #"{"received":-1,"durable":2,"pushed":3}"#, #"{"received":1e3,"durable":2,"pushed":3}"#,
+    #"{"received":1,"durable":2,"pushed":99999999999999999}"#,
+  ]) func timesThatAreNoneAreRefused(_ timing: String) {
+    let body = #"{"since":"1.1","token":"1.1","results":[],"timing":\#(timing)}"#
+    let refusal = refusal { () throws(Refusal) in try SaveAnswer.decoded(body: bytes(body)) }
+    #expect(refusal?.code == .badMessage)
+  }
+
   @Test func problemOfAnUnknownCodeIsReadByItsStatus() throws {
     let body =
       #"{"since":"1.1","token":"1.1","results":[{"name":"a","error":{"status":413,"#

@@ -27,6 +27,16 @@ import Testing
         + #""modifiedAt":7,"baseTag":3}]}"#)
   }
 
+  @Test func timesAreAskedForByAMemberOfItsOwn() throws {
+    for (member, isTimed) in [("true", true), ("false", false), ("null", false)] {
+      let body = #"{"id":"\#(Self.id)","timed":\#(member),"records":[]}"#
+      let request = try SaveRequest.decoded(body: bytes(body), zone: Self.zone)
+      #expect(request.timed == isTimed)
+      let said = isTimed ? #""timed":true,"# : ""
+      #expect(text(request.encodedBody()) == #"{"id":"\#(Self.id)",\#(said)"records":[]}"#)
+    }
+  }
+
   @Test func randomRequestSurvivesTheRoundTrip() throws {
     var random = SeededRandom(seed: 21)
     for _ in 0..<1_000 {
@@ -50,6 +60,7 @@ import Testing
       (#"{"id":"\#(id)","records":null}"#, .badRequest, "`records` must be an array."),
       (#"{"id":"\#(id)","records":[1]}"#, .badRequest, "`records[0]` must be a JSON object."),
       (#"{"id":"\#(id)","records":[],"atomic":1}"#, .badRequest, "`atomic` must be true or false."),
+      (#"{"id":"\#(id)","records":[],"timed":1}"#, .badRequest, "`timed` must be true or false."),
       ("[]", .badRequest, "The message or body must be a JSON object."),
     ] as [(String, RefusalCode, String)])
   func wrongBodyIsRefused(_ body: String, _ code: RefusalCode, _ detail: String) {

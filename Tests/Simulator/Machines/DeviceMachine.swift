@@ -172,7 +172,7 @@ package final class DeviceMachine {
       watch.told(records)
       changesTold += 1
       if breakage == .tellsTwice, changesTold % 5 == 0 { watch.told(records) }
-    case .told, .switched, .read, .pieceProgress: break
+    case .told, .switched, .read, .pieceProgress, .milestone: break
     case .pieceAdded(let order, let result): pieceAdded(order, result)
     case .pieceRead(let order, let result): pieceRead(order, result)
     case .storeFailed(let error):

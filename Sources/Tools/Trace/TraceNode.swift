@@ -1,0 +1,208 @@
+public import Changes
+public import Devices
+public import Link
+
+/// Follows changes from one device to another of the same account, one at a time: each is made when
+/// both devices are at rest and the one before it has arrived.
+public struct TraceNode: Node, ~Copyable {
+  public typealias Job = FleetJob
+  public typealias Outcome = AgentOutcome
+  public typealias Order = Never
+  public typealias Report = TraceReport
+  public typealias News = Never
+
+  private enum Phase {
+    /// The devices come in sync, until then at most. → resting, done
+    case settling(until: Instant)
+    /// → settling, following
+    case resting(until: Instant)
+    /// → settling, done
+    case following(TracedChange, BatchID?, until: Instant)
+    case done
+  }
+
+  /// Where changes are made, and where they are awaited.
+  private static let maker = 0
+  private static let taker = 1
+  private static let zone = Name(trusted: "Trace")
+  private static let type = Name(trusted: "Trace")
+
+  private let plan: TracePlan
+  private var fleet: Fleet
+  private var phase: Phase
+  private var isInSync = [false, false]
+  private var actions = ActionQueue<NodeAction<FleetJob, TraceReport, Never>>()
+  private var made = 0
+  private var result = TraceResult()
+
+  /// The first agent of the fleet is device A, the second device B. Their homes have joined already.
+  public init(plan: TracePlan, random: SeededRandom, at moment: Moment) {
+    precondition(1...TracePlan.changesMost ~= plan.changes, "the plan was not validated")
+    self.plan = plan
+    var random = random
+    var configuration = AgentConfiguration()
+    configuration.transports = [plan.transport]
+    configuration.tellsMilestones = true
+    fleet = Fleet(
+      configurations: [configuration, configuration], random: &random, at: moment)
+    phase = .settling(until: moment.instant.advanced(milliseconds: plan.patienceMilliseconds))
+    fleet.settle(into: &actions)
+  }
+
+  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    fleet.received(id, bytes, at: moment)
+    settle(at: moment)
+  }
+
+  public mutating func handle(
+    _ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment
+  ) {
+    fleet.handle(event, at: moment)
+    if case .stopping = event { finish() }
+    settle(at: moment)
+  }
+
+  public mutating func nextAction() -> NodeAction<FleetJob, TraceReport, Never>? {
+    actions.popFirst()
+  }
+
+  public var nextDeadline: Instant? {
+    let own: Instant? =
+      switch phase {
+      case .settling(let until), .resting(let until), .following(_, _, let until): until
+      case .done: nil
+      }
+    guard let own else { return fleet.nextDeadline }
+    return fleet.nextDeadline.map { min($0, own) } ?? own
+  }
+
+  /// What the agents tell is of this moment; so it is taken before anything else is begun.
+  private mutating func settle(at moment: Moment) {
+    fleet.settle(into: &actions)
+    for (agent, report) in fleet.takeReports() { take(report, from: agent, at: moment) }
+    act(at: moment)
+    fleet.settle(into: &actions)
+  }
+
+  // MARK: what is done when
+
+  private mutating func act(at moment: Moment) {
+    let isAtRest = !isInSync.contains(false)
+    switch phase {
+    case .settling(let until):
+      if isAtRest {
+        phase = .resting(
+          until: moment.instant.advanced(milliseconds: TracePlan.restMilliseconds))
+      } else if until <= moment.instant {
+        fail("the devices did not come in sync within \(seconds)")
+      }
+    case .resting(let until):
+      if !isAtRest {
+        settleDown(at: moment)
+      } else if until <= moment.instant {
+        change(at: moment)
+      }
+    case .following(let change, _, let until):
+      if change.timeline != nil {
+        result.changes.append(change)
+        if made == plan.changes { finish() } else { settleDown(at: moment) }
+      } else if until <= moment.instant {
+        fail("change \(made) \(TraceNode.whereabouts(of: change)) within \(seconds)")
+      }
+    case .done: break
+    }
+  }
+
+  private var seconds: String { "\(plan.patienceMilliseconds / 1_000) s" }
+
+  private static func whereabouts(of change: TracedChange) -> String {
+    if change.stored == nil { return "was not stored on device A" }
+    if change.sent == nil { return "was not sent by device A" }
+    if change.received == nil { return "did not come to device B" }
+    return change.applied == nil ? "was not applied on device B" : "was not answered by the relay"
+  }
+
+  private mutating func settleDown(at moment: Moment) {
+    phase = .settling(until: moment.instant.advanced(milliseconds: plan.patienceMilliseconds))
+  }
+
+  private mutating func change(at moment: Moment) {
+    made += 1
+    actions.append(.report(.following(made)))
+    phase = .following(
+      TracedChange(acted: moment.instant), nil,
+      until: moment.instant.advanced(milliseconds: plan.patienceMilliseconds))
+    let fields = JSONValue.object([JSONMember("number", .number(JSONNumber(Int64(made))))])
+    let request = EditRequest(key: key, type: Self.type) { _ in fields }
+    fleet.order(.edit(OrderID(rawValue: UInt64(made)), request), to: Self.maker, at: moment)
+  }
+
+  /// Of the change that is followed.
+  private var key: RecordKey { RecordKey(zone: Self.zone, name: Name(trusted: "\(made)")) }
+
+  private mutating func fail(_ reason: String) {
+    result.failures.append(reason)
+    finish()
+  }
+
+  private mutating func finish() {
+    if case .done = phase { return }
+    phase = .done
+    actions.append(.report(.finished(result)))
+  }
+
+  // MARK: what the agents tell
+
+  private mutating func take(_ report: AgentReport, from agent: Int, at moment: Moment) {
+    switch report {
+    case .ready(let status), .status(let status):
+      if case .failed(let reason) = status.state { return fail("\(Self.name(agent)): \(reason)") }
+      isInSync[agent] = status.state == .inSync
+    case .storeFailed(let error): fail("\(Self.name(agent)): \(error)")
+    case .edited(_, .failure(let failure)): fail("\(Self.name(agent)): \(failure)")
+    case .edited, .changed, .milestone: note(report, from: agent, at: moment)
+    case .told, .read, .statusRead, .synced, .stopped, .pieceAdded, .pieceRead, .pieceProgress,
+      .switched:
+      break
+    }
+  }
+
+  private mutating func note(_ report: AgentReport, from agent: Int, at moment: Moment) {
+    guard case .following(var change, var batch, let until) = phase else { return }
+    let now = moment.instant
+    switch report {
+    case .edited where agent == Self.maker: change.stored = now
+    case .milestone(.sent(let id, let keys))
+    where agent == Self.maker && change.sent == nil && keys.contains(key):
+      change.sent = now
+      batch = id
+    case .milestone(.answered(let id, let passage)) where agent == Self.maker && id == batch:
+      change.isAnswered = true
+      change.passage = passage
+    case .milestone(.received(let keys)) where agent == Self.taker && keys.contains(key):
+      change.received = change.received ?? now
+    case .changed(let records) where agent == Self.taker:
+      if records.contains(where: { $0.key == key }) { change.applied = change.applied ?? now }
+    default: break
+    }
+    phase = .following(change, batch, until: until)
+  }
+
+  private static func name(_ agent: Int) -> String { agent == maker ? "device A" : "device B" }
+}
+
+public enum TraceReport: Sendable {
+  /// This change is made now, and followed; the first is 1.
+  case following(Int)
+  case finished(TraceResult)
+}
+
+/// What a trace saw.
+public struct TraceResult: Sendable {
+  /// Those that arrived, in the order in which they were made.
+  public var changes: [TracedChange] = []
+  /// Why there are fewer than were planned, a sentence each.
+  public var failures: [String] = []
+
+  public init() {}
+}
