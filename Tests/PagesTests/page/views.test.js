@@ -135,8 +135,11 @@ test("of the devices this one stands first, then who is connected", () => {
     device("there", true, now - 9_000_000),
   ], "here", now, 0);
   assert.deepEqual(rows.map((it) => it.key), ["here", "there", "new", "old"]);
-  assert.deepEqual(rows.map((it) => it.seen),
-    ["Seen just now", "Connected now", "Seen just now", "Seen 5 min ago"]);
+  assert.deepEqual(rows.map((it) => it.about), ["Seen just now · linux", "Connected now · linux",
+    "Seen just now · linux", "Seen 5 min ago · linux"]);
+  const named = { deviceID: "named", deviceName: "laptop", platform: "linux" };
+  assert.deepEqual(deviceRows([named], "here", now, 0).map((it) => [it.name, it.about]),
+    [["laptop", "linux"]]);
   assert.deepEqual([601_000, 60_000, 0].map((left) => codeLife(now + left, now)), [
     "For one device, within 11 minutes.", "For one device, within a minute.",
     "This code is too old. Show a new one.",
