@@ -66,7 +66,7 @@ class Relay:
     def is_running(self):
         return self.process.poll() is None
 
-    def remove(self):
+    def close(self):
         if self.is_running:
             self.stop()
         shutil.rmtree(self.folder)

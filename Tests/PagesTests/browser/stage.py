@@ -168,7 +168,7 @@ class Story(unittest.TestCase):
 
     def setUp(self):
         self.relay = Relay()
-        self.addCleanup(self.relay.remove)
+        self.addCleanup(self.relay.close)
         self.visitors = []
 
     def visitor(self, **options):
