@@ -62,11 +62,8 @@ def fill(person, relay):
     expect(page.get_by_role("button", name="One more, Glasses of water")).to_be_visible()
     check_in(page)
     person.go("Timer")
-    phone.run("timer", "start")
-    phone.run("sync")
+    page.evaluate(WORK_FOR_A_WHILE)
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    return laptop, phone
-
 
 def check_in(page):
     """A week that went as weeks go."""
@@ -101,7 +98,7 @@ def take_beside(studio, folder):
     """The page beside a terminal, at one moment."""
     with contextlib.closing(Relay()) as relay:
         phone = Visitor(studio, relay, color_scheme="light", device_scale_factor=2,
-                        viewport={"width": 390, "height": 664})
+                        viewport={"width": 390, "height": 740})
         phone.make_account()
         laptop = relay.agent("laptop", phone.show_code())
         tablet = relay.agent("tablet", phone.show_code())

@@ -21,6 +21,7 @@ test("a person works: the countdown, what can be done, and what follows", () => 
   const model = () => timerModel(table.state, table.now, 0);
   assert.deepEqual([model().time, model().phase, model().title, model().minutes],
     ["25:00", "Ready", "Timer", null]);
+  assert.equal(model().count, "No pomodoro yet, long break after 4");
   assert.deepEqual(model().orders, [{ do: "start", words: "Start focus" }]);
   table.act({ do: "start" });
   table.now += 299_000;
