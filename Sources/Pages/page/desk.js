@@ -10,6 +10,7 @@ export class Desk {
   #devices = { account: null, list: [] };
   #asked = { at: -Infinity, answer: null, account: null };
   #isRemembering = false;
+  #nextNames = null;
   #listeners = new Set();
 
   constructor(lockstep, browser) {
@@ -108,8 +109,18 @@ export class Desk {
     const names = this.#deviceNames;
     const isStranger = kind === "changed"
       && records.some(({ device }) => !Object.hasOwn(names, device));
-    // Where there is no answer they go without: a name is nothing to wait for.
-    if (isNew || isStranger) this.refreshDevices().catch(() => {});
+    if (isNew) this.refreshDevices().catch(() => {});
+    if (isStranger) this.#askForNames();
+  }
+
+  /** An answer of a moment ago may be from before the stranger came. Where there is none they go
+   * without: a name is nothing to wait for. */
+  #askForNames() {
+    const rest = Math.min(this.#asked.at + limits.devicesMilliseconds - this.now,
+      limits.devicesMilliseconds);
+    this.#browser.clearTimer(this.#nextNames);
+    this.#nextNames = this.#browser.setTimer(
+      () => this.refreshDevices({ isForced: true }).catch(() => {}), rest);
   }
 
   get #deviceNames() {

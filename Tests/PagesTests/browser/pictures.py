@@ -61,6 +61,8 @@ def fill(person, relay):
     page = person.page
     expect(page.get_by_role("button", name="One more, Glasses of water")).to_be_visible()
     check_in(page)
+    person.go("Clipboard")
+    expect(page.get_by_text("laptop,").first).to_be_visible()
     person.go("Timer")
     page.evaluate(WORK_FOR_A_WHILE)
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
