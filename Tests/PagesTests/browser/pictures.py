@@ -11,6 +11,7 @@ import sys
 from playwright.sync_api import expect, sync_playwright
 
 from relay import PROGRAM, Relay
+from small_png import shrink
 from stage import CHROMIUM, Visitor
 from terminal import Terminal
 
@@ -186,6 +187,9 @@ def main():
             take(person, folder, *picture)
         person.close()
         take_status(studio, folder)
+        page = studio.browser.new_page()
+        for picture in sorted(folder.glob("*.png")):
+            shrink(page, picture)
         studio.browser.close()
 
 
