@@ -17,7 +17,7 @@ TYPES = {
     ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
-PATIENCE_MILLISECONDS = 20_000
+PATIENCE_MILLISECONDS = 60_000
 ACCESS_RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 }
