@@ -25,12 +25,15 @@
  *   appVersion?}`. `issueCode()`: a code for another device, `{code, expiresAt}`. `devices()`,
  *   `rename(deviceID, deviceName)`, `revoke(deviceID)`, `signOut({discardUnsent?, offline?})`.
  *   These reject with a `RefusedError` (the relay says no) or a `CallError` (no answer).
+ *   `knownDevices()`: what `devices()` gave last, also before a reload; names alone, `{deviceID,
+ *   deviceName, platform}`.
  * - `close()`: ends this tab's part; another tab goes on.
  *
  * `apps`: the rules of each app (`App` in `client/replica/merging.js`).
  */
 
 import { Accounts, RefusedError } from "./client/accounts.js";
+import { limits } from "./client/limits.js";
 import { EditError } from "./client/replica/editing.js";
 import { openStore } from "./client/store/openStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
@@ -117,7 +120,16 @@ export class Lockstep {
 
   async issueCode() { return this.#accounts.issueCode(await this.#token()); }
 
-  async devices() { return this.#accounts.devices(await this.#token()); }
+  async devices() {
+    const devices = await this.#accounts.devices(await this.#token());
+    const names = devices.slice(0, limits.notedDevices).map(
+      ({ deviceID, deviceName, platform }) => ({ deviceID, deviceName, platform }));
+    // The list is good whether or not the browser can keep it.
+    this.#tabs.order("noteDevices", names).catch(() => {});
+    return devices;
+  }
+
+  async knownDevices() { return await this.#store.value("devices") ?? []; }
 
   async rename(deviceID, deviceName) {
     return this.#accounts.rename(await this.#token(), deviceID, deviceName);

@@ -13,6 +13,8 @@ export const limits = Object.freeze({
    * in memory. */
   outboxRecords: 20_000,
   outboxBytes: 32 << 20,
+  /** Devices of the account whose names are kept for when there is no connection. */
+  notedDevices: 100,
   /** Edits that one call of `change` may make. */
   editsOfOneChange: 400,
   /** Edits that time makes with one step, where one leads to the next. */

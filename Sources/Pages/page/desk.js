@@ -7,8 +7,10 @@ import { limits } from "./limits.js";
 export class Desk {
   #lockstep;
   #browser;
-  #devices = [];
+  #devices = { account: null, list: [] };
   #asked = { at: -Infinity, answer: null, account: null };
+  #isRemembering = false;
+  #nextNames = null;
   #listeners = new Set();
 
   constructor(lockstep, browser) {
@@ -32,8 +34,12 @@ export class Desk {
 
   get minutesAhead() { return this.#browser.minutesAhead(this.now); }
 
-  /** The account's devices as last known. */
-  get devices() { return this.#asked.account === this.status.accountID ? this.#devices : []; }
+  /** The account's devices as last known: of those that were heard of before a reload, the names
+   * alone. */
+  get devices() {
+    const { account, list } = this.#devices;
+    return account === this.status.accountID ? list : [];
+  }
 
   /** Told of each change of records, of the sync, and of the devices (`kind` "devices"). */
   subscribe(listener) { this.#listeners.add(listener); }
@@ -74,23 +80,47 @@ export class Desk {
     const isFresh = this.now - this.#asked.at < limits.devicesMilliseconds
       && this.#asked.account === account;
     if (isFresh && !isForced) return this.#asked.answer;
-    const answer = this.#lockstep.devices().then((devices) => {
-      this.#devices = devices;
-      this.#tell({ kind: "devices" });
-    });
+    const answer = this.#lockstep.devices().then((list) => this.#know(account, list));
     this.#asked = { at: this.now, answer, account };
     return answer;
+  }
+
+  #know(account, list) {
+    this.#devices = { account, list };
+    this.#tell({ kind: "devices" });
+  }
+
+  /** Until the relay answers, the names are those of the last time. */
+  async #remember(account) {
+    if (this.#isRemembering) return;
+    this.#isRemembering = true;
+    const list = await this.#lockstep.knownDevices().catch(() => []);
+    this.#isRemembering = false;
+    if (this.#devices.account !== account && this.status.accountID === account) {
+      this.#know(account, list);
+    }
   }
 
   /** Of whom there is news without a name, the relay knows one. */
   #learnNames({ kind, records = [] }) {
     const { state, accountID } = this.status;
+    if (accountID !== null && accountID !== this.#devices.account) this.#remember(accountID);
     const isNew = accountID !== this.#asked.account && ["inSync", "needsPerson"].includes(state);
     const names = this.#deviceNames;
     const isStranger = kind === "changed"
       && records.some(({ device }) => !Object.hasOwn(names, device));
-    // Where there is no answer they go without: a name is nothing to wait for.
-    if (isNew || isStranger) this.refreshDevices().catch(() => {});
+    if (isNew) this.refreshDevices().catch(() => {});
+    if (isStranger) this.#askForNames();
+  }
+
+  /** An answer of a moment ago may be from before the stranger came. Where there is none they go
+   * without: a name is nothing to wait for. */
+  #askForNames() {
+    const rest = Math.min(this.#asked.at + limits.devicesMilliseconds - this.now,
+      limits.devicesMilliseconds);
+    this.#browser.clearTimer(this.#nextNames);
+    this.#nextNames = this.#browser.setTimer(
+      () => this.refreshDevices({ isForced: true }).catch(() => {}), rest);
   }
 
   get #deviceNames() {

@@ -3,11 +3,13 @@ import { Lockstep } from "../lockstep.js";
 import { systemBrowser } from "./browser.js";
 import { element } from "./components/element.js";
 import { Page } from "./page.js";
-import { keepShell } from "./shell/keepShell.js";
+import { keepShell, ShellNews } from "./shell/keepShell.js";
 import { browserName } from "./words/device.js";
 import { problemWords } from "./words/problem.js";
 
 const place = document.getElementById("page");
+// Before anything is waited for: the shell may be renewed while the store is being read.
+const news = new ShellNews(navigator.serviceWorker);
 
 try {
   const lockstep = await Lockstep.open({ relay: location.origin, apps });
@@ -15,7 +17,8 @@ try {
     browser: systemBrowser(), place, deviceName: browserName(navigator.userAgent),
   });
   page.start();
-  keepShell(navigator.serviceWorker, () => page.offerReload());
+  news.subscribe(() => page.offerReload());
+  keepShell(navigator.serviceWorker);
   // Asked for where there is something to keep, for some browsers ask the person. It may be no.
   if (lockstep.status.accountID) await navigator.storage?.persist?.();
 } catch (error) {

@@ -7,9 +7,12 @@ from stage import Story
 
 class AwayStories(Story):
     def test_what_was_done_offline_survives_a_reload_and_goes_up_later(self):
-        person = self.visitor()
+        person = self.visitor(service_workers="allow")
         person.make_account()
+        person.has_its_files_kept()
         laptop = self.relay.agent("laptop", person.show_code())
+        person.go("Devices")
+        expect(person.page.get_by_text("laptop", exact=True)).to_be_visible()
         person.may_miss_the_relay = True
         self.relay.stop()
         person.sees_sync("Offline")
@@ -24,11 +27,36 @@ class AwayStories(Story):
         person.page.reload()
         person.sees_sync("2 waiting")
         expect(person.page.get_by_text("copied on a train")).to_be_visible()
+        person.go("Devices")
+        expect(person.page.get_by_text("laptop", exact=True)).to_be_visible()
         self.relay.start()
         person.is_in_sync()
         laptop.run("sync")
         self.assertIn("copied on a train", laptop.run("clipboard", "list"))
         self.assertIn("Written on a train", laptop.run("memo", "list"))
+
+    def test_a_relay_that_is_killed_in_the_middle_gets_all_of_it_once(self):
+        person = self.visitor()
+        person.make_account()
+        laptop = self.relay.agent("laptop", person.show_code())
+        person.may_miss_the_relay = True
+        person.go("Timer")
+        person.press("Start focus")
+        person.go("Clipboard")
+        for number in range(12):
+            if number == 6:
+                self.relay.kill()
+            person.page.get_by_label("New item").fill(f"item {number}.")
+            person.press("Add")
+            expect(person.page.locator(".row")).to_have_count(number + 1)
+        self.relay.start()
+        person.is_in_sync()
+        person.go("Timer")
+        expect(person.page.get_by_role("button", name="Pause")).to_be_visible()
+        laptop.run("sync")
+        held = laptop.run("clipboard", "list")
+        self.assertEqual([held.count(f"item {number}.") for number in range(12)], [1] * 12)
+        self.assertEqual(laptop.json("timer", "status")[0]["stateType"], "focus")
 
     def test_the_browser_is_offline_for_a_while(self):
         person = self.visitor()
@@ -97,6 +125,50 @@ class AwayStories(Story):
         expect(owner.page.locator(".row")).to_have_count(1)
         expect(lost.page.get_by_text("not a device of its account any more")).to_be_visible()
         expect(lost.page.get_by_role("button", name="Pair", exact=True)).to_be_visible()
+
+    def test_what_a_device_wrote_before_it_heard_of_its_removal_stays_in_it(self):
+        owner, lost = self.visitor(), self.visitor()
+        owner.make_account()
+        lost.pair(owner.show_code())
+        lost.may_miss_the_relay = True
+        lost.context.set_offline(True)
+        lost.go("Clipboard")
+        lost.page.get_by_label("New item").fill("written too late")
+        lost.press("Add")
+        expect(lost.page.get_by_text("written too late")).to_be_visible()
+        owner.page.get_by_role("button", name="Remove Chrome on Linux").click()
+        owner.page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        expect(owner.page.locator(".row")).to_have_count(1)
+        lost.context.set_offline(False)
+        expect(lost.page.get_by_text("not a device of its account any more")).to_be_visible()
+        code = owner.show_code()
+        lost.page.get_by_label("Pairing code").fill(code)
+        lost.press("Pair", exact=True)
+        lost.is_in_sync()
+        owner.go("Clipboard")
+        expect(owner.page.get_by_text("written too late")).to_be_visible()
+
+    def test_what_the_plan_leaves_out_is_said_where_it_is_written(self):
+        person = self.visitor()
+        person.make_account()
+        laptop = self.relay.agent("laptop", person.show_code())
+        self.relay.has_plan("--zones", "timer,memo,habits")
+        person.go("Clipboard")
+        person.page.get_by_label("New item").fill("not in the plan")
+        person.press("Add")
+        expect(person.page.get_by_text("Clipboard is not in the account's plan")) \
+            .to_be_visible()
+        person.go("Memos")
+        expect(person.page.get_by_text("not in the account's plan")).to_have_count(0)
+        self.relay.has_plan("--all")
+        person.press("Sync:")
+        person.press("Sync now")
+        person.is_in_sync()
+        person.page.keyboard.press("Escape")
+        person.go("Clipboard")
+        expect(person.page.get_by_text("not in the account's plan")).to_have_count(0)
+        laptop.run("sync")
+        self.assertIn("not in the plan", laptop.run("clipboard", "list"))
 
     def test_a_person_signs_out_and_nothing_stays(self):
         person = self.visitor()

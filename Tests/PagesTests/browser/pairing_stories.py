@@ -29,6 +29,14 @@ class PairingStories(Story):
         laptop.run("sync")
         self.assertIn("from the page", laptop.run("clipboard", "list"))
 
+    def test_who_joined_a_moment_ago_is_called_by_name(self):
+        person = self.visitor()
+        person.make_account()
+        laptop = self.relay.agent("laptop", person.show_code())
+        person.go("Clipboard")
+        laptop.run("clipboard", "add", "from a newcomer")
+        expect(person.page.get_by_text("laptop, just now")).to_be_visible()
+
     def test_a_link_brings_a_code_and_is_followed_by_one_press(self):
         first, second = self.visitor(), self.visitor()
         first.make_account()

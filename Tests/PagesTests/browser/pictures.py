@@ -2,13 +2,18 @@
 
 With --all each view at both sizes in light and dark, for a critical eye."""
 
+import base64
+import contextlib
 import pathlib
+import subprocess
 import sys
 
 from playwright.sync_api import expect, sync_playwright
 
-from relay import Relay
+from relay import PROGRAM, Relay
+from small_png import shrink
 from stage import CHROMIUM, Visitor
+from terminal import Terminal
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 800}}
 VIEWS = ["timer", "clipboard", "memos", "habits", "devices"]
@@ -16,6 +21,19 @@ KEPT = [
     ("timer", "desktop", "light"), ("timer", "phone", "dark"), ("memos", "desktop", "light"),
     ("habits", "phone", "light"), ("clipboard", "phone", "dark"), ("devices", "desktop", "dark"),
 ]
+# So long the lines of the status page have something to show.
+STATUS_SECONDS = 100
+
+# A focus that has gone on for a while, after two others, made as a tab of the same device makes it.
+WORK_FOR_A_WHILE = """async () => {
+  const { Lockstep } = await import("/lockstep.js");
+  const { apps } = await import("/apps/catalog.js");
+  const client = await Lockstep.open({ relay: location.origin, apps });
+  await client.change(({ now, device }) => [{ zone: "Timer", name: "current", type: "TimerState",
+    fields: { completedPomodoros: 2, edits: [{ deviceID: device, timestamp: now - 437_500,
+      stateType: "focus", isPaused: false, remaining: 1_500_000, duration: 1_500_000 }] } }]);
+  client.close();
+}"""
 
 
 class Studio:
@@ -26,10 +44,7 @@ class Studio:
 def fill(person, relay):
     """An account as a person has it after some days."""
     person.make_account()
-    person.go("Devices")
-    person.press("Rename")
-    person.page.get_by_role("textbox", name="Name").fill("Firefox on Linux")
-    person.press("Save")
+    rename(person, "Firefox on Linux")
     laptop = relay.agent("laptop", person.show_code())
     phone = relay.agent("phone", person.show_code())
     laptop.run("clipboard", "add", "git log --oneline --since=monday")
@@ -47,12 +62,11 @@ def fill(person, relay):
     page = person.page
     expect(page.get_by_role("button", name="One more, Glasses of water")).to_be_visible()
     check_in(page)
+    person.go("Clipboard")
+    expect(page.get_by_text("laptop,").first).to_be_visible()
     person.go("Timer")
-    phone.run("timer", "start")
-    phone.run("sync")
+    page.evaluate(WORK_FOR_A_WHILE)
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    return laptop, phone
-
 
 def check_in(page):
     """A week that went as weeks go."""
@@ -83,6 +97,79 @@ def take(person, folder, view, size, scheme):
     page.screenshot(path=folder / f"{view}-{size}-{scheme}.png")
 
 
+def take_beside(studio, folder):
+    """The page beside a terminal, at one moment."""
+    with contextlib.closing(Relay()) as relay:
+        phone = Visitor(studio, relay, color_scheme="light", device_scale_factor=2,
+                        viewport={"width": 390, "height": 740})
+        phone.make_account()
+        laptop = relay.agent("laptop", phone.show_code())
+        tablet = relay.agent("tablet", phone.show_code())
+        rename(phone, "phone")
+        watch = [PROGRAM, "agent", "timer", "watch", "--no-notify", "--home", laptop.home]
+        with contextlib.closing(Terminal(relay.folder, watch, 72, 23)) as terminal:
+            phone.go("Timer")
+            until(phone.page, lambda: "in sync" in terminal.text())
+            phone.page.evaluate(WORK_FOR_A_WHILE)
+            tablet.run("timer", "pause")
+            tablet.run("timer", "resume")
+            expect(phone.page.get_by_role("button", name="Pause")).to_be_visible()
+            until(phone.page, lambda: "tablet goes on" in terminal.text())
+            shot, drawn = together(phone.page, terminal)
+        phone.close()
+    layout = pathlib.Path(__file__).with_name("beside.html").read_text(encoding="utf-8")
+    page = studio.browser.new_page(device_scale_factor=2)
+    page.set_content(layout.replace("PAGE", base64.b64encode(shot).decode())
+                     .replace("TERMINAL", drawn))
+    page.locator("body").screenshot(path=folder / "page-and-terminal.png")
+    page.close()
+
+
+def together(page, terminal):
+    """Both as they are within one second of the countdown."""
+    clock = page.get_by_role("timer")
+    while True:
+        expect(clock).not_to_have_text(clock.inner_text())
+        # Whatever is a few milliseconds late has turned by then.
+        page.wait_for_timeout(250)
+        before = clock.inner_text()
+        drawn, shot = terminal.drawn(), page.screenshot()
+        if clock.inner_text() == before:
+            return shot, drawn
+
+
+def until(page, holds):
+    while not holds():
+        page.wait_for_timeout(50)
+
+
+def rename(person, name):
+    person.go("Devices")
+    person.press("Rename Chrome")
+    person.page.get_by_role("textbox", name="Name").fill(name)
+    person.press("Save")
+    expect(person.page.get_by_role("button", name=f"Rename {name}")).to_be_visible()
+
+
+def take_status(studio, folder):
+    """The owner's page, in both schemes, while simulated people give the relay something to do."""
+    with contextlib.closing(Relay()) as relay:
+        owners = {scheme: Visitor(studio, relay, is_owner=True, color_scheme=scheme,
+                                  viewport={"width": 1280, "height": 1000})
+                  for scheme in ("light", "dark")}
+        for owner in owners.values():
+            owner.open("/status")
+        with subprocess.Popen(
+                [PROGRAM, "agent", "simulate", "--relay", relay.url, "--app", "memo",
+                 "--accounts", "12", "--seconds", str(STATUS_SECONDS + 30)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as people:
+            owners["light"].page.wait_for_timeout(1_000 * STATUS_SECONDS)
+            for scheme, owner in owners.items():
+                owner.page.screenshot(path=folder / f"status-desktop-{scheme}.png", full_page=True)
+                owner.close()
+            people.terminate()
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,18 +177,20 @@ def main():
     if "--all" in sys.argv:
         wanted = [(view, size, scheme) for view in VIEWS for size in SIZES
                   for scheme in ("light", "dark")]
-    relay = Relay()
-    try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=CHROMIUM, args=["--disable-features=LocalNetworkAccessChecks"])
-            person = Visitor(Studio(browser), relay)
-            fill(person, relay)
-            for picture in wanted:
-                take(person, folder, *picture)
-            browser.close()
-    finally:
-        relay.remove()
+    with sync_playwright() as playwright, contextlib.closing(Relay()) as relay:
+        studio = Studio(playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--disable-features=LocalNetworkAccessChecks"]))
+        take_beside(studio, folder)
+        person = Visitor(studio, relay)
+        fill(person, relay)
+        for picture in wanted:
+            take(person, folder, *picture)
+        person.close()
+        take_status(studio, folder)
+        page = studio.browser.new_page()
+        for picture in sorted(folder.glob("*.png")):
+            shrink(page, picture)
+        studio.browser.close()
 
 
 if __name__ == "__main__":

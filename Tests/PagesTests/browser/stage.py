@@ -4,6 +4,7 @@ import os
 import pathlib
 import unittest
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from relay import Relay
@@ -16,7 +17,10 @@ TYPES = {
     ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
 }
-PATIENCE_MILLISECONDS = 20_000
+PATIENCE_MILLISECONDS = 60_000
+ACCESS_RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
 
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
@@ -30,7 +34,9 @@ def policy(host):
 
 def file_at(folder, path):
     """The body and headers of a file of the page; None where there is none."""
-    file = pathlib.Path(folder) / (path.split("?")[0].lstrip("/") or "index.html")
+    file = pathlib.Path(folder) / path.split("?")[0].lstrip("/")
+    if file.is_dir():
+        file /= "index.html"
     if not file.is_file():
         return None
     return file.read_bytes(), TYPES.get(file.suffix, "application/octet-stream")
@@ -39,9 +45,11 @@ def file_at(folder, path):
 class Visitor:
     """A person with a browser of their own. Closing the page again asks what it did wrong."""
 
-    def __init__(self, stage, relay, host="127.0.0.1", **options):
-        self.url = relay.url.replace("127.0.0.1", host)
-        self.context = stage.browser.new_context(service_workers="block", **options)
+    def __init__(self, stage, relay, host="127.0.0.1", is_owner=False, **options):
+        self.url = (relay.owners_url if is_owner else relay.url).replace("127.0.0.1", host)
+        self.relay = relay
+        # Where the page's own files are kept, a story says so: that costs a moment each time.
+        self.context = stage.browser.new_context(**{"service_workers": "block", **options})
         self.context.set_default_timeout(PATIENCE_MILLISECONDS)
         self.faults = []
         self.context.on("request", self._heard)
@@ -61,6 +69,18 @@ class Visitor:
         page = self.context.new_page()
         page.goto(self.url)
         return page
+
+    def has_its_files_kept(self):
+        """Waits until the page opens without a relay."""
+        self.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+
+    def closes(self):
+        """The browser is put away with all that it holds; `opens_again` brings it back."""
+        self.page.close()
+
+    def opens_again(self, view):
+        self.page = self.context.new_page()
+        self.open(f"/#{view.lower()}")
 
     def make_account(self):
         self.open()
@@ -99,8 +119,11 @@ class Visitor:
 
     def _serve(self, route):
         path = route.request.url.removeprefix(self.url)
-        if path.startswith("/v1/"):
+        if path.startswith(("/v1/", "/metrics")):
             route.continue_()
+            return
+        if not self.relay.is_running:
+            route.abort("connectionrefused")
             return
         found = file_at(PAGES, path)
         if not found:
@@ -145,13 +168,23 @@ class Story(unittest.TestCase):
 
     def setUp(self):
         self.relay = Relay()
-        self.addCleanup(self.relay.remove)
+        self.addCleanup(self.relay.close)
         self.visitors = []
 
     def visitor(self, **options):
         visitor = Visitor(self, self.relay, **options)
         self.visitors.append(visitor)
         return visitor
+
+    def has_no_barrier(self, visitor, place):
+        """Axe finds nothing of any weight."""
+        found = Axe().run(visitor.page, options=ACCESS_RULES).response["violations"]
+        told = [(it["id"], it["impact"], [node["html"] for node in it["nodes"]]) for it in found]
+        self.assertEqual(told, [], place)
+
+    def is_not_too_wide(self, visitor, place):
+        wide = visitor.page.evaluate("() => document.scrollingElement.scrollWidth - innerWidth")
+        self.assertLessEqual(wide, 0, place)
 
     def tearDown(self):
         faults = [fault for visitor in self.visitors for fault in visitor.faults]

@@ -91,6 +91,24 @@ test("a reload loses nothing that was shown, also what the relay has not got", w
     assert.equal(again.status.waiting, 0);
   });
 
+test("names of devices are kept for when there is no connection, and go when a person leaves",
+  within, async (context) => {
+    const { browsers: [browser], pages: [page] } = await devicesOf(context, 2);
+    const ids = (devices) => devices.map(({ deviceID }) => deviceID).sort();
+    const told = await page.devices();
+    await page.syncNow();
+    browser.goOffline();
+    page.close();
+    const again = await browser.open(relay);
+    context.after(() => again.close());
+    await assert.rejects(again.devices(), { name: "CallError" });
+    const known = await again.knownDevices();
+    assert.deepEqual(ids(known), ids(told));
+    assert.deepEqual(known[0], { deviceID: known[0].deviceID, ...device, platform: "web" });
+    await again.signOut({ offline: true });
+    assert.deepEqual(await again.knownDevices(), []);
+  });
+
 test("a relay that is killed and started again is found by itself", within, async (context) => {
   const own = await RelayProcess.start();
   const page = await new Browser().open(own);

@@ -21,6 +21,7 @@ test("a person works: the countdown, what can be done, and what follows", () => 
   const model = () => timerModel(table.state, table.now, 0);
   assert.deepEqual([model().time, model().phase, model().title, model().minutes],
     ["25:00", "Ready", "Timer", null]);
+  assert.equal(model().count, "No pomodoro yet, long break after 4");
   assert.deepEqual(model().orders, [{ do: "start", words: "Start focus" }]);
   table.act({ do: "start" });
   table.now += 299_000;
@@ -135,8 +136,11 @@ test("of the devices this one stands first, then who is connected", () => {
     device("there", true, now - 9_000_000),
   ], "here", now, 0);
   assert.deepEqual(rows.map((it) => it.key), ["here", "there", "new", "old"]);
-  assert.deepEqual(rows.map((it) => it.seen),
-    ["Seen just now", "Connected now", "Seen just now", "Seen 5 min ago"]);
+  assert.deepEqual(rows.map((it) => it.about), ["Seen just now · linux", "Connected now · linux",
+    "Seen just now · linux", "Seen 5 min ago · linux"]);
+  const named = { deviceID: "named", deviceName: "laptop", platform: "linux" };
+  assert.deepEqual(deviceRows([named], "here", now, 0).map((it) => [it.name, it.about]),
+    [["laptop", "linux"]]);
   assert.deepEqual([601_000, 60_000, 0].map((left) => codeLife(now + left, now)), [
     "For one device, within 11 minutes.", "For one device, within a minute.",
     "This code is too old. Show a new one.",

@@ -3,7 +3,7 @@ import test from "node:test";
 import { browserName } from "../../../Sources/Pages/page/words/device.js";
 import { codeToSend, linkTo } from "../../../Sources/Pages/page/words/pairingCode.js";
 import { problemWords } from "../../../Sources/Pages/page/words/problem.js";
-import { syncWords } from "../../../Sources/Pages/page/words/sync.js";
+import { planWords, syncWords } from "../../../Sources/Pages/page/words/sync.js";
 import { ago, clockTime, dayAt, duration, longDate, weekday }
   from "../../../Sources/Pages/page/words/time.js";
 
@@ -99,4 +99,10 @@ test("why something did not work ends with what helps", () => {
   assert.match(problemWords({ name: "CallError", message: "Failed to fetch" }), /try again/);
   assert.equal(problemWords({ message: "nothing is running; start the timer first" }),
     "Nothing is running; start the timer first.");
+});
+
+test("where the plan leaves a zone out, its view says so, and no other", () => {
+  const part = status({ state: "needsPerson", blockedZones: ["Clipboard"], waiting: 1 });
+  assert.match(planWords(part, "Clipboard"), /^Clipboard is not in the account's plan: .+\.$/);
+  assert.equal(planWords(part, "Memos"), "");
 });

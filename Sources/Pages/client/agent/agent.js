@@ -79,6 +79,9 @@ export class Agent {
     this.#settle();
   }
 
+  /** The account's devices, as the relay has just told them. */
+  noteDevices(devices) { return this.#order({ task: "noteDevices", devices }); }
+
   get status() {
     return statusOf({
       engine: this.#engine, connection: this.#connection, isLoaded: this.#isLoaded,

@@ -81,6 +81,7 @@ export class Replica {
       case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
       case "decide": return this.#ordered(job, () => decide(this, job.decision, clock));
       case "join": return this.#join(job.identity);
+      case "noteDevices": return this.ledger.setValue("devices", job.devices) ?? null;
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
       case "retryParked": return retryParked(this) ?? null;
       case "apply": return applyArrivals(this, job.arrivals, clock);

@@ -63,7 +63,8 @@ export class Tabs {
   /** Relay time, milliseconds. */
   get now() { return this.#agent?.now ?? this.#environment.wall() + this.#clockOffset; }
 
-  /** Done by the tab that leads. `what`: `change`, `decide`, `join`, `syncNow`, `erase`. */
+  /** Done by the tab that leads. `what`: `change`, `decide`, `join`, `noteDevices`,
+   * `syncNow`, `erase`. */
   order(what, argument) {
     if (this.#isClosed) return Promise.reject(new EditError("closed", "the client was closed"));
     const order = { id: this.#environment.uuid(), what, argument };
@@ -168,6 +169,7 @@ export class Tabs {
       }
       case "decide": return agent.decide(argument, id);
       case "join": return agent.join(argument);
+      case "noteDevices": return agent.noteDevices(argument);
       case "syncNow": return agent.syncNow();
       case "erase": return this.#erase();
       default: throw new EditError("badOrder", `no tab knows how to ${what}`);

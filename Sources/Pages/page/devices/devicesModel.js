@@ -4,11 +4,17 @@ import { ago } from "../words/time.js";
 export function deviceRows(devices, ownID, now, minutesAhead) {
   const rank = ({ deviceID, connected }) => (deviceID === ownID ? 0 : connected ? 1 : 2);
   return [...devices]
-    .sort((one, other) => rank(one) - rank(other) || other.lastSeen - one.lastSeen)
-    .map(({ deviceID, deviceName, platform, connected, lastSeen }) => ({
-      key: deviceID, name: deviceName, platform, isOwn: deviceID === ownID, isConnected: connected,
-      seen: connected ? "Connected now" : `Seen ${ago(lastSeen, now, minutesAhead)}`,
+    .sort((one, other) => rank(one) - rank(other) || (other.lastSeen ?? 0) - (one.lastSeen ?? 0))
+    .map(({ deviceID, deviceName, platform, connected = false, lastSeen }) => ({
+      key: deviceID, name: deviceName, isOwn: deviceID === ownID, isConnected: connected,
+      about: [seen(connected, lastSeen, now, minutesAhead), platform].filter(Boolean).join(" · "),
     }));
+}
+
+/** Empty where the relay was not asked since the page was opened. */
+function seen(isConnected, lastSeen, now, minutesAhead) {
+  if (isConnected) return "Connected now";
+  return lastSeen === undefined ? "" : `Seen ${ago(lastSeen, now, minutesAhead)}`;
 }
 
 /** How long a code is still good. */

@@ -62,13 +62,13 @@ export class DevicesView {
   }
 
   #row(row) {
-    const { key, name, platform, isOwn, isConnected, seen } = row;
+    const { key, name, isOwn, isConnected, about } = row;
     return element("li", { class: "row" },
       element("span", { class: "presence", "data-connected": isConnected, "aria-hidden": "true" }),
       element("div", { class: "row-body" },
         element("p", { class: "device-name" }, name, " ",
           isOwn && element("span", { class: "badge" }, "This browser")),
-        element("p", { class: "muted small" }, `${seen} · ${platform}`)),
+        element("p", { class: "muted small" }, about)),
       element("div", { class: "row-actions" },
         iconButton("edit", `Rename ${name}`, () => this.#rename(row), { "data-name": "rename" }),
         !isOwn && iconButton("remove", `Remove ${name}`, () => this.#revoke(key, name),

@@ -1,5 +1,6 @@
 import { element, setAttribute, setText, show } from "../components/element.js";
 import { icon } from "../components/icon.js";
+import { planWords } from "../words/sync.js";
 import { SyncSign } from "./syncSign.js";
 
 /** The frame: where the views are, how the sync stands, and the view itself. */
@@ -10,11 +11,14 @@ export class Shell {
   #main = element("main", { id: "main", tabindex: -1 });
   #nav = element("nav", { class: "nav", "aria-label": "Views" });
   #note = element("p", { class: "page-note", hidden: true });
+  #plan = element("p", { class: "plan-note", role: "status" });
+  #desk;
   #bar;
   #sign;
 
   /** @param {{name: string, view: object}[]} views in their order; the first is shown first */
   constructor(desk, { views, welcome, notices, place }) {
+    this.#desk = desk;
     this.#views = new Map(views.map(({ name, view }) => [name, view]));
     this.#views.set("welcome", welcome);
     this.#sign = new SyncSign(desk, (words) => notices.tell(words));
@@ -31,7 +35,7 @@ export class Shell {
       this.#nav, this.#sign.node, this.#sign.news);
     show(this.#bar, false);
     place.replaceChildren(this.#bar, this.#main, this.#sign.panel, notices.node);
-    this.#main.append(this.#note);
+    this.#main.append(this.#plan, this.#note);
   }
 
   focusMain() { this.#main.focus(); }
@@ -44,7 +48,7 @@ export class Shell {
     this.#current?.leave?.();
     this.#current?.node.remove();
     this.#current = view;
-    this.#main.prepend(view.node);
+    this.#plan.after(view.node);
     const isWelcome = name === "welcome";
     document.body.classList.toggle("is-welcome", isWelcome);
     show(this.#bar, !isWelcome);
@@ -52,7 +56,7 @@ export class Shell {
       setAttribute(link, "aria-current", other === name ? "page" : null);
     }
     view.enter?.();
-    view.show();
+    this.#showView();
     // What a person was on is gone; whoever reads by ear goes on where the new view begins.
     if (hadFocus) this.focusMain();
     scrollTo(0, 0);
@@ -70,6 +74,12 @@ export class Shell {
 
   show() {
     this.#sign.show();
+    this.#showView();
+  }
+
+  /** A view is called as its zone is. */
+  #showView() {
+    setText(this.#plan, planWords(this.#desk.status, this.title));
     this.#current?.show();
   }
 

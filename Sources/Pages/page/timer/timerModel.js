@@ -53,11 +53,12 @@ function orders({ events, stateType, isPaused }) {
 }
 
 function count({ completedPomodoros, longBreakEvery }) {
-  const done = completedPomodoros === 0
-    ? "No pomodoro yet" : `${plural(completedPomodoros, "pomodoro")} done`;
+  const isFirst = completedPomodoros === 0;
+  const done = isFirst ? "No pomodoro yet" : `${plural(completedPomodoros, "pomodoro")} done`;
   if (longBreakEvery === 0) return done;
   const left = longBreakEvery - (completedPomodoros % longBreakEvery);
-  return `${done}, long break after ${left === 1 ? "the next" : `${left} more`}`;
+  const after = left === 1 ? "the next" : isFirst ? left : `${left} more`;
+  return `${done}, long break after ${after}`;
 }
 
 function dots({ completedPomodoros, longBreakEvery }) {

@@ -91,6 +91,13 @@ function others(status, now, minutesAhead) {
   return lines;
 }
 
+/** What a person reads above a view of which nothing goes out; empty where all is well. */
+export function planWords({ blockedZones }, zone) {
+  if (!blockedZones.includes(zone)) return "";
+  return `${zone} is not in the account's plan: what you change here stays in this browser, and `
+    + "goes out once the relay's owner has added it.";
+}
+
 const reasons = (parked) =>
   [...new Set(parked.map(({ refusal }) => sentence(refusal.detail)))].slice(0, 3).join(" ");
 

@@ -1,0 +1,44 @@
+"""A terminal's screen, as tmux sees it, drawn as HTML."""
+
+import html
+import re
+import subprocess
+
+STYLES = {1: "bold", 2: "faint", 31: "red", 32: "green", 33: "yellow"}
+
+
+class Terminal:
+    """A screen of its own in which a command runs until it is closed."""
+
+    def __init__(self, folder, words, columns, rows):
+        self.socket = folder / "tmux"
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
+                   *map(str, words))
+
+    def _tmux(self, *words):
+        return subprocess.run(["tmux", "-S", self.socket, *words], capture_output=True, text=True,
+                              check=True).stdout
+
+    def text(self):
+        return self._tmux("capture-pane", "-p")
+
+    def drawn(self):
+        """What stands on the screen, with a span wherever it is bold, faint or coloured."""
+        parts = re.split(r"\x1b\[([\d;]*)m", self._tmux("capture-pane", "-e", "-p"))
+        styles = set()
+        drawn = html.escape(parts[0])
+        for codes, text in zip(parts[1::2], parts[2::2]):
+            for code in map(int, (codes or "0").split(";")):
+                if code == 0:
+                    styles.clear()
+                elif code == 39:
+                    styles -= {31, 32, 33}
+                elif code in STYLES:
+                    styles.add(code)
+            names = " ".join(STYLES[code] for code in sorted(styles))
+            drawn += f'<span class="{names}">{html.escape(text)}</span>' if names else \
+                html.escape(text)
+        return drawn
+
+    def close(self):
+        self._tmux("kill-server")
