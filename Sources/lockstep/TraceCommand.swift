@@ -20,10 +20,10 @@ enum TraceCommand {
     name: "trace",
     summary: "Follows a change from one device through the relay to another, with times.",
     discussion: """
-      Makes an account with two devices that is thrown away, changes something on device A and \
-      follows it: acted, stored and sent there, received, committed and pushed by the relay, \
-      received and applied on device B. It shows the change in the middle of all that it followed. \
-      The exit code is 1 where one did not arrive.
+      Makes an account of its own with two devices, changes something on device A and follows it: \
+      acted, stored and sent there, received, committed and pushed by the relay, received and \
+      applied on device B. It shows the change in the middle of all that it followed. On a relay \
+      that you name the account stays behind. The exit code is 1 where a change did not arrive.
       """,
     options: [
       relay.entry, HomeTrust.option.entry, transport.entry, count.entry, json.entry,

@@ -10,7 +10,7 @@ public struct TraceTable: Sendable {
     self.result = result
   }
 
-  private static let barWidth: Int64 = 40
+  private static let barWidth: Int64 = 32
 
   private var timelines: [TraceTimeline] { result.changes.compactMap(\.timeline) }
 

@@ -1,0 +1,128 @@
+"""Where the time of a change goes, told by the relay to who asks, and by `lockstep trace` to a person
+and to programs."""
+
+import json
+
+from middle import Middle
+from socket_stories import Socket, play
+from story import Person, Relay, expect, main, new_id, now, record, refused, run
+
+MILESTONES = [
+    ("deviceA", "acted"), ("deviceA", "stored"), ("deviceA", "sent"), ("relay", "received"),
+    ("relay", "committed"), ("relay", "pushed"), ("deviceB", "received"), ("deviceB", "applied")]
+
+
+def milestones(change):
+    return [(each["place"], each["milestone"]) for each in change["milestones"]]
+
+
+def holds_together(change):
+    """The milestones follow one another, and their steps make up the whole."""
+    at = [each["atMs"] for each in change["milestones"]]
+    assert at == sorted(at) and at[0] == 0 and at[-1] == change["totalMs"] > 0, change
+    assert abs(sum(each["stepMs"] for each in change["milestones"]) - at[-1]) < 0.1, change
+
+
+def in_order(timing, since):
+    assert set(timing) == {"received", "durable", "pushed"}, timing
+    # By the same machine's clock, cut to whole milliseconds.
+    assert since - 1 <= timing["received"] <= timing["durable"] <= timing["pushed"] <= now() + 1, timing
+
+
+def story_each_change_is_followed_through_all_its_milestones():
+    """On a relay of its own, and on one that is named; by all transports but the poll, which would
+    only wait."""
+    with Relay() as relay:
+        for words in [[], ["--relay", relay.address], ["--transport", "events"],
+                      ["--relay", relay.address, "--transport", "long-poll"]]:
+            told = json.loads(run("trace", "--count", "3", *words, "--json").stdout)
+            assert told["changes"] == told["arrived"] == len(told["runs"]) == 3, told
+            assert told["failures"] == [], told
+            for change in told["runs"]:
+                assert milestones(change) == MILESTONES, change
+                holds_together(change)
+                assert change["relayUncertaintyMs"] >= 0, change
+            totals = sorted(change["totalMs"] for change in told["runs"])
+            assert [told["leastMs"], told["medianMs"], told["mostMs"]] == totals, told
+            assert told["largest"]["place"] in ("deviceA", "relay", "deviceB"), told
+
+
+def story_a_person_sees_a_timeline():
+    """One line a milestone, with a bar, and what the largest part is."""
+    text = run("trace", "--count", "1").stdout
+    assert text.startswith("one change by websocket\n"), text
+    for word in ["device A", "relay", "device B", "committed", "applied", "█", "The largest part is",
+                 "earlier or later"]:
+        assert word in text, text
+    assert "\x1b" not in text and max(map(len, text.splitlines())) < 110, text
+    many = run("trace").stdout
+    assert many.startswith("5 changes by websocket") and "the one in the middle" in many, many
+
+
+def story_a_relay_that_tells_no_times_is_one_step():
+    """An older relay passes the question over, and is followed as far as it goes."""
+    def older(message, up):
+        return {name: value for name, value in message.items() if name != "timed"} if up else message
+
+    with Relay() as relay:
+        middle = Middle(relay)
+        middle.on_message = older
+        told = json.loads(run("trace", "--count", "2", "--relay", middle.address, "--json").stdout)
+        assert told["arrived"] == 2 and told["failures"] == [], told
+        for change in told["runs"]:
+            assert milestones(change) == [each for each in MILESTONES if each[0] != "relay"], change
+            holds_together(change)
+            assert change["relayUncertaintyMs"] is None, change
+        text = run("trace", "--count", "1", "--relay", middle.address).stdout
+        assert "This relay tells no times" in text and "committed" not in text, text
+
+
+def story_a_save_tells_its_times_to_who_asks():
+    """By HTTP and on the socket; not unasked, not where nothing was saved, and they are nothing of the
+    batch: with them or without, it is the same."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        batch, note, since = new_id(), record("a"), now()
+        first = expect(person.save(note, id=batch, timed=True), 200).json
+        in_order(first["timing"], since)
+        for members in ({}, {"timed": True}, {"timed": None}):
+            again = expect(person.save(note, id=batch, **members), 200).json
+            assert again["results"] == first["results"] and "timing" not in again, again
+        assert "timing" not in expect(person.save(record("b"), timed=False), 200).json
+        conflict = expect(person.save(record("a", baseTag=0), timed=True), 200).json
+        assert "conflict" in conflict["results"][0] and "timing" not in conflict, conflict
+        expect(person.save(record("c"), timed="yes"), 400)
+
+
+def story_the_socket_tells_them_too():
+    """And who is told of the change hears nothing of it."""
+    async def scene(relay):
+        person = Person.new(relay)
+        start = person.changes().json["token"]
+        one, two = [await Socket.open(each, since=start) for each in (person, person.pair())]
+        for timed in (True, False):
+            since = now()
+            await one.say({"op": "save", "id": new_id(), "zone": "Notes", "timed": timed,
+                           "records": [record(f"timed {timed}")]})
+            saved = await one.hear("saved")
+            assert ("timing" in saved) == timed, saved
+            if timed:
+                in_order(saved["timing"], since)
+            push = await two.hear("changes")
+            assert "timing" not in push and "timed" not in push["changes"][0], push
+
+    play(scene)
+
+
+def story_what_cannot_be_followed_is_said():
+    """A relay that is gone, or takes no new accounts, and options that are none."""
+    with Relay(is_open=False) as relay:
+        refused("trace", "--relay", relay.address, says="new accounts")
+        relay.stop()
+        refused("trace", "--relay", relay.address, says="refused")
+    refused("trace", "--count", "0", says="--count", code=2)
+    refused("trace", "--transport", "pigeon", says="long-poll", code=2)
+
+
+if __name__ == "__main__":
+    main(globals())
