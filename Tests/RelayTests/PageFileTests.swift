@@ -50,7 +50,7 @@ struct PageFileTests {
 
   @Test(arguments: [
     ("a.html", "text/html; charset=utf-8"), ("b/c.js", "text/javascript; charset=utf-8"),
-    ("a.css", "text/css; charset=utf-8"), ("icon.svg", "image/svg+xml"),
+    ("a.css", "text/css; charset=utf-8"), ("icon.svg", "image/svg+xml"), ("i.png", "image/png"),
     ("manifest.webmanifest", "application/manifest+json"), ("x", "application/octet-stream"),
   ])
   func theEndOfANameSaysWhatItIs(_ path: String, _ type: String) {

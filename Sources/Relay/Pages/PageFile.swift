@@ -22,6 +22,7 @@ public struct PageFile: Sendable, Hashable {
     case "js": "text/javascript; charset=utf-8"
     case "css": "text/css; charset=utf-8"
     case "svg": "image/svg+xml"
+    case "png": "image/png"
     case "webmanifest": "application/manifest+json"
     default: "application/octet-stream"
     }
