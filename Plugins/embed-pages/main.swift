@@ -1,6 +1,7 @@
 import Foundation
 
-// embed-pages FOLDER OUTPUT NAME…: writes the files of a folder into one Swift file, as text.
+// embed-pages FOLDER OUTPUT NAME…: writes the files of a folder into one Swift file, as text where
+// they are text, and otherwise, as icons are, as a list of bytes.
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
@@ -9,9 +10,15 @@ guard arguments.count >= 3 else {
 }
 do {
   var source = "let embeddedPages: [(path: String, text: StaticString)] = [\n"
+  var icons = "let embeddedIcons: [(path: String, bytes: [UInt8])] = [\n"
   for name in arguments.dropFirst(3) {
     let url = URL(filePath: arguments[1]).appending(path: name)
-    let text = try String(contentsOf: url, encoding: .utf8)
+    let content = try Data(contentsOf: url)
+    guard let text = String(data: content, encoding: .utf8) else {
+      let bytes = content.map { "\($0)" }.joined(separator: ", ")
+      icons += "(\"\(name)\", [\(bytes)]),\n"
+      continue
+    }
     // No run of these signs in the text is as long.
     var fence = "#"
     while text.contains("\"" + fence) || text.contains("\\" + fence) { fence += "#" }
@@ -19,7 +26,7 @@ do {
     source += "(\n\(fence)\"\(name)\"\(fence),\n"
     source += "\(fence)\"\"\"\n\(text)\n\"\"\"\(fence)\n),\n"
   }
-  source += "]\n"
+  source += "]\n" + icons + "]\n"
   try source.write(toFile: arguments[2], atomically: true, encoding: .utf8)
 } catch {
   FileHandle.standardError.write(Data("embed-pages: \(error)\n".utf8))

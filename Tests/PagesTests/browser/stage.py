@@ -14,7 +14,7 @@ CHROMIUM = os.environ.get("LOCKSTEP_CHROMIUM", "/usr/bin/chromium")
 PAGES = os.environ.get("LOCKSTEP_PAGES")
 TYPES = {
     ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+    ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
     ".webmanifest": "application/manifest+json",
 }
 PATIENCE_MILLISECONDS = 60_000
