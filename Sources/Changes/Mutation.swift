@@ -39,7 +39,7 @@ public struct SaveRequest: Hashable, Sendable {
   public var zone: Name
   /// All or none.
   public var atomic: Bool
-  /// The answer is to tell the relay's times. Nothing of the batch itself: a retry may differ in it.
+  /// The answer is to tell the relay's times. It is nothing of the batch: a retry may differ in it.
   public var timed: Bool
   public var mutations: [Mutation]
 

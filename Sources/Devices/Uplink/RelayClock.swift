@@ -91,8 +91,8 @@ struct RelayClock {
       isTrusted: !isDoubted && age < Limits.clockTrustMilliseconds, wallSteps: wallSteps)
   }
 
-  /// When it was by our forward clock what the relay has told by its own; nil before it was measured,
-  /// while it is doubted, and of what no relay may say.
+  /// When it was by our forward clock what the relay has told by its own; nil before it was
+  /// measured, while it is doubted, and of what no relay may say.
   func passage(_ timing: SaveTiming, at moment: Moment) -> RelayPassage? {
     let times = [timing.received, timing.durable, timing.pushed]
     guard let best, !isDoubted, times.allSatisfy({ RelayClock.isPlausible($0 / 1_000) }) else {

@@ -169,8 +169,8 @@ public struct Opening: Sendable, Hashable {
 /// How a secure connection came out. Indirect, because a relay holds the opening of each of its
 /// connections, and these have no terms.
 public indirect enum SecureTerms: Sendable, Hashable {
-  /// `version`: of TLS, as `TLSv1.3`. `certificateEnd`: until when the far end's certificate is good,
-  /// in milliseconds since the Unix epoch; nil where the library does not tell.
+  /// `version`: of TLS, as `TLSv1.3`. `certificateEnd`: until when the far end's certificate is
+  /// good, in milliseconds since the Unix epoch; nil where the library does not tell.
   case agreed(version: String, certificateEnd: Int64?)
 }
 

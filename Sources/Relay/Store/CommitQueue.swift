@@ -15,8 +15,8 @@ enum Errand: Sendable {
   /// What a stream missed after its cursor.
   case backlog(ConnectionID, since: ChangeToken)
   case socketFetch(ConnectionID, request: String, ofWholeAccount: Bool)
-  /// `bytes`: of the message, which count as held until the answer. `timedFrom`: when it came, where
-  /// the answer is to tell.
+  /// `bytes`: of the message, which count as held until the answer. `timedFrom`: when it came,
+  /// where the answer is to tell.
   case socketSave(ConnectionID, BatchID, bytes: Int, timedFrom: Instant?)
   /// When devices were last heard of; nobody waits for it.
   case sightings

@@ -144,8 +144,8 @@ extension DoctorCheck {
       nextStep: isFar
         ? "Set the clock of whichever is wrong (timedatectl): certificates seem to have ended or "
           + "not to have begun, and a relay's history ends too early."
-        : "Set the clock of whichever is wrong (timedatectl). Devices go by the relay's time, so no "
-          + "edit is harmed meanwhile.",
+        : "Set the clock of whichever is wrong (timedatectl). Devices go by the relay's time, so "
+          + "no edit is harmed meanwhile.",
       figures: figures)
   }
 

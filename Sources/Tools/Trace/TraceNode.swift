@@ -35,7 +35,7 @@ public struct TraceNode: Node, ~Copyable {
   private var made = 0
   private var result = TraceResult()
 
-  /// The first agent of the fleet is device A, the second device B. Their homes have joined already.
+  /// The first agent of the fleet is device A, the second device B. Their homes have joined.
   public init(plan: TracePlan, random: SeededRandom, at moment: Moment) {
     precondition(1...TracePlan.changesMost ~= plan.changes, "the plan was not validated")
     self.plan = plan

@@ -57,8 +57,8 @@ public struct TraceTimeline: Sendable, Hashable {
 
   /// The first is `acted`.
   public private(set) var steps: [Step]
-  /// By how much the relay's three milestones together may lie earlier or later, in nanoseconds; nil
-  /// where there are none.
+  /// By how much the relay's three milestones together may lie earlier or later, in nanoseconds;
+  /// nil where there are none.
   public private(set) var uncertainty: Int64?
   private let acted: Instant
 
@@ -86,9 +86,9 @@ public struct TraceTimeline: Sendable, Hashable {
     steps.append(Step(milestone: milestone, at: at, duration: at - before))
   }
 
-  /// How the relay's milestones lie to one another the relay knows; where all of them lie, the agent
-  /// knows to a millisecond or more. Often surer is that none comes before what it follows from, so
-  /// they are put into the middle of what both leave open.
+  /// How the relay's milestones lie to one another the relay knows; where all of them lie, the
+  /// agent knows to a millisecond or more. Often surer is that none comes before what it follows
+  /// from, so they are put into the middle of what both leave open.
   fileprivate mutating func add(_ passage: RelayPassage, sent: Instant, received: Instant) {
     let span = passage.pushed.nanoseconds - passage.received.nanoseconds
     let earliest = sent.nanoseconds

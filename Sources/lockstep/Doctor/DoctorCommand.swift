@@ -17,8 +17,8 @@ enum DoctorCommand {
     name: "doctor",
     summary: "Tells why sync does not work, or that it does.",
     discussion: """
-      It looks at a relay, a home, a relay's store, or several of them, and says of each thing what \
-      it saw and, where that is not well, what to do next.
+      It looks at a relay, a home, a relay's store, or several of them, and says of each thing \
+      what it saw and, where that is not well, what to do next.
 
       In an account of a person nothing is written: the ways to the relay are tried with the \
       home's own token, and only read. Without a home, or with another relay than the home's, an \
