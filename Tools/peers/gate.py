@@ -30,9 +30,10 @@ LIMITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "limits.json")
 # What a limit leaves above what was measured when it was recorded: counts come out alike, memory
 # less so. What is far below a limit shows that it has become too wide.
 ROOM, ROOM_FOR_MEMORY, FAR_BELOW = 1.1, 1.2, 0.75
-# What one more costs is the difference of two runs that are much larger than it: what both vary by
-# stands in it whole.
-FURTHER, ROOM_FOR_FURTHER, VARIES = "one further ", 1.3, 0.2
+# What one more costs is the difference of two runs that are much larger than it, and with it stands
+# there how many requests happened to come together. Code that got dearer asks for memory, or calls
+# the system, once more for each.
+FURTHER, ROOM_FOR_FURTHER, ONE_MORE = "one further ", 1.3, 0.9
 IDLE = Shape("storm", 40, 45, ("--settle", "1"))
 IDLE_BYTES = ("bytes", "an idle connection")
 # How many messages share a commit or a send depends on who is first, and with it the system calls.
@@ -109,7 +110,7 @@ def record(measured):
 
 def limit_for(key, measured):
     if key[1].startswith(FURTHER):
-        return rounded(max(measured * ROOM_FOR_FURTHER, measured + VARIES, VARIES))
+        return rounded(max(measured * ROOM_FOR_FURTHER, max(measured, 0) + ONE_MORE))
     return rounded(measured * (ROOM_FOR_MEMORY if key == IDLE_BYTES else ROOM))
 
 
@@ -130,7 +131,7 @@ def tell(given, measured, limits, skipped):
         value = measured.get(key)
         verdicts[key] = ("not measured" if value is None else
                          "TOO MUCH" if is_too_much(measured, key, limit) else
-                         "far below" if VARIES < value < limit * FAR_BELOW else "within")
+                         "far below" if ONE_MORE < value < limit * FAR_BELOW else "within")
     if given.json:
         print(json.dumps({"skipped": skipped, "figures": [
             {"counter": key[0], "what": key[1], "measured": measured.get(key), "limit": limit,

@@ -27,7 +27,8 @@ struct ChartFrame {
   private let rows: [[Key]]
 
   private static let left = 52.0
-  private static let right = 12.0
+  /// Half of the last label of an axis.
+  private static let right = 20.0
   private static let bottom = 42.0
   private static let headingLine = 16.0
   private static let legendRow = 18.0
