@@ -95,4 +95,11 @@ extension MutationResult {
     case .conflict, .refused: false
     }
   }
+
+  var isConflict: Bool {
+    switch self {
+    case .conflict: true
+    case .saved, .refused: false
+    }
+  }
 }

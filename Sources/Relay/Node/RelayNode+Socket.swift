@@ -70,6 +70,7 @@ extension RelayNode {
       case .ping(let payload): send(slot, WebSocketFrame.pong(payload))
       case .pong: break
       case .close(let code, _):
+        status.socketsClosed.add(CloseTally.byTheDevice)
         send(slot, WebSocketFrame.close(code: code))
         close(slot, .afterSending)
       }
@@ -242,6 +243,7 @@ extension RelayNode {
   }
 
   mutating func closeSocket(_ slot: Hub.Slot, code: UInt16, _ reason: String) {
+    status.socketsClosed.add(code)
     send(slot, WebSocketFrame.close(code: code, reason: reason))
     close(slot, .afterSending)
   }

@@ -100,7 +100,7 @@ extension RelayNode {
       if connections[slot].isStreaming {
         beat(slot)
       } else if !ping(slot) {
-        close(slot, .now)
+        giveUp(slot)
         return
       }
     }
@@ -141,8 +141,14 @@ extension RelayNode {
       timers.schedule(.stalled(id), at: end)
     } else {
       status.slowConsumers += 1
-      close(slot, .now)
+      giveUp(slot)
     }
+  }
+
+  /// The device is not there any more, or takes nothing: no word would reach it.
+  private mutating func giveUp(_ slot: Hub.Slot) {
+    if connections[slot].socket != nil { status.socketsClosed.add(CloseTally.brokenOff) }
+    close(slot, .now)
   }
 
   // MARK: counters

@@ -173,6 +173,7 @@ public struct RelayNode: Node, ~Copyable {
 
   private mutating func closed(_ id: ConnectionID) {
     guard let slot = connections.slot(of: id) else { return }
+    if connections[slot].socket != nil { status.socketsClosed.add(CloseTally.brokenOff) }
     forget(slot)
   }
 

@@ -21,6 +21,8 @@ public struct RelayStatus: Sendable, Hashable {
   public var messages = 0
   public var commits = 0
   public var recordsSaved = 0
+  /// Records that were not saved because they had moved on.
+  public var conflicts = 0
   /// Changes that went out as frames, events or answers to parked polls, one a receiver.
   public var pushes = 0
   /// `changed` messages and events.
@@ -32,6 +34,7 @@ public struct RelayStatus: Sendable, Hashable {
   public var throttles = 0
   /// Connections closed because nothing of what waited left for long.
   public var slowConsumers = 0
+  public var socketsClosed = CloseTally()
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
   /// Connections closed before they were let in, in the order of `TurnedAway.allCases`.
@@ -97,6 +100,8 @@ extension RelayStatus {
     Metric("messages_total", .counter, "Messages on sockets.", \.messages),
     Metric("commits_total", .counter, "Requests that are durable.", \.commits),
     Metric("records_saved_total", .counter, "Records saved.", \.recordsSaved),
+    Metric(
+      "conflicts_total", .counter, "Records not saved, as they had moved on.", \.conflicts),
     Metric("pushes_total", .counter, "Changes pushed, one a receiver.", \.pushes),
     Metric("hints_total", .counter, "Hints in place of changes.", \.hints),
     Metric("store_failures_total", .counter, "Requests that the store failed.", \.storeFailures),
@@ -115,6 +120,7 @@ extension RelayStatus {
       metric.set(&sum, metric.value(self) + metric.value(other))
     }
     sum.notifyLag.add(other.notifyLag)
+    sum.socketsClosed.add(other.socketsClosed)
     for index in refusals.indices { sum.refusals[index] += other.refusals[index] }
     for index in turnedAway.indices { sum.turnedAway[index] += other.turnedAway[index] }
     return sum
@@ -128,6 +134,10 @@ extension RelayStatus {
       text += "# HELP \(name) \(metric.meaning)\n# TYPE \(name) \(metric.kind.rawValue)\n"
       text += "\(name) \(metric.value(self))\n"
     }
+    let closed = "lockstep_connections_closed_total"
+    text += "# HELP \(closed) WebSockets that ended, by their close code: 1000 by the device, 1006 "
+    text += "without a word.\n# TYPE \(closed) counter\n"
+    for row in socketsClosed.rows { text += "\(closed){code=\"\(row.code)\"} \(row.count)\n" }
     let name = "lockstep_rejected_total"
     text += "# HELP \(name) Requests refused, by the code, and connections closed before they were "
     text += "let in, by the reason.\n# TYPE \(name) counter\n"
@@ -146,6 +156,10 @@ extension RelayStatus {
     for metric in RelayStatus.metrics {
       members.append(JSONMember(metric.name, JSONValue(integerLiteral: Int64(metric.value(self)))))
     }
+    let closed = socketsClosed.rows.map {
+      JSONMember(String($0.code), JSONValue(integerLiteral: Int64($0.count)))
+    }
+    members.append(JSONMember("sockets_closed", .object(closed)))
     let refused = zip(RefusalCode.allCases, refusals).filter { $0.1 > 0 }.map {
       JSONMember($0.0.rawValue, JSONValue(integerLiteral: Int64($0.1)))
     }

@@ -92,11 +92,12 @@ extension RelayNode {
   private mutating func committed(
     _ errand: Errand, _ result: consuming Result<CommitResult, Refusal>
   ) {
-    if let receivedAt = timedFrom(errand), let durableAt, durableAt >= receivedAt,
-      case .success(.saved(var saved)) = result
-    {
-      saved.answer.timing = timing(receivedAt: receivedAt, durableAt: durableAt)
-      result = .success(.saved(saved))
+    if case .success(.saved(var saved)) = result {
+      status.conflicts += saved.answer.results.count(where: \.isConflict)
+      if let receivedAt = timedFrom(errand), let durableAt, durableAt >= receivedAt {
+        saved.answer.timing = timing(receivedAt: receivedAt, durableAt: durableAt)
+        result = .success(.saved(saved))
+      }
     }
     durableAt = nil
     switch errand {

@@ -42,7 +42,7 @@ struct ReportChartsTests {
     let low = Markup.number(frame.y(scale.position(of: 1_015_807)))
     let high = Markup.number(frame.y(scale.position(of: 100_000_000)))
     let drawn = try #require(data("line c0 d0", in: chart))
-    #expect(drawn == "M52 \(low)H\(Markup.number(frame.x(nines.position(of: 0.9))))V\(high)H348")
+    #expect(drawn == "M52 \(low)H\(Markup.number(frame.x(nines.position(of: 0.9))))V\(high)H340")
   }
 
   @Test func theHistogramHoldsEveryOne() {
@@ -71,7 +71,7 @@ struct ReportChartsTests {
     let lines = lines([series])
     let chart = TimelineChart(
       kind: .latency, line: lines[0], scale: ChartLine.scale(for: lines), seconds: 3
-    ).chart(id: "timeline0", width: 364, height: 260)
+    ).chart(id: "timeline0", width: 372, height: 260)
     // From 0 to 1, and from 2 to 3, of three seconds on 300 units.
     let parts = try #require(data("line c0 d0", in: chart)).split(separator: "M")
     #expect(parts.count == 2)
@@ -87,7 +87,7 @@ struct ReportChartsTests {
     let lines = lines([series])
     let chart = TimelineChart(
       kind: .latency, line: lines[0], scale: ChartLine.scale(for: lines), seconds: 3_600
-    ).chart(id: "timeline0", width: 364, height: 260)
+    ).chart(id: "timeline0", width: 372, height: 260)
     let frame = ChartFrame(
       width: 364, height: 260, heading: "",
       legend: [ChartFrame.Key(name: "p50", colour: 0, dash: 0)])
