@@ -246,6 +246,24 @@ struct ReplicaPiecesTests {
     #expect(needs(desk) == [])
   }
 
+  @Test func whatAChangeWaitsForIsOfferedAgainAfterACrash() throws {
+    var desk = try Desk()
+    desk.perform(.pieces(.add(HeldPiece(hash: try hash(1), file: 1, bytes: 5))))
+    _ = desk.edit(.album("a", [try hash(1)]))
+    #expect(desk.take() == nil)
+    #expect(needs(desk) == [try hash(1)])
+    // It is on its way already, so the offer need not name it.
+    desk.learnOfRestore(through: 5)
+    #expect(needs(desk) == [])
+    // Others may have the piece's record to bring back, though nothing waits for it here any more.
+    _ = desk.edit(.album("a", []))
+    desk.reopen()
+    #expect(needs(desk) == [try hash(1)])
+    try desk.letPiecesThrough([try hash(1)])
+    desk.reopen()
+    #expect(needs(desk) == [])
+  }
+
   @Test func allPiecesInTheHomeAreOfferedToARestoredRelay() throws {
     var desk = try Desk()
     let count = Limits.collectedChunks + 5

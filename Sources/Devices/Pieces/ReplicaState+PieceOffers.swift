@@ -6,7 +6,7 @@ import Storage
 struct PieceOffer {
   /// All up to here was heard of. Kept in the home, so that a crash does not end the walk.
   var after: ChunkHash?
-  /// Those that were named, and not heard of since.
+  /// Those of the portion that were not heard of since it was named.
   var unheard: Set<ChunkHash> = []
   /// The last of the portion.
   var last: ChunkHash?
@@ -39,12 +39,11 @@ extension ReplicaState {
     let limit = min(Limits.collectedChunks, gate.room)
     let held = try ledger.store.pieces(after: offer.after, limit: limit)
     if let last = held.last {
-      let named = gate.name(held.map(\.hash))
-      // What changes wait for is on its way already.
-      offer.unheard = Set(named)
+      // What changes wait for is on its way already, but only as long as this process lives.
+      _ = gate.name(held.map(\.hash))
+      offer.unheard = Set(held.map(\.hash))
       offer.last = last.hash
       self.offer = offer
-      if named.isEmpty { advanceOffer(PieceTidings()) }
     } else {
       self.offer = nil
       ledger.setValue(ReplicaState.offerKey, nil)
