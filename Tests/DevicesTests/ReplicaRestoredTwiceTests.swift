@@ -95,6 +95,32 @@ struct ReplicaRestoredTwiceTests {
     #expect(try desk.store.record(.desk("a"))?.text == "z")
   }
 
+  @Test func whatCameSinceARestoreIsNotLostByACrashThatTakesTheCursorBack() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", "x", at: 1, tag: 1)])
+    let cursor = try #require(try desk.store.cursor())
+    _ = desk.edit(.note("a", "mine"))
+    let batch = try desk.takeOne()
+    // The relay came back and lost nothing of ours. What is in flight holds the store's cursor back.
+    desk.generation = 2
+    desk.page(
+      [desk.record("a", "y", at: 2, tag: now), desk.record("b", "theirs", at: 2, tag: now + 1)],
+      since: cursor, to: now + 1)
+    #expect(try desk.store.cursor() == cursor)
+    desk.reopen()
+    // Meanwhile somebody deletes what came.
+    var gone = desk.record("b", "", at: 3, tag: now + 2)
+    gone.fields = nil
+    let again = desk.page(
+      [desk.record("a", "y", at: 2, tag: now), gone], since: cursor, to: now + 2)
+    #expect(again?.foundGap == false)
+    try desk.answer(
+      batch, [.conflict(name: Name(trusted: "a"), record: desk.record("a", "y", at: 2, tag: now))])
+    desk.bringBack()
+    #expect(try desk.store.record(.desk("b"))?.fields == nil)
+    #expect(!names(try desk.sendAll(from: now + 3)).contains("b"))
+  }
+
   @Test func anOwnSaveThatWasHeldBackIsNotForgotten() throws {
     var desk = try Desk()
     _ = desk.edit(.note("a", "mine"))

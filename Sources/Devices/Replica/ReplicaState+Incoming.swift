@@ -84,7 +84,12 @@ extension ReplicaState {
     let reached = token.reached(from: position.cursor)
     guard position != .cursor(reached) else { return }
     position = .cursor(reached)
-    if overtaken.isEmpty { ledger.setCursor(reached) }
+    if overtaken.isEmpty { keep(reached) }
+  }
+
+  private mutating func keep(_ cursor: ChangeToken) {
+    ledger.setCursor(cursor)
+    if heldBefore?.seenIn == cursor.generation { setHeldBefore(nil) }
   }
 
   /// What was held back for the sake of what was in flight, once that is answered.
@@ -93,7 +98,7 @@ extension ReplicaState {
     let records = overtaken
     overtaken = []
     for record in records { try take(record, isSnapshot: false, &applied) }
-    if let token = position.cursor { ledger.setCursor(token) }
+    if let token = position.cursor { keep(token) }
   }
 
   private mutating func take(_ server: Record, isSnapshot: Bool, _ applied: inout Applied)

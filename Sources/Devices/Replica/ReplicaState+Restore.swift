@@ -24,8 +24,11 @@ extension ReplicaState {
   mutating func noticeRestore(_ page: ChangePage) throws(StorageError) -> Bool {
     guard let cursor = position.cursor else { return try noticeRestore(bySnapshot: page) }
     guard cursor.generation != page.token.generation else { return false }
-    guard try greatestTag(before: page.token.generation) > cursor.sequence else {
-      setHeldBefore(nil)
+    let held = try greatestTag(before: page.token.generation)
+    guard held > cursor.sequence else {
+      // While the store's cursor stays behind (`move`), a crash may bring the device back to it:
+      // what came since is not what was held before.
+      setHeldBefore(HeldBefore(tag: held, seenIn: page.token.generation))
       beginOffer()
       guard former != nil else { return false }
       // It was asked for the sake of what it may have lost alone: the snapshot is still owed.

@@ -1,4 +1,4 @@
-import { covers, isSamePlace, reached } from "../changeToken.js";
+import { covers, generationOf, isSamePlace, reached } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
 import { applyAnswer } from "./answers.js";
@@ -99,8 +99,13 @@ function follow(state, answer, applied) {
  * yet: a crash then costs a fetch. */
 function move(state, token) {
   const to = { kind: "cursor", token: reached(token, state.cursor) };
-  if (state.overtaken.length === 0) state.moveTo(to);
+  if (state.overtaken.length === 0) keep(state, to);
   else state.position = to;
+}
+
+function keep(state, position) {
+  state.moveTo(position);
+  if (state.heldBefore?.seenIn === generationOf(position.token)) state.note("heldBefore", null);
 }
 
 /** What was held back for the sake of what was in flight, once that is answered. */
@@ -109,7 +114,7 @@ export function takeOvertaken(state, applied) {
   const records = state.overtaken;
   state.overtaken = [];
   for (const record of records) take(state, record, false, applied);
-  if (state.cursor !== null) state.moveTo(state.position);
+  if (state.cursor !== null) keep(state, state.position);
 }
 
 function take(state, server, isSnapshot, applied) {

@@ -52,11 +52,14 @@ export function noticeRestoreByPage(state, page) {
   if (!cursor) return noticeRestoreBySnapshot(state, seenIn);
   if (generationOf(cursor) === seenIn) return false;
   const { sequence } = readToken(cursor);
-  if (greatestTagBefore(state, seenIn) > sequence) {
+  const held = greatestTagBefore(state, seenIn);
+  if (held > sequence) {
     forgetCursor(state, sequence, seenIn);
     return true;
   }
-  state.note("heldBefore", null);
+  // While the store's cursor stays behind (`move`), a crash may bring the device back to it: what
+  // came since is not what was held before.
+  state.note("heldBefore", { tag: held, seenIn });
   if (!state.former) return false;
   // It was asked for the sake of what it may have lost alone: the snapshot is still owed.
   state.note("former", { token: cursor, seenIn });
