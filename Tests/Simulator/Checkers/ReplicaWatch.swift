@@ -155,7 +155,7 @@ package final class ReplicaWatch {
           entry, insteadOf: old, by: isNew && !isTrim ? hand : nil, on: device)
         if isTrim { trimmed.append(entry) }
         checkStamp(entry, byPerson: isNew && hand != nil)
-        if isNew, case .count(entry.key, let amount) = hand {
+        if isNew, let amount = hand?.counts(in: entry.key) {
           histories.deviceCounted(entry.key, amount, on: device)
         }
       }

@@ -21,4 +21,15 @@ package enum Hand: Hashable {
     case .edit, .count, .keep: false
     }
   }
+
+  /// How much this counts in a record of a day; nil where it counts elsewhere. The beginning of a
+  /// habit's name is enough here too.
+  func counts(in key: RecordKey) -> Int64? {
+    guard case .count(let pressed, let amount) = self, key.zone == pressed.zone else { return nil }
+    let named = pressed.name.text.split(separator: "/")
+    let shown = key.name.text.split(separator: "/")
+    guard let habit = named.first, shown.first?.hasPrefix(habit) == true, named.last == shown.last
+    else { return nil }
+    return amount
+  }
 }
