@@ -92,6 +92,28 @@ test("what was read between two restores and survived the second is not brought 
   assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["list", "lost", "newer", "unsent"]);
 });
 
+test("what came since a restore is not lost by a reload with something in flight", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(set("busy", "1"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  relay.putBack(relay.copy(), "b2");
+  phone.change(set("busy", "1", "phone's"));
+  phone.take("in flight");
+  // What is in flight holds back what others made of it, and with it the cursor of the store.
+  laptop.change(set("busy", "1", "laptop's"), set("theirs", "1"));
+  laptop.sync(relay);
+  phone.fetch(relay);
+  phone.start();
+  laptop.change({ name: "theirs", fields: null });
+  laptop.sync(relay);
+  phone.sync(relay);
+  laptop.sync(relay);
+  assert.equal(phone.fields("theirs"), null);
+  assert.equal(laptop.fields("theirs"), null);
+  assert.deepEqual(laptop.fields("busy"), { items: ["1", "laptop's", "phone's"] });
+});
+
 for (const isEarlier of [false, true]) {
   const who = isEarlier ? "an earlier relay" : "a relay";
   test(`${who} that goes back twice before it was read anew: nothing acknowledged is lost`, () => {
