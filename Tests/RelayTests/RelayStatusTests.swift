@@ -33,6 +33,25 @@ struct RelayStatusTests {
     #expect(text.contains("lockstep_rejected_total{reason=\"handshakesAtOnce\"} 0\n"))
   }
 
+  @Test func howDevicesCaughtUpIsCounted() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    let record = #"{"name":"r","type":"t","fields":{},"modifiedAt":1}"#
+    let body = #"{"id":"\#(batch(1).text)","records":[\#(record)]}"#
+    let all = try client.call("GET", "/v1/changes", token: device.token)
+    let start = try ChangePage.decoded(body: all.body).token
+    _ = try client.call("POST", "/v1/zones/z/records", token: device.token, body)
+    for since in [start.text, start.text, "ffffffff.7"] {
+      _ = try client.call("GET", "/v1/changes?since=\(since)", token: device.token)
+    }
+    let metrics = try HTTPClient(relay, door: .admin).call("GET", "/metrics")
+    let text = String(decoding: metrics.body, as: UTF8.self)
+    #expect(text.contains("\nlockstep_recover_total{result=\"delta\"} 2\n"))
+    #expect(text.contains("\nlockstep_recover_total{result=\"snapshot\"} 1\n"))
+    #expect(text.contains("\nlockstep_recover_total{result=\"reset\"} 1\n"))
+  }
+
   @Test func noReasonIsToldTwice() {
     let lines = RelayStatus().prometheusText.split(separator: "\n")
     let reasons = lines.filter { $0.hasPrefix("lockstep_rejected_total{") }

@@ -35,6 +35,9 @@ public struct RelayStatus: Sendable, Hashable {
   /// Connections closed because nothing of what waited left for long.
   public var slowConsumers = 0
   public var socketsClosed = CloseTally()
+  /// Devices that read what they had missed, a page at a time, and those that began to read all.
+  public var deltas = 0
+  public var snapshots = 0
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
   /// Connections closed before they were let in, in the order of `TurnedAway.allCases`.
@@ -113,6 +116,12 @@ extension RelayStatus {
       \.slowConsumers),
   ]
 
+  /// Each of these has its device read all anew.
+  private var resets: Int {
+    let codes: [RefusalCode] = [.tokenExpired, .storeRestored, .filterChanged, .badChangeToken]
+    return zip(RefusalCode.allCases, refusals).reduce(0) { $0 + (codes.contains($1.0) ? $1.1 : 0) }
+  }
+
   /// The counters of two nodes together.
   func adding(_ other: RelayStatus) -> RelayStatus {
     var sum = self
@@ -121,6 +130,8 @@ extension RelayStatus {
     }
     sum.notifyLag.add(other.notifyLag)
     sum.socketsClosed.add(other.socketsClosed)
+    sum.deltas += other.deltas
+    sum.snapshots += other.snapshots
     for index in refusals.indices { sum.refusals[index] += other.refusals[index] }
     for index in turnedAway.indices { sum.turnedAway[index] += other.turnedAway[index] }
     return sum
@@ -138,6 +149,13 @@ extension RelayStatus {
     text += "# HELP \(closed) WebSockets that ended, by their close code: 1000 by the device, 1006 "
     text += "without a word.\n# TYPE \(closed) counter\n"
     for row in socketsClosed.rows { text += "\(closed){code=\"\(row.code)\"} \(row.count)\n" }
+    let recover = "lockstep_recover_total"
+    text += "# HELP \(recover) Pages of what a device had missed (delta), devices that began to "
+    text += "read all (snapshot), and cursors that led nowhere (reset).\n"
+    text += "# TYPE \(recover) counter\n"
+    for (result, count) in [("delta", deltas), ("snapshot", snapshots), ("reset", resets)] {
+      text += "\(recover){result=\"\(result)\"} \(count)\n"
+    }
     let name = "lockstep_rejected_total"
     text += "# HELP \(name) Requests refused, by the code, and connections closed before they were "
     text += "let in, by the reason.\n# TYPE \(name) counter\n"
@@ -160,6 +178,8 @@ extension RelayStatus {
       JSONMember(String($0.code), JSONValue(integerLiteral: Int64($0.count)))
     }
     members.append(JSONMember("sockets_closed", .object(closed)))
+    members.append(JSONMember("deltas_total", JSONValue(integerLiteral: Int64(deltas))))
+    members.append(JSONMember("snapshots_total", JSONValue(integerLiteral: Int64(snapshots))))
     let refused = zip(RefusalCode.allCases, refusals).filter { $0.1 > 0 }.map {
       JSONMember($0.0.rawValue, JSONValue(integerLiteral: Int64($0.1)))
     }

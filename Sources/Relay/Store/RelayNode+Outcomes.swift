@@ -150,6 +150,11 @@ extension RelayNode {
   }
 
   private mutating func hasRead(_ errand: Errand, _ page: ReadPage) {
+    if page.since == nil {
+      status.snapshots += 1
+    } else if !page.isEmpty {
+      status.deltas += 1
+    }
     switch errand {
     case .call(let id, let continuation): callHasRead(id, continuation, page)
     case .catchUp(let id, let since): caughtUp(id, since: since, .success(page))
