@@ -101,7 +101,7 @@ struct ReplicaRestoredTwiceTests {
     let cursor = try #require(try desk.store.cursor())
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
-    // The relay came back and lost nothing of ours. What is in flight holds the store's cursor back.
+    // The relay came back and lost nothing of ours. What is in flight holds the store's cursor.
     desk.generation = 2
     desk.page(
       [desk.record("a", "y", at: 2, tag: now), desk.record("b", "theirs", at: 2, tag: now + 1)],
