@@ -56,19 +56,14 @@ public struct RelayStatus: Sendable, Hashable {
 
 extension RelayStatus {
   private struct Metric: Sendable {
-    enum Kind: String, Sendable {
-      case gauge
-      case counter
-    }
-
     var name: String
-    var kind: Kind
+    var kind: PrometheusText.Kind
     var meaning: String
     var value: @Sendable (RelayStatus) -> Int
     var set: @Sendable (inout RelayStatus, Int) -> Void
 
     init(
-      _ name: String, _ kind: Kind, _ meaning: String,
+      _ name: String, _ kind: PrometheusText.Kind, _ meaning: String,
       _ path: any WritableKeyPath<RelayStatus, Int> & Sendable
     ) {
       self.name = name
@@ -80,7 +75,7 @@ extension RelayStatus {
   }
 
   /// All numbers but those by a reason, with their names outside.
-  private static let metrics = openConnections + others
+  private static let metrics = openConnections + recoveries + others
 
   /// `/metrics` shows them as one metric, by transport.
   private static let openConnections = [
@@ -88,6 +83,12 @@ extension RelayStatus {
     Metric("sockets", .gauge, "Open WebSockets.", \.sockets),
     Metric("parked_polls", .gauge, "Long-polls that wait.", \.parkedPolls),
     Metric("streams", .gauge, "Open streams of events.", \.streams),
+  ]
+
+  /// `/metrics` shows them as one metric, by the result.
+  private static let recoveries = [
+    Metric("deltas_total", .counter, "Pages of what a device had missed.", \.deltas),
+    Metric("snapshots_total", .counter, "Devices that began to read all.", \.snapshots),
   ]
 
   private static let others = [
@@ -130,8 +131,6 @@ extension RelayStatus {
     }
     sum.notifyLag.add(other.notifyLag)
     sum.socketsClosed.add(other.socketsClosed)
-    sum.deltas += other.deltas
-    sum.snapshots += other.snapshots
     for index in refusals.indices { sum.refusals[index] += other.refusals[index] }
     for index in turnedAway.indices { sum.turnedAway[index] += other.turnedAway[index] }
     return sum
@@ -139,33 +138,27 @@ extension RelayStatus {
 
   /// Prometheus' text format, version 0.0.4.
   var prometheusText: String {
-    var text = ""
+    var text = PrometheusText()
     for metric in RelayStatus.others {
-      let name = "lockstep_" + metric.name
-      text += "# HELP \(name) \(metric.meaning)\n# TYPE \(name) \(metric.kind.rawValue)\n"
-      text += "\(name) \(metric.value(self))\n"
+      text.add("lockstep_" + metric.name, metric.kind, metric.meaning, String(metric.value(self)))
     }
-    let closed = "lockstep_connections_closed_total"
-    text += "# HELP \(closed) WebSockets that ended, by their close code: 1000 by the device, 1006 "
-    text += "without a word.\n# TYPE \(closed) counter\n"
-    for row in socketsClosed.rows { text += "\(closed){code=\"\(row.code)\"} \(row.count)\n" }
-    let recover = "lockstep_recover_total"
-    text += "# HELP \(recover) Pages of what a device had missed (delta), devices that began to "
-    text += "read all (snapshot), and cursors that led nowhere (reset).\n"
-    text += "# TYPE \(recover) counter\n"
-    for (result, count) in [("delta", deltas), ("snapshot", snapshots), ("reset", resets)] {
-      text += "\(recover){result=\"\(result)\"} \(count)\n"
-    }
-    let name = "lockstep_rejected_total"
-    text += "# HELP \(name) Requests refused, by the code, and connections closed before they were "
-    text += "let in, by the reason.\n# TYPE \(name) counter\n"
-    for (code, count) in zip(RefusalCode.allCases, refusals) {
-      text += "\(name){reason=\"\(code.rawValue)\"} \(count)\n"
-    }
-    for (reason, count) in zip(TurnedAway.allCases, turnedAway) {
-      text += "\(name){reason=\"\(reason)\"} \(count)\n"
-    }
-    return text
+    text.add(
+      "lockstep_connections_closed_total", .counter,
+      "WebSockets that ended, by their close code: 1000 by the device, 1006 without a word.",
+      by: "code", socketsClosed.rows.map { (String($0.code), $0.count) })
+    text.add(
+      "lockstep_recover_total", .counter,
+      "Pages of what a device had missed (delta), devices that began to read all (snapshot), and "
+        + "cursors that led nowhere (reset).",
+      by: "result", [("delta", deltas), ("snapshot", snapshots), ("reset", resets)])
+    text.add(
+      "lockstep_rejected_total", .counter,
+      "Requests refused, by the code, and connections closed before they were let in, by the "
+        + "reason.",
+      by: "reason",
+      zip(RefusalCode.allCases, refusals).map { ($0.rawValue, $1) }
+        + zip(TurnedAway.allCases, turnedAway).map { ("\($0)", $1) })
+    return text.text
   }
 
   /// The answer to `GET /status`.
@@ -178,8 +171,6 @@ extension RelayStatus {
       JSONMember(String($0.code), JSONValue(integerLiteral: Int64($0.count)))
     }
     members.append(JSONMember("sockets_closed", .object(closed)))
-    members.append(JSONMember("deltas_total", JSONValue(integerLiteral: Int64(deltas))))
-    members.append(JSONMember("snapshots_total", JSONValue(integerLiteral: Int64(snapshots))))
     let refused = zip(RefusalCode.allCases, refusals).filter { $0.1 > 0 }.map {
       JSONMember($0.0.rawValue, JSONValue(integerLiteral: Int64($0.1)))
     }

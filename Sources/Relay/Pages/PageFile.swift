@@ -1,3 +1,4 @@
+import Changes
 import Digest
 
 /// A file that a browser may load from the relay.
@@ -5,15 +6,15 @@ public struct PageFile: Sendable, Hashable {
   /// From the root, without the slash in front: `client/limits.js`.
   public let path: String
   public let bytes: [UInt8]
-  /// The same bytes have the same tag (RFC 9110 section 8.8.3).
-  let tag: String
 
   public init(path: String, bytes: [UInt8]) {
     self.path = path
     self.bytes = bytes
-    let digest = SHA256.hash(bytes).prefix(12)
-    tag = "\"" + digest.map { String(UInt16($0) + 256, radix: 16).dropFirst() }.joined() + "\""
   }
+
+  /// The same bytes have the same tag (RFC 9110 section 8.8.3). Reckoned when it is asked for: a
+  /// relay starts without.
+  var tag: String { "\"\((ChunkHash(bytes: SHA256.hash(bytes))?.text ?? "").prefix(24))\"" }
 
   /// What the file is, by the end of its name.
   var mediaType: String {
@@ -39,9 +40,10 @@ extension Answer {
 
   /// `ifNoneMatch`: the tags that the browser holds already.
   init(page: PageFile, ifNoneMatch: [String]) {
-    let isHeld = Answer.isHeld(page.tag, by: ifNoneMatch)
+    let tag = page.tag
+    let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
     self.init(status: isHeld ? 304 : 200)
-    headers.append("ETag", page.tag)
+    headers.append("ETag", tag)
     // A newer program has newer pages.
     headers.append("Cache-Control", "no-cache")
     headers.append("Content-Security-Policy", Answer.policy)
