@@ -82,8 +82,7 @@ public struct BenchNode: Node, ~Copyable {
       case .running(let since): dueTime(of: due.count, since: since)
       case .draining(let until): until
       }
-    guard let own else { return fleet.nextDeadline }
-    return fleet.nextDeadline.map { min($0, own) } ?? own
+    return fleet.firstDeadline(with: own)
   }
 
   private func dueTime(of change: Int, since start: Instant) -> Instant {

@@ -40,6 +40,12 @@ struct Fleet: ~Copyable {
   var count: Int { seats.count }
   var nextDeadline: Instant? { deadlines.next }
 
+  /// The first of the agents' deadlines and its owner's.
+  func firstDeadline(with own: Instant?) -> Instant? {
+    guard let own else { return nextDeadline }
+    return nextDeadline.map { min($0, own) } ?? own
+  }
+
   mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     let index = Self.index(of: id.rawValue & ~(1 << 63))
     seats[index].agent.received(id, bytes, at: moment)

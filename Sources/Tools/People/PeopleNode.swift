@@ -79,7 +79,7 @@ public struct PeopleNode: Node, ~Copyable {
 
   public var nextDeadline: Instant? {
     if case .done = phase { return fleet.nextDeadline }
-    return fleet.nextDeadline.map { min($0, nextLook) } ?? nextLook
+    return fleet.firstDeadline(with: nextLook)
   }
 
   private mutating func settle(at moment: Moment) {

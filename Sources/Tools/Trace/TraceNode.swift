@@ -72,8 +72,7 @@ public struct TraceNode: Node, ~Copyable {
       case .settling(let until), .resting(let until), .following(_, _, let until): until
       case .done: nil
       }
-    guard let own else { return fleet.nextDeadline }
-    return fleet.nextDeadline.map { min($0, own) } ?? own
+    return fleet.firstDeadline(with: own)
   }
 
   /// What the agents tell is of this moment; so it is taken before anything else is begun.
