@@ -1,5 +1,6 @@
 """One run: a fresh server, the load on it, and what came of it in the figures of the table."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import tempfile
 import threading
 
+from commits import CommitProbe
 from population import Population
 from programs import Trouble
 from servers import SERVERS, Relay
@@ -79,15 +81,18 @@ def run(setting, peer, shape):
                                "--drain", str(server.drain_seconds))
         if setting.pins[1] is not None:
             command = ["taskset", "-c", str(setting.pins[1]), *command]
+        beside = CommitProbe(setting.disk) if shape.compares == "commit" else None
         try:
-            done = subprocess.run(command, capture_output=True, text=True,
-                                  timeout=180 + setting.seconds)
+            with beside or contextlib.nullcontext():
+                done = subprocess.run(command, capture_output=True, text=True,
+                                      timeout=180 + setting.seconds)
         except subprocess.TimeoutExpired:
             raise Trouble(f"{peer}: the load does not end") from None
         if done.returncode != 0:
             raise Trouble(f"{peer}: {done.stderr.strip()}; it said: {server.said()[-500:]}")
     account = json.loads(done.stdout)
     account["said"] = done.stderr.strip()
+    account["commitMicroseconds"] = beside.median if beside else None
     return account
 
 
@@ -147,9 +152,12 @@ def figures(shape, account):
         "kernelInstructions": share("kernelInstructions"),
         "p50": latency.get("p50"),
         "p99": latency.get("p99"),
+        "commit": account["commitMicroseconds"],
         "generatorBusy": account["generatorBusy"],
         "hints": account.get("hints", 0),
     }
+    if told["commit"] and told["p50"]:
+        told["p50ToCommit"] = told["p50"] / told["commit"]
     if shape.mode == "storm":
         told["idleBytes"] = server["idlePssBytes"] * per
         told["idleKernelBytes"] = server["idleSlabBytes"] * per

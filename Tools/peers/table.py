@@ -5,7 +5,8 @@ import statistics
 CONTROL = (0.9, 1.1)
 COLUMNS = [("rate", "{what}/s"), ("cpuMicroseconds", "CPU µs"), ("userInstructions", "user instr"),
            ("kernelInstructions", "kernel instr"), ("switches", "switches"), ("p50", "p50 µs"),
-           ("p99", "p99 µs"), ("idleBytes", "idle bytes"), ("idleKernelBytes", "slab, both ends"),
+           ("p99", "p99 µs"), ("commit", "a commit µs"), ("p50ToCommit", "p50 / commit"),
+           ("idleBytes", "idle bytes"), ("idleKernelBytes", "slab, both ends"),
            ("hints", "hints"), ("generatorBusy", "load busy")]
 WHAT = {"storm": "connections", "saves": "saves"}
 
@@ -113,7 +114,7 @@ def one_shape(results, works, setting, key):
     what = WHAT.get(shape.mode, "deliveries")
     columns = [(name, title.format(what=what)) for name, title in COLUMNS
                if any(any(results.values(key, peer, name)) for peer in peers)]
-    ratios = (["p50", "p99"] if shape.compares == "latency" else ["cpuMicroseconds"])
+    ratios = ["cpuMicroseconds"] if shape.compares == "cpu" else ["p50", "p99"]
     titles = {"p50": "p50 / floor", "p99": "p99 / floor", "cpuMicroseconds": "CPU / floor"}
     head = ["", *[title for _, title in columns]]
     has_floor = "floor" in peers and len(peers) > 1

@@ -20,14 +20,15 @@ class Shape:
     peers: tuple = ALL
     # All connections are one account's, whose devices have several each.
     is_crowd: bool = False
-    # What a ratio to the floor is made of.
+    # What a ratio to the floor is made of; "commit": of a commit to disk that is timed beside.
     compares: str = "cpu"
 
     @property
     def name(self):
         size = f"{self.accounts} × {self.devices}" if self.devices else f"{self.accounts} devices"
         rate = dict(zip(self.options[::2], self.options[1::2])).get("--rate")
-        return f"{size} at {rate}/s" if rate else size
+        place = ", on the disk" if self.on_disk and rate else ""
+        return f"{size} at {rate}/s{place}" if rate else size
 
     @property
     def needed_devices(self):
@@ -66,8 +67,12 @@ WORKS = [
          (Shape("saves", 1000, 0, on_disk=True, peers=("lockstep",)),),
          (Shape("saves", 20, 0, on_disk=True, peers=("lockstep",)),)),
     Work("latency", "few messages: from a change to the account's two other devices",
-         (Shape(accounts=100, devices=2, compares="latency", **rate(200)),),
-         (Shape(accounts=10, devices=2, compares="latency", **rate(50)),)),
+         (Shape(accounts=100, devices=2, compares="latency", **rate(200)),
+          Shape(accounts=100, devices=2, compares="commit", on_disk=True,
+                peers=("floor", "lockstep"), **rate(200))),
+         (Shape(accounts=10, devices=2, compares="latency", **rate(50)),
+          Shape(accounts=10, devices=2, compares="commit", on_disk=True,
+                peers=("floor", "lockstep"), **rate(50)))),
 ]
 
 
