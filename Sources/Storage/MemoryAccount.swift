@@ -17,6 +17,8 @@ struct MemoryAccount {
   var plan = Plan.everything
   /// In the order in which they joined.
   var members: [Member] = []
+  /// Grows with each change of devices, plan and subscriptions.
+  var affairs: Int64 = 0
   /// In the order in which they were issued.
   var pairings: [NewPairing] = []
   /// The pieces of files that it has, and their bytes together.

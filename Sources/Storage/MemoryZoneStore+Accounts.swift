@@ -20,6 +20,7 @@ extension MemoryZoneStore {
   func setPlan(_ plan: Plan, of id: AccountID) -> CommitResult {
     guard state.accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
     state.accounts[id]?.plan = plan
+    state.accounts[id]?.affairs += 1
     return .done
   }
 
@@ -50,7 +51,14 @@ extension MemoryZoneStore {
     return .principal(
       Principal(
         account: owner.account, device: owner.device, newest: account.head.token,
-        plan: account.plan, subscriptions: account.members[position].subscriptions))
+        plan: account.plan, subscriptions: account.members[position].subscriptions,
+        affairs: account.affairs))
+  }
+
+  func movement(of id: AccountID) -> AccountMovement? {
+    state.accounts[id].map {
+      AccountMovement(account: id, token: $0.head.token, affairs: $0.affairs)
+    }
   }
 
   // MARK: Pairing
@@ -82,6 +90,7 @@ extension MemoryZoneStore {
     let joined = Device(
       id: device.id, description: device.description, lastSeen: wall, connected: false)
     state.accounts[id]?.members.append(.init(device: joined, tokenHash: device.tokenHash))
+    state.accounts[id]?.affairs += 1
     state.principals[device.tokenHash] = Owner(account: id, device: device.id)
   }
 
@@ -128,6 +137,7 @@ extension MemoryZoneStore {
       return .refused(StoreRefusals.unknownDevice)
     }
     state.accounts[id]?.members[position].device.description.deviceName = name
+    state.accounts[id]?.affairs += 1
     return .done
   }
 
@@ -136,15 +146,17 @@ extension MemoryZoneStore {
       let member = state.accounts[id]?.members.remove(at: position)
     else { return .refused(StoreRefusals.unknownDevice) }
     state.principals[member.tokenHash] = nil
+    state.accounts[id]?.affairs += 1
     return .done
   }
 
   func touch(_ sightings: [DeviceSighting]) -> CommitResult {
     for sighting in sightings {
       guard let position = state.accounts[sighting.account]?.position(of: sighting.device),
-        let seen = state.accounts[sighting.account]?.members[position].device.lastSeen,
-        seen < sighting.lastSeen
+        let seen = state.accounts[sighting.account]?.members[position].device.lastSeen
       else { continue }
+      state.accounts[sighting.account]?.members[position].device.connected = sighting.isConnected
+      guard seen < sighting.lastSeen else { continue }
       state.accounts[sighting.account]?.members[position].device.lastSeen = sighting.lastSeen
     }
     return .done
@@ -169,6 +181,7 @@ extension MemoryZoneStore {
       subscriptions[place] = subscription
     }
     state.accounts[id]?.members[position].subscriptions = subscriptions
+    state.accounts[id]?.affairs += 1
     return .subscribed(subscriptions, isNew: isNew)
   }
 
@@ -183,6 +196,7 @@ extension MemoryZoneStore {
     }
     subscriptions.remove(at: place)
     state.accounts[id]?.members[position].subscriptions = subscriptions
+    state.accounts[id]?.affairs += 1
     return .subscribed(subscriptions, isNew: false)
   }
 }

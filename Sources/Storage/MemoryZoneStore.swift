@@ -60,6 +60,7 @@ package final class MemoryZoneStore: ZoneStore {
     case .accounts(let after, let limit): return accounts(after: after, limit: limit)
     case .chunk(let id, let hash): return chunk(hash, of: id)
     case .fileUses(let files): return .fileUses(files.map(use))
+    case .movements(let ids): return .movements(ids.compactMap(movement))
     case .record(let id, let key):
       guard let record = state.accounts[id]?.record(key), !record.isDeleted else {
         return .refused(StoreRefusals.unknownRecord)
@@ -88,7 +89,7 @@ package final class MemoryZoneStore: ZoneStore {
       } catch {
         return .refused(error)
       }
-    case .authenticate, .accountCount, .accounts, .record, .chunk, .fileUses:
+    case .authenticate, .accountCount, .accounts, .record, .chunk, .fileUses, .movements:
       preconditionFailure("this is not asked of one account")
     }
   }

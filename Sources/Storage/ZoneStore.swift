@@ -158,11 +158,15 @@ public struct DeviceSighting: Sendable, Hashable {
   public var device: DeviceID
   /// Relay time, milliseconds. An older one than is stored changes nothing.
   public var lastSeen: Int64
+  /// Whether it is connected to the relay that says so. A store that several relays share tells the
+  /// others, until it has not been said for `Limits.connectedMilliseconds`.
+  public var isConnected: Bool
 
-  public init(account: AccountID, device: DeviceID, lastSeen: Int64) {
+  public init(account: AccountID, device: DeviceID, lastSeen: Int64, isConnected: Bool = false) {
     self.account = account
     self.device = device
     self.lastSeen = lastSeen
+    self.isConnected = isConnected
   }
 }
 
@@ -257,6 +261,9 @@ public enum ReadRequest: Sendable, Hashable {
   case newestToken(AccountID)
   case devices(AccountID)
   case accountCount
+  /// Where these accounts stand, for a relay that shares its store with others: what they tell it
+  /// may get lost.
+  case movements([AccountID])
 }
 
 public enum ReadResult: Sendable, Hashable {
@@ -271,9 +278,12 @@ public enum ReadResult: Sendable, Hashable {
   case page(ChangePage)
   case record(Record)
   case token(ChangeToken)
-  /// `connected` is false in all: only the relay knows.
+  /// `connected` is false in all but those that another relay on the same store has told of: a
+  /// relay knows of its own.
   case devices([Device])
   case count(Int)
+  /// In any order; without those that are there no more.
+  case movements([AccountMovement])
   /// Nothing of that name, or for an unknown token `badToken`, or 410 for a token that cannot be
   /// followed any more.
   case refused(Refusal)
@@ -288,16 +298,35 @@ public struct Principal: Sendable, Hashable {
   public var plan: Plan
   /// The device's, by id.
   public var subscriptions: [Subscription]
+  /// The account's `AccountMovement.affairs`.
+  public var affairs: Int64
 
   public init(
     account: AccountID, device: DeviceID, newest: ChangeToken, plan: Plan = .everything,
-    subscriptions: [Subscription] = []
+    subscriptions: [Subscription] = [], affairs: Int64 = 0
   ) {
     self.account = account
     self.device = device
     self.newest = newest
     self.plan = plan
     self.subscriptions = subscriptions
+    self.affairs = affairs
+  }
+}
+
+/// Where an account stands in a store that several relays share.
+public struct AccountMovement: Sendable, Hashable {
+  public var account: AccountID
+  /// Its newest token.
+  public var token: ChangeToken
+  /// Grows with each change of its devices, its plan and what wakes them; 0 in a store that one
+  /// relay has for itself.
+  public var affairs: Int64
+
+  public init(account: AccountID, token: ChangeToken, affairs: Int64) {
+    self.account = account
+    self.token = token
+    self.affairs = affairs
   }
 }
 

@@ -62,6 +62,7 @@ final class ZoneQueries {
         try page(of: account, since: since, zone: zone, limit: limit)
       case .chunk(let account, let hash): try chunks.chunk(hash, of: account)
       case .fileUses(let files): try chunks.uses(of: files)
+      case .movements(let accounts): try movements(of: accounts)
       }
     }
   }
@@ -89,6 +90,16 @@ final class ZoneQueries {
 
   func head(of account: AccountID) throws(StorageError) -> AccountHead? {
     try head.bind(account.rawValue).first { row in AccountHead(row, from: 0) }
+  }
+
+  private func movements(of accounts: [AccountID]) throws(StorageError) -> ReadResult {
+    var movements: [AccountMovement] = []
+    for account in accounts {
+      guard let head = try head(of: account) else { continue }
+      // One relay has the store, and changed them itself.
+      movements.append(AccountMovement(account: account, token: head.token, affairs: 0))
+    }
+    return .movements(movements)
   }
 
   /// Where the token's generation ended, if it is one before the account's own.

@@ -19,6 +19,21 @@ struct InterleavingTests {
     }
   }
 
+  /// The two nodes are relays of their own, and what they tell each other is now and then lost.
+  @Test(arguments: 0..<8)
+  func nobodyMissesAChangeOfAnotherRelay(block: Int) throws {
+    for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
+      var story = try Story(
+        seed: 2_000 + seed, subscribes: block.isMultiple(of: 2), areNeighbours: true)
+      try story.run(steps: 300)
+      try story.rest()
+      try story.unsubscribe()
+      try story.end()
+      #expect(story.breaches.isEmpty, "seed \(seed): \(story.breaches.prefix(1))")
+      if !story.breaches.isEmpty { return }
+    }
+  }
+
   /// Devices subscribe and unsubscribe meanwhile. Nobody sleeps through what would wake them, and
   /// once all have unsubscribed everybody knows everything.
   @Test(arguments: 0..<8)
@@ -46,11 +61,11 @@ private struct Story {
   var breaches: [String] = []
   var batches = 0
 
-  init(seed: UInt64, subscribes: Bool) throws {
+  init(seed: UInt64, subscribes: Bool, areNeighbours: Bool = false) throws {
     self.subscribes = subscribes
     random = SeededRandom(seed: seed)
     let queueBytes = [300, 2_000, 1 << 18].randomElement(using: &random) ?? 300
-    relay = TestRelay(nodes: 2, seed: seed) {
+    relay = TestRelay(nodes: 2, areNeighbours: areNeighbours, seed: seed) {
       $0.isOpen = true
       $0.limits.sendQueueBytes = queueBytes
     }
@@ -102,7 +117,13 @@ private struct Story {
     case 17...19: _ = relay.deliverCommitEvent(node)
     case 20, 21: _ = relay.runRead(node)
     case 22: _ = relay.deliverRead(node)
-    default: _ = relay.deliverTold(node)
+    default:
+      if relay.areNeighbours, Int.random(in: 0..<4, using: &random) == 0,
+        !relay.places[node].told.isEmpty
+      {
+        relay.places[node].told.removeFirst()
+      }
+      _ = relay.deliverTold(node)
     }
   }
 
@@ -210,6 +231,12 @@ private struct Story {
 
   private mutating func comeToRest() throws {
     for device in devices { relay.setTakesBytes(device.socket.id, true) }
+    if relay.areNeighbours {
+      relay.settle()
+      // What was lost is found by looking.
+      relay.advance(Limits.movementMilliseconds + 1)
+      try collect()
+    }
     for _ in 0..<40 {
       passTime()
       relay.settle()

@@ -53,7 +53,7 @@ struct SessionTests {
       case .devices(let account), .record(let account, _), .changes(let account, _, _, _),
         .zones(let account, _, _), .chunk(let account, _):
         #expect(account == session.account)
-      case .authenticate, .newestToken, .accountCount, .accounts, .account, .fileUses:
+      case .authenticate, .newestToken, .accountCount, .accounts, .account, .fileUses, .movements:
         Issue.record("\(call) reads \(request)")
       }
     }

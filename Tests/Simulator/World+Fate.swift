@@ -20,6 +20,8 @@ extension World {
     switch fault {
     case .stallRelay(let milliseconds):
       return relay.stall(nanoseconds: Span.milliseconds(milliseconds))
+    case .crashRelay(let milliseconds, isMachineGone: false) where profile.areNeighbours:
+      return relay.crashOne(milliseconds: milliseconds)
     case .crashRelay(let milliseconds, let isMachineGone):
       relay.crash(isMachineGone: isMachineGone)
       ledger.audit(relay.store)

@@ -127,7 +127,8 @@ extension World {
         start: random.number(in: 0...Span.seconds(1_000_000)),
         driftPartsPerMillion: random.number(in: -50...50),
         offsetMilliseconds: random.number(in: -1_000...1_000)),
-      nodes: random.count(in: 1...2), configuration: configuration, random: random.branch())
+      nodes: random.count(in: profile.areNeighbours ? 2...3 : 1...2),
+      areNeighbours: profile.areNeighbours, configuration: configuration, random: random.branch())
   }
 
   private static func rules(_ profile: WorldProfile) -> StoreRules {

@@ -8,6 +8,14 @@ extension WorldProfile {
     span: 40_000...90_000, idleSeconds: 600, clockOffset: -60_000...60_000,
     apps: PlayedApp.allCases, notes: 8, hasListeners: true)
 
+  /// The same on several relays that share the store.
+  package static let sharedTrial: WorldProfile = {
+    var profile = trial
+    profile.name = "shared trial"
+    profile.areNeighbours = true
+    return profile
+  }()
+
   /// The same to more devices, whose clipboard is nearly full.
   package static let wideTrial: WorldProfile = {
     var profile = trial

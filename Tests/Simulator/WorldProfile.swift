@@ -16,6 +16,8 @@ package struct WorldProfile {
   package var span: ClosedRange<Int64> = 10_000...30_000
   /// How long everybody is watched at rest, in seconds.
   package var idleSeconds: Int64 = 60
+  /// Whether several relays share the store, each with devices of its own.
+  package var areNeighbours = false
   /// The relay's `sendQueueBytes`, and what the network takes before a sender must wait.
   package var sendQueueBytes = Limits.sendQueueBytes
   package var windowBytes = 64 << 10
@@ -136,7 +138,7 @@ extension WorldProfile {
     span: 20_000...60_000, notes: 12, historyMilliseconds: 20_000)
 
   package static let all: [WorldProfile] = [
-    trial, wideTrial, quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded,
+    trial, wideTrial, sharedTrial, quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded,
     forgetful, restored, plans, large, whole, wholeAndLarge, unrestored, files,
     zonesOff, zonesOffAndRestored, apps,
   ]

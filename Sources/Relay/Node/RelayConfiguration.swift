@@ -9,6 +9,9 @@ public struct RelayConfiguration: Sendable, Hashable {
   /// This node's number in its process, from 0, and how many there are (1…64).
   public var node = 0
   public var nodes = 1
+  /// Whether other relays may write into the store, and tell of it (`RelayNews.movedElsewhere` and
+  /// the two below it).
+  public var sharesStore = false
   /// Milliseconds between two pings of a socket.
   public var keepAliveMilliseconds = Limits.keepAliveMilliseconds
   /// Whether a socket's client may have large messages compressed (RFC 7692).

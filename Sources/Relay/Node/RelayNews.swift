@@ -24,6 +24,13 @@ public enum RelayNews: Sendable {
   case newAccount(address: PeerNetwork)
   /// A node's counters, now and then, so that each can tell the sum.
   case status(node: Int, RelayStatus)
+  /// Another relay on the same store moved an account on to that token. Hints, all three: they may
+  /// come late, twice or never.
+  case movedElsewhere(AccountID, ChangeToken)
+  /// Another relay changed an account's devices, its plan or what wakes them.
+  case affairsElsewhere(AccountID)
+  /// What other relays told may have been lost.
+  case missedElsewhere
 
   /// The same, and of a change also when it was durable.
   public func durable(at instant: Instant) -> RelayNews {
@@ -37,8 +44,10 @@ public enum RelayNews: Sendable {
 /// and all receivers.
 public struct AccountChange: Sendable {
   public let account: AccountID
-  public let zone: Name
-  public let origin: CommitOrigin
+  /// nil where it may be several.
+  public let zone: Name?
+  /// nil where another relay saved it.
+  public let origin: CommitOrigin?
   /// The account's newest token before and after.
   public let since: ChangeToken
   public let token: ChangeToken
@@ -56,11 +65,14 @@ public struct AccountChange: Sendable {
     let changes: EncodedChanges
   }
 
+  /// Whether something of the zone may be in it; nil: of any.
+  func mayConcern(_ zone: Name?) -> Bool { zone == nil || self.zone == nil || zone == self.zone }
+
   /// Too many bytes for a push.
   var isLarge: Bool { frame == nil }
 
   init(
-    account: AccountID, zone: Name, origin: CommitOrigin, since: ChangeToken, token: ChangeToken,
+    account: AccountID, zone: Name?, origin: CommitOrigin?, since: ChangeToken, token: ChangeToken,
     records: [Record], events: [ChangeEvents]
   ) {
     precondition(records.count == events.count, "a store did not say what happened to a record")
@@ -78,9 +90,9 @@ public struct AccountChange: Sendable {
       : nil
   }
 
-  /// The deletion of more records of a zone than are told.
+  /// More than is told: the deletion of many records of a zone, or what nobody here has read.
   init(
-    account: AccountID, zone: Name, origin: CommitOrigin, since: ChangeToken, token: ChangeToken
+    account: AccountID, zone: Name?, origin: CommitOrigin?, since: ChangeToken, token: ChangeToken
   ) {
     self.account = account
     self.zone = zone

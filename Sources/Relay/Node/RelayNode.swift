@@ -8,7 +8,8 @@ import Storage
 /// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
 /// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch by a socket,
 /// `RelayNode+Polls` and `RelayNode+Events` those who do by a long-poll or a stream;
-/// `RelayNode+Standing` applies what news say of a device; `RelayNode+Uploads` and `+Downloads`
+/// `RelayNode+Standing` applies what news say of a device, `RelayNode+Neighbours` what other relays
+/// do on the same store; `RelayNode+Uploads` and `+Downloads`
 /// move pieces of files, `RelayNode+Garbage` removes them.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
@@ -43,6 +44,7 @@ public struct RelayNode: Node, ~Copyable {
   /// Whether it was told that a proxy which nobody declared passes requests on.
   var hasToldOfProxy = false
   var presence: Presence
+  var neighbours = Neighbours()
   var health = StoreHealth()
   var timers = TimerWheel<TimerID>()
   var status = RelayStatus()
@@ -85,7 +87,7 @@ public struct RelayNode: Node, ~Copyable {
     queue = CommitQueue(limit: configuration.limits.storeRequests)
     admission = Admission(configuration)
     rates = RequestRates(configuration.limits)
-    presence = Presence(node: configuration.node)
+    presence = Presence(node: configuration.node, isShared: configuration.sharesStore)
     otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
     // One for all nodes.
     if configuration.node == 0 { sweep() }

@@ -16,6 +16,8 @@ enum TimerID: Hashable, Sendable {
   case sightings
   /// The counters are told to the other nodes.
   case status
+  /// What other relays on the same store moved is looked for.
+  case movements
   /// Files that nobody needs are looked for.
   case collection
   /// The end of stopping.

@@ -7,6 +7,8 @@ struct Hub: Sendable {
   typealias Slot = Int
 
   struct Watchers: Sendable {
+    /// nil where the place is free.
+    var account: AccountID?
     /// All connections that are signed in to the account.
     var members: [Slot] = []
     /// Those of them that are sockets with a welcome under way or behind them.
@@ -19,6 +21,8 @@ struct Hub: Sendable {
     var rules: WakeTable?
     /// Where the account stands, as far as has been heard; nil until the store has told it once.
     var newest: ChangeToken?
+    /// `AccountMovement.affairs`, as the store told them last; nil until it has.
+    var affairs: Int64?
   }
 
   private var places: [AccountID: Int] = [:]
@@ -121,6 +125,33 @@ struct Hub: Sendable {
     watchers[place].newest = token
   }
 
+  /// What the store says of the account's affairs. True where they were others before: what is
+  /// known of its devices is to be asked for again.
+  mutating func learned(_ account: AccountID, affairs: Int64) -> Bool {
+    guard let place = places[account] else { return false }
+    let known = watchers[place].affairs
+    if let known, known >= affairs { return false }
+    watchers[place].affairs = affairs
+    return known != nil
+  }
+
+  /// What is known of the account's affairs may be old.
+  mutating func doubtAffairs(of account: AccountID) {
+    guard let place = places[account] else { return }
+    watchers[place].affairs = -1
+  }
+
+  /// At most so many accounts that have somebody here, in the order of their places from `place`
+  /// on, and the place that follows; nil where that was the last.
+  func accounts(from place: Int, limit: Int) -> (accounts: [AccountID], next: Int?) {
+    var accounts: [AccountID] = []
+    for index in watchers.indices.dropFirst(place) {
+      if accounts.count == limit { return (accounts, index) }
+      if let account = watchers[index].account { accounts.append(account) }
+    }
+    return (accounts, nil)
+  }
+
   /// What wakes the device from here on; nil: everything.
   mutating func setRule(_ rule: WakeRule?, of device: DeviceID, _ account: AccountID) {
     guard let place = places[account], rule != nil || watchers[place].rules != nil else { return }
@@ -129,9 +160,15 @@ struct Hub: Sendable {
     if watchers[place].rules?.isEmpty == true { watchers[place].rules = nil }
   }
 
+  /// nil where everything wakes the device.
+  func rule(of device: DeviceID, _ account: AccountID) -> WakeRule? {
+    places[account].flatMap { watchers[$0].rules?.rule(of: device) }
+  }
+
   private mutating func newPlace(_ account: AccountID) -> Int {
     let place = free.popLast() ?? watchers.count
     if place == watchers.count { watchers.append(Watchers()) }
+    watchers[place].account = account
     places[account] = place
     return place
   }

@@ -75,7 +75,7 @@ extension RelayNode {
     var behind: [Hub.Slot] = []
     for slot in polls {
       guard let poll = connections[slot].http.exchange?.value.poll,
-        poll.query.zone.map({ $0 == change.zone }) ?? true, !poll.knows(change.token)
+        change.mayConcern(poll.query.zone), !poll.knows(change.token)
       else { continue }
       if isAsleep(slot, sleepers) {
         connections[slot].http.exchange?.value.poll?.passed = change.token

@@ -8,19 +8,11 @@ extension RelayNode {
   mutating func heard(_ news: RelayNews) {
     switch news {
     case .changed(let change):
-      if change.origin.node == configuration.node {
+      if change.origin?.node == configuration.node {
         status.recordsSaved += change.told?.records.count ?? 0
         durableAt = change.durableAt
       }
-      commits.changed(change.account)
-      hub.moved(change.account, to: change.token)
-      guard let watchers = hub.watchers(of: change.account) else { return }
-      let sleepers = change.sleepers(watchers.rules)
-      let before = status.pushes
-      if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, sleepers) }
-      if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, sleepers) }
-      if !watchers.streams.isEmpty { tellStreams(watchers.streams, change, sleepers) }
-      measureLag(of: change, receivers: status.pushes - before)
+      tell(change)
     case .revoked(let account, let device, let origin): revoked(account, device, by: origin)
     case .planChanged(let account, let plan): planChanged(account, plan)
     case .subscribed(let account, let device, let all): subscribed(account, device, all)
@@ -34,7 +26,23 @@ extension RelayNode {
     case .newAccount(let address): _ = rates.newAccounts.spend(address, at: moment.instant)
     case .status(let node, let status):
       if otherStatuses.indices.contains(node) { otherStatuses[node] = status }
+    case .movedElsewhere(let account, let token): movedElsewhere(account, to: token)
+    case .affairsElsewhere(let account): askAfterMembers(of: account)
+    case .missedElsewhere: lookForMovements()
     }
+  }
+
+  /// Tells all who watch the account.
+  mutating func tell(_ change: AccountChange) {
+    commits.changed(change.account)
+    hub.moved(change.account, to: change.token)
+    guard let watchers = hub.watchers(of: change.account) else { return }
+    let sleepers = change.sleepers(watchers.rules)
+    let before = status.pushes
+    if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, sleepers) }
+    if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, sleepers) }
+    if !watchers.streams.isEmpty { tellStreams(watchers.streams, change, sleepers) }
+    measureLag(of: change, receivers: status.pushes - before)
   }
 
   /// The clock is read once a turn, so a change may seem to be durable a little after it was heard.
@@ -49,7 +57,7 @@ extension RelayNode {
   private mutating func tellSockets(
     _ sockets: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
   ) {
-    let own = change.origin.node == configuration.node ? change.origin.connection : nil
+    let own = change.origin?.node == configuration.node ? change.origin?.connection : nil
     let frame = change.frame ?? []
     let limit = sendQueueLimit
     var pushed: [ConnectionID] = []

@@ -48,6 +48,10 @@ struct WakeTable: Sendable {
     followers.insert(follower, at: place ?? followers.count)
   }
 
+  func rule(of device: DeviceID) -> WakeRule? {
+    followers.first { $0.device == device }?.rule
+  }
+
   /// The devices that nothing of this wakes, of those that have rules. `events`: what happened to
   /// each record, by its place.
   func sleepers(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
@@ -86,7 +90,7 @@ extension AccountChange {
   /// The devices that it does not wake, of those that have rules.
   func sleepers(_ rules: WakeTable?) -> Set<DeviceID> {
     guard let rules else { return [] }
-    guard let told else { return rules.sleepers(throughDeletionsIn: zone) }
+    guard let told else { return zone.map(rules.sleepers(throughDeletionsIn:)) ?? [] }
     return rules.sleepers(through: told.records, told.events)
   }
 }

@@ -20,6 +20,8 @@ struct Presence: Sendable {
   }
 
   private let node: Int
+  /// Other relays have the same store, and are told by it that a device went.
+  private let isShared: Bool
   private var visits: [Key: Visit] = [:]
   /// A bit for each other node where the device is connected.
   private var elsewhere: [Key: UInt64] = [:]
@@ -32,7 +34,10 @@ struct Presence: Sendable {
   /// On any node.
   private(set) var connectedDevices = 0
 
-  init(node: Int) { self.node = node }
+  init(node: Int, isShared: Bool = false) {
+    self.node = node
+    self.isShared = isShared
+  }
 
   /// Accounts with a connected device, on any node.
   var connectedAccounts: Int { connected.count }
@@ -44,7 +49,7 @@ struct Presence: Sendable {
   /// A device as the store knows it, with what only the relay knows.
   func shown(_ device: Device, of account: AccountID, wall: Int64) -> Device {
     var device = device
-    device.connected = isConnected(Key(account: account, device: device.id))
+    device.connected = device.connected || isConnected(Key(account: account, device: device.id))
     if device.connected { device.lastSeen = max(device.lastSeen, wall) }
     return device
   }
@@ -60,7 +65,9 @@ struct Presence: Sendable {
     let wasConnected = isConnected(key)
     visits[key]?.connections += 1
     count(key, wasConnected: wasConnected)
-    return visits[key]?.connections == 1
+    guard visits[key]?.connections == 1 else { return false }
+    if isShared, due.last != key { due.append(key) }
+    return true
   }
 
   /// A signed-in connection is gone. True for the device's last one on this node.
@@ -70,7 +77,9 @@ struct Presence: Sendable {
     let wasConnected = isConnected(key)
     visits[key]?.connections -= 1
     count(key, wasConnected: wasConnected)
-    return visits[key]?.connections == 0
+    guard visits[key]?.connections == 0 else { return false }
+    if isShared { due.append(key) }
+    return true
   }
 
   mutating func heard(of key: Key, isConnected: Bool, on other: Int) {
@@ -103,8 +112,9 @@ struct Presence: Sendable {
     due += resting.prefix(rested).map(\.key)
     resting.removeFirst(rested)
     var sightings: [DeviceSighting] = []
+    var told: Set<Key> = []
     for key in due {
-      guard var visit = visits[key] else { continue }
+      guard told.insert(key).inserted, var visit = visits[key] else { continue }
       if visit.connections > 0 {
         visit.lastSeen = wall
       } else if !visit.isUnwritten {
@@ -114,7 +124,9 @@ struct Presence: Sendable {
       visit.isUnwritten = false
       visits[key] = visit
       sightings.append(
-        DeviceSighting(account: key.account, device: key.device, lastSeen: visit.lastSeen))
+        DeviceSighting(
+          account: key.account, device: key.device, lastSeen: visit.lastSeen,
+          isConnected: isShared && !isLast && isConnected(key)))
       resting.append((now.advanced(milliseconds: Limits.sightingMilliseconds), key))
     }
     due.removeAll()

@@ -34,6 +34,7 @@ extension RelayNode {
           account: principal.account, device: principal.device, tokenHash: tokenHash,
           plan: principal.plan),
         WakeRule(principal.subscriptions), newest: isNewest ? principal.newest : nil)
+      beginLooking(at: principal.account, affairs: principal.affairs)
     case .success:
       signInRefused(slot, CallContinuation.mismatch)
     case .failure(let refusal):

@@ -4,10 +4,10 @@ import Link
 /// What news say of a device that is signed in: it takes effect at once, on all its connections.
 extension RelayNode {
   /// A device's token died. The connection that asked for it still gets its answer.
-  mutating func revoked(_ account: AccountID, _ device: DeviceID, by origin: CommitOrigin) {
+  mutating func revoked(_ account: AccountID, _ device: DeviceID, by origin: CommitOrigin?) {
     standings.changed(account)
     for slot in members(of: account) where connections[slot].session?.device == device {
-      if origin.node == configuration.node, origin.connection == connections[slot].id {
+      if origin?.node == configuration.node, origin?.connection == connections[slot].id {
         signOut(slot)
       } else {
         end(slot, RelayNode.notSignedIn)
@@ -63,7 +63,7 @@ extension RelayNode {
   }
 
   /// In the order in which they came.
-  private func members(of account: AccountID) -> [Hub.Slot] {
+  func members(of account: AccountID) -> [Hub.Slot] {
     hub.watchers(of: account)?.members ?? []
   }
 

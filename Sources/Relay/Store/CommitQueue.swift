@@ -35,6 +35,12 @@ enum Errand: Sendable {
   case vouching(through: ChunkFile?)
   /// Pieces that no record names.
   case collection
+  /// What another relay on the same store saved, after a token that is known here.
+  case movedElsewhere(AccountID, since: ChangeToken)
+  /// Where accounts stand that other relays may have moved.
+  case movements([AccountID])
+  /// What the store says of a device that is connected already.
+  case standing(AccountID, DeviceID)
 
   /// Who waits for the outcome.
   var connection: ConnectionID? {
@@ -43,7 +49,9 @@ enum Errand: Sendable {
       .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id
-    case .sightings, .removal, .sweep, .sweepCheck, .vouching, .collection: nil
+    case .sightings, .removal, .sweep, .sweepCheck, .vouching, .collection, .movedElsewhere,
+      .movements, .standing:
+      nil
     }
   }
 }

@@ -84,7 +84,7 @@ extension RelayNode {
     case .sweep: sweepListed(result)
     case .removal(let files): if case .failure = result { keepLeftover(files) }
     case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
-      .addChunk, .sweepCheck, .vouching, .collection:
+      .addChunk, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements, .standing:
       preconditionFailure("the store was answered by the files")
     }
   }
@@ -108,7 +108,7 @@ extension RelayNode {
     case .vouching(let last): vouched(through: last, result)
     case .collection: collected(result)
     case .signIn, .welcome, .catchUp, .backlog, .socketFetch, .upload, .download, .removal, .sweep,
-      .sweepCheck:
+      .sweepCheck, .movedElsewhere, .movements, .standing:
       preconditionFailure("a read was answered as a commit")
     }
   }
@@ -143,6 +143,9 @@ extension RelayNode {
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result.withoutPage)
     case .sweepCheck(let files): sweepChecked(files, result)
+    case .movedElsewhere(let account, let since): readElsewhere(account, since: since, result)
+    case .movements(let accounts): movementsRead(accounts, result)
+    case .standing(let account, let device): standingRead(account, device, result)
     case .socketSave, .sightings, .upload, .addChunk, .download, .removal, .sweep, .vouching,
       .collection:
       preconditionFailure("a commit was answered as a read")
@@ -162,7 +165,7 @@ extension RelayNode {
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, .success(page))
     case .signIn, .welcome, .socketSave, .sightings, .upload, .addChunk, .download, .removal,
-      .sweep, .sweepCheck, .vouching, .collection:
+      .sweep, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements, .standing:
       preconditionFailure("a page answers what asked for none")
     }
   }

@@ -75,7 +75,7 @@ extension StoreWork {
       .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
       .devices(let account):
       account.rawValue
-    case .authenticate, .accounts, .fileUses, .accountCount: 0
+    case .authenticate, .accounts, .fileUses, .accountCount, .movements: 0
     }
   }
 
@@ -84,6 +84,7 @@ extension StoreWork {
     case .changes(_, _, _, let limit): 1 + max(0, min(limit, Limits.pageRecords))
     case .zones(_, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
     case .fileUses(let files): 1 + files.count
+    case .movements(let accounts): 1 + accounts.count
     case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount: 1
     }
   }

@@ -38,6 +38,8 @@ final class TestRelay {
     init(node: Int) { self.node = node }
   }
 
+  /// The nodes are relays of their own, which share the store and tell each other hints only.
+  let areNeighbours: Bool
   let store: MemoryZoneStore
   let files: MemoryChunkStore
   var places: [Place] = []
@@ -58,17 +60,19 @@ final class TestRelay {
   private var resumed: [ConnectionID] = []
 
   init(
-    nodes: Int = 1, seed: UInt64 = 1, store: MemoryZoneStore = MemoryZoneStore(),
+    nodes: Int = 1, areNeighbours: Bool = false, seed: UInt64 = 1, store: MemoryZoneStore = MemoryZoneStore(),
     files: MemoryChunkStore = MemoryChunkStore(), isSettled: Bool = true,
     _ configure: (inout RelayConfiguration) -> Void = { $0.isOpen = true }
   ) {
+    self.areNeighbours = areNeighbours
     self.store = store
     self.files = files
     var random = SeededRandom(seed: seed)
     for node in 0..<nodes {
       var configuration = RelayConfiguration()
-      configuration.node = node
-      configuration.nodes = nodes
+      configuration.node = areNeighbours ? 0 : node
+      configuration.nodes = areNeighbours ? 1 : nodes
+      configuration.sharesStore = areNeighbours
       configure(&configuration)
       precondition(configuration.validate().isEmpty)
       let source = TestSecrets(random.branch())
@@ -186,9 +190,19 @@ final class TestRelay {
     }
     for (entry, result) in zip(batch, results) {
       if let news = result.news?.durable(at: moment.instant) {
-        for place in places { place.commitEvents.append(.news(news)) }
+        tellAll(news, from: entry.node)
       }
       places[entry.node].commitEvents.append(.finished(entry.1, result.outcome))
+    }
+  }
+
+  private func tellAll(_ news: RelayNews, from node: Int) {
+    for other in places.indices {
+      if areNeighbours, other != node {
+        if let hint = news.hint { places[other].told.append(hint) }
+      } else {
+        places[other].commitEvents.append(.news(news))
+      }
     }
   }
 
@@ -294,6 +308,19 @@ final class TestRelay {
     guard let wire = wires[id], wire.closed == nil else { return }
     wire.closed = manner
     if manner == .now { wire.waiting = [] }
+  }
+}
+
+extension RelayNews {
+  /// What a relay on the same store is told of it.
+  fileprivate var hint: RelayNews? {
+    switch self {
+    case .changed(let change): .movedElsewhere(change.account, change.token)
+    case .revoked(let account, _, _), .planChanged(let account, _), .subscribed(let account, _, _),
+      .accountRemoved(let account):
+      .affairsElsewhere(account)
+    default: nil
+    }
   }
 }
 

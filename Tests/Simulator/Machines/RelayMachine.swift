@@ -6,6 +6,9 @@ import Storage
 
 /// The relay's machine: one process with one or more nodes on one store, and the worker between
 /// them. It can crash and start again; what was not committed is gone then.
+///
+/// Or several relays that share the store (`areNeighbours`), each with one node: they tell each
+/// other which account moved, by a bus that is slow and loses things, and each can die alone.
 package final class RelayMachine {
   package let store: WatchedZoneStore
   private var files = MemoryChunkStore()
@@ -18,6 +21,7 @@ package final class RelayMachine {
   private var asked: UInt64 = 0
   private let outside: WorldOutside
   private let nodes: Int
+  private let areNeighbours: Bool
   private var random: SeededRandom
   private var configuration: RelayConfiguration
   private var seats: [Seat<RelayNode>] = []
@@ -38,18 +42,20 @@ package final class RelayMachine {
   private struct Waiting {
     /// nil where the relay's owner asks, and no node waits for the outcome.
     var node: Int?
+    var seat: Seat<RelayNode>?
     var id: JobID
     var job: StoreJob
   }
 
   package init(
     outside: WorldOutside, store: WatchedZoneStore, clock: VirtualClock, nodes: Int,
-    configuration: RelayConfiguration, random: SeededRandom
+    areNeighbours: Bool = false, configuration: RelayConfiguration, random: SeededRandom
   ) {
     self.outside = outside
     self.store = store
     self.clock = clock
     self.nodes = nodes
+    self.areNeighbours = areNeighbours
     self.configuration = configuration
     self.random = random
   }
@@ -74,35 +80,57 @@ package final class RelayMachine {
     isUp = true
     stopped = 0
     startWorker()
-    seats = (0..<nodes).map { index in
-      var configuration = configuration
-      configuration.node = index
-      configuration.nodes = nodes
-      let draw = SecretDraw(random.branch())
-      let node = RelayNode(
-        configuration: configuration, secrets: SecretSource { draw.bytes($0) },
-        random: random.branch())
-      let seat = Seat(
-        name: "relay\(index)", outside: outside, clock: { [unowned self] in clock }, node: node)
-      seat.onJob = { [unowned self] id, lane, job in
-        let waiting = Waiting(node: index, id: id, job: job)
-        switch lane {
-        case .commits: commits?.add(waiting)
-        case .reads: reads?.add(waiting)
-        case .files: fileJobs?.add(waiting)
-        }
-      }
-      seat.onNews = { [unowned self] news in tellOthers(news, from: index) }
-      seat.onReport = { [unowned self] report in
-        if case .stopped = report { stopped += 1 }
-        outside.log(from: "relay\(index)", to: "", .note("reports \(report)"))
-      }
-      return seat
-    }
+    seats = (0..<nodes).map { seat(at: $0) }
     outside.log(from: "relay", to: "", .note("starts"))
     for seat in seats { seat.begin() }
     asking = nil
     carryOut()
+  }
+
+  private func seat(at index: Int) -> Seat<RelayNode> {
+    var configuration = configuration
+    configuration.node = areNeighbours ? 0 : index
+    configuration.nodes = areNeighbours ? 1 : nodes
+    configuration.sharesStore = areNeighbours
+    let draw = SecretDraw(random.branch())
+    let node = RelayNode(
+      configuration: configuration, secrets: SecretSource { draw.bytes($0) },
+      random: random.branch())
+    let seat = Seat(
+      name: "relay\(index)", outside: outside, clock: { [unowned self] in clock }, node: node)
+    seat.onJob = { [unowned self, unowned seat] id, lane, job in
+      let waiting = Waiting(node: index, seat: seat, id: id, job: job)
+      switch lane {
+      case .commits: commits?.add(waiting)
+      case .reads: reads?.add(waiting)
+      case .files: fileJobs?.add(waiting)
+      }
+    }
+    seat.onNews = { [unowned self] news in
+      if !areNeighbours { tellOthers(news, from: index) }
+    }
+    seat.onReport = { [unowned self] report in
+      if case .stopped = report { stopped += 1 }
+      outside.log(from: "relay\(index)", to: "", .note("reports \(report)"))
+    }
+    return seat
+  }
+
+  /// One of several relays dies, and another takes its place after so long. What it asked of the
+  /// store may still be done; nobody hears of it. False where there is only one relay.
+  package func crashOne(milliseconds: Int64) -> Bool {
+    guard areNeighbours, isUp, livingSeats.count == nodes else { return false }
+    let index = random.count(in: 0...nodes - 1)
+    let dead = seats[index]
+    dead.kill()
+    outside.network.forget(dead, isMachineGone: false)
+    outside.log(from: dead.name, to: "", .note("crashes"))
+    outside.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
+      guard isUp, seats[index] === dead else { return }
+      seats[index] = seat(at: index)
+      seats[index].begin()
+    }
+    return true
   }
 
   /// The process dies. `isMachineGone`: its peers hear nothing.
@@ -157,7 +185,7 @@ package final class RelayMachine {
       asking = id
       let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
       if let commits, isUp {
-        commits.add(Waiting(node: nil, id: id, job: job))
+        commits.add(Waiting(id: id, job: job))
       } else {
         let wall = clock.moment(at: outside.timeline.now).wall
         for finished in StoreWork.commit([job], on: store, wall: wall) {
@@ -244,19 +272,17 @@ extension RelayMachine {
     isSlownessMet = true
     if breakage == .tellsBeforeCommit {
       let early = StoreWork.commit(waiting.map(\.job), on: store.preview(), wall: wall)
-      for news in early.compactMap(\.news) {
-        for node in 0..<nodes { post(.news(news), to: node) }
-      }
+      for news in early.compactMap(\.news) { tellAll(news, from: nil) }
     }
     let finished = StoreWork.commit(waiting.map(\.job), on: store, wall: wall)
     return { [unowned self] in
       for (work, finished) in zip(waiting, finished) {
         commitsDone += 1
         if let news = finished.news, !(breakage == .missesWakes && commitsDone % 5 == 0) {
-          for node in 0..<nodes { post(.news(news), to: node) }
+          tellAll(news, from: work.node)
         }
-        if let node = work.node {
-          post(.finished(work.id, finished.outcome), to: node)
+        if let node = work.node, let seat = work.seat {
+          mailboxes[node].commits.post { seat.handle(.finished(work.id, finished.outcome)) }
         } else {
           carriedOut(work.id, finished.outcome)
         }
@@ -269,8 +295,7 @@ extension RelayMachine {
     let outcomes = waiting.map { StoreWork.read($0.job, on: store) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
-        guard let node = work.node else { continue }
-        let seat = seats[node]
+        guard let node = work.node, let seat = work.seat else { continue }
         mailboxes[node].reads.post { seat.handle(.finished(work.id, outcome)) }
       }
     }
@@ -280,8 +305,7 @@ extension RelayMachine {
     let outcomes = waiting.map { StoreWork.chunk($0.job, on: files) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
-        guard let node = work.node else { continue }
-        let seat = seats[node]
+        guard let node = work.node, let seat = work.seat else { continue }
         mailboxes[node].files.post { seat.handle(.finished(work.id, outcome)) }
       }
     }
@@ -292,7 +316,35 @@ extension RelayMachine {
     mailboxes[node].commits.post { seat.handle(event) }
   }
 
+  /// A commit that `origin` asked for; nil: the relays' owner.
+  private func tellAll(_ news: RelayNews, from origin: Int?) {
+    for node in 0..<nodes {
+      if !areNeighbours || node == origin {
+        post(.news(news), to: node)
+      } else if let hint = news.hint {
+        if random.chance(1, of: 8) { continue }
+        let seat = seats[node]
+        outside.timeline.after(random.number(in: 1_000...Span.milliseconds(200))) {
+          seat.handle(.news(hint))
+        }
+      }
+    }
+  }
+
   private func tellOthers(_ news: RelayNews, from origin: Int) {
     for node in 0..<nodes where node != origin { post(.news(news), to: node) }
+  }
+}
+
+extension RelayNews {
+  /// What another relay on the same store is told of it.
+  fileprivate var hint: RelayNews? {
+    switch self {
+    case .changed(let change): .movedElsewhere(change.account, change.token)
+    case .revoked(let account, _, _), .planChanged(let account, _), .subscribed(let account, _, _),
+      .accountRemoved(let account):
+      .affairsElsewhere(account)
+    default: nil
+    }
   }
 }

@@ -1,0 +1,214 @@
+import Changes
+import Link
+import Storage
+import Testing
+
+@testable import Relay
+
+/// Two relays on one store, which tell each other which account moved, and nothing more.
+struct NeighboursTests {
+  private func neighbours() -> TestRelay { TestRelay(nodes: 2, areNeighbours: true) }
+
+  /// The next hints to that relay are lost.
+  private func loseHints(to node: Int, _ relay: TestRelay) {
+    relay.runCommits(relay.commits.count)
+    relay.places[node].told.removeAll()
+    relay.settle()
+  }
+
+  private func park(_ relay: TestRelay, _ device: TestDevice, since: ChangeToken) -> HTTPClient {
+    let client = HTTPClient(relay, node: 1)
+    client.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
+    relay.settle()
+    return client
+  }
+
+  private func newest(_ relay: TestRelay, _ device: TestDevice) throws -> ChangeToken {
+    guard case .token(let token) = try relay.store.read(.newestToken(device.credentials.account))
+    else { return try #require(nil, "there is no newest token") }
+    return token
+  }
+
+  private func pushes(_ socket: SocketClient) throws -> [ChangePage] {
+    try socket.all().compactMap { if case .changes(nil, let page) = $0 { page } else { nil } }
+  }
+
+  @Test func whatOneSavesTheOtherPushesAfterOneRead() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    let sockets = try (0..<3).map { _ in
+      try SocketClient(relay, node: 1, as: laptop, since: since)
+    }
+    let poll = park(relay, laptop, since: since)
+    let stream = EventsClient(relay, node: 1, as: laptop, since: since)
+    _ = try stream.all()
+    let reads = relay.readsDone
+    writer.call(.save(save("r", zone: "z", id: batch(1))))
+    #expect(relay.readsDone == reads + 1)
+    for socket in sockets {
+      let page = try #require(try pushes(socket).first)
+      #expect(page.since == since)
+      #expect(page.changes.map(\.name.text) == ["r"])
+    }
+    #expect(try poll.next()?.json?["changes"]?.array?.count == 1)
+    guard case .changes(let page)? = try stream.all().last else {
+      Issue.record("the stream was told nothing")
+      return
+    }
+    #expect(page.changes.map(\.name.text) == ["r"])
+  }
+
+  @Test func anIdleDeviceAsksFromWhereItStoodAndIsAnswered() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    // It has polled here, and does not now: nobody waits when the hint comes.
+    let client = HTTPClient(relay, node: 1)
+    _ = try client.call("GET", "/v1/changes?since=\(since.text)", token: laptop.token)
+    let writer = try SocketClient(relay, node: 0, as: phone)
+    writer.call(.save(save("r", zone: "z", id: batch(1))))
+    let answer = try client.call(
+      "GET", "/v1/changes?wait=60&since=\(since.text)", token: laptop.token)
+    #expect(answer.json?["changes"]?.array?.count == 1)
+  }
+
+  @Test func whatWasLostIsFoundByLooking() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
+    writer.say(.save(save("r", zone: "z", id: batch(1))))
+    loseHints(to: 1, relay)
+    #expect(try pushes(socket).isEmpty)
+    relay.advance(Limits.movementMilliseconds)
+    #expect(try pushes(socket).map { $0.changes.count } == [1])
+  }
+
+  @Test func whereHintsMayHaveBeenLostItLooksAtOnce() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
+    writer.say(.save(save("r", zone: "z", id: batch(1))))
+    loseHints(to: 1, relay)
+    relay.tell(1, .news(.missedElsewhere))
+    relay.settle()
+    #expect(try pushes(socket).map { $0.changes.count } == [1])
+  }
+
+  @Test func moreThanIsReadForAllEachReadsForItself() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
+    for number in 0...Limits.batchRecords {
+      writer.say(.save(save("r\(number)", zone: "z", id: batch(number + 1))))
+    }
+    loseHints(to: 1, relay)
+    relay.tell(1, .news(.missedElsewhere))
+    relay.settle()
+    let pages = try pushes(socket)
+    #expect(pages.map { $0.changes.count } == [Limits.batchRecords + 1])
+    #expect(try newest(relay, phone) == pages.last?.token)
+  }
+
+  @Test(arguments: [false, true])
+  func aDeviceThatIsRevokedAtOneIsGoneFromAll(isLost: Bool) throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let socket = try SocketClient(relay, node: 1, as: laptop)
+    let bystander = try SocketClient(relay, node: 1, as: phone)
+    // The first look tells how the account's affairs stand.
+    relay.advance(Limits.movementMilliseconds)
+    let owner = HTTPClient(relay, node: 0)
+    owner.send("DELETE", "/v1/devices/\(laptop.credentials.device.text)", token: phone.token)
+    while relay.commits.isEmpty { #expect(relay.step()) }
+    if isLost { loseHints(to: 1, relay) } else { relay.settle() }
+    #expect(socket.isClosed == !isLost)
+    relay.advance(Limits.movementMilliseconds)
+    #expect(socket.isClosed)
+    #expect(try socket.all().isEmpty)
+    #expect(socket.closeCode == 4501)
+    #expect(!bystander.isClosed)
+  }
+
+  @Test func aPlanThatIsChangedAtOneHoldsAtAll() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let socket = try SocketClient(relay, node: 1, as: phone)
+    let plan = CommitRequest.setPlan(phone.credentials.account, Plan(zones: []))
+    _ = try relay.store.commit([plan], wall: relay.moment.wall)
+    relay.tell(1, .news(.affairsElsewhere(phone.credentials.account)))
+    relay.settle()
+    #expect(try socket.all().isEmpty)
+    #expect(socket.closeCode == 4502)
+  }
+
+  @Test func whatWakesADeviceIsKnownToAll() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
+    let client = HTTPClient(relay, node: 0)
+    let answer = try client.call(
+      "PUT", "/v1/subscriptions/s", token: laptop.token, #"{"kind":"zone","zone":"a"}"#)
+    #expect(answer.status == 201)
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    writer.call(.save(save("r", zone: "b", id: batch(1))))
+    #expect(try pushes(socket).isEmpty)
+    writer.call(.save(save("r", zone: "a", id: batch(2))))
+    #expect(try pushes(socket).map { $0.changes.count } == [2])
+  }
+
+  @Test func anAccountThatIsRemovedIsGoneFromAll() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let socket = try SocketClient(relay, node: 1, as: phone)
+    _ = try relay.store.commit(
+      [.removeAccount(phone.credentials.account)], wall: relay.moment.wall)
+    relay.advance(Limits.movementMilliseconds)
+    #expect(try socket.all().isEmpty)
+    #expect(socket.closeCode == 4501)
+  }
+
+  @Test func whoIsConnectedToOneIsShownByAll() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let socket = try SocketClient(relay, node: 1, as: laptop)
+    relay.advance(Limits.sightingDelayMilliseconds)
+    func shown() throws -> Bool? {
+      let list = try HTTPClient(relay, node: 0).call("GET", "/v1/devices", token: phone.token)
+      let devices = try DeviceList.decoded(body: list.body).devices
+      return devices.first { $0.id == laptop.credentials.device }?.connected
+    }
+    #expect(try shown() == true)
+    relay.cut(socket.id)
+    relay.advance(Limits.sightingDelayMilliseconds)
+    #expect(try shown() == false)
+  }
+
+  @Test func whereNobodyIsNothingIsAsked() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let socket = try SocketClient(relay, node: 1, as: phone)
+    relay.advance(Limits.movementMilliseconds)
+    relay.cut(socket.id)
+    relay.advance(3 * Limits.sightingMilliseconds)
+    let reads = relay.readsDone
+    relay.advance(10 * Limits.movementMilliseconds)
+    #expect(relay.readsDone == reads)
+  }
+}
