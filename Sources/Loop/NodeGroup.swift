@@ -158,6 +158,11 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     mailboxes[place].post(NodeMail(.ordered(order)))
   }
 
+  /// From any thread, to all nodes; dropped by those that have ended.
+  public func tell(_ news: N.News) {
+    for mailbox in mailboxes { mailbox.post(NodeMail(.news(news))) }
+  }
+
   /// From any thread. Each node is told `stopping`, and ends when it has made its last report, or
   /// has no connection and no job left, or `stopMilliseconds` have passed. A second call ends all
   /// at once.

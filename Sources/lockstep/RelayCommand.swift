@@ -20,8 +20,9 @@ enum RelayCommand {
   static let key = CommandOption.optional(
     "tls-key", ValueKind.file, "The PEM file with the certificate's private key.")
   static let store = CommandOption.defaulted(
-    "store", .folder, default: usualStore,
-    "The folder of everything that the relay writes.")
+    "store", .storePlace, default: usualStore,
+    "The folder of everything that the relay writes; or postgres://USER@HOST/DATABASE, a database "
+      + "that several relays may share.")
   static let isOpen = CommandOption.flag("open", "Let anybody make an account.")
   static let retention = CommandOption.defaulted(
     "retention", .lapse(1_000...Limits.retentionMilliseconds),

@@ -4,8 +4,6 @@ import Link
 import Loop
 import Relay
 import Storage
-import StorageFiles
-import StorageSQLite
 
 /// A relay of this process: its store, its listeners, a node a loop, and their workers.
 struct RelayService {
@@ -13,8 +11,7 @@ struct RelayService {
   var adminListen: PeerAddress?
   /// nil: devices speak plain HTTP.
   var certificate: ServerCertificate?
-  /// The folder of everything that the relay writes.
-  var store: String
+  var store: StorePlace
   /// What all nodes have in common; how many they are.
   var configuration: RelayConfiguration
   /// Its owner says that the whole folder was put back from an older copy.
@@ -26,16 +23,14 @@ struct RelayService {
     SocketPath.of("admin.sock", in: store)
   }
 
-  /// Where the relay keeps the pieces of files in that store.
-  static func chunks(inStore store: String) -> String { store + "/chunks" }
-
   /// Runs until a signal ends it. Throws where it cannot begin.
   func run() throws(CommandFailure) {
     do {
       // Before any thread: they inherit that the two signals are held back.
       let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
       let configuration = fitted(to: OpenFiles.raiseLimit())
-      let store = try openStore()
+      let store = try RelayStore(
+        self.store, rules: configuration.rules, isRestored: isRestored)
       if store.wasRestored {
         log.warning(
           "an older copy of the store was put back; devices bring back what they hold of the rest")
@@ -51,8 +46,9 @@ struct RelayService {
       let admin = try adminListen.map { address throws(ListenFault) in
         try Listener.open(address, door: .admin, gate: ownersGate)[0]
       }
-      let control = try Listener.open(
-        .local(path: Self.controlSocket(inStore: self.store)), door: .control, gate: ownersGate)[0]
+      let control = try controlSocket.map { path throws(ListenFault) in
+        try Listener.open(.local(path: path), door: .control, gate: ownersGate)[0]
+      }
       let board = StateBoard()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
       let attendant = RelayAttendant(
@@ -63,19 +59,25 @@ struct RelayService {
         RelayCertificate.warn(of: certificate, log)
         attendant.reload = { [log] in RelayCertificate.reload(certificate, log) }
       }
+      let files = try store.makeFiles(
+        uploads: configuration.limits.uploads * configuration.nodes)
+      let bus = try store.makeBus()
       try startWorkers(of: group, on: store, meter)
-      try startFiles(of: group)
+      try startFiles(of: group, on: files)
       for node in 0..<configuration.nodes {
         var configuration = configuration
         configuration.node = node
+        configuration.sharesStore = bus != nil
         let owners = node == 0 ? [admin, control].compactMap(\.self) : []
         try group.add(
           RelayNode(
             configuration: configuration, secrets: Entropy.secrets,
-            random: Entropy.seededRandom(), measures: meter.source(ofStore: self.store)),
+            random: Entropy.seededRandom(), measures: meter.source(of: self.store)),
           listeners: [front[node]] + owners)
       }
       announce(front[0].address, admin: admin?.address, accounts: accounts)
+      let busThread = try bus.map { bus in try BusThread(bus, of: group, log: log) }
+      defer { busThread?.end() }
       let endings = try group.run(signals, attendant.attendant)
       if endings.contains(where: { $0 != .done }) {
         log.warning("stopped before all that was begun had ended")
@@ -88,28 +90,10 @@ struct RelayService {
     }
   }
 
-  /// The number to open a store under now.
-  static func openingNumber() -> UInt64 {
-    OpeningNumber.draw(wall: SystemClock.moment().wall, random: Entropy.secrets.word())
-  }
-
-  /// A relay before this one may just be ending, or `lockstep account` be at work: a store
-  /// in use is asked for again for a second.
-  private func openStore() throws(StorageError) -> SQLiteZoneStore {
-    func open() throws(StorageError) -> SQLiteZoneStore {
-      try SQLiteZoneStore(
-        directory: store, rules: configuration.rules, opening: RelayService.openingNumber(),
-        declareRestored: isRestored)
-    }
-    for _ in 0..<20 {
-      do throws(StorageError) {
-        return try open()
-      } catch {
-        guard case .inUse = error else { throw error }
-      }
-      usleep(50_000)
-    }
-    return try open()
+  /// A database has no place for a socket: its owner reaches the database itself.
+  private var controlSocket: String? {
+    guard case .folder(let folder) = store else { return nil }
+    return RelayService.controlSocket(inStore: folder)
   }
 
   private func settings(_ board: StateBoard, _ meter: StoreMeter) -> GroupSettings<RelayReport> {
@@ -158,7 +142,7 @@ struct RelayService {
   }
 
   private func startWorkers(
-    of group: NodeGroup<RelayNode>, on store: sending SQLiteZoneStore, _ meter: StoreMeter
+    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ meter: StoreMeter
   ) throws {
     let reader = try store.makeReader()
     let log = log
@@ -167,11 +151,11 @@ struct RelayService {
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
         meter.commit(assignments.count) {
-          StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall)
+          StoreWork.commit(assignments.map(\.job), on: store.writer, wall: moment.wall)
         }.map { ($0.outcome, $0.news?.durable(at: SystemClock.instant())) }
       } rest: {
         do throws(StorageError) {
-          try store.rest()
+          try store.writer.rest()
         } catch {
           log.warning("\(error)")
         }
@@ -189,10 +173,9 @@ struct RelayService {
   }
 
   /// Pieces of files have a thread of their own, so that nobody else waits for them.
-  private func startFiles(of group: NodeGroup<RelayNode>) throws {
-    let files = try FileChunkStore(
-      directory: Self.chunks(inStore: store),
-      uploads: configuration.limits.uploads * configuration.nodes)
+  private func startFiles(
+    of group: NodeGroup<RelayNode>, on files: sending any ChunkStore
+  ) throws {
     try group.work(on: .files) {
       NodeGroup<RelayNode>.Workplace(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
@@ -202,8 +185,8 @@ struct RelayService {
     }
   }
 
-  private func accountCount(of store: SQLiteZoneStore) throws(StorageError) -> Int {
-    guard case .count(let count) = try store.read(.accountCount) else { return 0 }
+  private func accountCount(of store: RelayStore) throws(StorageError) -> Int {
+    guard case .count(let count) = try store.writer.read(.accountCount) else { return 0 }
     return count
   }
 
@@ -219,7 +202,7 @@ struct RelayService {
         block: "lockstep relay: metrics and health on \(url)")
     }
     if !configuration.isOpen && accounts == 0 {
-      let command = "lockstep account create NAME --store \(store)"
+      let command = "lockstep account create NAME --store \(store.text)"
       log.tell(
         "there is no account yet; make the first", [LogLine.Field("command", command)],
         block: "lockstep relay: there is no account yet. Make the first with\n  \(command)")

@@ -35,7 +35,9 @@ extension RelayNode {
     if case .success(.page(let page)) = result, !page.more {
       reached = page.token
       // What was committed here meanwhile has been told; who lacks what was before it reads it.
-      if hub.newest(of: account) == since, page.token != since { tell(AccountChange(account, page)) }
+      if page.token != since, hub.newest(of: account) == since {
+        tell(AccountChange(account, page))
+      }
     }
     guard let reached else {
       tellUnread(account, heard)

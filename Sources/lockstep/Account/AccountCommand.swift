@@ -25,7 +25,7 @@ enum AccountCommand {
   static func office(
     _ arguments: Arguments, makesStore: Bool = false
   ) throws(CommandFailure) -> AccountOffice {
-    try AccountOffice(folder: arguments[RelayCommand.store], makesStore: makesStore)
+    try AccountOffice(arguments[RelayCommand.store], makesStore: makesStore)
   }
 
   /// What an account is called, as a sentence names it.

@@ -87,7 +87,7 @@ extension AccountOffice {
     if found.count > 1 { throw Self.ambiguous(name, found) }
     guard let account = found.first else {
       throw CommandFailure(
-        "there is no account \"\(Log.oneLine(name))\" in \(folder); lockstep account list shows all"
+        "there is no account \"\(Log.oneLine(name))\" in \(store.text); lockstep account list shows all"
       )
     }
     return account
@@ -128,7 +128,7 @@ extension AccountOffice {
       return try decode(body)
     } catch {
       throw CommandFailure(
-        "the relay on \(folder) is of another version (\(error.detail)); start it again")
+        "the relay on \(store.text) is of another version (\(error.detail)); start it again")
     }
   }
 }

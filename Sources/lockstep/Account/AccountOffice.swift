@@ -5,20 +5,18 @@ import Link
 import Loop
 import Relay
 import Storage
-import StorageFiles
 import StorageSQLite
 
 /// Where a relay's owner does his work: at the relay that holds the store, by its control door, or,
 /// where none runs, in the store itself, which is held for as long as that takes. Both take the
-/// same calls and give the same answers.
+/// same calls and give the same answers. A database is always open to him; its relays hear of it.
 struct AccountOffice {
-  /// The folder of everything that the relay writes.
-  let folder: String
+  let store: StorePlace
   private let place: Place
 
   private enum Place {
     case relay(socket: String)
-    case store(SQLiteZoneStore, FileChunkStore)
+    case store(any ZoneStore, any ChunkStore)
   }
 
   struct Response {
@@ -28,14 +26,23 @@ struct AccountOffice {
 
   /// Finds out which of the two it is. `makesStore`: a store that is not there yet is made.
   /// `attempts`: how often to try, 50 ms apart, while a relay is just starting or ending.
-  init(folder: String, makesStore: Bool = false, attempts: Int = 40) throws(CommandFailure) {
-    self.folder = folder
+  init(
+    _ store: StorePlace, makesStore: Bool = false, attempts: Int = 40
+  ) throws(CommandFailure) {
+    self.store = store
+    guard case .folder(let folder) = store else {
+      guard let (store, files) = try Self.open(store) else {
+        throw CommandFailure("the store \(store.text) is in use")
+      }
+      place = .store(store, files)
+      return
+    }
     guard makesStore || SQLiteZoneStore.exists(in: folder) else {
       throw CommandFailure(
         "there is no store of a relay in \(folder); name the relay's folder with --store DIR")
     }
     for _ in 0..<attempts {
-      if let (store, files) = try Self.open(folder) {
+      if let (store, files) = try Self.open(store) {
         place = .store(store, files)
         return
       }
@@ -52,9 +59,9 @@ struct AccountOffice {
   }
 
   /// At a store that is open already.
-  init(folder: String, store: SQLiteZoneStore, files: FileChunkStore) {
-    self.folder = folder
-    place = .store(store, files)
+  init(_ store: StorePlace, _ writer: any ZoneStore, _ files: any ChunkStore) {
+    self.store = store
+    place = .store(writer, files)
   }
 
   /// A relay runs on the store; otherwise it is served by nobody.
@@ -75,12 +82,11 @@ struct AccountOffice {
 
   /// nil where another process holds the store.
   private static func open(
-    _ folder: String
-  ) throws(CommandFailure) -> (SQLiteZoneStore, FileChunkStore)? {
+    _ place: StorePlace
+  ) throws(CommandFailure) -> (any ZoneStore, any ChunkStore)? {
     do throws(StorageError) {
-      let store = try SQLiteZoneStore(
-        directory: folder, rules: rules, opening: RelayService.openingNumber())
-      return (store, try FileChunkStore(directory: RelayService.chunks(inStore: folder)))
+      let store = try RelayStore(place, rules: rules, attempts: 0)
+      return (store.writer, try store.makeFiles(uploads: Limits.uploads))
     } catch {
       if case .inUse = error { return nil }
       throw CommandFailure("\(error)")
@@ -95,7 +101,7 @@ struct AccountOffice {
   }
 
   private static func ask(
-    _ request: HTTPCallRequest, of store: SQLiteZoneStore, _ files: FileChunkStore
+    _ request: HTTPCallRequest, of store: any ZoneStore, _ files: any ChunkStore
   ) throws(CommandFailure) -> Response {
     do throws(StorageError) {
       let response = try OwnerDesk(secrets: Entropy.secrets).answer(
@@ -122,10 +128,10 @@ struct AccountOffice {
     case .answered(let status, let body, _): return Response(status: status, body: body)
     case .unreachable(let reason), .untrusted(let reason):
       throw CommandFailure(
-        "the relay on \(folder) cannot be reached any more: \(reason); try again")
+        "the relay on \(store.text) cannot be reached any more: \(reason); try again")
     case .unanswered(let reason):
       throw CommandFailure(
-        "the relay on \(folder) gave no answer (\(reason)); it may have done what it was asked; "
+        "the relay on \(store.text) gave no answer (\(reason)); it may have done what it was asked; "
           + "look at what it says, then try again")
     }
   }

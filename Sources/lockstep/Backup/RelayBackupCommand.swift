@@ -32,7 +32,8 @@ enum RelayBackupCommand {
   ) { arguments throws(CommandFailure) in
     // Before there is anything that an interruption would leave behind.
     let interruption = try Interruption()
-    let store = arguments[RelayCommand.store]
+    let store = try arguments[RelayCommand.store].folder(
+      insteadOfDatabase: "back it up with pg_dump or by archiving its log; see docs/operations.md")
     guard SQLiteZoneStore.exists(in: store) else {
       throw CommandFailure(
         "there is no store of a relay in \(store); name the relay's folder with --store DIR")
@@ -44,7 +45,7 @@ enum RelayBackupCommand {
     do throws(CommandFailure) {
       outcome = try StoreBackup(
         store: store, shelf: shelf, isQuick: arguments[isQuick], madeAt: wall,
-        opening: RelayService.openingNumber(), progress: Progress(), interruption: interruption
+        opening: RelayStore.openingNumber(), progress: Progress(), interruption: interruption
       ).run()
     } catch {
       try shelf.discard()

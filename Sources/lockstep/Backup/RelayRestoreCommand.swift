@@ -28,8 +28,10 @@ enum RelayRestoreCommand {
     let backup = try BackupShelf.backup(arguments.operands[0])
     let restore = StoreRestore(
       backup: backup, manifest: try BackupManifest.read(from: backup),
-      store: arguments[RelayCommand.store], isForced: arguments[isForced],
-      wall: SystemClock.moment().wall, opening: RelayService.openingNumber(), progress: Progress(),
+      store: try arguments[RelayCommand.store].folder(
+        insteadOfDatabase: "restore it with PostgreSQL's own tools; see docs/operations.md"),
+      isForced: arguments[isForced],
+      wall: SystemClock.moment().wall, opening: RelayStore.openingNumber(), progress: Progress(),
       interruption: interruption)
     guard restore.standing.isEmpty || restore.isForced else { throw restore.refusal }
     if !arguments[json] { _ = try TerminalOutput.printed(restore.plan) }

@@ -21,12 +21,16 @@ enum RelayStoreCheckCommand {
       "BACKUP", "A backup, or the folder of backups, of which the newest is taken.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
     let interruption = try Interruption()
-    var folder = arguments[RelayCommand.store]
+    let folder: String
     var manifest: BackupManifest?
     if let name = arguments.operands.first {
       folder = try BackupShelf.backup(name)
       manifest = try BackupManifest.read(from: folder)
-    } else if !SQLiteZoneStore.exists(in: folder) {
+    } else {
+      folder = try arguments[RelayCommand.store].folder(
+        insteadOfDatabase: "check it with PostgreSQL's own tools, such as pg_amcheck")
+    }
+    if manifest == nil, !SQLiteZoneStore.exists(in: folder) {
       throw CommandFailure(
         "there is no store of a relay in \(folder); name the relay's folder with --store DIR")
     }

@@ -54,7 +54,7 @@ struct StoreBackup {
           + "the backup; lockstep relay check tells more")
     }
     try reporting { () throws(StorageError) in
-      let pieces = try PieceFolder(directory: RelayService.chunks(inStore: draft))
+      let pieces = try PieceFolder(directory: RelayStore.chunks(in: draft))
       for piece in found.badPieces { try pieces.remove(piece.file) }
       if !found.badPieces.isEmpty {
         try ZoneInspector.settleCopy(in: draft, opening: opening, lacking: found.badPieces)
@@ -89,10 +89,10 @@ struct StoreBackup {
     let taken = try reporting { () throws(StorageError) -> Taken? in
       let live = try ZoneInspector(directory: store)
       defer { live.close() }
-      let source = try PieceFolder.standing(in: RelayService.chunks(inStore: store))
-      let target = try PieceFolder(directory: RelayService.chunks(inStore: draft))
+      let source = try PieceFolder.standing(in: RelayStore.chunks(in: store))
+      let target = try PieceFolder(directory: RelayStore.chunks(in: draft))
       let before = try earlier.flatMap { name throws(StorageError) in
-        try PieceFolder.standing(in: RelayService.chunks(inStore: shelf.path + "/" + name))
+        try PieceFolder.standing(in: RelayStore.chunks(in: shelf.path + "/" + name))
       }
       var taken = Taken()
       for attempt in 1...Limits.backupAttempts {

@@ -92,7 +92,7 @@ struct StoreInspector {
   private func lookAtPieces(
     of database: ZoneInspector, _ found: inout StoreInspection
   ) throws(StorageError) -> Bool {
-    let files = try PieceFolder.standing(in: RelayService.chunks(inStore: folder))
+    let files = try PieceFolder.standing(in: RelayStore.chunks(in: folder))
     var last: KeptPiece?
     var count = 0
     while true {

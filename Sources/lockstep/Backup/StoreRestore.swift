@@ -93,8 +93,8 @@ struct StoreRestore {
   private func fill() throws(CommandFailure) {
     try copyDatabase()
     let isWhole = try reporting { () throws(StorageError) in
-      let target = try PieceFolder(directory: RelayService.chunks(inStore: draft))
-      let source = try PieceFolder.standing(in: RelayService.chunks(inStore: backup))
+      let target = try PieceFolder(directory: RelayStore.chunks(in: draft))
+      let source = try PieceFolder.standing(in: RelayStore.chunks(in: backup))
       let files = try source?.files() ?? []
       for (index, file) in files.enumerated() {
         guard interruption.goesOn() else { return false }

@@ -1,5 +1,7 @@
 import Changes
 import Glibc
+import Storage
+import StoragePostgres
 
 /// `lockstep relay --check`: shows the settings in force and where each comes from, and whether a
 /// relay could begin with them. It starts nothing and makes nothing.
@@ -8,10 +10,10 @@ struct RelayCheck {
   /// Sentences, each with its next step.
   var faults: [String]
 
-  init(_ arguments: Arguments, store: String, certificate: String?, key: String?) {
+  init(_ arguments: Arguments, store: StorePlace, certificate: String?, key: String?) {
     settings = arguments.settings
     faults = [
-      RelayCheck.fault(ofStore: store), RelayCheck.fault(ofCertificate: certificate, key: key),
+      RelayCheck.fault(of: store), RelayCheck.fault(ofCertificate: certificate, key: key),
     ].compactMap(\.self)
   }
 
@@ -53,6 +55,19 @@ struct RelayCheck {
         }),
       "faults": .array(faults.map { .string($0) }),
     ]
+  }
+
+  static func fault(of store: StorePlace) -> String? {
+    switch store {
+    case .folder(let path): return fault(ofStore: path)
+    case .database(let address):
+      do throws(StorageError) {
+        try PostgresZoneStore.reach(address)
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
   }
 
   /// Whether the folder is there and can be written, or can be made where it is missing.

@@ -13,13 +13,14 @@ final class StoreMeter: Sendable {
     self.measures = Locked(measures)
   }
 
-  /// `folder`: of the store.
-  func source(ofStore folder: String) -> MeasureSource {
-    let database = folder + "/" + SQLiteZoneStore.databaseName
-    return MeasureSource {
+  /// `store`: where it is.
+  func source(of store: StorePlace) -> MeasureSource {
+    var database: String?
+    if case .folder(let folder) = store { database = folder + "/" + SQLiteZoneStore.databaseName }
+    return MeasureSource { [database] in
       var measures = self.measures.withLock { $0 }
-      measures.databaseBytes = ProcessMeter.fileBytes(database)
-      measures.logBytes = ProcessMeter.fileBytes(database + "-wal")
+      measures.databaseBytes = database.flatMap { ProcessMeter.fileBytes($0) }
+      measures.logBytes = database.flatMap { ProcessMeter.fileBytes($0 + "-wal") }
       return measures
     } process: {
       ProcessMeter.read()

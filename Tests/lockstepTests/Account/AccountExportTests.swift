@@ -27,7 +27,7 @@ final class AccountExportTests {
     home = try TemporaryFolder()
     store = try SQLiteZoneStore(directory: home.path + "/store", opening: 1)
     files = try FileChunkStore(directory: home.path + "/store/chunks")
-    office = AccountOffice(folder: home.path + "/store", store: store, files: files)
+    office = AccountOffice(.folder(home.path + "/store"), store, files)
     account = try office.make(label: "mum").account
     let description = DeviceDescription(deviceName: "A", platform: "p", appVersion: "1")
     // A device that no code let in, since only its saves are wanted.

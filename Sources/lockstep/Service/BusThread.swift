@@ -1,0 +1,54 @@
+import Changes
+import Glibc
+import Loop
+import Relay
+import StoragePostgres
+
+/// Hears on a thread of its own what other relays on the store do, and tells it to the nodes.
+struct BusThread {
+  private let bell: BusBell
+  private let isEnding: Locked<Bool>
+  private let thread: LoopThread
+
+  init(
+    _ bus: sending PostgresBus, of group: NodeGroup<RelayNode>, log: Log
+  ) throws(SystemFault) {
+    let isEnding = Locked(false)
+    bell = bus.bell
+    self.isEnding = isEnding
+    let handover = BusHandover(bus)
+    thread = try LoopThread("bus") {
+      let bus = handover.bus
+      while !isEnding.withLock({ $0 }) {
+        for notice in bus.wait(milliseconds: Limits.busWaitMilliseconds) {
+          BusThread.tell(notice, to: group, log)
+        }
+      }
+      bus.close()
+    }
+  }
+
+  func end() {
+    isEnding.withLock { $0 = true }
+    bell.ring()
+    thread.join()
+  }
+
+  private static func tell(_ notice: BusNotice, to group: NodeGroup<RelayNode>, _ log: Log) {
+    switch notice {
+    case .moved(let movement):
+      if let token = movement.token { group.tell(.movedElsewhere(movement.account, token)) }
+      if movement.hasNewAffairs { group.tell(.affairsElsewhere(movement.account)) }
+    case .lost: log.warning("other relays are not heard; their changes come a few seconds later")
+    case .back:
+      log.info("other relays are heard again")
+      group.tell(.missedElsewhere)
+    }
+  }
+}
+
+/// Makes it possible to hand the bus to the one thread that uses it.
+private final class BusHandover: @unchecked Sendable {
+  let bus: PostgresBus
+  init(_ bus: sending PostgresBus) { self.bus = bus }
+}

@@ -1,0 +1,101 @@
+import Changes
+import Glibc
+import Loop
+import Relay
+import Storage
+import StorageFiles
+import StoragePostgres
+import StorageSQLite
+
+/// A relay's store, open: what writes it, and what other threads look at it with.
+final class RelayStore {
+  private enum Kind {
+    case folder(String, SQLiteZoneStore)
+    case database(PostgresAddress, PostgresZoneStore)
+  }
+
+  private let kind: Kind
+
+  /// A relay before this one may just be ending, or `lockstep account` be at work: a store in use is
+  /// asked for again for a second, and so is a database that is away.
+  init(
+    _ place: StorePlace, rules: StoreRules, isRestored: Bool = false, attempts: Int = 20
+  ) throws(StorageError) {
+    func open() throws(StorageError) -> Kind {
+      switch place {
+      case .folder(let folder):
+        return .folder(
+          folder,
+          try SQLiteZoneStore(
+            directory: folder, rules: rules, opening: RelayStore.openingNumber(),
+            declareRestored: isRestored))
+      case .database(let address):
+        return .database(
+          address, try PostgresZoneStore(address, rules: rules, declareRestored: isRestored))
+      }
+    }
+    for _ in 0..<attempts {
+      do throws(StorageError) {
+        kind = try open()
+        return
+      } catch {
+        switch error {
+        case .inUse, .unavailable: usleep(50_000)
+        default: throw error
+        }
+      }
+    }
+    kind = try open()
+  }
+
+  /// The number to open a store in a folder under now.
+  static func openingNumber() -> UInt64 {
+    OpeningNumber.draw(wall: SystemClock.moment().wall, random: Entropy.secrets.word())
+  }
+
+  /// Where a relay keeps the pieces of files in that folder.
+  static func chunks(in folder: String) -> String { folder + "/chunks" }
+
+  var writer: any ZoneStore {
+    switch kind {
+    case .folder(_, let store): store
+    case .database(_, let store): store
+    }
+  }
+
+  var wasRestored: Bool {
+    switch kind {
+    case .folder(_, let store): store.wasRestored
+    case .database(_, let store): store.wasRestored
+    }
+  }
+
+  /// For another thread.
+  func makeReader() throws(StorageError) -> sending any ZoneReader {
+    switch kind {
+    case .folder(_, let store): try store.makeReader()
+    case .database(_, let store): try store.makeReader()
+    }
+  }
+
+  /// The pieces of files, for another thread. `uploads`: how many may be written at a time.
+  func makeFiles(uploads: Int) throws(StorageError) -> sending any ChunkStore {
+    switch kind {
+    case .folder(let folder, _):
+      try FileChunkStore(directory: RelayStore.chunks(in: folder), uploads: uploads)
+    case .database(let address, _): try PostgresChunkStore(address, uploads: uploads)
+    }
+  }
+
+  /// What other relays on the store tell, for another thread; nil where there can be none.
+  func makeBus() throws(StorageError) -> sending PostgresBus? {
+    guard case .database(_, let store) = kind else { return nil }
+    return try store.makeBus()
+  }
+
+  /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log takes,
+  /// where the store has one of its own.
+  func observeSyncs(_ observer: @escaping @Sendable (_ nanoseconds: Int64) -> Void) {
+    if case .folder(_, let store) = kind { store.observeSyncs(observer) }
+  }
+}
