@@ -20,6 +20,8 @@ extension Limits {
   public static let databaseWriteBytes = 16 << 20
   /// One notice to the other relays, in bytes: PostgreSQL takes less than 8,000.
   public static let noticeBytes = 7_900
+  /// How long one wait for notices takes at most.
+  public static let busWaitMilliseconds: Int64 = 5_000
   /// Notices that one wait gives at most; the rest wait in the connection.
   public static let noticesAtOnce = 10_000
   /// Accounts that are read and written at once where all of them begin a new generation.

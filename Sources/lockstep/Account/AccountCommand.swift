@@ -44,8 +44,8 @@ enum AccountCommand {
       : """
 
 
-      No relay runs on \(office.folder), so this was done in the store itself. Start the relay:
-        lockstep relay --store \(office.folder)
+      No relay runs on \(office.store.text), so this was done in the store itself. Start the relay:
+        lockstep relay --store \(office.store.text)
       """
     return """
       \(offer.pairing.code)

@@ -64,11 +64,11 @@ struct AccountOffice {
     place = .store(writer, files)
   }
 
-  /// A relay runs on the store; otherwise it is served by nobody.
+  /// Whether a relay may run on the store; otherwise it is served by nobody.
   var hasRelay: Bool {
-    switch place {
-    case .relay: true
-    case .store: false
+    switch (place, store) {
+    case (.relay, _), (_, .database): true
+    case (.store, .folder): false
     }
   }
 
