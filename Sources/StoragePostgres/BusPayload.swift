@@ -66,9 +66,11 @@ package struct BusPayload: Hashable, Sendable {
   static func channel(of schema: String) -> String {
     let plain = "lockstep_" + schema
     if plain.utf8.count <= 63 { return plain }
-    return "lockstep_" + HexText.text(schema.utf8.reduce(0xCBF2_9CE4_8422_2325) {
-      ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3
-    })
+    return "lockstep_"
+      + HexText.text(
+        schema.utf8.reduce(0xCBF2_9CE4_8422_2325) {
+          ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3
+        })
   }
 
   private static let form = "1"

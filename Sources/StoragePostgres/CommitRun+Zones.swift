@@ -24,7 +24,8 @@ extension CommitRun {
     write(ZoneDeleter.release, range.bind(wall + rules.chunkLeaseMilliseconds))
     let burial = range.bind(head.newest).bind(device.rawValue).bind(wall)
     let count = try ask { $0.add(ZoneDeleter.bury, burial) }[0].written
-    let tombstones = count > 0 && count <= Limits.batchRecords
+    let tombstones =
+      count > 0 && count <= Limits.batchRecords
       ? try ask {
         $0.add(ZoneDeleter.buried, PostgresParameters().bind(id.rawValue).bind(head.newest))
       }[0].all { (row) throws(PostgresFault) in try row.record() } : []

@@ -52,16 +52,19 @@ package final class PostgresBus {
       return [.back]
     }
     do throws(PostgresFault) {
-      // What came with the answer to another question waits in memory, where no socket tells of it.
-      var payloads = try connection.notices(atMost: Limits.noticesAtOnce)
-      if payloads.isEmpty {
+      while true {
+        // What came with the answer to another question waits in memory, where no socket tells of
+        // it; and what came may all be our own.
+        let heard = notices(from: try connection.notices(atMost: Limits.noticesAtOnce))
+        if !heard.isEmpty { return heard }
         let ready = lockstep_postgres_wait(
           connection.descriptor, false, bell.descriptor, deadline)
         bell.hush()
         if Int(ready) & LOCKSTEP_READABLE == 0 { return [] }
-        payloads = try connection.notices(atMost: Limits.noticesAtOnce)
+        if Int(ready) & LOCKSTEP_INTERRUPTED != 0 {
+          return notices(from: try connection.notices(atMost: Limits.noticesAtOnce))
+        }
       }
-      return notices(from: payloads)
     } catch {
       connection.drop()
       return [.lost]

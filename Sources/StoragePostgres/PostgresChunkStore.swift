@@ -211,7 +211,8 @@ package final class PostgresChunkStore: ChunkStore {
     let rows = try connection.read { pipeline in
       pipeline.add(FileStatements.isWhole, of(file))
       pipeline.add(
-        FileStatements.parts, of(file).bind(start / size).bind((end - 1) / size).bind(start)
+        FileStatements.parts,
+        of(file).bind(start / size).bind((end - 1) / size).bind(start)
           .bind(end))
     }
     guard rows[0].count == 1 else { return .refused(StoreRefusals.unknownChunk) }

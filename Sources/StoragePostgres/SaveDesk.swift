@@ -183,12 +183,12 @@ final class SaveDesk {
   }
 
   static func shown(_ rows: PostgresRows) throws(PostgresFault) -> [Place: Record] {
-    var shown: [Place: Record] = [:]
+    var found: [Place: Record] = [:]
     for row in rows.all({ $0 }) {
       let record = try row.record(at: 1)
-      shown[Place(account: AccountID(rawValue: row.bits(0)), key: record.key)] = record
+      found[Place(account: AccountID(rawValue: row.bits(0)), key: record.key)] = record
     }
-    return shown
+    return found
   }
 
   /// For each save no more bytes than an answer takes, and the record that does not fit.

@@ -78,10 +78,15 @@ struct Schema {
     """
     SELECT pg_advisory_xact_lock(hashtextextended('lockstep ' || current_schema(), 0)) IS NULL
     """)
-  /// In no other schema than ours, where the search path has several.
+  /// In no other schema than ours, where the search path has several. By the catalog's rows:
+  /// `to_regclass` answers from memory, and would not see what was made while we waited.
   private static let exists = PostgresStatement(
     "schema exists",
-    "SELECT to_regclass(quote_ident(current_schema()) || '.schema_version') IS NOT NULL")
+    """
+    SELECT EXISTS (
+      SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace
+      WHERE pg_class.relname = 'schema_version' AND pg_namespace.nspname = current_schema())
+    """)
   private static let select = PostgresStatement(
     "schema version", "SELECT version::bigint, oldest::bigint FROM schema_version")
   private static let makeVersion = PostgresStatement(

@@ -81,7 +81,9 @@ struct PostgresChunkStoreTests {
     let store = try open(database)
     #expect(try store.perform(.append(file, [1])) == .done)
     try database.endSessions()
-    #expect(throws: StorageError.self) { try store.perform(.append(file, [2])) }
+    #expect(throws: StorageError.self) {
+      try store.perform(.finish(file, expecting: hash([1])))
+    }
     let other = ChunkFile(account: file.account, number: 0x18)
     #expect(try store.perform(.append(other, [2])) == .done)
     #expect(try store.perform(.finish(other, expecting: hash([2]))) == .done)

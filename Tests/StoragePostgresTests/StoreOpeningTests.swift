@@ -43,8 +43,9 @@ struct StoreOpeningTests {
     // The first one that notices does it, for all.
     #expect(try !database.store().wasRestored)
     #expect(try token(store) == after)
-    guard case .page(let page) = try store.read(
-      .changes(account, since: before, zone: nil, limit: 9))
+    guard
+      case .page(let page) = try store.read(
+        .changes(account, since: before, zone: nil, limit: 9))
     else {
       Issue.record("the old token is not good any more")
       return
@@ -90,7 +91,8 @@ struct StoreOpeningTests {
       SELECT number - 1200, 7, 0, '' FROM generate_series(1, 2400) AS number
       """)
     #expect(try database.store(declareRestored: true).wasRestored)
-    #expect(try database.number("SELECT count(*) FROM \(schema).lineage WHERE ended_at = 0") == 2400)
+    let ended = "SELECT count(*) FROM \(schema).lineage WHERE ended_at = 0"
+    #expect(try database.number(ended) == 2_400)
     #expect(
       try database.number("SELECT count(DISTINCT generation) FROM \(schema).accounts") > 2_390)
     store.close()

@@ -71,12 +71,32 @@ enum PairingRule {
     ("Sources/lockstep/Service/BusThread.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     (
+      "Sources/StoragePostgres/CStrings.swift",
+      "Tests/StoragePostgresTests/PostgresConnectionTests.swift"
+    ),
+    (
       "Sources/StoragePostgres/FileStatements.swift",
       "Tests/StoragePostgresTests/PostgresChunkStoreTests.swift"
     ),
     (
+      "Sources/StoragePostgres/Forgetting.swift",
+      "Tests/StoragePostgresTests/PostgresZoneStoreTests.swift"
+    ),
+    (
+      "Sources/StoragePostgres/LockedAccounts.swift",
+      "Tests/StoragePostgresTests/CommitRunTests.swift"
+    ),
+    (
       "Sources/StoragePostgres/Save",
       "Tests/StoragePostgresTests/CommitRunTests.swift"
+    ),
+    (
+      "Sources/StoragePostgres/ChunkQueries.swift",
+      "Tests/StoragePostgresTests/PostgresZoneStoreTests.swift"
+    ),
+    (
+      "Sources/StoragePostgres/ZoneQueries.swift",
+      "Tests/StoragePostgresTests/PostgresZoneStoreTests.swift"
     ),
     ("Sources/wire-echo/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/TraceCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
