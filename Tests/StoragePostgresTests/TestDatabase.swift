@@ -1,0 +1,105 @@
+import Foundation
+import Storage
+import Testing
+
+@testable import StoragePostgres
+
+/// Tables of a test's own: a schema of the server that LOCKSTEP_POSTGRES names, gone with the test.
+final class TestDatabase: @unchecked Sendable {
+  static let url = ProcessInfo.processInfo.environment["LOCKSTEP_POSTGRES"]
+  static let isThere = url != nil
+  static let need: Comment =
+    "LOCKSTEP_POSTGRES names no server: run this by scripts/with-postgres"
+
+  let schema: String
+  let address: PostgresAddress
+  private let connection: PostgresConnection
+
+  init() throws {
+    let url = try #require(TestDatabase.url)
+    schema = "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+    let sign = url.contains("?") ? "&" : "?"
+    address = try PostgresAddress(url + sign + "options=-csearch_path%3D" + schema)
+    connection = PostgresConnection(try PostgresAddress(url))
+    try run("CREATE SCHEMA \(schema)")
+  }
+
+  deinit {
+    do {
+      try run("DROP SCHEMA \(schema) CASCADE")
+      connection.close()
+    } catch {
+      Issue.record("\(schema) cannot be removed: \(error)")
+    }
+  }
+
+  func store(
+    rules: StoreRules = StoreRules(), declareRestored: Bool = false
+  ) throws -> PostgresZoneStore {
+    try PostgresZoneStore(address, rules: rules, declareRestored: declareRestored)
+  }
+
+  /// In the schema of no test: names of its tables need `schema` before them.
+  @discardableResult func run(_ sql: String) throws -> PostgresRows {
+    try connection.perform("test") { () throws(PostgresFault) in
+      try connection.run(PostgresStatement("", sql), within: 60_000)
+    }
+  }
+
+  func number(_ sql: String) throws -> Int64 {
+    try #require(try run("SELECT (\(sql))::bigint").first { $0.integer(0) })
+  }
+
+  func text(_ sql: String) throws -> String {
+    try #require(try run("SELECT (\(sql))::text").first { $0.text(0) })
+  }
+
+  /// In the test's own schema.
+  @discardableResult func runHere(_ sql: String) throws -> PostgresRows {
+    try run("SELECT set_config('search_path', '\(schema)', false)")
+    return try run(sql)
+  }
+
+  var tables: [String] {
+    get throws {
+      try run("SELECT tablename::text FROM pg_tables WHERE schemaname = '\(schema)' ORDER BY 1")
+        .all { $0.text(0) }
+    }
+  }
+}
+
+/// A copy of a store's tables, as a dump keeps it.
+final class TableCopy {
+  private let database: TestDatabase
+  private let place = "copy_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+  private let tables: [String]
+
+  init(_ database: TestDatabase) throws {
+    self.database = database
+    tables = try database.tables
+    try database.run("CREATE SCHEMA \(place)")
+    for table in tables {
+      try database.run("CREATE TABLE \(place).\(table) AS TABLE \(database.schema).\(table)")
+    }
+  }
+
+  deinit {
+    do {
+      try database.run("DROP SCHEMA \(place) CASCADE")
+    } catch {
+      Issue.record("\(place) cannot be removed: \(error)")
+    }
+  }
+
+  /// As though it were another server's.
+  func putBack() throws {
+    for table in tables {
+      let name = "\(database.schema).\(table)"
+      try database.run("TRUNCATE \(name)")
+      try database.run(
+        "INSERT INTO \(name) OVERRIDING SYSTEM VALUE SELECT * FROM \(place).\(table)")
+    }
+    try database.run(
+      "UPDATE \(database.schema).opening SET system_identifier = system_identifier # 1")
+  }
+}
