@@ -14,24 +14,39 @@ final class TestDatabase: @unchecked Sendable {
   let schema: String
   let address: PostgresAddress
   private let connection: PostgresConnection
+  private let isKept: Bool
 
-  init() throws {
+  /// `isNew`: without any tables. Otherwise they may be those of a test before, emptied: to make
+  /// them takes longer than most tests. They are gone with the server.
+  init(isNew: Bool = false) throws {
     let url = try #require(TestDatabase.url)
-    schema = "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+    let former = isNew ? nil : TestDatabase.kept.take()
+    schema = former ?? "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
     let sign = url.contains("?") ? "&" : "?"
-    address = try PostgresAddress(url + sign + "options=-csearch_path%3D" + schema)
+    address = try PostgresAddress(
+      url + sign + "options=-csearch_path%3D\(schema)&application_name=\(schema)")
     connection = PostgresConnection(try PostgresAddress(url))
-    try run("CREATE SCHEMA \(schema)")
+    isKept = !isNew
+    if former == nil { try run("CREATE SCHEMA \(schema)") }
   }
 
   deinit {
     do {
-      try run("DROP SCHEMA \(schema) CASCADE")
+      if isKept {
+        let all = try tables.filter { $0 != "schema_version" }
+        let deletions = all.map { "DELETE FROM \(schema).\($0);" }.joined(separator: " ")
+        try run("DO $$ BEGIN \(deletions) END $$")
+        TestDatabase.kept.put(schema)
+      } else {
+        try run("DROP SCHEMA \(schema) CASCADE")
+      }
       connection.close()
     } catch {
-      Issue.record("\(schema) cannot be removed: \(error)")
+      Issue.record("\(schema) cannot be cleared: \(error)")
     }
   }
+
+  private static let kept = KeptSchemas()
 
   func store(
     rules: StoreRules = StoreRules(), declareRestored: Bool = false
@@ -60,12 +75,29 @@ final class TestDatabase: @unchecked Sendable {
     return try run(sql)
   }
 
+  /// As an administrator ends them, or a server that is stopped: of all stores on this database.
+  func endSessions() throws {
+    try run(
+      """
+      SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+      WHERE application_name = '\(schema)' AND pid <> pg_backend_pid()
+      """)
+  }
+
   var tables: [String] {
     get throws {
       try run("SELECT tablename::text FROM pg_tables WHERE schemaname = '\(schema)' ORDER BY 1")
         .all { $0.text(0) }
     }
   }
+}
+
+/// Schemas that tests are done with.
+private final class KeptSchemas: @unchecked Sendable {
+  private let lock = NSLock()
+  private var names: [String] = []
+  func take() -> String? { lock.withLock { names.popLast() } }
+  func put(_ name: String) { lock.withLock { names.append(name) } }
 }
 
 /// A copy of a store's tables, as a dump keeps it.
@@ -95,7 +127,7 @@ final class TableCopy {
   func putBack() throws {
     for table in tables {
       let name = "\(database.schema).\(table)"
-      try database.run("TRUNCATE \(name)")
+      try database.run("DELETE FROM \(name)")
       try database.run(
         "INSERT INTO \(name) OVERRIDING SYSTEM VALUE SELECT * FROM \(place).\(table)")
     }
