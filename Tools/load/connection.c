@@ -23,6 +23,15 @@ static void watch(struct connection *connection, int operation, bool waits_to_wr
   }
 }
 
+static uint16_t port_of(const struct connection *connection) {
+  const struct options *options = &load.options;
+  if (options->mode == MODE_SAVES) {
+    return options->ports[connection->account % options->port_count];
+  }
+  if (connection->role == PUBLISHER || options->port_count == 1) return options->ports[0];
+  return options->ports[1 + connection->device % (options->port_count - 1)];
+}
+
 void connection_open(struct connection *connection) {
   static uint32_t opened;
   int one = 1, file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -37,7 +46,7 @@ void connection_open(struct connection *connection) {
   setsockopt(file, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one);
   struct sockaddr_in source = {.sin_family = AF_INET};
   source.sin_addr.s_addr = htonl(INADDR_LOOPBACK + opened++ / CONNECTIONS_PER_ADDRESS);
-  struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(load.options.port),
+  struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(port_of(connection)),
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   if (bind(file, (struct sockaddr *)&source, sizeof source)) {
     give_up("bind: %s", strerror(errno));

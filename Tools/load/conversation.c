@@ -49,7 +49,7 @@ static void begin_request(struct buffer *out, const struct connection *connectio
   int length = snprintf(line, sizeof line, "%s ", method);
   buffer_append(out, line, (size_t)length);
   dialect_expand(out, path, &subject);
-  length = snprintf(line, sizeof line, " HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n", load.options.port);
+  length = snprintf(line, sizeof line, " HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n", load.options.ports[0]);
   buffer_append(out, line, (size_t)length);
   dialect_expand(out, load.options.dialect->fields, &subject);
 }

@@ -34,7 +34,9 @@ static const char usage[] =
     "  longpoll  as rate, or window if one is given, with long-polls that receive\n"
     "\n"
     "Options:\n"
-    "  --port N            the server's port on 127.0.0.1\n"
+    "  --port N[,N...]     the server's port on 127.0.0.1. Of several, which are one\n"
+    "                      service, who only saves takes them in turn; otherwise who\n"
+    "                      publishes has the first, and receivers have the others\n"
     "  --accounts N        (default 1)\n"
     "  --devices N         receivers of each account (default 1)\n"
     "  --accounts-file F   a line an account: its change token, and its devices' tokens;\n"
@@ -110,6 +112,17 @@ static void read_words(char **words, int count) {
   load.options.mode = (enum mode)mode;
 }
 
+static void read_ports(struct options *options, const char *value) {
+  for (char *end; *value; value = *end ? end + 1 : end) {
+    long port = strtol(value, &end, 10);
+    bool is_good = port > 0 && port < 65536 && (*end == ',' || !*end);
+    if (!is_good || options->port_count == PORTS) {
+      refuse("--port: at most %d ports, as in 7001,7002", PORTS);
+    }
+    options->ports[options->port_count++] = (uint16_t)port;
+  }
+}
+
 static void read_options(int count, char **words) {
   static const struct option known[] = {
       {"port", 1, 0, 'p'},     {"accounts", 1, 0, 'a'},  {"devices", 1, 0, 'd'},
@@ -126,7 +139,7 @@ static void read_options(int count, char **words) {
     const char *name = letter == '?' ? "" : known[index].name;
     const char *value = optarg ? optarg : "0";
     switch (letter) {
-      case 'p': options->port = (uint16_t)positive(name, value, 65535); break;
+      case 'p': read_ports(options, value); break;
       case 'a': options->accounts = (uint32_t)positive(name, value, 999999); break;
       case 'd': options->devices = (uint32_t)positive(name, value, 99999); break;
       case 'r': options->rate = positive(name, value, 1e7); break;
@@ -153,7 +166,7 @@ static void check_options(void) {
   struct options *options = &load.options;
   if (options->mode == MODE_WINDOW && !options->window) options->window = 1;
   if (options->mode == MODE_SAVES) options->devices = 0;
-  if (!options->port) refuse("--port is missing");
+  if (!options->port_count) refuse("--port is missing");
   if (!options->accounts || !options->in_flight) refuse("--accounts and --in-flight: at least 1");
   bool publishes = options->mode == MODE_RATE || options->mode == MODE_LONGPOLL;
   if (publishes && !options->window && options->rate <= 0) refuse("--rate is missing");

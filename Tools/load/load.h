@@ -56,10 +56,13 @@ struct connection {
   uint64_t sent_at;
 };
 
+enum { PORTS = 16 };
+
 struct options {
   const struct dialect *dialect;
   enum mode mode;
-  uint16_t port;
+  uint16_t ports[PORTS];
+  uint32_t port_count;
   uint32_t accounts, devices, window, in_flight, messages;
   double rate, warm, seconds, settle, drain, limit;
   bool pauses, saves_one_record;

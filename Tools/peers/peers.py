@@ -7,6 +7,7 @@ import counting
 import programs
 import secure
 import starting
+import stores
 import table
 import works
 from attended import attend
@@ -62,6 +63,9 @@ def options(arguments):
                         help="with --start: in the full store (default: 1000000)")
     parser.add_argument("--secure", action="store_true",
                         help="measure instead what an idle device over TLS takes")
+    parser.add_argument("--stores", action="store_true",
+                        help="measure instead saves and latency on each kind of store: a folder, "
+                        "PostgreSQL with one relay, and with three")
     parser.add_argument("--keep", metavar="DIR",
                         help="with --count: leave callgrind's files there")
     parser.add_argument("--binary", metavar="PATH",
@@ -82,8 +86,8 @@ def options(arguments):
         given.repetitions, given.seconds = 1, 2
     if given.keep and not given.count:
         parser.error("--keep: only with --count")
-    if given.start + given.count + given.secure > 1:
-        parser.error("one of --count, --start and --secure")
+    if given.start + given.count + given.secure + given.stores > 1:
+        parser.error("one of --count, --start, --secure and --stores")
     if not 1 <= given.records <= 100_000_000:
         parser.error("--records: from 1 to 100000000")
     return given
@@ -100,7 +104,8 @@ def chosen(parser, option, text, known):
 def main(root, arguments=None):
     given = options(arguments)
     measure = (counting.measure if given.count else starting.measure if given.start
-               else secure.measure if given.secure else compare)
+               else secure.measure if given.secure else stores.measure if given.stores
+               else compare)
 
     def measured(progress):
         tools, binary = programs.build(root), programs.release(root, given.binary)

@@ -1,0 +1,178 @@
+"""The relay on each kind of store, side by side: a folder, one relay on PostgreSQL, three of them."""
+
+import json
+import os
+import re
+import subprocess
+import statistics
+
+from commits import CommitProbe
+from population import account
+from programs import Trouble
+from runs import faults
+from servers import LIMITS, Server
+from table import cell, table
+
+ACCOUNTS, DEVICES, RATE = 100, 3, 200
+SAVERS, RELAYS = 300, 3
+
+
+class Database:
+    """A PostgreSQL of its own on the disk that is measured, with fsync."""
+
+    def __init__(self, setting):
+        script = os.path.join(setting.root, "scripts", "with-postgres")
+        self.process = subprocess.Popen(
+            [script, "sh", "-c", 'echo "$LOCKSTEP_POSTGRES"; read line'], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": setting.disk})
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            raise Trouble("the database does not start")
+
+    def processor_seconds(self):
+        """Of all its processes, also those that have ended."""
+        total = 0
+        for process in descendants(self.process.pid):
+            with open(f"/proc/{process}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15]))
+        return total / os.sysconf("SC_CLK_TCK")
+
+    def end(self):
+        self.process.communicate("\n", timeout=60)
+
+
+def descendants(process):
+    found = [process]
+    for each in found:
+        try:
+            with open(f"/proc/{each}/task/{each}/children") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            continue
+    return found
+
+
+class Relay(Server):
+    says_port = r"listening on http://127\.0\.0\.1:(\d+)"
+
+    def __init__(self, *arguments, store=None, **named):
+        super().__init__(*arguments, **named)
+        self.store = store
+
+    def command(self):
+        return [self.setting.binary, "relay", "--open", "--listen", "127.0.0.1:0", "--store",
+                self.store or os.path.join(self.folder, "store"), "--loops", "1", "--limits", LIMITS]
+
+
+class Bench:
+    """One kind of store, with its relays and their people."""
+
+    def __init__(self, setting, name, relays, has_database):
+        self.setting, self.name = setting, name
+        self.database = Database(setting) if has_database else None
+        self.relays = []
+        for _ in range(relays):
+            store = self.database.url if self.database else None
+            self.relays.append(Relay(setting, setting.place(on_disk=True), store=store).start())
+        self.people = os.path.join(setting.disk, re.sub(r"\W+", "-", name) + "-people")
+        self.savers = self.people + "-savers"
+
+    def make_people(self, progress):
+        for path, accounts, devices in [(self.people, ACCOUNTS, DEVICES), (self.savers, SAVERS, 1)]:
+            with open(path, "w") as file:
+                for number in range(accounts):
+                    file.write(account(self.relays[number % len(self.relays)].port, devices))
+                    progress(f"{self.name}: {number + 1} of {accounts} accounts")
+
+    def load(self, mode, accounts_file, ports, *words):
+        """What came of a load; the processor's time of relays and database for each message."""
+        processes = ",".join(str(each.process.pid) for each in self.relays)
+        before = self.database.processor_seconds() if self.database else 0
+        command = [self.setting.load, "lockstep", mode, "--port", ",".join(map(str, ports)),
+                   "--accounts-file", accounts_file, "--server", processes, "--drain", "20",
+                   "--seconds", str(self.setting.seconds), *words]
+        done = subprocess.run(command, capture_output=True, text=True,
+                              timeout=240 + self.setting.seconds)
+        if done.returncode != 0:
+            raise Trouble(f"{self.name}: {done.stderr.strip()}")
+        found = json.loads(done.stdout)
+        wrong = faults(found)
+        if wrong:
+            raise Trouble(f"{self.name}: {wrong}")
+        found["databaseSeconds"] = (self.database.processor_seconds() - before
+                                    if self.database else 0)
+        return found
+
+    def end(self):
+        for each in self.relays:
+            each.stop()
+        if self.database:
+            self.database.end()
+
+
+def measure(given, setting, progress):
+    repetitions = 1 if given.quick else given.repetitions
+    benches, rows = [], {}
+    try:
+        for name, relays, has_database in [
+                ("SQLite", 1, False), ("PostgreSQL, one relay", 1, True),
+                (f"PostgreSQL, {RELAYS} relays", RELAYS, True)]:
+            benches.append(Bench(setting, name, relays, has_database))
+            benches[-1].make_people(progress)
+        for repetition in range(repetitions):
+            for bench in benches:
+                progress(f"{repetition + 1} of {repetitions}: {bench.name}")
+                told = rows.setdefault(bench.name, [])
+                told.append(one(bench))
+    finally:
+        for bench in benches:
+            bench.end()
+    progress.end()
+    tell(given, rows)
+    return 0
+
+
+def one(bench):
+    """The figures of one repetition."""
+    ports = [each.port for each in bench.relays]
+    saves = bench.load("saves", bench.savers, ports, "--accounts", str(SAVERS))
+    rate = ("--accounts", str(ACCOUNTS), "--devices", str(DEVICES - 1), "--rate", str(RATE))
+    with CommitProbe(bench.setting.disk) as probe:
+        near = bench.load("rate", bench.people, ports[:1], *rate)
+        far = bench.load("rate", bench.people, ports[:2], *rate) if len(ports) > 1 else None
+    count = saves["acknowledged"]
+    told = {"saves": count / saves["seconds"],
+            "relayMicroseconds": saves["server"]["cpuSeconds"] * 1e6 / count,
+            "databaseMicroseconds": saves["databaseSeconds"] * 1e6 / count,
+            "commit": probe.median,
+            "p50": near["latencyMicroseconds"]["p50"], "p99": near["latencyMicroseconds"]["p99"]}
+    if far:
+        told["acrossP50"] = far["latencyMicroseconds"]["p50"]
+        told["acrossP99"] = far["latencyMicroseconds"]["p99"]
+        told["acrossToNear"] = told["acrossP99"] / told["p99"]
+    return told
+
+
+COLUMNS = [("saves", "saves/s"), ("relayMicroseconds", "relay µs/save"),
+           ("databaseMicroseconds", "database µs/save"), ("p50", "p50 µs"), ("p99", "p99 µs"),
+           ("acrossP50", "across p50"), ("acrossP99", "across p99"),
+           ("acrossToNear", "p99 across/near"), ("commit", "a commit µs")]
+
+
+def tell(given, rows):
+    if given.json:
+        print(json.dumps({"stores": [{"store": name, "runs": runs}
+                                     for name, runs in rows.items()]}))
+        return
+    head = ["", *[title for _, title in COLUMNS]]
+    lines = [[name, *[cell([run[key] for run in runs if key in run]) for key, _ in COLUMNS]]
+             for name, runs in rows.items()]
+    print(f"{SAVERS} devices save at once; a change of one of {ACCOUNTS} accounts reaches its "
+          f"{DEVICES - 1} other devices, {RATE} a second,\nat the same relay (p50, p99) and across "
+          f"two. Medians of {len(next(iter(rows.values())))} interleaved runs, least and most.\n")
+    print(table(head, lines))
+    middle = {name: statistics.median(run["saves"] for run in runs) for name, runs in rows.items()}
+    first = next(iter(middle.values()))
+    print("\nSaves beside SQLite's: " + ", ".join(
+        f"{name} {rate / first:.2f}" for name, rate in list(middle.items())[1:]))
