@@ -11,6 +11,7 @@ package final class SQLiteStoreSource: StoreSource {
   private var tables = StoreTable.allCases[...]
   /// The table that is being read.
   private var rows: SQLiteStatement?
+  private var hasEnded = false
   /// Under which the store is known as an older copy afterwards.
   private let retirement: UInt64
 
@@ -50,10 +51,14 @@ package final class SQLiteStoreSource: StoreSource {
       if rows == nil { rows = try connection.prepare(SQLiteStoreSource.question(table)) }
       guard let rows else { return nil }
       let portion = try portion(of: table, rows)
+      if hasEnded {
+        // A statement that has come to its end would begin anew.
+        rows.reset()
+        self.rows = nil
+        hasEnded = false
+        tables.removeFirst()
+      }
       if portion.count > 0 { return portion }
-      rows.reset()
-      self.rows = nil
-      tables.removeFirst()
     }
     return nil
   }
@@ -121,7 +126,11 @@ package final class SQLiteStoreSource: StoreSource {
   ) throws(StorageError) -> [Row] {
     var portion: [Row] = []
     var size = 0
-    while portion.count < Limits.movedRows, size < Limits.movedBytes, try rows.step() {
+    while portion.count < Limits.movedRows, size < Limits.movedBytes {
+      guard try rows.step() else {
+        hasEnded = true
+        break
+      }
       let row = try read(rows)
       size += bytes(row)
       portion.append(row)

@@ -7,47 +7,41 @@ import Testing
 @testable import StorageSQLite
 
 struct SQLiteStoreTargetTests {
-  private let folder: TemporaryFolder
-
-  init() throws { folder = try TemporaryFolder() }
-
-  /// A new place in the test's folder.
-  private func place(_ name: String) throws -> String {
-    try folder.makeFolder(name)
-    return folder.path(name)
+  private func source(_ place: TemporaryFolder) throws -> SQLiteStoreSource {
+    try SQLiteStoreSource(directory: place.path, retirement: .random(in: 1 ... .max))
   }
 
-  private func source(_ directory: String) throws -> SQLiteStoreSource {
-    try SQLiteStoreSource(directory: directory, retirement: .random(in: 1 ... .max))
+  private func target(_ place: TemporaryFolder) throws -> SQLiteStoreTarget {
+    try SQLiteStoreTarget(directory: place.path)
   }
 
   /// Closes the store and gives the one that its content was moved to. Both hold the same.
   private func moved(
-    _ store: any ZoneStore, from old: inout String, rules: StoreRules
+    _ store: any ZoneStore, from old: inout TemporaryFolder, rules: StoreRules
   ) throws -> any ZoneStore {
     (store as? SQLiteZoneStore)?.close()
-    let new = try place("store-\(UInt64.random(in: 0 ... .max))")
-    let dump = try StoreDump.move(try source(old), to: try SQLiteStoreTarget(directory: new))
+    let new = try TemporaryFolder()
+    let dump = try StoreDump.move(try source(old), to: try target(new))
     #expect(try StoreDump(try source(new)) == dump)
     old = new
-    let next = try SQLiteZoneStore(directory: new, rules: rules)
+    let next = try SQLiteZoneStore(directory: new.path, rules: rules)
     #expect(!next.wasRestored)
     return next
   }
 
   /// Wherever a story opens its store anew, it finds it moved.
   @Test(arguments: ZoneStory.all) func holdsInAnotherPlace(_ story: ZoneStory) throws {
-    var directory = try place("first")
-    let first = try SQLiteZoneStore(directory: directory, rules: story.rules)
+    var place = try TemporaryFolder()
+    let first = try SQLiteZoneStore(directory: place.path, rules: story.rules)
     let scene = ZoneScene(first) { store in
-      try moved(store, from: &directory, rules: story.rules)
+      try moved(store, from: &place, rules: story.rules)
     } copying: { store in
       // An older copy is put back where the store is by then.
       let copy = try StoreCopy(try #require(store as? SQLiteZoneStore))
       return { store in
         (store as? SQLiteZoneStore)?.close()
-        try copy.putBack(in: directory)
-        return try SQLiteZoneStore(directory: directory, rules: story.rules)
+        try copy.putBack(in: place)
+        return try SQLiteZoneStore(directory: place.path, rules: story.rules)
       }
     }
     try story.tell(scene)
@@ -56,11 +50,11 @@ struct SQLiteStoreTargetTests {
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func walksInStepWithTheReference(
     seed: UInt64
   ) throws {
-    var directory = try place("first")
+    var place = try TemporaryFolder()
     var walk = ZoneWalk(seed: seed)
-    let first = try SQLiteZoneStore(directory: directory, rules: ZoneWalk.rules)
+    let first = try SQLiteZoneStore(directory: place.path, rules: ZoneWalk.rules)
     try walk.lead(first, steps: 700) { store in
-      try moved(store, from: &directory, rules: ZoneWalk.rules)
+      try moved(store, from: &place, rules: ZoneWalk.rules)
     }
   }
 
@@ -68,8 +62,8 @@ struct SQLiteStoreTargetTests {
 
   private let account = AccountID(rawValue: 5)
 
-  private func fill(_ directory: String) throws {
-    let store = try SQLiteZoneStore(directory: directory)
+  private func fill(_ place: TemporaryFolder) throws {
+    let store = try SQLiteZoneStore(directory: place.path)
     _ = try store.commit(
       [TestRequests.create(account), TestRequests.save("a", in: account)], wall: 1)
     store.close()
@@ -83,34 +77,36 @@ struct SQLiteStoreTargetTests {
   }
 
   @Test func theStoreThatWasLeftIsAnOlderCopy() throws {
-    let (old, new) = (try place("old"), try place("new"))
+    let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
     try fill(old)
-    try StoreDump.move(try source(old), to: try SQLiteStoreTarget(directory: new))
-    let moved = try SQLiteZoneStore(directory: new)
-    #expect(!moved.wasRestored && (try token(moved)) == ChangeToken(generation: 1, sequence: 1))
-    let left = try SQLiteZoneStore(directory: old)
+    try StoreDump.move(try source(old), to: try target(new))
+    let moved = try SQLiteZoneStore(directory: new.path)
+    #expect(!moved.wasRestored)
+    #expect(try token(moved) == ChangeToken(generation: 1, sequence: 1))
+    let left = try SQLiteZoneStore(directory: old.path)
     #expect(left.wasRestored)
     #expect(try token(left).generation != 1)
   }
 
   @Test func anOlderCopyStaysOneWhereItIsMoved() throws {
-    let (old, new, next) = (try place("old"), try place("new"), try place("next"))
+    let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
+    let next = try TemporaryFolder()
     try fill(old)
-    try StoreDump.move(try source(old), to: try SQLiteStoreTarget(directory: new))
+    try StoreDump.move(try source(old), to: try target(new))
     // The one that was left, once more.
     let again = try source(old)
     #expect(again.isOlderCopy)
-    try StoreDump.move(again, to: try SQLiteStoreTarget(directory: next))
-    #expect(try SQLiteZoneStore(directory: next).wasRestored)
+    try StoreDump.move(again, to: try target(next))
+    #expect(try SQLiteZoneStore(directory: next.path).wasRestored)
   }
 
   // MARK: Refusals
 
   @Test func aStoreThatLacksSomethingIsNotFinished() throws {
-    let (old, new) = (try place("old"), try place("new"))
+    let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
     try fill(old)
     let source = try source(old)
-    let target = try SQLiteStoreTarget(directory: new)
+    let target = try target(new)
     while let rows = try source.next() { if rows.table != .batches { try target.take(rows) } }
     let fault = #expect(throws: StorageError.self) {
       try target.finish(source.totals, isOlderCopy: false)
@@ -120,15 +116,15 @@ struct SQLiteStoreTargetTests {
   }
 
   @Test func whereNoStoreIsNothingIsRead() throws {
-    let empty = try place("empty")
+    let empty = try TemporaryFolder()
     #expect(throws: StorageError.self) { try source(empty) }
     #expect(throws: StorageError.self) { try source(empty) }
-    #expect(!SQLiteZoneStore.exists(in: empty))
+    #expect(!SQLiteZoneStore.exists(in: empty.path))
   }
 
   @Test func recordsOfAnySizeCome() throws {
-    let (old, new) = (try place("old"), try place("new"))
-    let store = try SQLiteZoneStore(directory: old)
+    let (old, new) = (try TemporaryFolder(), try TemporaryFolder())
+    let store = try SQLiteZoneStore(directory: old.path)
     var requests = [TestRequests.create(account)]
     for index in 0..<30 {
       requests.append(TestRequests.save("large\(index)", in: account, bytes: 900_000))
@@ -137,7 +133,7 @@ struct SQLiteStoreTargetTests {
     _ = try store.commit(requests, wall: 1)
     store.close()
     let source = try source(old)
-    let target = try SQLiteStoreTarget(directory: new)
+    let target = try target(new)
     var portions: [Int] = []
     while let rows = try source.next() {
       if rows.table == .records { portions.append(rows.count) }
