@@ -45,14 +45,26 @@ package final class PostgresChunkStore: ChunkStore {
   /// `uploads`: how many files may be written at a time. `strayMilliseconds`: how old a whole file
   /// must be to be listed: another relay may have received it just now, and be about to write down
   /// whose it is.
-  package init(
+  package convenience init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
     strayMilliseconds: Int64 = Limits.strayFileMilliseconds
+  ) throws(StorageError) {
+    try self.init(
+      address, uploads: uploads, strayMilliseconds: strayMilliseconds,
+      greeting: PostgresZoneStore.greet)
+  }
+
+  /// `greeting`: as a session of it is begun; nil where the store is being moved, and its tables
+  /// are looked after by whoever moves it.
+  init(
+    _ address: PostgresAddress, uploads: Int = Limits.uploads,
+    strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
+    greeting: ((PostgresConnection) throws(PostgresFault) -> Void)?
   ) throws(StorageError) {
     uploadLimit = uploads
     let connection = PostgresConnection(address)
     self.connection = connection
-    connection.greeting = PostgresZoneStore.greet
+    connection.greeting = greeting
     listedBefore = try connection.perform("open") { () throws(PostgresFault) in
       let now = try connection.run(FileStatements.now).first { $0.integer(0) } ?? 0
       return now - strayMilliseconds * 1_000

@@ -5,6 +5,9 @@ import Storage
 ///
 ///     schema_version    version · oldest                                     one row
 ///
+/// A version below 0 is that of tables which are being filled with another store's rows
+/// (`PostgresStoreTarget`): nobody else opens them, also where that did not come to its end.
+///
 /// `oldest` is the oldest version a program may know to work with these tables. Relays of two
 /// versions run side by side while they are upgraded one by one, so a step only adds what a program
 /// of the version before passes over: a table, an index, a column with a default. What cannot be
@@ -56,7 +59,7 @@ struct Schema {
   }
 
   /// nil where there are no tables yet.
-  private func find(
+  func find(
     _ connection: PostgresConnection
   ) throws(PostgresFault) -> (version: Int, oldest: Int)? {
     let isThere = try connection.run(Schema.exists).first { $0.bool(0) } ?? false
@@ -65,7 +68,11 @@ struct Schema {
     return rows.first { (version: Int($0.integer(0)), oldest: Int($0.integer(1))) }
   }
 
-  private func check(_ found: (version: Int, oldest: Int)) throws(PostgresFault) {
+  func check(_ found: (version: Int, oldest: Int)) throws(PostgresFault) {
+    guard found.version > 0 else {
+      throw PostgresFault(
+        cause: .damaged, message: "a move into it is under way, or did not come to its end")
+    }
     guard found.oldest <= version else {
       throw PostgresFault(
         cause: .tooNew(found: found.version, known: version), message: "it is too new")

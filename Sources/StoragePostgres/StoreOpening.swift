@@ -46,9 +46,7 @@ enum StoreOpening {
   static func meet(
     _ connection: PostgresConnection, isDeclared: Bool
   ) throws(PostgresFault) -> Bool {
-    let place = Place(
-      system: try number(system, on: connection), timeline: try number(timeline, on: connection),
-      table: try number(table, on: connection))
+    let place = try place(connection)
     let found = try remembered(connection)
     if let found, found.agrees(with: place), !isDeclared { return false }
     _ = try connection.run(.begin)
@@ -68,6 +66,29 @@ enum StoreOpening {
     _ = try connection.run(last, commit: commit)
     return isRestored
   }
+
+  /// Where the tables are now.
+  private static func place(
+    _ connection: PostgresConnection
+  ) throws(PostgresFault) -> Place {
+    Place(
+      system: try number(system, on: connection), timeline: try number(timeline, on: connection),
+      table: try number(table, on: connection))
+  }
+
+  /// Whether they are somewhere else than they were, and nobody has noticed yet.
+  static func isOlderCopy(_ connection: PostgresConnection) throws(PostgresFault) -> Bool {
+    let found = try remembered(connection)
+    return try !(found?.agrees(with: place(connection)) ?? true)
+  }
+
+  /// Who opens the tables next finds them somewhere else than they were.
+  static let disown = PostgresStatement(
+    "disown",
+    """
+    INSERT INTO opening (system_identifier, timeline, accounts_table) VALUES (0, 0, -1)
+    ON CONFLICT (one) DO UPDATE SET accounts_table = -1
+    """)
 
   /// A number that nobody had before, and 64 random bits. Both are drawn by the server.
   static func draw(

@@ -36,8 +36,7 @@ final class StoreOpening {
   /// `isDeclared`: the accounts are in new generations then.
   func begin(_ drawn: UInt64, isDeclared: Bool) throws(StorageError) -> Bool {
     let found = try select.first { $0.bits(0) } ?? 0
-    let file = try readFile()
-    let isRestored = isDeclared || (found != file.newest && found != file.former)
+    let isRestored = try isOlderCopy() || isDeclared
     number = found
     let next = drawn == 0 || drawn == found ? following(drawn) : drawn
     if isRestored {
@@ -52,6 +51,18 @@ final class StoreOpening {
       try move(to: next)
     }
     return isRestored
+  }
+
+  /// Whether the two disagree.
+  func isOlderCopy() throws(StorageError) -> Bool {
+    let found = try select.first { $0.bits(0) } ?? 0
+    let file = try readFile()
+    return found != file.newest && found != file.former
+  }
+
+  /// The database is an older copy from now on: `stranger` is a number that none has.
+  func disown(_ stranger: UInt64) throws(StorageError) {
+    try replaceFile(newest: stranger, former: stranger)
   }
 
   /// What was copied before this is an older copy from now on.

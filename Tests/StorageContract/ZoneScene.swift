@@ -190,6 +190,15 @@ extension SaveOutcome {
   }
 }
 
+extension ReadResult {
+  /// A store that one relay has for itself counts no affairs; others begin where they like.
+  var withoutAffairs: ReadResult {
+    guard case .principal(var principal) = self else { return self }
+    principal.affairs = 0
+    return .principal(principal)
+  }
+}
+
 extension ChangePage {
   var names: [String] { changes.map(\.name.text) }
 }

@@ -1,9 +1,10 @@
+// The system's own functions come from outside.
+#include <dlfcn.h>
+#include <pthread.h>
+
 // Only for this program: libpq, which has functions of the same names, goes on calling its own.
 #pragma GCC visibility push(hidden)
 #include "CPostgres.h"
-
-#include <dlfcn.h>
-#include <pthread.h>
 
 // The functions of libpq that are used, each of which leads to the library's own once that is
 // found: result, name, parameters, and how they are passed on.

@@ -1,0 +1,187 @@
+import Changes
+
+/// The tables of a relay's store, in every kind of store by these names, in the order in which they
+/// are moved to another one.
+package enum StoreTable: String, CaseIterable, Sendable {
+  case accounts, lineage, devices, pairings, subscriptions, zones, records, batches, chunks
+}
+
+/// Rows of one table, in words that every kind of store shares: what a store is moved by. They have
+/// all that a device could ever notice, and nothing of how a store keeps it.
+///
+/// The order of devices, pairings and batches is that in which they came, and is kept.
+package enum StoreRows: Hashable {
+  case accounts([KeptAccount])
+  case lineage([EndedGeneration])
+  case devices([KeptDevice])
+  case pairings([KeptPairing])
+  case subscriptions([KeptSubscription])
+  case zones([LiveCount])
+  case records([KeptRecord])
+  case batches([KeptBatch])
+  case chunks([KeptChunk])
+
+  package var table: StoreTable {
+    switch self {
+    case .accounts: .accounts
+    case .lineage: .lineage
+    case .devices: .devices
+    case .pairings: .pairings
+    case .subscriptions: .subscriptions
+    case .zones: .zones
+    case .records: .records
+    case .batches: .batches
+    case .chunks: .chunks
+    }
+  }
+
+  package var count: Int {
+    switch self {
+    case .accounts(let rows): rows.count
+    case .lineage(let rows): rows.count
+    case .devices(let rows): rows.count
+    case .pairings(let rows): rows.count
+    case .subscriptions(let rows): rows.count
+    case .zones(let rows): rows.count
+    case .records(let rows): rows.count
+    case .batches(let rows): rows.count
+    case .chunks(let rows): rows.count
+    }
+  }
+}
+
+package struct KeptAccount: Hashable {
+  package var id: AccountID
+  package var head: AccountHead
+  package var label: String
+  package var plan: Plan
+  /// Milliseconds since the Unix epoch.
+  package var madeAt: Int64
+  /// Of all its pieces together.
+  package var chunkBytes: Int64
+
+  package init(
+    id: AccountID, head: AccountHead, label: String, plan: Plan, madeAt: Int64, chunkBytes: Int64
+  ) {
+    self.id = id
+    self.head = head
+    self.label = label
+    self.plan = plan
+    self.madeAt = madeAt
+    self.chunkBytes = chunkBytes
+  }
+}
+
+/// A generation that an account has had before its own, and where it ended.
+package struct EndedGeneration: Hashable {
+  package var account: AccountID
+  package var generation: UInt32
+  package var endedAt: ChangeTag
+
+  package init(account: AccountID, generation: UInt32, endedAt: ChangeTag) {
+    self.account = account
+    self.generation = generation
+    self.endedAt = endedAt
+  }
+}
+
+package struct KeptDevice: Hashable {
+  package var account: AccountID
+  package var device: NewDevice
+  /// Milliseconds since the Unix epoch.
+  package var lastSeen: Int64
+
+  package init(account: AccountID, device: NewDevice, lastSeen: Int64) {
+    self.account = account
+    self.device = device
+    self.lastSeen = lastSeen
+  }
+}
+
+package struct KeptPairing: Hashable {
+  package var account: AccountID
+  package var pairing: NewPairing
+
+  package init(account: AccountID, pairing: NewPairing) {
+    self.account = account
+    self.pairing = pairing
+  }
+}
+
+package struct KeptSubscription: Hashable {
+  package var account: AccountID
+  package var device: DeviceID
+  package var subscription: Subscription
+
+  package init(account: AccountID, device: DeviceID, subscription: Subscription) {
+    self.account = account
+    self.device = device
+    self.subscription = subscription
+  }
+}
+
+/// How many records of a zone are no tombstones.
+package struct LiveCount: Hashable {
+  package var account: AccountID
+  package var zone: Name
+  package var live: Int64
+
+  package init(account: AccountID, zone: Name, live: Int64) {
+    self.account = account
+    self.zone = zone
+    self.live = live
+  }
+}
+
+package struct KeptRecord: Hashable {
+  package var account: AccountID
+  package var record: Record
+  /// When the relay took the deletion, in milliseconds since the Unix epoch; nil in a live record.
+  package var deletedAt: Int64?
+
+  package init(account: AccountID, record: Record, deletedAt: Int64?) {
+    self.account = account
+    self.record = record
+    self.deletedAt = deletedAt
+  }
+}
+
+package struct KeptBatch: Hashable {
+  package var account: AccountID
+  package var device: DeviceID
+  package var id: BatchID
+  /// Milliseconds since the Unix epoch.
+  package var madeAt: Int64
+  package var batch: RememberedBatch
+
+  package init(
+    account: AccountID, device: DeviceID, id: BatchID, madeAt: Int64, batch: RememberedBatch
+  ) {
+    self.account = account
+    self.device = device
+    self.id = id
+    self.madeAt = madeAt
+    self.batch = batch
+  }
+}
+
+package struct KeptChunk: Hashable {
+  package var hash: ChunkHash
+  package var stored: StoredChunk
+  /// How many records name it.
+  package var uses: Int64
+  /// Milliseconds since the Unix epoch.
+  package var leaseUntil: Int64
+  /// Its file may be gone: it is asked for, and taken, once more.
+  package var isDoubtful: Bool
+
+  package init(
+    hash: ChunkHash, stored: StoredChunk, uses: Int64, leaseUntil: Int64, isDoubtful: Bool
+  ) {
+    self.hash = hash
+    self.stored = stored
+    self.uses = uses
+    self.leaseUntil = leaseUntil
+    self.isDoubtful = isDoubtful
+  }
+}

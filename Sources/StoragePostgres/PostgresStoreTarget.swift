@@ -1,0 +1,142 @@
+import Changes
+import Storage
+
+/// Fills an empty database with what another store holds.
+///
+/// One transaction for all of it would hold back the cleaning of the whole server for as long as
+/// the network and the other store take, and a connection lost near its end would cost everything.
+/// So each portion is a transaction of its own, and meanwhile the version of the tables stands
+/// below 0: nobody opens them so. The last transaction turns it, and is waited for until it is
+/// durable, and with it all before it; the others are not waited for.
+///
+/// What a crash leaves is such tables, which the next move empties.
+package final class PostgresStoreTarget: StoreTarget {
+  private let session: MovingSession
+
+  /// Throws `inUse` where a relay is connected or another move is under way, and `failed` where
+  /// there are accounts already.
+  package init(_ address: PostgresAddress) throws(StorageError) {
+    session = try MovingSession(address)
+    let connection = session.connection
+    let isOurs = try session.work("open") { () throws(PostgresFault) in
+      try connection.run(PostgresStoreTarget.lock).first { $0.bool(0) } ?? false
+    }
+    guard isOurs else { throw .inUse(path: address.shown, by: "another move into it") }
+    try session.refuseRelays()
+    let accounts = try session.work("open") { () throws(PostgresFault) in
+      let found = try Schema.zones.find(connection)
+      if (found?.version ?? 0) >= 0 { try Schema.zones.migrate(connection) }
+      return try PostgresStoreTarget.begin(connection)
+    }
+    guard accounts == 0 else {
+      throw .failed(
+        path: address.shown, operation: "take another store",
+        detail: "there are \(accounts) accounts in it already")
+    }
+    do throws(StorageError) {
+      // One that came before the version changed is connected by now.
+      try session.refuseRelays()
+    } catch {
+      // What is in the tables, if anything, is that relay's.
+      _ = try session.work("open") { () throws(PostgresFault) in
+        try connection.run(PostgresStoreTarget.turn)
+      }
+      throw error
+    }
+  }
+
+  package func close() { session.connection.close() }
+
+  /// For the pieces of files.
+  package func makeFiles() throws(StorageError) -> PostgresChunkStore { try session.makeFiles() }
+
+  package func take(_ rows: StoreRows) throws(StorageError) {
+    try session.work("take another store") { () throws(PostgresFault) in
+      var pipeline = PostgresPipeline()
+      pipeline.add(.begin)
+      pipeline.add(FileStatements.hasty)
+      pipeline.add(StoreRow.insert(into: rows.table), StoreRow.parameters(rows))
+      pipeline.add(.commit)
+      _ = try session.connection.run(pipeline)
+    }
+  }
+
+  package func finish(_ totals: StoreTotals, isOlderCopy: Bool) throws(StorageError) {
+    let held = try session.work("take everything") { () throws(PostgresFault) in
+      var pipeline = PostgresPipeline()
+      pipeline.add(.begin)
+      pipeline.add(PostgresSession.long)
+      _ = try session.connection.run(pipeline)
+      return try session.totals()
+    }
+    if let difference = held.difference(from: totals) {
+      throw .failed(
+        path: session.address.shown, operation: "take everything", detail: difference)
+    }
+    try session.work("take everything") { () throws(PostgresFault) in
+      var pipeline = PostgresPipeline()
+      if isOlderCopy { pipeline.add(StoreOpening.disown) }
+      pipeline.add(PostgresStoreTarget.turn)
+      let commit = pipeline.add(.commit)
+      _ = try session.connection.run(pipeline, commit: commit)
+    }
+  }
+
+  package func abandon() throws(StorageError) {
+    try session.work("be emptied again") { () throws(PostgresFault) in
+      if session.connection.isInTransaction { _ = try session.connection.run(.rollBack) }
+      var pipeline = PostgresPipeline()
+      pipeline.add(.begin)
+      pipeline.add(PostgresSession.long)
+      pipeline.add(PostgresStoreTarget.empty)
+      pipeline.add(PostgresStoreTarget.turn)
+      let commit = pipeline.add(.commit)
+      _ = try session.connection.run(
+        pipeline, within: Limits.removalMilliseconds, commit: commit)
+    }
+  }
+
+  /// How many accounts are there already; where there are none the tables are empty from here on,
+  /// and nobody else opens them.
+  private static func begin(_ connection: PostgresConnection) throws(PostgresFault) -> Int64 {
+    var start = PostgresPipeline()
+    start.add(.begin)
+    start.add(PostgresSession.long)
+    start.add(Schema.lock)
+    start.add(PostgresStatement("", "LOCK TABLE accounts"))
+    _ = try connection.run(start, within: Limits.removalMilliseconds)
+    let isLeft = (try Schema.zones.find(connection)?.version ?? 0) < 0
+    let count = PostgresStatement("", "SELECT count(*) FROM accounts")
+    let accounts =
+      isLeft
+      ? 0
+      : try connection.run(count, within: Limits.removalMilliseconds).first { $0.integer(0) } ?? 0
+    guard accounts == 0 else {
+      _ = try connection.run(.rollBack)
+      return accounts
+    }
+    var pipeline = PostgresPipeline()
+    pipeline.add(empty)
+    if !isLeft { pipeline.add(turn) }
+    let commit = pipeline.add(.commit)
+    _ = try connection.run(pipeline, within: Limits.removalMilliseconds, commit: commit)
+    return 0
+  }
+
+  // MARK: Statements
+
+  /// For as long as the session lives; each schema of a database has a lock of its own.
+  private static let lock = PostgresStatement(
+    "move lock",
+    """
+    SELECT pg_try_advisory_lock(hashtextextended('lockstep move ' || current_schema(), 0))
+    """)
+  private static let turn = PostgresStatement(
+    "turn version", "UPDATE schema_version SET version = -version")
+  private static let empty = PostgresStatement(
+    "empty tables",
+    """
+    TRUNCATE \(StoreTable.allCases.map(\.rawValue).joined(separator: ", ")), files, file_parts,
+      opening RESTART IDENTITY
+    """)
+}

@@ -1,0 +1,178 @@
+import Changes
+import Storage
+
+/// How the rows of a store that is moved stand in the tables.
+enum StoreRow {
+  /// Of each table, in the order in which they are read and written here.
+  static func columns(of table: StoreTable) -> String {
+    switch table {
+    case .accounts: "account, generation, newest, forgotten, label, plan, made_at, chunk_bytes"
+    case .lineage: "account, generation, ended_at"
+    case .devices: "account, device, device_name, platform, app_version, token_hash, last_seen"
+    case .pairings: "account, code_hash, expires_at"
+    case .subscriptions: "account, device, id, content"
+    case .zones: "account, zone, live"
+    case .records: "account, deleted_at, \(RecordRow.columns)"
+    case .batches: "account, device, batch_high, batch_low, made_at, first_tag, words, digest"
+    case .chunks: "account, hash, file, bytes, uses, lease_until, doubtful"
+    }
+  }
+
+  // MARK: Reading
+
+  static func account(_ row: PostgresRow) throws(PostgresFault) -> KeptAccount {
+    guard let plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
+      throw PostgresFault(cause: .damaged, message: "a plan is not of the form that one has")
+    }
+    return KeptAccount(
+      id: AccountID(rawValue: row.bits(0)), head: AccountHead(row, from: 1), label: row.text(4),
+      plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7))
+  }
+
+  static func generation(_ row: PostgresRow) -> EndedGeneration {
+    EndedGeneration(
+      account: AccountID(rawValue: row.bits(0)),
+      generation: UInt32(truncatingIfNeeded: row.integer(1)), endedAt: row.integer(2))
+  }
+
+  static func device(_ row: PostgresRow) -> KeptDevice {
+    let description = DeviceDescription(
+      deviceName: row.text(2), platform: row.text(3), appVersion: row.text(4))
+    return KeptDevice(
+      account: AccountID(rawValue: row.bits(0)),
+      device: NewDevice(
+        id: DeviceID(rawValue: row.bits(1)), description: description, tokenHash: row.bytes(5)),
+      lastSeen: row.integer(6))
+  }
+
+  static func pairing(_ row: PostgresRow) -> KeptPairing {
+    KeptPairing(
+      account: AccountID(rawValue: row.bits(0)),
+      pairing: NewPairing(codeHash: row.bytes(1), expiresAt: row.integer(2)))
+  }
+
+  static func subscription(_ row: PostgresRow) throws(PostgresFault) -> KeptSubscription {
+    guard let subscription = Subscription(id: try row.name(2), storedText: row.text(3)) else {
+      throw PostgresFault(
+        cause: .damaged, message: "a subscription is not of the form that one has")
+    }
+    return KeptSubscription(
+      account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
+      subscription: subscription)
+  }
+
+  static func count(_ row: PostgresRow) throws(PostgresFault) -> LiveCount {
+    LiveCount(
+      account: AccountID(rawValue: row.bits(0)), zone: try row.name(1), live: row.integer(2))
+  }
+
+  static func record(_ row: PostgresRow) throws(PostgresFault) -> KeptRecord {
+    KeptRecord(
+      account: AccountID(rawValue: row.bits(0)), record: try row.record(at: 2),
+      deletedAt: row.isNull(1) ? nil : row.integer(1))
+  }
+
+  static func batch(_ row: PostgresRow) -> KeptBatch {
+    KeptBatch(
+      account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
+      id: BatchID(high: row.bits(2), low: row.bits(3)), madeAt: row.integer(4),
+      batch: RememberedBatch(
+        digest: row.bytes(7), firstTag: row.integer(5), words: row.isNull(6) ? nil : row.text(6)))
+  }
+
+  static func chunk(_ row: PostgresRow) throws(PostgresFault) -> KeptChunk {
+    let file = ChunkFile(account: AccountID(rawValue: row.bits(0)), place: row.integer(2))
+    return KeptChunk(
+      hash: try row.hash(1), stored: StoredChunk(file: file, bytes: Int(clamping: row.integer(3))),
+      uses: row.integer(4), leaseUntil: row.integer(5), isDoubtful: row.bool(6))
+  }
+
+  // MARK: Writing
+
+  /// One statement for all rows.
+  static func insert(into table: StoreTable) -> PostgresStatement {
+    let columns = columns(of: table)
+    let types =
+      switch table {
+      case .accounts: "bigint bigint bigint bigint text text bigint bigint"
+      case .lineage: "bigint bigint bigint"
+      case .devices: "bigint bigint text text text bytea bigint"
+      case .pairings: "bigint bytea bigint"
+      case .subscriptions: "bigint bigint text text"
+      case .zones: "bigint text bigint"
+      case .records:
+        "bigint bigint text text text bigint bigint bigint bytea bytea"
+      case .batches: "bigint bigint bigint bigint bigint bigint text bytea"
+      case .chunks: "bigint bytea bigint bigint bigint bigint bigint"
+      }
+    let places = types.split(separator: " ").enumerated()
+      .map { "$\($0.offset + 1)::\($0.element)[]" }.joined(separator: ", ")
+    // The order is that in which rows get their numbers.
+    let read = table == .chunks ? columns.replacing("doubtful", with: "doubtful <> 0") : columns
+    return PostgresStatement(
+      "move \(table.rawValue)",
+      """
+      INSERT INTO \(table.rawValue) (\(columns))
+      SELECT \(read) FROM unnest(\(places)) WITH ORDINALITY AS moved (\(columns), place)
+      ORDER BY place
+      """)
+  }
+
+  static func parameters(_ rows: StoreRows) -> PostgresParameters {
+    switch rows {
+    case .accounts(let rows): parameters(rows)
+    case .lineage(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue))
+        .bind(rows.map { Int64($0.generation) }).bind(rows.map(\.endedAt))
+    case .devices(let rows): parameters(rows)
+    case .pairings(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.pairing.codeHash))
+        .bind(rows.map(\.pairing.expiresAt))
+    case .subscriptions(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.rawValue))
+        .bind(rows.map(\.subscription.id.text)).bind(rows.map(\.subscription.storedText))
+    case .zones(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.zone.text))
+        .bind(rows.map(\.live))
+    case .records(let rows): parameters(rows)
+    case .batches(let rows): parameters(rows)
+    case .chunks(let rows): parameters(rows)
+    }
+  }
+
+  private static func parameters(_ rows: [KeptAccount]) -> PostgresParameters {
+    PostgresParameters().bind(rows.map(\.id.rawValue)).bind(rows.map { Int64($0.head.generation) })
+      .bind(rows.map(\.head.newest)).bind(rows.map(\.head.forgotten)).bind(rows.map(\.label))
+      .bind(rows.map(\.plan.storedText)).bind(rows.map(\.madeAt)).bind(rows.map(\.chunkBytes))
+  }
+
+  private static func parameters(_ rows: [KeptDevice]) -> PostgresParameters {
+    PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.id.rawValue))
+      .bind(rows.map(\.device.description.deviceName))
+      .bind(rows.map(\.device.description.platform))
+      .bind(rows.map(\.device.description.appVersion)).bind(rows.map(\.device.tokenHash))
+      .bind(rows.map(\.lastSeen))
+  }
+
+  private static func parameters(_ rows: [KeptRecord]) -> PostgresParameters {
+    PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.deletedAt))
+      .bind(rows.map(\.record.zone.text)).bind(rows.map(\.record.name.text))
+      .bind(rows.map(\.record.type.text)).bind(rows.map(\.record.modifiedAt))
+      .bind(rows.map(\.record.device.rawValue)).bind(rows.map(\.record.tag))
+      .bind(rows.map(\.record.fields)).bind(rows.map { RecordRow.column(of: $0.record.chunks) })
+  }
+
+  private static func parameters(_ rows: [KeptBatch]) -> PostgresParameters {
+    PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.rawValue))
+      .bind(rows.map(\.id.high)).bind(rows.map(\.id.low)).bind(rows.map(\.madeAt))
+      .bind(rows.map(\.batch.firstTag)).bind(rows.map(\.batch.words))
+      .bind(rows.map(\.batch.digest))
+  }
+
+  private static func parameters(_ rows: [KeptChunk]) -> PostgresParameters {
+    PostgresParameters().bind(rows.map(\.stored.file.account.rawValue))
+      .bind(rows.map(\.hash.bytes)).bind(rows.map(\.stored.file.place))
+      .bind(rows.map { Int64($0.stored.bytes) }).bind(rows.map(\.uses))
+      .bind(rows.map(\.leaseUntil)).bind(rows.map { $0.isDoubtful ? 1 as Int64 : 0 })
+  }
+}

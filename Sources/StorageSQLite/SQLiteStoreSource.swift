@@ -1,0 +1,232 @@
+import Changes
+import Storage
+
+/// Reads a whole store, to be moved: one view of the database from beginning to end. Nothing is
+/// written. Whoever reads it holds the store's directory.
+package final class SQLiteStoreSource: StoreSource {
+  package let totals: StoreTotals
+  package let isOlderCopy: Bool
+  private let directory: String
+  private let connection: SQLiteConnection
+  private var tables = StoreTable.allCases[...]
+  /// The table that is being read.
+  private var rows: SQLiteStatement?
+  private var hasEnded = false
+  /// Under which the store is known as an older copy afterwards.
+  private let retirement: UInt64
+
+  /// `retirement`: an `OpeningNumber`. Throws where there is no store, or one whose tables an older
+  /// program made.
+  package init(directory: String, retirement: UInt64) throws(StorageError) {
+    self.directory = directory
+    self.retirement = retirement
+    try SQLiteZoneStore.refuseHalf(of: directory)
+    connection = try SQLiteConnection(
+      path: SQLiteZoneStore.path(in: directory), role: .reader, schema: .zones)
+    try connection.execute("BEGIN")
+    let version = try connection.number("PRAGMA user_version")
+    guard version == Schema.zones.version else {
+      throw .failed(
+        path: directory, operation: "be moved",
+        detail: "its tables have version \(version) and not \(Schema.zones.version); "
+          + "a relay of this version that is started on it once leads them on")
+    }
+    isOlderCopy = try StoreOpening(connection, directory: directory).isOlderCopy()
+    totals = try connection.totals()
+  }
+
+  deinit { close() }
+
+  package func close() { connection.close() }
+
+  /// Nobody can have: its directory is held.
+  package func confirm() {}
+
+  package func retire() throws(StorageError) {
+    try StoreOpening(connection, directory: directory).disown(retirement)
+  }
+
+  package func next() throws(StorageError) -> StoreRows? {
+    while let table = tables.first {
+      if rows == nil { rows = try connection.prepare(SQLiteStoreSource.question(table)) }
+      guard let rows else { return nil }
+      let portion = try portion(of: table, rows)
+      if hasEnded {
+        // A statement that has come to its end would begin anew.
+        rows.reset()
+        self.rows = nil
+        hasEnded = false
+        tables.removeFirst()
+      }
+      if portion.count > 0 { return portion }
+    }
+    return nil
+  }
+
+  // MARK: Rows
+
+  /// In the order in which they came where that is told; records in that of their accounts, so that
+  /// those of one lie together in the new store.
+  private static func question(_ table: StoreTable) -> String {
+    switch table {
+    case .accounts:
+      """
+      SELECT account, generation, newest, forgotten, label, plan, made_at, chunk_bytes
+      FROM accounts ORDER BY account
+      """
+    case .lineage:
+      "SELECT account, generation, ended_at FROM lineage ORDER BY account, generation"
+    case .devices:
+      """
+      SELECT account, device, device_name, platform, app_version, token_hash, last_seen
+      FROM devices ORDER BY number
+      """
+    case .pairings: "SELECT account, code_hash, expires_at FROM pairings ORDER BY number"
+    case .subscriptions:
+      "SELECT account, device, id, content FROM subscriptions ORDER BY account, device, id"
+    case .zones: "SELECT account, zone, live FROM zones ORDER BY account, zone"
+    case .records:
+      """
+      SELECT account, deleted_at, chunks, \(RecordRow.columns) FROM records
+      ORDER BY account, tag
+      """
+    case .batches:
+      """
+      SELECT account, device, batch_high, batch_low, made_at, first_tag, words, digest
+      FROM batches ORDER BY number
+      """
+    case .chunks:
+      """
+      SELECT account, hash, file, bytes, uses, lease_until, doubtful FROM chunks
+      ORDER BY account, hash
+      """
+    }
+  }
+
+  private func portion(
+    of table: StoreTable, _ rows: SQLiteStatement
+  ) throws(StorageError) -> StoreRows {
+    switch table {
+    case .accounts: .accounts(try take(rows, SQLiteStoreSource.account))
+    case .lineage: .lineage(try take(rows, SQLiteStoreSource.generation))
+    case .devices: .devices(try take(rows, SQLiteStoreSource.device))
+    case .pairings: .pairings(try take(rows, SQLiteStoreSource.pairing))
+    case .subscriptions: .subscriptions(try take(rows, SQLiteStoreSource.subscription))
+    case .zones: .zones(try take(rows, SQLiteStoreSource.count))
+    case .records:
+      .records(try take(rows, SQLiteStoreSource.record) { $0.record.fields?.count ?? 0 })
+    case .batches: .batches(try take(rows, SQLiteStoreSource.batch))
+    case .chunks: .chunks(try take(rows, SQLiteStoreSource.chunk))
+    }
+  }
+
+  private func take<Row>(
+    _ rows: SQLiteStatement, _ read: (SQLiteStatement) throws(StorageError) -> Row,
+    bytes: (Row) -> Int = { _ in 0 }
+  ) throws(StorageError) -> [Row] {
+    var portion: [Row] = []
+    var size = 0
+    while portion.count < Limits.movedRows, size < Limits.movedBytes {
+      guard try rows.step() else {
+        hasEnded = true
+        break
+      }
+      let row = try read(rows)
+      size += bytes(row)
+      portion.append(row)
+    }
+    return portion
+  }
+
+  private static func account(_ row: SQLiteStatement) throws(StorageError) -> KeptAccount {
+    guard let plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
+      throw row.damage("a plan is not of the form that one has")
+    }
+    return KeptAccount(
+      id: AccountID(rawValue: row.bits(0)),
+      head: AccountHead(
+        generation: UInt32(truncatingIfNeeded: row.integer(1)), newest: row.integer(2),
+        forgotten: row.integer(3)),
+      label: row.text(4), plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7))
+  }
+
+  private static func generation(_ row: SQLiteStatement) -> EndedGeneration {
+    EndedGeneration(
+      account: AccountID(rawValue: row.bits(0)),
+      generation: UInt32(truncatingIfNeeded: row.integer(1)), endedAt: row.integer(2))
+  }
+
+  private static func device(_ row: SQLiteStatement) -> KeptDevice {
+    let description = DeviceDescription(
+      deviceName: row.text(2), platform: row.text(3), appVersion: row.text(4))
+    return KeptDevice(
+      account: AccountID(rawValue: row.bits(0)),
+      device: NewDevice(
+        id: DeviceID(rawValue: row.bits(1)), description: description, tokenHash: row.bytes(5)),
+      lastSeen: row.integer(6))
+  }
+
+  private static func pairing(_ row: SQLiteStatement) -> KeptPairing {
+    KeptPairing(
+      account: AccountID(rawValue: row.bits(0)),
+      pairing: NewPairing(codeHash: row.bytes(1), expiresAt: row.integer(2)))
+  }
+
+  private static func subscription(
+    _ row: SQLiteStatement
+  ) throws(StorageError) -> KeptSubscription {
+    guard let subscription = Subscription(id: try row.name(2), storedText: row.text(3)) else {
+      throw row.damage("a subscription is not of the form that one has")
+    }
+    return KeptSubscription(
+      account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
+      subscription: subscription)
+  }
+
+  private static func count(_ row: SQLiteStatement) throws(StorageError) -> LiveCount {
+    LiveCount(
+      account: AccountID(rawValue: row.bits(0)), zone: try row.name(1), live: row.integer(2))
+  }
+
+  private static func record(_ row: SQLiteStatement) throws(StorageError) -> KeptRecord {
+    guard let chunks = row.chunks(2) else {
+      throw row.damage("a record's list of pieces is cut off")
+    }
+    var record = try row.record(at: 3)
+    record.chunks = chunks
+    return KeptRecord(
+      account: AccountID(rawValue: row.bits(0)), record: record,
+      deletedAt: row.isNull(1) ? nil : row.integer(1))
+  }
+
+  private static func batch(_ row: SQLiteStatement) -> KeptBatch {
+    KeptBatch(
+      account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
+      id: BatchID(high: row.bits(2), low: row.bits(3)), madeAt: row.integer(4),
+      batch: RememberedBatch(
+        digest: row.bytes(7), firstTag: row.integer(5), words: row.isNull(6) ? nil : row.text(6)))
+  }
+
+  private static func chunk(_ row: SQLiteStatement) throws(StorageError) -> KeptChunk {
+    guard let hash = ChunkHash(bytes: row.bytes(1)) else {
+      throw row.damage("a piece's hash has not 32 bytes")
+    }
+    let file = ChunkFile(account: AccountID(rawValue: row.bits(0)), number: row.bits(2))
+    return KeptChunk(
+      hash: hash, stored: StoredChunk(file: file, bytes: Int(clamping: row.integer(3))),
+      uses: row.integer(4), leaseUntil: row.integer(5), isDoubtful: row.integer(6) != 0)
+  }
+}
+
+extension SQLiteConnection {
+  /// Of all tables of a store.
+  func totals() throws(StorageError) -> StoreTotals {
+    var totals = StoreTotals()
+    for table in StoreTable.allCases {
+      totals[table] = try number("SELECT count(*) FROM \(table.rawValue)")
+    }
+    totals.tombstones = try number("SELECT count(*) FROM records WHERE deleted_at IS NOT NULL")
+    totals.chunkBytes = try number("SELECT coalesce(sum(bytes), 0) FROM chunks")
+    return totals
+  }
+}

@@ -1,0 +1,60 @@
+import Changes
+import Storage
+import Testing
+
+/// All rows of a store, and what a source of them promises.
+package struct StoreDump: Equatable {
+  package private(set) var accounts: [KeptAccount] = []
+  package private(set) var lineage: [EndedGeneration] = []
+  package private(set) var devices: [KeptDevice] = []
+  package private(set) var pairings: [KeptPairing] = []
+  package private(set) var subscriptions: [KeptSubscription] = []
+  package private(set) var zones: [LiveCount] = []
+  package private(set) var records: [KeptRecord] = []
+  package private(set) var batches: [KeptBatch] = []
+  package private(set) var chunks: [KeptChunk] = []
+
+  package init() {}
+
+  /// Reads all that the source has, and gives each portion to `target` where there is one.
+  package init(_ source: any StoreSource, to target: (any StoreTarget)? = nil) throws {
+    var tables: [StoreTable] = []
+    var totals = StoreTotals()
+    while let rows = try source.next() {
+      #expect(rows.count > 0 && rows.count < Limits.movedRows + Limits.movedRecords)
+      if tables.last != rows.table { tables.append(rows.table) }
+      add(rows)
+      totals.add(rows)
+      try target?.take(rows)
+    }
+    #expect(tables == StoreTable.allCases.filter { totals[$0] > 0 }, "tables are in order, once")
+    #expect(source.totals == totals)
+  }
+
+  private mutating func add(_ rows: StoreRows) {
+    switch rows {
+    case .accounts(let more): accounts += more
+    case .lineage(let more): lineage += more
+    case .devices(let more): devices += more
+    case .pairings(let more): pairings += more
+    case .subscriptions(let more): subscriptions += more
+    case .zones(let more): zones += more
+    case .records(let more): records += more
+    case .batches(let more): batches += more
+    case .chunks(let more): chunks += more
+    }
+  }
+
+  /// Moves a store as the program does, but for the pieces of files; gives what was in it.
+  @discardableResult package static func move(
+    _ source: any StoreSource, to target: any StoreTarget
+  ) throws -> StoreDump {
+    let dump = try StoreDump(source, to: target)
+    try source.confirm()
+    try target.finish(source.totals, isOlderCopy: source.isOlderCopy)
+    try source.retire()
+    source.close()
+    target.close()
+    return dump
+  }
+}
