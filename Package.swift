@@ -52,6 +52,7 @@ let package = Package(
     room("Relay", ["Changes", "Digest", "Link", "Storage"]),
     room("Storage", ["Changes", "Digest"]),
     room("StorageSQLite", ["Changes", "Digest", "Storage", "CSQLite"]),
+    room("StoragePostgres", ["Changes", "Digest", "Storage", "CPostgres"]),
     room("StorageFiles", ["Changes", "Digest", "Storage"]),
     room("Digest", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
@@ -76,6 +77,7 @@ let package = Package(
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
     library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
+    library("CPostgres", pkgConfig: "libpq", package: "libpq-dev"),
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Tests, with a simulator of the whole.
@@ -92,6 +94,9 @@ let package = Package(
       "StorageSQLiteTests",
       ["StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "Changes", "CSQLite"],
       resources: [.embedInCode("Fixtures")]),
+    tests(
+      "StoragePostgresTests",
+      ["StoragePostgres", "Storage", "StorageContract", "Changes", "Digest"]),
     tests(
       "StorageFilesTests",
       ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Changes", "Digest"]),

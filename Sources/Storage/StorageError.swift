@@ -9,6 +9,8 @@ public enum StorageError: Error, Hashable, Sendable {
   case readOnly(path: String)
   case diskFull(path: String)
   case failed(path: String, operation: String, detail: String)
+  /// A store on another machine is away for now. Nothing is wrong with what it holds.
+  case unavailable(path: String, detail: String)
 }
 
 extension StorageError: CustomStringConvertible {
@@ -27,6 +29,9 @@ extension StorageError: CustomStringConvertible {
       "no space is left for the store \(path); free some, then try again"
     case .failed(let path, let operation, let detail):
       "the store \(path) failed to \(operation): \(detail); check that place, or name another"
+    case .unavailable(let path, let detail):
+      "the store \(path) is not available: \(detail); "
+        + "check its server and the way to it; it is tried again with each request"
     }
   }
 }

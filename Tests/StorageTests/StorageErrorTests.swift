@@ -10,6 +10,7 @@ struct StorageErrorTests {
       (.readOnly(path: "/s"), "check its owner"),
       (.diskFull(path: "/s"), "free some, then try again"),
       (.failed(path: "/s", operation: "open", detail: "why"), "failed to open: why"),
+      (.unavailable(path: "/s", detail: "cut off"), "not available: cut off; check its server"),
     ]
     for (fault, words) in faults {
       #expect(fault.description.contains("the store /s"))

@@ -19,6 +19,8 @@ enum ImportRule {
       rooms: ["Changes", "Link", "CLinux", "COpenSSL"], platform: ["Glibc", "Synchronization"]),
     "StorageSQLite": Allowance(
       rooms: ["Changes", "Digest", "Storage", "CSQLite"], platform: ["Glibc"]),
+    "StoragePostgres": Allowance(
+      rooms: ["Changes", "Digest", "Storage", "CPostgres"], platform: ["Glibc"]),
     "StorageFiles": Allowance(rooms: ["Changes", "Digest", "Storage"], platform: ["Glibc"]),
     "Simulation": Allowance(
       rooms: ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"]),

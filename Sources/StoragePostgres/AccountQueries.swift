@@ -1,0 +1,164 @@
+import Changes
+import Storage
+
+/// What is asked of accounts and devices.
+enum AccountQueries {
+  static func principal(
+    _ tokenHash: [UInt8], on connection: PostgresConnection
+  ) throws(PostgresFault) -> ReadResult {
+    let asked = PostgresParameters().bind(tokenHash)
+    let rows = try connection.read { pipeline in
+      pipeline.add(principal, asked)
+      pipeline.add(subscriptionsOfToken, asked)
+    }
+    let found = try rows[0].first { (row) throws(PostgresFault) in
+      Principal(
+        account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
+        newest: AccountHead(row, from: 3).token, plan: try row.plan(2))
+    }
+    guard var found else { return .refused(StoreRefusals.unknownToken) }
+    found.subscriptions = try rows[1].all { (row) throws(PostgresFault) in try row.subscription() }
+    return .principal(found)
+  }
+
+  static func count(on connection: PostgresConnection) throws(PostgresFault) -> ReadResult {
+    .count(Int(clamping: try connection.run(total).first { $0.integer(0) } ?? 0))
+  }
+
+  static func list(
+    after: AccountID?, limit: Int, on connection: PostgresConnection
+  ) throws(PostgresFault) -> ReadResult {
+    let count = max(1, min(limit, Limits.listedAccounts))
+    // Ids have no sign and the database's integers have one: the upper half stands before 0 there.
+    let first = after.map { $0.rawValue &+ 1 } ?? 0
+    if after != nil, first == 0 { return .accounts([], more: false) }
+    let halves: [ClosedRange<UInt64>] =
+      first >> 63 == 0 ? [first...(.max >> 1), 1 << 63 ... .max] : [first ... .max]
+    let rows = try connection.read { pipeline in
+      for half in halves {
+        pipeline.add(
+          list,
+          PostgresParameters().bind(half.lowerBound).bind(half.upperBound).bind(Int64(count + 1)))
+      }
+    }
+    var summaries: [AccountSummary] = []
+    for half in rows {
+      summaries += try half.all { (row) throws(PostgresFault) in try row.summary() }
+    }
+    return .accounts(Array(summaries.prefix(count)), more: summaries.count > count)
+  }
+
+  static func summary(
+    of account: AccountID, on connection: PostgresConnection
+  ) throws(PostgresFault) -> ReadResult {
+    let asked = PostgresParameters().bind(account.rawValue).bind(account.rawValue).bind(Int64(1))
+    let found = try connection.run(list, asked).first { (row) throws(PostgresFault) in
+      try row.summary()
+    }
+    return found.map { .account($0) } ?? .refused(StoreRefusals.unknownAccount)
+  }
+
+  static func devices(
+    of account: AccountID, on connection: PostgresConnection
+  ) throws(PostgresFault) -> ReadResult {
+    let asked = PostgresParameters().bind(account.rawValue)
+    let rows = try connection.read { pipeline in
+      pipeline.add(ZoneQueries.head, asked)
+      pipeline.add(devices, asked)
+    }
+    guard rows[0].count > 0 else { return .refused(StoreRefusals.unknownAccount) }
+    return .devices(
+      rows[1].all { row in
+        Device(
+          id: DeviceID(rawValue: row.bits(0)),
+          description: DeviceDescription(
+            deviceName: row.text(1), platform: row.text(2), appVersion: row.text(3)),
+          lastSeen: row.integer(4), connected: false)
+      })
+  }
+
+  /// Where accounts stand, and how often what concerns them changed; one that is gone is missing.
+  static func movements(
+    of accounts: [AccountID], on connection: PostgresConnection
+  ) throws(PostgresFault) -> [AccountMovement] {
+    try connection.run(movements, PostgresParameters().bind(accounts.map(\.rawValue))).all { row in
+      AccountMovement(
+        account: AccountID(rawValue: row.bits(0)), token: AccountHead(row, from: 1).token,
+        affairs: row.integer(4))
+    }
+  }
+
+  // MARK: Statements
+
+  private static let principal = PostgresStatement(
+    "principal",
+    """
+    SELECT account, device, plan, generation, newest, forgotten
+    FROM devices JOIN accounts USING (account) WHERE token_hash = $1::bytea
+    """)
+  private static let subscriptionsOfToken = PostgresStatement(
+    "subscriptions of token",
+    """
+    SELECT id, content FROM devices JOIN subscriptions USING (account, device)
+    WHERE token_hash = $1::bytea ORDER BY id
+    """)
+  static let subscriptions = PostgresStatement(
+    "subscriptions",
+    """
+    SELECT id, content FROM subscriptions WHERE account = $1::bigint AND device = $2::bigint
+    ORDER BY id
+    """)
+  private static let total = PostgresStatement("account count", "SELECT count(*) FROM accounts")
+  private static let list = PostgresStatement(
+    "accounts",
+    """
+    SELECT account, label, plan, made_at,
+      (SELECT count(*) FROM devices WHERE devices.account = accounts.account), newest, chunk_bytes
+    FROM accounts WHERE account >= $1::bigint AND account <= $2::bigint
+    ORDER BY account LIMIT $3::bigint
+    """)
+  private static let devices = PostgresStatement(
+    "devices",
+    """
+    SELECT device, device_name, platform, app_version, last_seen FROM devices
+    WHERE account = $1::bigint ORDER BY number
+    """)
+  private static let movements = PostgresStatement(
+    "movements",
+    """
+    SELECT account, generation, newest, forgotten, affairs FROM accounts
+    WHERE account = ANY ($1::bigint[])
+    """)
+}
+
+/// Where an account stands, for a relay that may have missed a notice.
+package struct AccountMovement: Sendable, Hashable {
+  package var account: AccountID
+  package var token: ChangeToken
+  /// Moves whenever the account's devices, plan or subscriptions change.
+  package var affairs: Int64
+}
+
+extension PostgresRow {
+  fileprivate func summary() throws(PostgresFault) -> AccountSummary {
+    AccountSummary(
+      id: AccountID(rawValue: bits(0)), label: text(1), plan: try plan(2), madeAt: integer(3),
+      devices: Int(clamping: integer(4)), newestTag: integer(5), chunkBytes: integer(6))
+  }
+
+  fileprivate func plan(_ column: Int32) throws(PostgresFault) -> Plan {
+    guard let plan = Plan(storedText: isNull(column) ? nil : text(column)) else {
+      throw PostgresFault(cause: .damaged, message: "a plan is not of the form that one has")
+    }
+    return plan
+  }
+
+  /// From `id` and `content`.
+  func subscription() throws(PostgresFault) -> Subscription {
+    guard let subscription = Subscription(id: try name(0), storedText: text(1)) else {
+      throw PostgresFault(
+        cause: .damaged, message: "a subscription is not of the form that one has")
+    }
+    return subscription
+  }
+}

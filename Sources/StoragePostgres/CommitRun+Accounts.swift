@@ -1,0 +1,223 @@
+import Changes
+import Storage
+
+/// Accounts, their plans, devices and pairing codes. Each request is decided in full before its
+/// first write, so that one which is refused leaves no trace in the transaction that it shares.
+extension CommitRun {
+  func createAccount(
+    _ id: AccountID, generation: UInt32, label: String, device: NewDevice?, pairing: NewPairing?
+  ) throws(PostgresFault) -> CommitResult {
+    guard accounts[id] == nil, try isFree(device), try isFree(pairing) else {
+      return .refused(StoreRefusals.taken)
+    }
+    write(
+      AccountWriter.insert,
+      PostgresParameters().bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall))
+    accounts.add(id, generation: generation)
+    if let device { admit(device, to: id) }
+    if let pairing { offer(pairing, by: id) }
+    return .done
+  }
+
+  func setPlan(_ plan: Plan, of id: AccountID) -> CommitResult {
+    guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+    write(AccountWriter.setPlan, PostgresParameters().bind(id.rawValue).bind(plan.storedText))
+    note(affairsOf: id)
+    return .done
+  }
+
+  func removeAccount(_ id: AccountID) -> CommitResult {
+    guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+    readAnew()
+    allowTime()
+    for removal in AccountWriter.removals {
+      write(removal, PostgresParameters().bind(id.rawValue))
+    }
+    accounts.remove(id)
+    note(affairsOf: id)
+    return .done
+  }
+
+  func issue(
+    _ pairing: NewPairing, for id: AccountID
+  ) throws(PostgresFault) -> CommitResult {
+    guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+    guard try isFree(pairing) else { return .refused(StoreRefusals.taken) }
+    offer(pairing, by: id)
+    return .done
+  }
+
+  func redeem(
+    _ codeHash: [UInt8], for device: NewDevice
+  ) throws(PostgresFault) -> CommitResult {
+    let rows = try ask { pipeline in
+      pipeline.add(
+        AccountWriter.redemption,
+        PostgresParameters().bind(codeHash).bind(wall).bind(device.id.rawValue))
+      pipeline.add(AccountWriter.token, PostgresParameters().bind(device.tokenHash))
+    }
+    let found = rows[0].first { row in
+      (id: AccountID(rawValue: row.bits(0)), count: row.integer(1), isMember: row.bool(2))
+    }
+    guard let found else { return .refused(StoreRefusals.badPairingCode) }
+    guard accounts[found.id] != nil else {
+      // The code was issued while we locked the accounts that we knew of.
+      throw PostgresFault(cause: .refused(state: "40001"), message: "a code came meanwhile")
+    }
+    guard found.count < rules.devicesPerAccount else {
+      return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))
+    }
+    guard !found.isMember, rows[1].count == 0 else { return .refused(StoreRefusals.taken) }
+    write(AccountWriter.deleteCode, PostgresParameters().bind(codeHash))
+    admit(device, to: found.id)
+    note(affairsOf: found.id)
+    return .redeemed(found.id)
+  }
+
+  func rename(_ device: DeviceID, of id: AccountID, to name: String) -> CommitResult {
+    guard accounts.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
+    write(
+      AccountWriter.renameDevice,
+      PostgresParameters().bind(id.rawValue).bind(device.rawValue).bind(name))
+    note(affairsOf: id)
+    return .done
+  }
+
+  /// The device's row goes, its token's hash with it, and what woke it.
+  func revoke(_ device: DeviceID, of id: AccountID) -> CommitResult {
+    guard accounts.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
+    let row = PostgresParameters().bind(id.rawValue).bind(device.rawValue)
+    write(AccountWriter.deleteDevice, row)
+    write(AccountWriter.deleteSubscriptions, row)
+    accounts.revoke(device, of: id)
+    note(affairsOf: id)
+    return .done
+  }
+
+  func touch(_ sightings: [DeviceSighting]) -> CommitResult {
+    guard !sightings.isEmpty else { return .done }
+    write(
+      AccountWriter.touchDevices,
+      PostgresParameters().bind(sightings.map(\.account.rawValue))
+        .bind(sightings.map(\.device.rawValue)).bind(sightings.map(\.lastSeen)))
+    return .done
+  }
+
+  private func admit(_ device: NewDevice, to id: AccountID) {
+    let description = device.description
+    write(
+      AccountWriter.insertDevice,
+      PostgresParameters().bind(id.rawValue).bind(device.id.rawValue)
+        .bind(description.deviceName).bind(description.platform).bind(description.appVersion)
+        .bind(device.tokenHash).bind(wall))
+    accounts.admit(device.id, to: id)
+  }
+
+  private func offer(_ pairing: NewPairing, by id: AccountID) {
+    // One that has expired and was not forgotten yet may have the same hash.
+    write(AccountWriter.deleteCode, PostgresParameters().bind(pairing.codeHash))
+    write(AccountWriter.deleteExpired, PostgresParameters().bind(id.rawValue).bind(wall))
+    write(
+      AccountWriter.deleteOldest,
+      PostgresParameters().bind(id.rawValue).bind(Int64(Limits.pairingCodesPerAccount - 1)))
+    write(
+      AccountWriter.insertPairing,
+      PostgresParameters().bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt))
+  }
+
+  private func isFree(_ device: NewDevice?) throws(PostgresFault) -> Bool {
+    guard let device else { return true }
+    return try ask { $0.add(AccountWriter.token, PostgresParameters().bind(device.tokenHash)) }[0]
+      .count == 0
+  }
+
+  private func isFree(_ pairing: NewPairing?) throws(PostgresFault) -> Bool {
+    guard let pairing else { return true }
+    let asked = PostgresParameters().bind(pairing.codeHash).bind(wall)
+    return try ask { $0.add(AccountWriter.code, asked) }[0].count == 0
+  }
+}
+
+/// The statements.
+private enum AccountWriter {
+  static let insert = PostgresStatement(
+    "insert account",
+    """
+    INSERT INTO accounts (account, generation, label, made_at)
+    VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint)
+    """)
+  static let setPlan = PostgresStatement(
+    "set plan", "UPDATE accounts SET plan = $2::text WHERE account = $1::bigint")
+  /// Of every table, what belongs to one account.
+  static let removals = [
+    "accounts", "lineage", "devices", "pairings", "subscriptions", "zones", "records", "batches",
+    "chunks",
+  ].map { table in
+    PostgresStatement("remove \(table)", "DELETE FROM \(table) WHERE account = $1::bigint")
+  }
+  static let token = PostgresStatement(
+    "token", "SELECT 1::bigint FROM devices WHERE token_hash = $1::bytea")
+  static let code = PostgresStatement(
+    "code",
+    "SELECT account FROM pairings WHERE code_hash = $1::bytea AND expires_at > $2::bigint")
+  static let redemption = PostgresStatement(
+    "redemption",
+    """
+    SELECT account, (SELECT count(*) FROM devices WHERE devices.account = pairings.account),
+      EXISTS (SELECT 1 FROM devices
+        WHERE devices.account = pairings.account AND device = $3::bigint)
+    FROM pairings WHERE code_hash = $1::bytea AND expires_at > $2::bigint
+    """)
+  static let insertDevice = PostgresStatement(
+    "insert device",
+    """
+    INSERT INTO devices
+      (account, device, device_name, platform, app_version, token_hash, last_seen)
+    VALUES ($1::bigint, $2::bigint, $3::text, $4::text, $5::text, $6::bytea, $7::bigint)
+    """)
+  static let renameDevice = PostgresStatement(
+    "rename device",
+    """
+    UPDATE devices SET device_name = $3::text WHERE account = $1::bigint AND device = $2::bigint
+    """)
+  static let deleteDevice = PostgresStatement(
+    "delete device", "DELETE FROM devices WHERE account = $1::bigint AND device = $2::bigint")
+  static let deleteSubscriptions = PostgresStatement(
+    "delete subscriptions",
+    "DELETE FROM subscriptions WHERE account = $1::bigint AND device = $2::bigint")
+  /// A device that another relay writes to just now is heard of again.
+  static let touchDevices = PostgresStatement(
+    "touch devices",
+    """
+    WITH seen AS (
+      SELECT account, device, max(last_seen) AS last_seen
+      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS seen (account, device, last_seen)
+      GROUP BY account, device),
+    held AS (
+      SELECT devices.account, devices.device, seen.last_seen
+      FROM seen JOIN devices ON devices.account = seen.account AND devices.device = seen.device
+      WHERE devices.last_seen < seen.last_seen
+      FOR UPDATE OF devices SKIP LOCKED)
+    UPDATE devices SET last_seen = held.last_seen FROM held
+    WHERE devices.account = held.account AND devices.device = held.device
+    """)
+  static let insertPairing = PostgresStatement(
+    "insert pairing",
+    """
+    INSERT INTO pairings (account, code_hash, expires_at)
+    VALUES ($1::bigint, $2::bytea, $3::bigint)
+    """)
+  static let deleteCode = PostgresStatement(
+    "delete code", "DELETE FROM pairings WHERE code_hash = $1::bytea")
+  static let deleteExpired = PostgresStatement(
+    "delete expired codes",
+    "DELETE FROM pairings WHERE account = $1::bigint AND expires_at <= $2::bigint")
+  /// All but the newest ones, of which there may be so many.
+  static let deleteOldest = PostgresStatement(
+    "delete oldest codes",
+    """
+    DELETE FROM pairings WHERE account = $1::bigint AND number IN (
+      SELECT number FROM pairings WHERE account = $1::bigint ORDER BY number DESC
+      OFFSET $2::bigint)
+    """)
+}

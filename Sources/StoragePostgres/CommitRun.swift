@@ -1,0 +1,216 @@
+import Changes
+import Storage
+
+/// One commit: a batch of requests as one transaction.
+///
+/// First the rows of all accounts that the batch is about are locked, in the order of their ids, so
+/// that relays never lock one another out. Whoever holds them waits for nobody any more, and what
+/// it does to rows of other accounts (forgetting, collecting, sightings) passes over those that are
+/// locked. So the order of an account's saves is the order in which relays get its row.
+///
+/// Round trips of a batch of saves, whatever its size: 2.
+///
+///     BEGIN · lock the accounts · what the plans must know of devices, batches, records, pieces
+///     what conflicts show · the records · counts · heads · forgetting · the notice · COMMIT
+///
+/// In between everything is decided in memory: by what was read, and by what earlier requests of
+/// the batch changed. Other requests, which are rare, ask in a round trip of their own what they
+/// must know; what needs no answer waits in `writes` and travels with what comes next. A batch that
+/// needs no account's row is a single round trip.
+final class CommitRun {
+  let connection: PostgresConnection
+  let rules: StoreRules
+  let wall: Int64
+  let accounts: LockedAccounts
+  let saves: SaveDesk
+  /// What is to be told to the other relays.
+  private(set) var affairs: [AccountID: Int64] = [:]
+  private var writes = PostgresPipeline()
+  private var results: [CommitResult?]
+  /// Saves whose answers need rows that come back with `writes`.
+  private var waiting: [(saves: [PlannedSave], step: Int)] = []
+  private var patience = Limits.databaseAnswerMilliseconds
+
+  init(
+    _ requests: [CommitRequest], on connection: PostgresConnection, rules: StoreRules, wall: Int64
+  ) {
+    self.connection = connection
+    self.rules = rules
+    self.wall = wall
+    accounts = LockedAccounts()
+    saves = SaveDesk(wall: wall, lease: rules.chunkLeaseMilliseconds)
+    results = Array(repeating: nil, count: requests.count)
+  }
+
+  /// Does all of it. `relay`: the number that this relay's notices are told by.
+  func perform(
+    _ requests: [CommitRequest], relay: UInt64
+  ) throws(PostgresFault) -> [CommitResult] {
+    try begin(requests)
+    for (index, request) in requests.enumerated() {
+      if request.readsDesk, !saves.isReady { try prepareDesk(for: requests[index...]) }
+      if case .save(let commit) = request {
+        try take(commit, at: index)
+      } else {
+        results[index] = try answer(request)
+      }
+    }
+    try finish(forgetting: requests.reduce(0) { $0 + $1.forgets }, relay: relay)
+    let answered = results.compactMap { $0 }
+    precondition(answered.count == requests.count, "a request was not answered")
+    return answered
+  }
+
+  // MARK: What requests need
+
+  private func answer(_ request: CommitRequest) throws(PostgresFault) -> CommitResult {
+    switch request {
+    case .createAccount(let id, let generation, let label, let device, let pairing):
+      try createAccount(
+        id, generation: generation, label: label, device: device, pairing: pairing)
+    case .issuePairing(let id, let pairing): try issue(pairing, for: id)
+    case .redeemPairing(let codeHash, let device): try redeem(codeHash, for: device)
+    case .renameDevice(let id, let device, let name): rename(device, of: id, to: name)
+    case .revokeDevice(let id, let device): revoke(device, of: id)
+    case .touchDevices(let sightings): touch(sightings)
+    case .save: preconditionFailure("saves are decided together")
+    case .setPlan(let id, let plan): setPlan(plan, of: id)
+    case .putSubscription(let id, let device, let subscription):
+      try put(subscription, for: device, of: id)
+    case .removeSubscription(let id, let device, let name):
+      try removeSubscription(name, for: device, of: id)
+    case .removeAccount(let id): removeAccount(id)
+    case .addChunk(let id, let hash, let file, let bytes):
+      addChunk(hash, of: id, file: file, bytes: bytes)
+    case .renewChunks(let id, let hashes): renewChunks(hashes, of: id)
+    case .vouchForChunks(let files): vouch(for: files)
+    case .collectChunks(let count): try collectChunks(atMost: count)
+    case .deleteZone(let id, let device, let zone, let through):
+      try deleteZone(zone, through: through, by: device, of: id)
+    }
+  }
+
+  /// Without an answer: travels with what comes next.
+  func write(_ statement: PostgresStatement, _ parameters: PostgresParameters) {
+    writes.add(statement, parameters)
+  }
+
+  /// Everything so far, and these: gives their rows.
+  func ask(
+    _ fill: (inout PostgresPipeline) -> Void
+  ) throws(PostgresFault) -> [PostgresRows] {
+    settleSaves()
+    let first = writes.steps.count
+    fill(&writes)
+    return Array(try send().dropFirst(first))
+  }
+
+  /// What was read for saves does not hold any more.
+  func readAnew() {
+    settleSaves()
+    saves.forget()
+  }
+
+  func note(affairsOf account: AccountID) { affairs[account, default: 0] += 1 }
+
+  /// From here on there is more time: a whole account is gone through.
+  func allowTime() {
+    writes.add(PostgresSession.long)
+    patience = Limits.removalMilliseconds
+  }
+
+  // MARK: In the order of a commit
+
+  private func begin(_ requests: [CommitRequest]) throws(PostgresFault) {
+    writes.add(.begin)
+    guard let asked = accounts.question(about: requests) else { return }
+    let places = asked.map { writes.add($0.statement, $0.parameters) }
+    let first = writes.steps.count
+    let isDeskRead = requests.contains(where: \.readsDesk)
+    if isDeskRead { saves.ask(for: requests[...], in: &writes) }
+    let rows = try send()
+    accounts.learn(from: places.map { rows[$0] })
+    if isDeskRead { try saves.learn(from: rows[first...]) }
+  }
+
+  private func prepareDesk(for requests: ArraySlice<CommitRequest>) throws(PostgresFault) {
+    let first = writes.steps.count
+    saves.ask(for: requests, in: &writes)
+    try saves.learn(from: try send()[first...])
+  }
+
+  private func take(_ commit: SaveCommit, at index: Int) throws(PostgresFault) {
+    guard accounts.isMember(commit.device, of: commit.account),
+      let head = accounts[commit.account]?.head
+    else {
+      results[index] = .refused(StoreRefusals.revokedDevice)
+      return
+    }
+    switch saves.plan(commit, at: index, since: head) {
+    case .answered(let result): results[index] = result
+    case .moved(let tag): accounts.advance(commit.account, to: tag)
+    }
+    guard saves.bytes > Limits.databaseWriteBytes else { return }
+    readAnew()
+    _ = try send()
+  }
+
+  /// Plans become writes.
+  private func settleSaves() {
+    let first = writes.steps.count
+    let planned = saves.settle(in: &writes)
+    if !planned.isEmpty { waiting.append((planned, first)) }
+  }
+
+  private func finish(forgetting count: Int, relay: UInt64) throws(PostgresFault) {
+    settleSaves()
+    let moved = accounts.moved
+    let concerned = affairs.filter { accounts[$0.key] != nil }.sorted { $0.key < $1.key }
+    if !moved.isEmpty || !concerned.isEmpty {
+      let all = Set(moved.map(\.account) + concerned.map(\.key)).sorted()
+      writes.add(
+        CommitRun.advance,
+        PostgresParameters().bind(all.map(\.rawValue))
+          .bind(all.map { accounts[$0]?.head.newest ?? 0 }).bind(all.map { affairs[$0] ?? 0 }))
+    }
+    Forgetting.add(count, rules: rules, wall: wall, to: &writes)
+    let notices = BusPayload(
+      relay: relay, moved: moved, affairs: affairs.filter { $0.value > 0 }.map(\.key).sorted())
+    for text in notices.texts {
+      writes.add(
+        CommitRun.notify,
+        PostgresParameters().bind(BusPayload.channel(of: connection.schema)).bind(text))
+    }
+    let commit = writes.add(.commit)
+    let rows = try send(commit: commit)
+    guard rows[commit].command == "COMMIT" else {
+      throw PostgresFault(
+        cause: .refused(state: "40001"), message: "the transaction was rolled back instead")
+    }
+  }
+
+  /// One round trip, with all that waits.
+  private func send(commit: Int? = nil) throws(PostgresFault) -> [PostgresRows] {
+    let pipeline = writes
+    writes = PostgresPipeline()
+    let rows = try connection.run(pipeline, within: patience, commit: commit)
+    for (planned, step) in waiting {
+      let shown = try SaveDesk.shown(rows[step])
+      for save in planned { results[save.index] = .saved(save.outcome(showing: shown)) }
+    }
+    waiting = []
+    return rows
+  }
+
+  // MARK: Statements
+
+  private static let advance = PostgresStatement(
+    "advance",
+    """
+    UPDATE accounts SET newest = next.newest, affairs = accounts.affairs + next.affairs
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS next (account, newest, affairs)
+    WHERE accounts.account = next.account
+    """)
+  private static let notify = PostgresStatement(
+    "notify", "SELECT pg_notify($1::text, $2::text) IS NULL")
+}

@@ -1,0 +1,57 @@
+import Changes
+import Storage
+
+/// What a commit forgets of the past. It never waits for another relay: what that one holds is left
+/// to it, or to later.
+enum Forgetting {
+  /// At most `count` of old batches, of old tombstones and of spent codes each, the oldest first.
+  static func add(
+    _ count: Int, rules: StoreRules, wall: Int64, to pipeline: inout PostgresPipeline
+  ) {
+    let old = PostgresParameters().bind(wall - rules.historyMilliseconds).bind(Int64(count))
+    pipeline.add(batches, old)
+    pipeline.add(tombstones, old)
+    pipeline.add(codes, PostgresParameters().bind(wall).bind(Int64(count)))
+  }
+
+  private static let batches = PostgresStatement(
+    "forget batches",
+    """
+    WITH old AS (
+      SELECT account, device, batch_high, batch_low FROM batches WHERE made_at < $1::bigint
+      ORDER BY made_at, number LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+    DELETE FROM batches USING old
+    WHERE batches.account = old.account AND batches.device = old.device
+      AND batches.batch_high = old.batch_high AND batches.batch_low = old.batch_low
+    """)
+
+  /// The account is locked first: who holds it has decided by what stands there.
+  private static let tombstones = PostgresStatement(
+    "forget tombstones",
+    """
+    WITH old AS MATERIALIZED (
+      SELECT account, zone, name, tag FROM records WHERE deleted_at < $1::bigint
+      ORDER BY deleted_at, account, tag LIMIT $2::bigint),
+    held AS MATERIALIZED (
+      SELECT account FROM accounts WHERE account = ANY (ARRAY(SELECT account FROM old))
+      ORDER BY account FOR UPDATE SKIP LOCKED),
+    gone AS (
+      DELETE FROM records USING old, held
+      WHERE old.account = held.account AND records.account = old.account
+        AND records.zone = old.zone AND records.name = old.name AND records.tag = old.tag
+      RETURNING records.account, records.tag)
+    UPDATE accounts SET forgotten = greatest(forgotten, last.tag)
+    FROM (SELECT account, max(tag) AS tag FROM gone GROUP BY account) AS last
+    WHERE accounts.account = last.account
+    """)
+
+  private static let codes = PostgresStatement(
+    "forget codes",
+    """
+    WITH old AS (
+      SELECT account, number FROM pairings WHERE expires_at <= $1::bigint
+      ORDER BY expires_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
+    DELETE FROM pairings USING old
+    WHERE pairings.account = old.account AND pairings.number = old.number
+    """)
+}

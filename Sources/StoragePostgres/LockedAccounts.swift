@@ -1,0 +1,148 @@
+import Changes
+import Storage
+
+/// The accounts that a commit has locked: where they stand, and who belongs to them, kept in step
+/// with what the commit does.
+final class LockedAccounts {
+  struct Known {
+    var head: AccountHead
+    var chunkBytes: Int64
+  }
+
+  private var known: [AccountID: Known] = [:]
+  private var members: [AccountID: Set<DeviceID>] = [:]
+  /// In the order in which they moved first.
+  private var movedAccounts: [AccountID] = []
+
+  /// nil where there is no such account, or nobody asked for it.
+  subscript(id: AccountID) -> Known? { known[id] }
+
+  func isMember(_ device: DeviceID, of id: AccountID) -> Bool {
+    known[id] != nil && members[id]?.contains(device) == true
+  }
+
+  /// Accounts with a new tag, and where they stand now.
+  var moved: [(account: AccountID, token: ChangeToken)] {
+    movedAccounts.sorted().compactMap { id in known[id].map { (id, $0.head.token) } }
+  }
+
+  func add(_ id: AccountID, generation: UInt32) {
+    known[id] = Known(head: AccountHead(generation: generation, newest: 0), chunkBytes: 0)
+    members[id] = []
+  }
+
+  func remove(_ id: AccountID) {
+    known[id] = nil
+    members[id] = nil
+    movedAccounts.removeAll { $0 == id }
+  }
+
+  func admit(_ device: DeviceID, to id: AccountID) { members[id, default: []].insert(device) }
+
+  func revoke(_ device: DeviceID, of id: AccountID) { members[id]?.remove(device) }
+
+  func advance(_ id: AccountID, to tag: ChangeTag) {
+    guard known[id]?.head.newest != tag else { return }
+    known[id]?.head.newest = tag
+    if !movedAccounts.contains(id) { movedAccounts.append(id) }
+  }
+
+  func addChunkBytes(_ bytes: Int64, to id: AccountID) { known[id]?.chunkBytes += bytes }
+
+  // MARK: Locking
+
+  /// What locks the accounts of the requests, and tells of them; nil where there are none.
+  func question(
+    about requests: [CommitRequest]
+  ) -> [(statement: PostgresStatement, parameters: PostgresParameters)]? {
+    var ids: Set<AccountID> = []
+    var codes: [[UInt8]] = []
+    var devices: [(account: AccountID, device: DeviceID)] = []
+    for request in requests {
+      for id in request.accounts { ids.insert(id) }
+      if case .redeemPairing(let codeHash, _) = request { codes.append(codeHash) }
+      if let device = request.device { devices.append(device) }
+    }
+    guard !ids.isEmpty || !codes.isEmpty else { return nil }
+    let accounts = ids.sorted().map(\.rawValue)
+    return [
+      (LockedAccounts.lock, PostgresParameters().bind(accounts).bind(codes)),
+      (
+        LockedAccounts.devices,
+        PostgresParameters().bind(devices.map(\.account.rawValue))
+          .bind(devices.map(\.device.rawValue))
+      ),
+    ]
+  }
+
+  func learn(from rows: [PostgresRows]) {
+    for (id, account) in rows[0].all({ row in
+      (
+        AccountID(rawValue: row.bits(0)),
+        Known(head: AccountHead(row, from: 1), chunkBytes: row.integer(4))
+      )
+    }) { known[id] = account }
+    for (id, device) in rows[1].all({ row in
+      (AccountID(rawValue: row.bits(0)), DeviceID(rawValue: row.bits(1)))
+    }) { members[id, default: []].insert(device) }
+  }
+
+  /// Sorted before they are locked. Whose pairing code is redeemed is found out in the same breath.
+  private static let lock = PostgresStatement(
+    "lock accounts",
+    """
+    SELECT account, generation, newest, forgotten, chunk_bytes FROM accounts
+    WHERE account = ANY (ARRAY(
+      SELECT unnest($1::bigint[])
+      UNION SELECT account FROM pairings WHERE code_hash = ANY ($2::bytea[])))
+    ORDER BY account FOR UPDATE
+    """)
+  private static let devices = PostgresStatement(
+    "members",
+    """
+    SELECT account, device FROM unnest($1::bigint[], $2::bigint[]) AS asked (account, device)
+    JOIN devices USING (account, device)
+    """)
+}
+
+extension CommitRequest {
+  /// Whose row must be locked. Sightings and the collection take no account's turn: they pass over
+  /// what others hold.
+  var accounts: [AccountID] {
+    switch self {
+    case .createAccount(let id, _, _, _, _), .issuePairing(let id, _), .renameDevice(let id, _, _),
+      .revokeDevice(let id, _), .deleteZone(let id, _, _, _), .putSubscription(let id, _, _),
+      .removeSubscription(let id, _, _), .setPlan(let id, _), .removeAccount(let id),
+      .addChunk(let id, _, _, _), .renewChunks(let id, _):
+      [id]
+    case .save(let commit): [commit.account]
+    case .vouchForChunks(let files): files.map(\.account)
+    case .redeemPairing, .touchDevices, .collectChunks: []
+    }
+  }
+
+  /// Whose membership decides.
+  var device: (account: AccountID, device: DeviceID)? {
+    switch self {
+    case .renameDevice(let id, let device, _), .revokeDevice(let id, let device),
+      .deleteZone(let id, let device, _, _), .putSubscription(let id, let device, _),
+      .removeSubscription(let id, let device, _):
+      (id, device)
+    case .save(let commit): (commit.account, commit.device)
+    case .createAccount, .issuePairing, .setPlan, .removeAccount, .addChunk, .renewChunks,
+      .vouchForChunks, .redeemPairing, .touchDevices, .collectChunks:
+      nil
+    }
+  }
+
+  /// Whether it is decided by what a `SaveDesk` knows.
+  var readsDesk: Bool {
+    switch self {
+    case .save, .addChunk, .renewChunks: true
+    case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
+      .touchDevices, .deleteZone, .putSubscription, .removeSubscription, .setPlan, .removeAccount,
+      .vouchForChunks, .collectChunks:
+      false
+    }
+  }
+}

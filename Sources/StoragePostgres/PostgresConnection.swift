@@ -1,0 +1,303 @@
+import CPostgres
+import Changes
+import Storage
+
+/// A session of a PostgreSQL server, thin over libpq; for one thread at a time.
+///
+/// All goes in pipelines: what is sent together costs one round trip. Nothing waits for ever, also
+/// where the network is cut in one direction only: the server ends statements and waits for locks
+/// (`statement_timeout`, `lock_timeout`), the kernel gives up on silence (`tcp_user_timeout`,
+/// keepalives), and each answer has a deadline of ours.
+///
+/// A connection that is lost stays so until `open`, which `perform` calls first.
+final class PostgresConnection {
+  let address: PostgresAddress
+  private var session: OpaquePointer?
+  private var prepared: Set<String> = []
+  /// Done once in every new session, before anything else.
+  var greeting: ((PostgresConnection) throws(PostgresFault) -> Void)?
+  /// Where its tables are: the first schema of the search path.
+  private(set) var schema = ""
+  private(set) var roundTrips = 0
+  /// Sessions that were begun.
+  private(set) var openings = 0
+  private(set) var isClosed = false
+
+  init(_ address: PostgresAddress) { self.address = address }
+
+  deinit { drop() }
+
+  var isOpen: Bool { session != nil }
+  /// To wait for what the server says on its own; -1 where there is no session.
+  var descriptor: Int32 { session.map(PQsocket) ?? -1 }
+
+  /// Ends the session for good: what is asked afterwards fails.
+  func close() {
+    drop()
+    isClosed = true
+  }
+
+  /// Ends the session, and any transaction with it.
+  func drop() {
+    if let session { PQfinish(session) }
+    session = nil
+    prepared = []
+  }
+
+  /// Begins a session where there is none. Of several hosts the first that lets us in is taken.
+  func open() throws(PostgresFault) {
+    if session != nil { return }
+    guard !isClosed else { throw PostgresFault(cause: .lost, message: "it was closed") }
+    let hosts = address.hosts
+    for (index, host) in hosts.enumerated() {
+      do throws(PostgresFault) {
+        try open(host)
+        return
+      } catch {
+        drop()
+        guard index + 1 < hosts.count else { throw error }
+      }
+    }
+  }
+
+  private func open(_ host: PostgresAddress) throws(PostgresFault) {
+    session = try PostgresConnection.connect(host)
+    openings += 1
+    schema = try PostgresSession.prepare(self)
+    try greeting?(self)
+  }
+
+  /// Sends all statements and gives their rows, one for each, in order. Where one is refused those
+  /// behind it are not carried out, and a transaction stays open, to be rolled back.
+  ///
+  /// `commit`: the place of the `COMMIT` that makes something durable; where nobody knows whether
+  /// it was carried out the fault says so.
+  func run(
+    _ pipeline: PostgresPipeline, within milliseconds: Int64 = Limits.databaseAnswerMilliseconds,
+    commit: Int? = nil
+  ) throws(PostgresFault) -> [PostgresRows] {
+    guard let session else {
+      throw PostgresFault(cause: .lost, message: "there is no connection")
+    }
+    roundTrips += 1
+    let deadline = lockstep_postgres_milliseconds() + milliseconds
+    do throws(PostgresFault) {
+      let names = try send(pipeline, on: session)
+      return try receive(names, until: deadline, on: session)
+    } catch {
+      var fault = error
+      if let commit {
+        let isBefore = fault.step.map { $0 < commit } ?? false
+        fault.isUnknown = fault.endsSession && !isBefore
+      }
+      if fault.endsSession || PQstatus(session) != CONNECTION_OK { drop() }
+      throw fault
+    }
+  }
+
+  /// One statement alone.
+  func run(
+    _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters(),
+    within milliseconds: Int64 = Limits.databaseAnswerMilliseconds
+  ) throws(PostgresFault) -> PostgresRows {
+    var pipeline = PostgresPipeline()
+    pipeline.add(statement, parameters)
+    guard let rows = try run(pipeline, within: milliseconds).first else {
+      throw PostgresFault(cause: .lost, message: "a statement was not answered")
+    }
+    return rows
+  }
+
+  // MARK: Connecting
+
+  private static func connect(_ host: PostgresAddress) throws(PostgresFault) -> OpaquePointer {
+    let parameters = host.parameters + PostgresSession.parameters(of: host)
+    let keywords = CStrings(parameters.map(\.keyword))
+    let values = CStrings(parameters.map(\.value))
+    guard let session = PQconnectStartParams(keywords.pointers, values.pointers, 0) else {
+      throw PostgresFault(cause: .lost, message: "no memory is left")
+    }
+    PQsetNoticeReceiver(session, { _, _ in }, nil)
+    // With the server's five letters in it, which nothing else tells of a refused connection.
+    _ = PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
+    let deadline = lockstep_postgres_milliseconds() + Limits.databaseConnectMilliseconds
+    var state = PQstatus(session) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
+    while state != PGRES_POLLING_OK {
+      guard state != PGRES_POLLING_FAILED else {
+        let fault = PostgresSession.fault(ofConnecting: words(of: session, lines: .max))
+        PQfinish(session)
+        throw fault
+      }
+      let isWriting = state == PGRES_POLLING_WRITING
+      guard waits(PQsocket(session), isWriting, until: deadline) else {
+        PQfinish(session)
+        let seconds = Limits.databaseConnectMilliseconds / 1_000
+        throw PostgresFault(cause: .lost, message: "it did not answer within \(seconds) s")
+      }
+      state = PQconnectPoll(session)
+    }
+    _ = PQsetErrorVerbosity(session, PQERRORS_DEFAULT)
+    guard PQsetnonblocking(session, 1) == 0, PQenterPipelineMode(session) == 1 else {
+      PQfinish(session)
+      throw PostgresFault(cause: .lost, message: "the connection cannot be used")
+    }
+    return session
+  }
+
+  /// For one direction alone: a socket that is being connected can be written once it is.
+  private static func waits(_ socket: Int32, _ isWriting: Bool, until deadline: Int64) -> Bool {
+    while true {
+      let ready = lockstep_postgres_wait(socket, isWriting, -1, deadline)
+      if ready != 0 { return true }
+      if lockstep_postgres_milliseconds() >= deadline { return false }
+    }
+  }
+
+  // MARK: Sending
+
+  /// Gives what is answered one by one: the name of a statement that is prepared, or nil for one
+  /// that is carried out.
+  private func send(
+    _ pipeline: PostgresPipeline, on session: OpaquePointer
+  ) throws(PostgresFault) -> [String?] {
+    var names: [String?] = []
+    var coming: Set<String> = []
+    for step in pipeline.steps {
+      let name = step.statement.name
+      if !name.isEmpty, !prepared.contains(name), coming.insert(name).inserted {
+        guard PQsendPrepare(session, name, step.statement.sql, 0, nil) == 1 else {
+          throw lost(session)
+        }
+        names.append(name)
+      }
+      guard PostgresConnection.send(step, on: session) else { throw lost(session) }
+      names.append(nil)
+    }
+    guard PQpipelineSync(session) == 1 else { throw lost(session) }
+    return names
+  }
+
+  private static func send(_ step: PostgresPipeline.Step, on session: OpaquePointer) -> Bool {
+    let places = step.parameters.places
+    let lengths = places.map { Int32(clamping: $0?.count ?? 0) }
+    let formats = [Int32](repeating: 1, count: places.count)
+    return step.parameters.bytes.withUnsafeBytes { bytes in
+      // An empty value is not NULL: its pointer must point somewhere.
+      withUnsafeBytes(of: 0 as UInt8) { nothing in
+        let start = (bytes.baseAddress ?? nothing.baseAddress)?.assumingMemoryBound(to: CChar.self)
+        let values = places.map { place in place.flatMap { start?.advanced(by: $0.lowerBound) } }
+        let count = Int32(places.count)
+        let name = step.statement.name
+        if name.isEmpty {
+          return PQsendQueryParams(
+            session, step.statement.sql, count, nil, values, lengths, formats, 1) == 1
+        }
+        return PQsendQueryPrepared(session, name, count, values, lengths, formats, 1) == 1
+      }
+    }
+  }
+
+  // MARK: Receiving
+
+  private func receive(
+    _ names: [String?], until deadline: Int64, on session: OpaquePointer
+  ) throws(PostgresFault) -> [PostgresRows] {
+    var all: [PostgresRows] = []
+    var refused: PostgresFault?
+    for name in names {
+      do throws(PostgresFault) {
+        let rows = try answer(until: deadline, on: session)
+        if let name { prepared.insert(name) } else { all.append(rows) }
+      } catch {
+        guard case .refused = error.cause else { throw refused ?? error }
+        // What follows the first is passed over by the server, and has no words of its own.
+        if refused == nil {
+          refused = error
+          refused?.step = all.count
+        }
+        if refused?.endsSession == true { break }
+      }
+    }
+    if let refused, refused.endsSession { throw refused }
+    do throws(PostgresFault) {
+      try synchronize(until: deadline, on: session)
+    } catch {
+      // All was answered before the connection went.
+      drop()
+      if refused == nil { return all }
+    }
+    if let refused { throw refused }
+    return all
+  }
+
+  /// The next statement's answer, to its end.
+  private func answer(
+    until deadline: Int64, on session: OpaquePointer
+  ) throws(PostgresFault) -> PostgresRows {
+    // Between two answers stands nothing, once or twice.
+    var result = try next(until: deadline, on: session)
+    if result == nil { result = try next(until: deadline, on: session) }
+    guard let result else { throw lost(session) }
+    let rows = PostgresRows(result)
+    if let fault = rows.fault { throw fault.cause == .lost ? lost(session) : fault }
+    guard try next(until: deadline, on: session) == nil else { throw lost(session) }
+    return rows
+  }
+
+  private func synchronize(
+    until deadline: Int64, on session: OpaquePointer
+  ) throws(PostgresFault) {
+    for _ in 0..<3 {
+      guard let result = try next(until: deadline, on: session) else { continue }
+      defer { PQclear(result) }
+      if PQresultStatus(result) == PGRES_PIPELINE_SYNC { return }
+    }
+    throw lost(session)
+  }
+
+  private func next(
+    until deadline: Int64, on session: OpaquePointer
+  ) throws(PostgresFault) -> OpaquePointer? {
+    while PQisBusy(session) == 1 {
+      let unsent = PQflush(session)
+      guard unsent >= 0 else { throw lost(session) }
+      let ready = lockstep_postgres_wait(PQsocket(session), unsent == 1, -1, deadline)
+      guard ready != 0 else {
+        throw PostgresFault(cause: .late, message: "it did not answer in time")
+      }
+      guard Int(ready) & LOCKSTEP_READABLE == 0 || PQconsumeInput(session) == 1
+      else { throw lost(session) }
+    }
+    return PQgetResult(session)
+  }
+
+  // MARK: Notices
+
+  /// What other sessions notified this one of, since it was asked last.
+  func notices(atMost limit: Int) throws(PostgresFault) -> [String] {
+    guard let session, PQconsumeInput(session) == 1 else {
+      let fault = session.map(lost) ?? PostgresFault(cause: .lost, message: "there is none")
+      drop()
+      throw fault
+    }
+    var payloads: [String] = []
+    while payloads.count < limit, let notify = PQnotifies(session) {
+      if let payload = notify.pointee.extra { payloads.append(String(cString: payload)) }
+      PQfreemem(notify)
+    }
+    return payloads
+  }
+
+  /// Whether a transaction is open, or was refused and is to be rolled back.
+  var isInTransaction: Bool { session.map { PQtransactionStatus($0) != PQTRANS_IDLE } ?? false }
+
+  private func lost(_ session: OpaquePointer) -> PostgresFault {
+    PostgresFault(cause: .lost, message: PostgresConnection.words(of: session, lines: 1))
+  }
+
+  private static func words(of session: OpaquePointer, lines: Int) -> String {
+    let text = PQerrorMessage(session).map { String(cString: $0) } ?? ""
+    let words = text.split(separator: "\n").prefix(lines).joined(separator: "\n")
+    return words.isEmpty ? "the connection was lost" : words
+  }
+}

@@ -1,0 +1,120 @@
+import Changes
+
+/// The parameters of a statement in PostgreSQL's binary form.
+///
+///     bigint       8 bytes, the highest first
+///     text, bytea  their bytes
+///     array        dimensions (1, or 0 where it is empty) · has NULL · type of an element, then
+///                  where there is a dimension: count · 1 · elements, each with its length before
+///                  it, or -1 for NULL; all of these 4 bytes
+///
+/// Source: the `_send` functions of PostgreSQL (src/backend/utils/adt).
+struct PostgresParameters {
+  /// All of them, one behind the other.
+  private(set) var bytes: [UInt8] = []
+  /// Where each lies; nil for NULL.
+  private(set) var places: [Range<Int>?] = []
+
+  /// Of an element of an array (pg_type.dat).
+  private enum Kind: Int32 {
+    case bytes = 17
+    case integer = 20
+    case text = 25
+  }
+
+  consuming func bind(_ integer: Int64) -> Self { added { $0.put(integer) } }
+  consuming func bind(_ bits: UInt64) -> Self { bind(Int64(bitPattern: bits)) }
+  consuming func bind(_ text: String) -> Self {
+    added { $0.bytes += Array(text.utf8) }
+  }
+  consuming func bind(_ content: [UInt8]) -> Self { added { $0.bytes += content } }
+
+  consuming func bind(_ text: String?) -> Self {
+    guard let text else {
+      places.append(nil)
+      return self
+    }
+    return bind(text)
+  }
+
+  consuming func bind(_ integers: [Int64]) -> Self {
+    added { $0.put(integers, .integer) { $0.put($1) } }
+  }
+
+  consuming func bind(_ bits: [UInt64]) -> Self {
+    added { $0.put(bits, .integer) { $0.put(Int64(bitPattern: $1)) } }
+  }
+
+  consuming func bind(_ integers: [Int64?]) -> Self {
+    added { $0.put(optional: integers, .integer) { $0.put($1) } }
+  }
+
+  consuming func bind(_ texts: [String]) -> Self {
+    added { $0.put(texts, .text) { $0.bytes += Array($1.utf8) } }
+  }
+
+  consuming func bind(_ texts: [String?]) -> Self {
+    added { $0.put(optional: texts, .text) { $0.bytes += Array($1.utf8) } }
+  }
+
+  consuming func bind(_ contents: [[UInt8]]) -> Self {
+    added { $0.put(contents, .bytes) { $0.bytes += $1 } }
+  }
+
+  consuming func bind(_ contents: [[UInt8]?]) -> Self {
+    added { $0.put(optional: contents, .bytes) { $0.bytes += $1 } }
+  }
+
+  private consuming func added(_ put: (inout Self) -> Void) -> Self {
+    let start = bytes.count
+    put(&self)
+    places.append(start..<bytes.count)
+    return self
+  }
+
+  private mutating func put(_ integer: some FixedWidthInteger) {
+    withUnsafeBytes(of: integer.bigEndian) { bytes += $0 }
+  }
+
+  private mutating func put<Element>(
+    _ elements: [Element], _ kind: Kind, _ put: (inout Self, Element) -> Void
+  ) {
+    head(elements.count, kind, hasNull: false)
+    for element in elements { self.element(element, put) }
+  }
+
+  private mutating func put<Element>(
+    optional elements: [Element?], _ kind: Kind, _ put: (inout Self, Element) -> Void
+  ) {
+    head(elements.count, kind, hasNull: elements.contains { $0 == nil })
+    for element in elements {
+      guard let element else {
+        self.put(Int32(-1))
+        continue
+      }
+      self.element(element, put)
+    }
+  }
+
+  private mutating func head(_ count: Int, _ kind: Kind, hasNull: Bool) {
+    put(Int32(count == 0 ? 0 : 1))
+    put(Int32(hasNull ? 1 : 0))
+    put(kind.rawValue)
+    guard count > 0 else { return }
+    put(Int32(count))
+    put(Int32(1))
+  }
+
+  /// The length is known once the bytes are there.
+  private mutating func element<Element>(
+    _ element: Element, _ put: (inout Self, Element) -> Void
+  ) {
+    let start = bytes.count
+    self.put(Int32(0))
+    put(&self, element)
+    let length = Int32(bytes.count - start - 4)
+    withUnsafeBytes(of: length.bigEndian) { head in
+      for index in 0..<4 { bytes[start + index] = head[index] }
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import Changes
+import Storage
+
+/// How a record stands in a row.
+enum RecordRow {
+  /// The columns in the order in which `record` reads them.
+  static let columns = "zone, name, type, modified_at, device, tag, fields, chunks"
+
+  /// The pieces that a record names stand in one column: their hashes, 32 bytes each, one behind
+  /// the other; NULL where there are none.
+  static func column(of chunks: [ChunkHash]) -> [UInt8]? {
+    chunks.isEmpty ? nil : chunks.flatMap(\.bytes)
+  }
+}
+
+extension PostgresRow {
+  /// The record whose columns begin at `column`.
+  func record(at column: Int32 = 0) throws(PostgresFault) -> Record {
+    Record(
+      zone: try name(column), name: try name(column + 1), type: try name(column + 2),
+      fields: isNull(column + 6) ? nil : bytes(column + 6), modifiedAt: integer(column + 3),
+      device: DeviceID(rawValue: bits(column + 4)), tag: integer(column + 5),
+      chunks: try chunks(column + 7))
+  }
+
+  func name(_ column: Int32) throws(PostgresFault) -> Name {
+    guard let name = Name(text(column)) else {
+      throw PostgresFault(cause: .damaged, message: "a name is not of the form that one has")
+    }
+    return name
+  }
+
+  func chunks(_ column: Int32) throws(PostgresFault) -> [ChunkHash] {
+    if isNull(column) { return [] }
+    let bytes = bytes(column)
+    guard bytes.count.isMultiple(of: 32) else {
+      throw PostgresFault(cause: .damaged, message: "a record's list of pieces is cut off")
+    }
+    return stride(from: 0, to: bytes.count, by: 32).compactMap {
+      ChunkHash(bytes: Array(bytes[$0..<$0 + 32]))
+    }
+  }
+
+  func hash(_ column: Int32) throws(PostgresFault) -> ChunkHash {
+    guard let hash = ChunkHash(bytes: bytes(column)) else {
+      throw PostgresFault(cause: .damaged, message: "a piece's hash has not 32 bytes")
+    }
+    return hash
+  }
+}
+
+extension AccountHead {
+  /// `generation`, `newest` and `forgotten`, from a column on.
+  init(_ row: PostgresRow, from column: Int32) {
+    self.init(
+      generation: UInt32(truncatingIfNeeded: row.integer(column)),
+      newest: row.integer(column + 1), forgotten: row.integer(column + 2))
+  }
+}
+
+extension ChunkFile {
+  /// As it stands in a bigint: in its order.
+  var place: Int64 { Int64(bitPattern: number ^ (1 << 63)) }
+
+  init(account: AccountID, place: Int64) {
+    self.init(account: account, number: UInt64(bitPattern: place) ^ (1 << 63))
+  }
+}

@@ -1,0 +1,271 @@
+import Changes
+import Storage
+
+/// Where the saves of a commit are decided: what was read for all of them at once, and over it what
+/// earlier ones of the same commit changed. Settled, they become one statement a table.
+final class SaveDesk {
+  struct Place: Hashable {
+    var account: AccountID
+    var key: RecordKey
+  }
+
+  struct Batch: Hashable {
+    var account: AccountID
+    var device: DeviceID
+    var id: BatchID
+  }
+
+  struct Piece: Hashable {
+    var account: AccountID
+    var hash: ChunkHash
+  }
+
+  struct KnownPiece {
+    var place: Int64
+    var bytes: Int64
+    var isDoubtful: Bool
+  }
+
+  enum Decision {
+    case answered(CommitResult)
+    /// The account's newest tag; it is answered once what it shows was read.
+    case moved(ChangeTag)
+  }
+
+  private let wall: Int64
+  private let lease: Int64
+  /// What was read holds: nobody but this desk has changed it since.
+  private(set) var isReady = false
+  private var standing: [Place: Standing] = [:]
+  private var batches: [Batch: RememberedBatch] = [:]
+  private var pieces: [Piece: KnownPiece] = [:]
+  private var changes = RecordChanges()
+  private var planned: [PlannedSave] = []
+  /// Records that a conflict shows and no save of this desk has written: read before the writes.
+  private var shown: [(save: Int, place: Place)] = []
+
+  init(wall: Int64, lease: Int64) {
+    self.wall = wall
+    self.lease = lease
+  }
+
+  /// What settling would write, about.
+  var bytes: Int { changes.bytes }
+
+  func forget() {
+    precondition(planned.isEmpty, "plans are to be settled before what they rest on is forgotten")
+    isReady = false
+    standing = [:]
+    batches = [:]
+    pieces = [:]
+  }
+
+  // MARK: Reading
+
+  func ask(for requests: ArraySlice<CommitRequest>, in pipeline: inout PostgresPipeline) {
+    let question = SaveQuestion(requests)
+    pipeline.add(SaveQuestion.batches, question.batchParameters)
+    pipeline.add(SaveQuestion.records, question.recordParameters)
+    pipeline.add(SaveQuestion.pieces, question.pieceParameters)
+    asked = question.places
+    askedBatches = question.batches
+  }
+
+  private var asked: [Place] = []
+  private var askedBatches: [Batch] = []
+
+  /// From the rows of what `ask` added.
+  func learn(from rows: ArraySlice<PostgresRows>) throws(PostgresFault) {
+    isReady = true
+    guard let first = rows.indices.first else { return }
+    for row in rows[first].all({ $0 }) {
+      guard askedBatches.indices.contains(Int(row.integer(0)) - 1) else { continue }
+      batches[askedBatches[Int(row.integer(0)) - 1]] = RememberedBatch(
+        digest: row.bytes(1), firstTag: row.integer(2), words: row.isNull(3) ? nil : row.text(3))
+    }
+    standing.reserveCapacity(rows[first + 1].count)
+    for row in rows[first + 1].all({ $0 }) {
+      guard asked.indices.contains(Int(row.integer(0)) - 1) else { continue }
+      standing[asked[Int(row.integer(0)) - 1]] = Standing(
+        tag: row.integer(1), type: try row.name(2), isDeleted: row.bool(3),
+        chunks: try row.chunks(4))
+    }
+    for row in rows[first + 2].all({ $0 }) {
+      let piece = Piece(account: AccountID(rawValue: row.bits(0)), hash: try row.hash(1))
+      pieces[piece] = KnownPiece(
+        place: row.integer(2), bytes: row.integer(3), isDoubtful: row.bool(4))
+    }
+    asked = []
+    askedBatches = []
+  }
+
+  subscript(piece: Piece) -> KnownPiece? {
+    get { pieces[piece] }
+    set { pieces[piece] = newValue }
+  }
+
+  // MARK: Deciding
+
+  func plan(_ commit: SaveCommit, at index: Int, since head: AccountHead) -> Decision {
+    let batch = Batch(account: commit.account, device: commit.device, id: commit.request.id)
+    if let known = batches[batch] {
+      guard known.digest == commit.digest else {
+        return .answered(.refused(StoreRefusals.otherBatch))
+      }
+      let answer = PlannedSave.Answer.again(known, wall: wall)
+      plan(PlannedSave(index: index, commit: commit, since: head, answer: answer))
+      return .moved(head.newest)
+    }
+    if let refusal = commit.unlessKnown { return .answered(.refused(refusal)) }
+    let plan = decide(commit, after: head.newest)
+    self.plan(PlannedSave(index: index, commit: commit, since: head, answer: .plan(plan)))
+    let remembered = RememberedBatch(plan, after: head.newest, digest: commit.digest)
+    batches[batch] = remembered
+    changes.remember(remembered, as: batch)
+    for record in plan.records {
+      standing[Place(account: commit.account, key: record.key)] = Standing(record)
+      changes.put(record, of: commit.account, deletedAt: record.isDeleted ? wall : nil)
+    }
+    changes.count(plan.liveChange, in: commit.request.zone, of: commit.account)
+    for change in plan.chunkChanges {
+      changes.count(change.change, of: Piece(account: commit.account, hash: change.hash))
+    }
+    return .moved(plan.newest)
+  }
+
+  private func decide(_ commit: SaveCommit, after newest: ChangeTag) -> SavePlan {
+    do throws(StorageError) {
+      return try SavePlan(commit, after: newest) { name in
+        let key = RecordKey(zone: commit.request.zone, name: name)
+        return standing[Place(account: commit.account, key: key)]
+      } hasChunk: { hash in
+        pieces[Piece(account: commit.account, hash: hash)] != nil
+      }
+    } catch {
+      preconditionFailure("nothing is read here")
+    }
+  }
+
+  /// Notes which records the answer shows. What a save before it has written it shows as it is
+  /// now, and the rest as it lies in the database.
+  private func plan(_ save: PlannedSave) {
+    var save = save
+    for name in save.conflicts {
+      let key = RecordKey(zone: save.commit.request.zone, name: name)
+      let place = Place(account: save.commit.account, key: key)
+      if let record = changes.record(at: place) {
+        save.written[name] = record
+      } else if standing[place] != nil {
+        shown.append((save.index, place))
+      }
+    }
+    planned.append(save)
+  }
+
+  // MARK: Settling
+
+  /// Adds what was decided to the pipeline. First comes a step whose rows `shown` reads, if any
+  /// save was planned: those saves are given, to be answered with them.
+  func settle(in pipeline: inout PostgresPipeline) -> [PlannedSave] {
+    defer {
+      planned = []
+      shown = []
+      changes = RecordChanges()
+    }
+    guard !planned.isEmpty else { return [] }
+    pipeline.add(
+      SaveDesk.showing,
+      PostgresParameters().bind(shown.map { Int64($0.save) })
+        .bind(shown.map(\.place.account.rawValue)).bind(shown.map(\.place.key.zone.text))
+        .bind(shown.map(\.place.key.name.text)))
+    changes.add(to: &pipeline, wall: wall, lease: lease)
+    return planned
+  }
+
+  static func shown(_ rows: PostgresRows) throws(PostgresFault) -> [Place: Record] {
+    var found: [Place: Record] = [:]
+    for row in rows.all({ $0 }) {
+      let record = try row.record(at: 1)
+      found[Place(account: AccountID(rawValue: row.bits(0)), key: record.key)] = record
+    }
+    return found
+  }
+
+  /// For each save no more bytes than an answer takes, and the record that does not fit.
+  private static let showing = PostgresStatement(
+    "conflicts",
+    """
+    SELECT account, \(RecordRow.columns) FROM (
+      SELECT records.*, sum(octet_length(fields))
+        OVER (PARTITION BY save ORDER BY place
+          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
+        WITH ORDINALITY AS asked (save, account, zone, name, place)
+      JOIN records USING (account, zone, name)
+    ) AS found WHERE coalesce(before, 0) <= \(Limits.pageBytes)
+    """)
+}
+
+/// A save that is decided, to be answered once the records that it shows are there.
+struct PlannedSave {
+  enum Answer {
+    case plan(SavePlan)
+    /// A retry.
+    case again(RememberedBatch, wall: Int64)
+  }
+
+  /// Its place in the commit.
+  let index: Int
+  let commit: SaveCommit
+  let since: AccountHead
+  let answer: Answer
+  /// Records that its conflicts show, written by saves before it in the same commit.
+  var written: [Name: Record] = [:]
+
+  init(index: Int, commit: SaveCommit, since: AccountHead, answer: Answer) {
+    self.index = index
+    self.commit = commit
+    self.since = since
+    self.answer = answer
+  }
+
+  /// The names of the records that are shown, in the order in which they are asked for.
+  var conflicts: [Name] {
+    var names: [Name] = []
+    _ = results { name in
+      names.append(name)
+      return nil
+    }
+    return names
+  }
+
+  func outcome(showing shown: [SaveDesk.Place: Record]) -> SaveOutcome {
+    let results = results { name in
+      let key = RecordKey(zone: commit.request.zone, name: name)
+      return written[name] ?? shown[SaveDesk.Place(account: commit.account, key: key)]
+    }
+    switch answer {
+    case .again:
+      let answer = SaveAnswer(since: since.token, token: since.token, results: results)
+      return SaveOutcome(answer: answer, changed: [], events: [])
+    case .plan(let plan):
+      var head = since
+      head.newest = plan.newest
+      let answer = SaveAnswer(since: since.token, token: head.token, results: results)
+      return SaveOutcome(answer: answer, changed: plan.records, events: plan.events)
+    }
+  }
+
+  private func results(_ record: (Name) -> Record?) -> [MutationResult] {
+    do throws(StorageError) {
+      switch answer {
+      case .plan(let plan):
+        return try plan.results(of: commit.request) { name in record(name) }
+      case .again(let batch, let wall):
+        return try batch.results(of: commit.request, wall: wall) { name in record(name) }
+      }
+    } catch {
+      preconditionFailure("nothing is read here")
+    }
+  }
+}

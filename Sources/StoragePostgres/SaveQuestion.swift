@@ -1,0 +1,87 @@
+import Changes
+import Storage
+
+/// What the saves of a commit must know of what stands, asked for all of them at once.
+struct SaveQuestion {
+  private(set) var batches: [SaveDesk.Batch] = []
+  /// Of the records that they would change.
+  private(set) var places: [SaveDesk.Place] = []
+  private var pieces: [SaveDesk.Piece] = []
+
+  init(_ requests: ArraySlice<CommitRequest>) {
+    var known: Set<SaveDesk.Piece> = []
+    for request in requests {
+      switch request {
+      case .save(let commit): add(commit, &known)
+      case .addChunk(let account, let hash, _, _): add([hash], of: account, &known)
+      case .renewChunks(let account, let hashes): add(hashes, of: account, &known)
+      case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
+        .touchDevices, .deleteZone, .putSubscription, .removeSubscription, .setPlan,
+        .removeAccount, .vouchForChunks, .collectChunks:
+        break
+      }
+    }
+  }
+
+  private mutating func add(_ commit: SaveCommit, _ known: inout Set<SaveDesk.Piece>) {
+    let (account, request) = (commit.account, commit.request)
+    batches.append(SaveDesk.Batch(account: account, device: commit.device, id: request.id))
+    for mutation in request.mutations where mutation.refusal == nil {
+      let key = RecordKey(zone: request.zone, name: mutation.name)
+      places.append(SaveDesk.Place(account: account, key: key))
+      if !mutation.chunks.isEmpty { add(mutation.chunks, of: account, &known) }
+    }
+  }
+
+  private mutating func add(
+    _ hashes: [ChunkHash], of account: AccountID, _ known: inout Set<SaveDesk.Piece>
+  ) {
+    for hash in hashes {
+      let piece = SaveDesk.Piece(account: account, hash: hash)
+      if known.insert(piece).inserted { pieces.append(piece) }
+    }
+  }
+
+  // MARK: Statements
+
+  var batchParameters: PostgresParameters {
+    PostgresParameters().bind(batches.map(\.account.rawValue)).bind(batches.map(\.device.rawValue))
+      .bind(batches.map(\.id.high)).bind(batches.map(\.id.low))
+  }
+
+  static let batches = PostgresStatement(
+    "known batches",
+    """
+    SELECT place, digest, first_tag, words
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+      WITH ORDINALITY AS asked (account, device, batch_high, batch_low, place)
+    JOIN batches USING (account, device, batch_high, batch_low)
+    """)
+
+  var recordParameters: PostgresParameters {
+    PostgresParameters().bind(places.map(\.account.rawValue)).bind(places.map(\.key.zone.text))
+      .bind(places.map(\.key.name.text))
+  }
+
+  /// Their fields, which may be large, are left where they are.
+  static let records = PostgresStatement(
+    "standing records",
+    """
+    SELECT place, tag, type, fields IS NULL, chunks
+    FROM unnest($1::bigint[], $2::text[], $3::text[])
+      WITH ORDINALITY AS asked (account, zone, name, place)
+    JOIN records USING (account, zone, name)
+    """)
+
+  var pieceParameters: PostgresParameters {
+    PostgresParameters().bind(pieces.map(\.account.rawValue)).bind(pieces.map(\.hash.bytes))
+  }
+
+  static let pieces = PostgresStatement(
+    "known pieces",
+    """
+    SELECT account, hash, file, bytes, doubtful
+    FROM unnest($1::bigint[], $2::bytea[]) AS asked (account, hash)
+    JOIN chunks USING (account, hash)
+    """)
+}

@@ -1,0 +1,183 @@
+extension Schema {
+  /// The relay's tables. Each leads with the account, and so do their keys, so that a distributed
+  /// database can place them by it. Two keys are of all accounts, since who asks does not know
+  /// which one is his: the hashes of tokens and of pairing codes.
+  static let zones = Schema(steps: [version1], oldest: 1)
+
+  ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
+  ///                     plan · made_at · chunk_bytes
+  ///     lineage         account · generation · ended_at (tag)
+  ///     devices         account · device · number · device_name · platform · app_version ·
+  ///                     token_hash · last_seen
+  ///     subscriptions   account · device · id · content
+  ///     pairings        account · number · code_hash · expires_at
+  ///     zones           account · zone · live
+  ///     records         account · zone · name · type · modified_at · device · tag · deleted_at ·
+  ///                     chunks · fields
+  ///     batches         account · device · batch_high · batch_low · number · made_at · first_tag ·
+  ///                     words · digest
+  ///     chunks          account · hash · file · bytes · uses · lease_until · doubtful
+  ///     files           account · number · owner · bytes · finished_at
+  ///     file_parts      account · number · part · bytes
+  ///     opening         system_identifier · timeline · accounts_table            one row, or none
+  ///
+  /// As in SQLite's tables, which see, with these differences. `affairs` counts what changed of an
+  /// account's devices, plan and subscriptions. `number` of a row is its place in the order in
+  /// which rows were made. `chunks.file` and `files.number` have their top bit turned, so that the
+  /// order of a bigint is the order of the number. `files` and `file_parts` hold the bytes of
+  /// pieces, see `PostgresChunkStore`; `opening` is told of in `StoreOpening`.
+  ///
+  /// Texts whose order matters compare as bytes (`"C"`). `fields` may be compressed, as PostgreSQL
+  /// does by itself from 2 KB on: it is read as a whole or not at all, what is sealed is given up
+  /// after its first kilobyte, and for the rest the log that is synced and sent to standbys is
+  /// several times shorter. The bytes of pieces are mostly sealed or compressed, so nobody tries
+  /// (`STORAGE EXTERNAL`), and a part of a piece is read without what stands before it.
+  ///
+  /// Rows that are written again and again without their keys leave room in their pages
+  /// (`fillfactor`), so that no index is touched. A record's tag is in an index, so room would not
+  /// help it.
+  private static let version1 = [
+    """
+    CREATE TABLE accounts (
+      account bigint PRIMARY KEY,
+      generation bigint NOT NULL,
+      newest bigint NOT NULL DEFAULT 0,
+      forgotten bigint NOT NULL DEFAULT 0,
+      affairs bigint NOT NULL DEFAULT 0,
+      made_at bigint NOT NULL,
+      chunk_bytes bigint NOT NULL DEFAULT 0,
+      label text NOT NULL,
+      plan text
+    ) WITH (fillfactor = 50)
+    """,
+    """
+    CREATE TABLE lineage (
+      account bigint NOT NULL,
+      generation bigint NOT NULL,
+      ended_at bigint NOT NULL,
+      PRIMARY KEY (account, generation)
+    )
+    """,
+    """
+    CREATE TABLE devices (
+      account bigint NOT NULL,
+      device bigint NOT NULL,
+      number bigint GENERATED ALWAYS AS IDENTITY,
+      last_seen bigint NOT NULL,
+      token_hash bytea NOT NULL,
+      device_name text NOT NULL,
+      platform text NOT NULL,
+      app_version text NOT NULL,
+      PRIMARY KEY (account, device)
+    ) WITH (fillfactor = 70)
+    """,
+    "CREATE UNIQUE INDEX devices_by_token ON devices (token_hash)",
+    """
+    CREATE TABLE subscriptions (
+      account bigint NOT NULL,
+      device bigint NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      content text NOT NULL,
+      PRIMARY KEY (account, device, id)
+    )
+    """,
+    """
+    CREATE TABLE pairings (
+      account bigint NOT NULL,
+      number bigint GENERATED ALWAYS AS IDENTITY,
+      expires_at bigint NOT NULL,
+      code_hash bytea NOT NULL,
+      PRIMARY KEY (account, number)
+    )
+    """,
+    "CREATE UNIQUE INDEX pairings_by_code ON pairings (code_hash)",
+    "CREATE INDEX pairings_by_expiry ON pairings (expires_at)",
+    """
+    CREATE TABLE zones (
+      account bigint NOT NULL,
+      live bigint NOT NULL,
+      zone text COLLATE "C" NOT NULL,
+      PRIMARY KEY (account, zone)
+    ) WITH (fillfactor = 70)
+    """,
+    """
+    CREATE TABLE records (
+      account bigint NOT NULL,
+      tag bigint NOT NULL,
+      modified_at bigint NOT NULL,
+      device bigint NOT NULL,
+      deleted_at bigint,
+      zone text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      type text NOT NULL,
+      chunks bytea,
+      fields bytea,
+      PRIMARY KEY (account, zone, name)
+    )
+    """,
+    // With the zone in it, a page of one zone passes over the others' rows without reading them.
+    "CREATE UNIQUE INDEX records_by_tag ON records (account, tag, zone)",
+    """
+    CREATE INDEX records_by_deletion ON records (deleted_at, account, tag)
+      WHERE deleted_at IS NOT NULL
+    """,
+    """
+    CREATE TABLE batches (
+      account bigint NOT NULL,
+      device bigint NOT NULL,
+      batch_high bigint NOT NULL,
+      batch_low bigint NOT NULL,
+      number bigint GENERATED ALWAYS AS IDENTITY,
+      made_at bigint NOT NULL,
+      first_tag bigint NOT NULL,
+      words text,
+      digest bytea NOT NULL,
+      PRIMARY KEY (account, device, batch_high, batch_low)
+    )
+    """,
+    "CREATE INDEX batches_by_age ON batches (made_at, number)",
+    """
+    CREATE TABLE chunks (
+      account bigint NOT NULL,
+      hash bytea NOT NULL,
+      file bigint NOT NULL,
+      bytes bigint NOT NULL,
+      uses bigint NOT NULL DEFAULT 0,
+      lease_until bigint NOT NULL,
+      doubtful boolean NOT NULL DEFAULT false,
+      PRIMARY KEY (account, hash)
+    )
+    """,
+    "CREATE INDEX chunks_by_file ON chunks (account, file)",
+    "CREATE INDEX chunks_unused ON chunks (lease_until, account, hash) WHERE uses = 0",
+    """
+    CREATE TABLE files (
+      account bigint NOT NULL,
+      number bigint NOT NULL,
+      owner bigint,
+      bytes bigint NOT NULL DEFAULT 0,
+      finished_at bigint,
+      PRIMARY KEY (account, number)
+    ) WITH (fillfactor = 90)
+    """,
+    "CREATE INDEX files_by_owner ON files (owner) WHERE owner IS NOT NULL",
+    """
+    CREATE TABLE file_parts (
+      account bigint NOT NULL,
+      number bigint NOT NULL,
+      part bigint NOT NULL,
+      bytes bytea NOT NULL,
+      PRIMARY KEY (account, number, part)
+    )
+    """,
+    "ALTER TABLE file_parts ALTER COLUMN bytes SET STORAGE EXTERNAL",
+    """
+    CREATE TABLE opening (
+      one boolean PRIMARY KEY DEFAULT true CHECK (one),
+      system_identifier bigint NOT NULL,
+      timeline bigint NOT NULL,
+      accounts_table bigint NOT NULL
+    )
+    """,
+  ]
+}

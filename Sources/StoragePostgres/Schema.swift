@@ -1,0 +1,96 @@
+import Changes
+import Storage
+
+/// The versions of the tables, and the way from each to the next.
+///
+///     schema_version    version · oldest                                     one row
+///
+/// `oldest` is the oldest version a program may know to work with these tables. Relays of two
+/// versions run side by side while they are upgraded one by one, so a step only adds what a program
+/// of the version before passes over: a table, an index, a column with a default. What cannot be
+/// had so takes two releases: the first one stops to need something, the next one removes it, and
+/// raises `oldest` to itself.
+///
+/// Relays that start at once take turns, by a lock that ends with the transaction.
+struct Schema {
+  /// The n-th step leads from version n to n + 1, statement by statement. A step that was released
+  /// is never changed.
+  let steps: [[String]]
+  /// The oldest program that the tables of the last step serve.
+  let oldest: Int
+
+  var version: Int { steps.count }
+
+  /// Makes or upgrades the tables where they are older; throws where they are too new. Gives
+  /// whether there were none.
+  @discardableResult
+  func migrate(_ connection: PostgresConnection) throws(PostgresFault) -> Bool {
+    // Most of the time there is nothing to do, and then nobody waits for anybody.
+    if let found = try find(connection) {
+      try check(found)
+      if found.version >= version { return false }
+    }
+    _ = try connection.run(.begin)
+    var pipeline = PostgresPipeline()
+    pipeline.add(PostgresSession.long)
+    pipeline.add(Schema.lock)
+    _ = try connection.run(pipeline, within: Limits.removalMilliseconds)
+    let found = try find(connection)
+    if let found { try check(found) }
+    let from = found?.version ?? 0
+    var steps = PostgresPipeline()
+    if found == nil {
+      steps.add(Schema.makeVersion)
+      steps.add(Schema.insertVersion)
+    }
+    for step in self.steps.dropFirst(from) {
+      for statement in step { steps.add(PostgresStatement("", statement)) }
+    }
+    if from < version {
+      steps.add(
+        PostgresStatement("", "UPDATE schema_version SET version = \(version), oldest = \(oldest)"))
+    }
+    let commit = steps.add(.commit)
+    _ = try connection.run(steps, within: Limits.removalMilliseconds, commit: commit)
+    return found == nil
+  }
+
+  /// nil where there are no tables yet.
+  private func find(
+    _ connection: PostgresConnection
+  ) throws(PostgresFault) -> (version: Int, oldest: Int)? {
+    let isThere = try connection.run(Schema.exists).first { $0.bool(0) } ?? false
+    guard isThere else { return nil }
+    let rows = try connection.run(Schema.select)
+    return rows.first { (version: Int($0.integer(0)), oldest: Int($0.integer(1))) }
+  }
+
+  private func check(_ found: (version: Int, oldest: Int)) throws(PostgresFault) {
+    guard found.oldest <= version else {
+      throw PostgresFault(
+        cause: .tooNew(found: found.version, known: version), message: "it is too new")
+    }
+  }
+
+  /// For as long as the transaction lasts; each schema of a database has a lock of its own.
+  static let lock = PostgresStatement(
+    "schema lock",
+    """
+    SELECT pg_advisory_xact_lock(hashtextextended('lockstep ' || current_schema(), 0)) IS NULL
+    """)
+  /// In no other schema than ours, where the search path has several. By the catalog's rows:
+  /// `to_regclass` answers from memory, and would not see what was made while we waited.
+  private static let exists = PostgresStatement(
+    "schema exists",
+    """
+    SELECT EXISTS (
+      SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace
+      WHERE pg_class.relname = 'schema_version' AND pg_namespace.nspname = current_schema())
+    """)
+  private static let select = PostgresStatement(
+    "schema version", "SELECT version::bigint, oldest::bigint FROM schema_version")
+  private static let makeVersion = PostgresStatement(
+    "", "CREATE TABLE schema_version (version integer NOT NULL, oldest integer NOT NULL)")
+  private static let insertVersion = PostgresStatement(
+    "", "INSERT INTO schema_version VALUES (0, 0)")
+}

@@ -1,0 +1,156 @@
+import Changes
+import Storage
+
+/// What is asked of the relay's tables, on one connection: the writer's, or a reader's. Each
+/// question is one round trip, and what takes several statements sees one state of the database.
+final class ZoneQueries {
+  private let connection: PostgresConnection
+
+  init(_ connection: PostgresConnection) { self.connection = connection }
+
+  func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
+    try connection.perform("read") { () throws(PostgresFault) in
+      switch request {
+      case .authenticate(let tokenHash): try AccountQueries.principal(tokenHash, on: connection)
+      case .accountCount: try AccountQueries.count(on: connection)
+      case .accounts(let after, let limit):
+        try AccountQueries.list(after: after, limit: limit, on: connection)
+      case .account(let account): try AccountQueries.summary(of: account, on: connection)
+      case .devices(let account): try AccountQueries.devices(of: account, on: connection)
+      case .newestToken(let account): try token(of: account)
+      case .zones(let account, let after, let limit):
+        try zones(of: account, after: after, limit: limit)
+      case .record(let account, let key): try live(key, of: account)
+      case .changes(let account, let since, let zone, let limit):
+        try page(of: account, since: since, zone: zone, limit: limit)
+      case .chunk(let account, let hash): try ChunkQueries.chunk(hash, of: account, on: connection)
+      case .fileUses(let files): try ChunkQueries.uses(of: files, on: connection)
+      }
+    }
+  }
+
+  private func token(of account: AccountID) throws(PostgresFault) -> ReadResult {
+    let head = try connection.run(ZoneQueries.head, PostgresParameters().bind(account.rawValue))
+    return head.first { AccountHead($0, from: 0) }.map { .token($0.token) }
+      ?? .refused(StoreRefusals.unknownAccount)
+  }
+
+  private func live(_ key: RecordKey, of account: AccountID) throws(PostgresFault) -> ReadResult {
+    let rows = try connection.run(
+      ZoneQueries.record,
+      PostgresParameters().bind(account.rawValue).bind(key.zone.text).bind(key.name.text))
+    let found = try rows.first { (row) throws(PostgresFault) in try row.record() }
+    return found.map { .record($0) } ?? .refused(StoreRefusals.unknownRecord)
+  }
+
+  private func zones(
+    of account: AccountID, after: Name?, limit: Int
+  ) throws(PostgresFault) -> ReadResult {
+    let count = max(1, min(limit, Limits.listedZones))
+    let asked = PostgresParameters().bind(account.rawValue)
+    let rows = try connection.read { pipeline in
+      pipeline.add(ZoneQueries.head, asked)
+      pipeline.add(ZoneQueries.zones, asked.bind(after?.text ?? "").bind(Int64(count + 1)))
+    }
+    guard rows[0].count > 0 else { return .refused(StoreRefusals.unknownAccount) }
+    let names = try rows[1].all { (row) throws(PostgresFault) in try row.name(0) }
+    return .zones(Array(names.prefix(count)), more: names.count > count)
+  }
+
+  /// The rows are asked for together with the account's head: which ones they are follows from
+  /// the question, but for those that the head refuses.
+  private func page(
+    of account: AccountID, since: ChangeToken?, zone: Name?, limit: Int
+  ) throws(PostgresFault) -> ReadResult {
+    let asked = PostgresParameters().bind(account.rawValue)
+    let count = max(1, min(limit, Limits.pageRecords))
+    var range = asked.bind(since?.sequence ?? 0).bind(since?.pinned ?? .max).bind(Int64(count + 1))
+    if let zone { range = range.bind(zone.text) }
+    let pages = zone == nil ? ZoneQueries.pages.all : ZoneQueries.pages.zone
+    let isSnapshot = since == nil || since?.pinned != nil
+    let rows = try connection.read { pipeline in
+      pipeline.add(ZoneQueries.head, asked)
+      pipeline.add(ZoneQueries.lineage, asked.bind(Int64(since?.generation ?? 0)))
+      pipeline.add(isSnapshot ? pages.snapshot : pages.changes, range)
+    }
+    guard let head = rows[0].first({ AccountHead($0, from: 0) }) else {
+      return .refused(StoreRefusals.unknownAccount)
+    }
+    let isOwn = since?.generation == head.generation
+    var plan: PagePlan
+    do throws(Refusal) {
+      plan = try PagePlan(
+        since: since, zone: zone, limit: limit, head: head,
+        endedAt: isOwn ? nil : rows[1].first { $0.integer(0) })
+    } catch {
+      return .refused(error)
+    }
+    for index in 0..<rows[2].count where !plan.take(try rows[2][index].record()) { break }
+    return .page(plan.page())
+  }
+
+  // MARK: Statements
+
+  static let head = PostgresStatement(
+    "head", "SELECT generation, newest, forgotten FROM accounts WHERE account = $1::bigint")
+  static let lineage = PostgresStatement(
+    "lineage",
+    "SELECT ended_at FROM lineage WHERE account = $1::bigint AND generation = $2::bigint")
+  private static let record = PostgresStatement(
+    "record",
+    """
+    SELECT \(RecordRow.columns) FROM records
+    WHERE account = $1::bigint AND zone = $2::text AND name = $3::text AND fields IS NOT NULL
+    """)
+  private static let zones = PostgresStatement(
+    "zones",
+    """
+    SELECT zone FROM zones WHERE account = $1::bigint AND zone > $2::text
+    ORDER BY zone LIMIT $3::bigint
+    """)
+
+  private struct Pages {
+    let changes: PostgresStatement
+    let snapshot: PostgresStatement
+
+    init(_ name: String, _ condition: String) {
+      changes = PostgresStatement("changes \(name)", Pages.sql(condition))
+      snapshot = PostgresStatement(
+        "snapshot \(name)", Pages.sql("\(condition) AND fields IS NOT NULL"))
+    }
+
+    /// No more bytes than a page takes, and the record that does not fit: their lengths are known
+    /// without reading them. `PagePlan` counts a little more for each, and so never misses one.
+    private static func sql(_ condition: String) -> String {
+      """
+      SELECT \(RecordRow.columns) FROM (
+        SELECT *, sum(coalesce(octet_length(fields), 0) + 2 * coalesce(octet_length(chunks), 0))
+          OVER (ORDER BY tag ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+        FROM (
+          SELECT * FROM records
+          WHERE account = $1::bigint AND tag > $2::bigint AND tag <= $3::bigint \(condition)
+          ORDER BY tag LIMIT $4::bigint
+        ) AS range
+      ) AS page WHERE coalesce(before, 0) <= \(Limits.pageBytes) ORDER BY tag
+      """
+    }
+  }
+
+  private static let pages = (
+    all: Pages("all", ""), zone: Pages("zone", "AND zone = $5::text")
+  )
+}
+
+extension PostgresConnection {
+  /// Several statements that see one state of the database, in one round trip. Gives the rows of
+  /// those alone that `fill` adds.
+  func read(
+    _ fill: (inout PostgresPipeline) -> Void
+  ) throws(PostgresFault) -> [PostgresRows] {
+    var pipeline = PostgresPipeline()
+    pipeline.add(.beginReading)
+    fill(&pipeline)
+    pipeline.add(.commit)
+    return Array(try run(pipeline).dropFirst().dropLast())
+  }
+}

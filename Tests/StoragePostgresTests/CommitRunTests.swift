@@ -1,0 +1,220 @@
+import Changes
+import Foundation
+import Storage
+import Testing
+
+@testable import StoragePostgres
+
+/// How a commit goes, and that several relays get on with one another.
+@Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
+struct CommitRunTests {
+  private let account = AccountID(rawValue: 1)
+
+  @Test(arguments: [1, 40, 512]) func aBatchOfSavesIsTwoRoundTrips(count: Int) throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    let accounts = (1...8 as ClosedRange<UInt64>).map { AccountID(rawValue: $0) }
+    _ = try store.commit(accounts.map(TestRequests.create), wall: 0)
+    func cost(_ requests: [CommitRequest]) throws -> Int {
+      let before = store.roundTrips
+      _ = try store.commit(requests, wall: 1)
+      return store.roundTrips - before
+    }
+    let saves = (0..<count).map { TestRequests.save("n\($0)", "m", in: accounts[$0 % 8]) }
+    #expect(try cost(saves) == 2)
+    // A retry and conflicts are no dearer.
+    #expect(try cost(saves) == 2)
+    let late = (0..<count).map { TestRequests.save("n\($0)", in: accounts[$0 % 8], over: 0) }
+    #expect(try cost(late) == 2)
+    let sightings = accounts.map {
+      DeviceSighting(account: $0, device: TestRequests.device, lastSeen: 9)
+    }
+    #expect(try cost([.touchDevices(sightings)]) == 1)
+    #expect(try cost(saves + [.touchDevices(sightings), .setPlan(accounts[0], .everything)]) == 2)
+    let before = store.roundTrips
+    _ = try store.read(.changes(account, since: nil, zone: nil, limit: 9))
+    #expect(store.roundTrips - before == 1)
+  }
+
+  @Test func aLargeBatchIsWrittenInPortionsAndIsOneCommit() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    let saves = (0..<20).map { TestRequests.save("n\($0)", "same", in: account, bytes: 1 << 20) }
+    let before = store.roundTrips
+    let results = try store.commit(saves, wall: 1)
+    #expect(store.roundTrips - before > 2)
+    let tags = results.flatMap { result -> [ChangeTag] in
+      guard case .saved(let outcome) = result else { return [] }
+      return outcome.changed.map(\.tag)
+    }
+    #expect(tags == Array(1...40))
+    #expect(try database.number("SELECT count(*) FROM \(database.schema).records") == 21)
+  }
+
+  @Test func whatFailsAloneLeavesNoTraceAndSparesTheOthers() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    let stranger = AccountID(rawValue: 9)
+    let results = try store.commit(
+      [
+        TestRequests.create(account), TestRequests.create(account),
+        TestRequests.save("a", in: stranger), TestRequests.save("b", in: account),
+      ], wall: 0)
+    #expect(results[0] == .done)
+    #expect(results[1] == .refused(StoreRefusals.taken))
+    #expect(results[2] == .refused(StoreRefusals.revokedDevice))
+    #expect(try TestRequests.names(account, in: store) == ["b"])
+  }
+
+  /// Two relays save to the same accounts in opposite orders, at the same time.
+  @Test func theOrderIsTotalWhicheverRelayTakesTheSave() throws {
+    let database = try TestDatabase()
+    let accounts = (1...4 as ClosedRange<UInt64>).map { AccountID(rawValue: $0) }
+    let first = try database.store()
+    _ = try first.commit(accounts.map(TestRequests.create), wall: 0)
+    first.close()
+    let rounds = 25
+    let outcomes = try inParallel(2) { relay -> [[Record]] in
+      let store = try database.store()
+      var told: [[Record]] = []
+      for round in 0..<rounds {
+        let order = relay == 0 ? accounts : accounts.reversed()
+        let saves = order.map { TestRequests.save("r\(relay) \(round)", "both", in: $0) }
+        let touch = order.map {
+          DeviceSighting(
+            account: $0, device: TestRequests.device, lastSeen: Int64(round * 2 + relay))
+        }
+        let requests = saves + [.touchDevices(touch), .collectChunks(atMost: 5)]
+        for result in try store.commit(requests, wall: Int64(round)) {
+          if case .saved(let outcome) = result { told.append(outcome.changed) }
+        }
+      }
+      return told
+    }
+    let tags = outcomes.flatMap { $0 }.flatMap { $0 }.map(\.tag).sorted()
+    // Each account gave each of its tags once.
+    let last = ChangeTag(rounds * 2 * 2)
+    #expect(tags == (1...last).flatMap { [ChangeTag](repeating: $0, count: 4) })
+    let reader = try database.store()
+    for account in accounts {
+      #expect(try TestRequests.records(account, in: reader).last?.tag == last)
+    }
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    #expect(try database.number(deadlocks) == 0)
+  }
+
+  @Test func twoRelaysThatDrawTheSameIdAreToldApart() throws {
+    let database = try TestDatabase()
+    let results = try inParallel(2) { _ in
+      try database.store().commit([TestRequests.create(account)], wall: 0)[0]
+    }
+    #expect(results.filter { $0 == .done }.count == 1)
+    #expect(results.filter { $0 == .refused(StoreRefusals.taken) }.count == 1)
+  }
+
+  @Test func aBackendThatIsKilledCostsNothingButARepetition() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    let reader = try store.makeReader()
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    try database.endSessions()
+    let save = TestRequests.save("a", in: account, id: 5)
+    guard case .saved(let outcome) = try store.commit([save], wall: 1)[0] else {
+      Issue.record("not saved")
+      return
+    }
+    #expect(outcome.changed.map(\.tag) == [1])
+    try database.endSessions()
+    #expect(try TestRequests.names(account, in: reader) == ["a"])
+    guard case .saved(let again) = try store.commit([save], wall: 2)[0] else {
+      Issue.record("not recognised")
+      return
+    }
+    #expect(again.changed.isEmpty && again.answer.results == outcome.answer.results)
+  }
+
+  /// While backends are killed all the time no acknowledged save is lost, and none is made twice.
+  @Test func noSaveIsLostOrDoubledWhileBackendsDie() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    store.close()
+    let lasting = Lasting()
+    _ = try inParallel(2) { worker in
+      if worker == 1 {
+        while !lasting.isOver {
+          try database.endSessions()
+          usleep(40_000)
+        }
+        return
+      }
+      defer { lasting.end() }
+      var store = try? database.store()
+      for number in 0..<60 {
+        let save = TestRequests.save("n\(number)", in: account, id: UInt64(number))
+        for _ in 0..<50 {
+          do {
+            if store == nil { store = try database.store() }
+            if let result = try store?.commit([save], wall: 1)[0], case .saved = result { break }
+          } catch {
+            store = nil
+          }
+        }
+      }
+    }
+    let reader = try database.store()
+    let records = try TestRequests.records(account, in: reader)
+    #expect(records.map(\.name.text) == (0..<60).map { "n\($0)" })
+    #expect(records.map(\.tag) == Array(1...60))
+  }
+
+  @Test func whatAnotherRelayHoldsForTooLongIsToldAndCostsNothing() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    let holder = PostgresConnection(database.address)
+    try holder.perform("hold") { () throws(PostgresFault) in
+      _ = try holder.run(.begin)
+      _ = try holder.run(PostgresStatement("", "SELECT account FROM accounts FOR UPDATE"))
+    }
+    #expect(throws: StorageError.self) {
+      try store.commit([TestRequests.save("a", in: account)], wall: 1)
+    }
+    // What passes over rows that are held does not wait.
+    _ = try store.commit([.collectChunks(atMost: 5), .touchDevices([])], wall: 1)
+    holder.close()
+    _ = try store.commit([TestRequests.save("b", in: account)], wall: 1)
+    #expect(try TestRequests.names(account, in: store) == ["b"])
+  }
+}
+
+/// Whether a test goes on, for its other thread.
+private final class Lasting: @unchecked Sendable {
+  private let lock = NSLock()
+  private var ended = false
+  var isOver: Bool { lock.withLock { ended } }
+  func end() { lock.withLock { ended = true } }
+}
+
+/// Each on a thread of its own.
+func inParallel<Value: Sendable>(
+  _ count: Int, _ work: @escaping @Sendable (Int) throws -> Value
+) throws -> [Value] {
+  let results = Results<Value>()
+  DispatchQueue.concurrentPerform(iterations: count) { index in
+    results.put(Result { try work(index) }, at: index)
+  }
+  return try results.inOrder.map { try $0.get() }
+}
+
+private final class Results<Value: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var all: [(Int, Result<Value, any Error>)] = []
+  func put(_ result: Result<Value, any Error>, at index: Int) {
+    lock.withLock { all.append((index, result)) }
+  }
+  var inOrder: [Result<Value, any Error>] {
+    lock.withLock { all.sorted { $0.0 < $1.0 }.map(\.1) }
+  }
+}

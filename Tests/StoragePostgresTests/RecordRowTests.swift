@@ -1,0 +1,44 @@
+import Changes
+import Storage
+import Testing
+
+@testable import StoragePostgres
+
+struct RecordRowTests {
+  @Test func theOrderOfABigintIsTheOrderOfAFile() {
+    let account = AccountID(rawValue: 1)
+    let files = ([0, 1, 1 << 62, 1 << 63, .max] as [UInt64]).map {
+      ChunkFile(account: account, number: $0)
+    }
+    #expect(files.map(\.place) == files.map(\.place).sorted())
+    #expect(files.map { ChunkFile(account: account, place: $0.place) } == files)
+  }
+
+  @Test func noPiecesAreNoBytes() throws {
+    #expect(RecordRow.column(of: []) == nil)
+    let hash = try #require(ChunkHash(bytes: [UInt8](repeating: 7, count: 32)))
+    #expect(RecordRow.column(of: [hash, hash])?.count == 64)
+  }
+
+  @Test(
+    .enabled(if: TestDatabase.isThere, TestDatabase.need),
+    arguments: [
+      "UPDATE records SET chunks = '\\x0102'", "UPDATE records SET name = 'a' || chr(7)",
+      "UPDATE records SET type = ''",
+    ]) func aRowThatIsNoRecordIsDamage(sql: String) throws
+  {
+    let database = try TestDatabase()
+    let store = try database.store()
+    let account = AccountID(rawValue: 1)
+    _ = try store.commit(
+      [TestRequests.create(account), TestRequests.save("a", in: account)], wall: 0)
+    try database.runHere(sql)
+    let error = #expect(throws: StorageError.self) {
+      try TestRequests.names(account, in: store)
+    }
+    guard case .corrupt = error else {
+      Issue.record("told as \(String(describing: error))")
+      return
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Changes
+import Storage
+import Testing
+
+@testable import StoragePostgres
+
+@Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
+struct SchemaTests {
+  @Test func relaysThatStartAtOnceOnAnEmptyDatabaseAllComeUp() throws {
+    let database = try TestDatabase(isNew: true)
+    let counts = try inParallel(4) { _ in try database.store().read(.accountCount) }
+    #expect(counts == Array(repeating: .count(0), count: 4))
+    #expect(try database.number("SELECT count(*) FROM \(database.schema).schema_version") == 1)
+  }
+
+  @Test func aNewerSchemaIsRefusedUnlessItSaysThatItServesUs() throws {
+    let database = try TestDatabase(isNew: true)
+    _ = try database.store()
+    let known = Schema.zones.version
+    try database.run("UPDATE \(database.schema).schema_version SET version = \(known + 1)")
+    // A step that only adds: relays of both versions run side by side.
+    #expect(try database.store().read(.accountCount) == .count(0))
+    try database.run("UPDATE \(database.schema).schema_version SET oldest = \(known + 1)")
+    let tooNew = StorageError.tooNew(
+      path: database.address.shown, found: known + 1, known: known)
+    #expect(throws: tooNew) { try database.store() }
+  }
+
+  @Test func stepsLeadFromWhatIsThere() throws {
+    let database = try TestDatabase(isNew: true)
+    let connection = PostgresConnection(database.address)
+    let first = Schema(steps: [["CREATE TABLE a (one bigint)"]], oldest: 1)
+    let second = Schema(steps: first.steps + [["ALTER TABLE a ADD two bigint"]], oldest: 1)
+    try connection.perform("test") { () throws(PostgresFault) in
+      #expect(try first.migrate(connection))
+      #expect(try !second.migrate(connection))
+      #expect(try !second.migrate(connection))
+      #expect(try !first.migrate(connection))
+      _ = try connection.run(PostgresStatement("", "SELECT one, two FROM a"))
+    }
+  }
+
+  @Test func tablesOfAnotherProgramAreLeftAlone() throws {
+    let database = try TestDatabase(isNew: true)
+    try database.run("CREATE TABLE \(database.schema).accounts (name text)")
+    #expect(throws: StorageError.self) { try database.store() }
+    #expect(try database.tables == ["accounts"])
+  }
+
+  @Test func everyTableLeadsWithTheAccount() throws {
+    let database = try TestDatabase()
+    _ = try database.store()
+    let others = try database.run(
+      """
+      SELECT table_name::text FROM information_schema.columns
+      WHERE table_schema = '\(database.schema)' AND ordinal_position = 1
+        AND column_name <> 'account' ORDER BY 1
+      """
+    ).all { $0.text(0) }
+    #expect(others == ["opening", "schema_version"])
+  }
+
+  /// A plan that read a table as a whole would be made once and kept, however the table grows.
+  @Test func commitsAndPagesFindRowsByIndex() throws {
+    let database = try TestDatabase(isNew: true)
+    let store = try database.store()
+    let account = AccountID(rawValue: 1)
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    for round in 0..<3 {
+      _ = try store.commit([TestRequests.save("a", "b\(round)", in: account)], wall: 1)
+      _ = try store.read(.changes(account, since: nil, zone: nil, limit: 5))
+    }
+    store.close()
+    // Statistics leave a session with its end. To make an index takes a scan.
+    var scans: Int64 = -1
+    for _ in 0..<100 where scans != 0 {
+      scans = try database.number(
+        """
+        SELECT coalesce(sum(seq_scan - (SELECT count(*) FROM pg_index WHERE indrelid = relid)), -1)
+        FROM pg_stat_user_tables
+        WHERE schemaname = '\(database.schema)' AND relname IN ('records', 'batches', 'accounts')
+          AND idx_scan > 0
+        """)
+    }
+    #expect(scans == 0)
+  }
+}

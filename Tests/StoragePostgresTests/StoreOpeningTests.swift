@@ -1,0 +1,100 @@
+import Changes
+import Storage
+import Testing
+
+@testable import StoragePostgres
+
+@Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
+struct StoreOpeningTests {
+  private let account = AccountID(rawValue: 1)
+
+  private func token(_ store: some ZoneReader) throws -> ChangeToken {
+    guard case .token(let token) = try store.read(.newestToken(account)) else {
+      throw StorageError.failed(path: "", operation: "read a token", detail: "there is none")
+    }
+    return token
+  }
+
+  private func settled() throws -> (TestDatabase, PostgresZoneStore) {
+    let database = try TestDatabase()
+    let store = try database.store()
+    _ = try store.commit(
+      [TestRequests.create(account), TestRequests.save("a", in: account)], wall: 0)
+    return (database, store)
+  }
+
+  @Test func aDatabaseThatStaysWhereItIsStaysAsItIs() throws {
+    let (database, store) = try settled()
+    #expect(!store.wasRestored)
+    let before = try token(store)
+    #expect(try !database.store().wasRestored)
+    #expect(try token(store) == before)
+  }
+
+  @Test(arguments: ["system_identifier", "timeline", "accounts_table"])
+  func anotherPlaceBeginsGenerationsOnce(column: String) throws {
+    let (database, store) = try settled()
+    let before = try token(store)
+    try database.run("UPDATE \(database.schema).opening SET \(column) = \(column) + 1")
+    let first = try database.store()
+    #expect(first.wasRestored)
+    let after = try token(first)
+    #expect(after.generation != before.generation && after.sequence > before.sequence)
+    // The first one that notices does it, for all.
+    #expect(try !database.store().wasRestored)
+    #expect(try token(store) == after)
+    guard
+      case .page(let page) = try store.read(
+        .changes(account, since: before, zone: nil, limit: 9))
+    else {
+      Issue.record("the old token is not good any more")
+      return
+    }
+    #expect(page.changes.isEmpty && page.token == after)
+  }
+
+  @Test func aFailoverIsNoticedByWhoComesBack() throws {
+    let (database, store) = try settled()
+    let before = try token(store)
+    try database.run("UPDATE \(database.schema).opening SET timeline = timeline + 1")
+    #expect(try token(store) == before)
+    try database.endSessions()
+    #expect(try token(store).generation != before.generation)
+  }
+
+  @Test func whatAServerKeepsToItselfSaysNothing() throws {
+    let (database, _) = try settled()
+    try database.run("UPDATE \(database.schema).opening SET system_identifier = 0, timeline = 0")
+    #expect(try !database.store().wasRestored)
+    let known = StoreOpening.Place(system: 1, timeline: 2, table: 3)
+    #expect(known.agrees(with: StoreOpening.Place(system: 0, timeline: 2, table: 3)))
+    #expect(!known.agrees(with: StoreOpening.Place(system: 0, timeline: 3, table: 3)))
+    let unknown = StoreOpening.Place(system: 0, timeline: 5, table: 0)
+    #expect(
+      unknown.filled(from: known) == StoreOpening.Place(system: 1, timeline: 5, table: 3))
+  }
+
+  @Test func theOwnerMayDeclareIt() throws {
+    let (database, store) = try settled()
+    let before = try token(store)
+    #expect(try database.store(declareRestored: true).wasRestored)
+    #expect(try token(store).generation != before.generation)
+  }
+
+  @Test func accountsBeginTheirGenerationsInPortions() throws {
+    let database = try TestDatabase()
+    let store = try database.store()
+    let schema = database.schema
+    try database.run(
+      """
+      INSERT INTO \(schema).accounts (account, generation, made_at, label)
+      SELECT number - 1200, 7, 0, '' FROM generate_series(1, 2400) AS number
+      """)
+    #expect(try database.store(declareRestored: true).wasRestored)
+    let ended = "SELECT count(*) FROM \(schema).lineage WHERE ended_at = 0"
+    #expect(try database.number(ended) == 2_400)
+    #expect(
+      try database.number("SELECT count(DISTINCT generation) FROM \(schema).accounts") > 2_390)
+    store.close()
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Storage
+import Testing
+
+@testable import StoragePostgres
+
+/// Tables of a test's own: a schema of the server that LOCKSTEP_POSTGRES names, gone with the test.
+final class TestDatabase: @unchecked Sendable {
+  static let url = ProcessInfo.processInfo.environment["LOCKSTEP_POSTGRES"]
+  static let isThere = url != nil
+  static let need: Comment =
+    "LOCKSTEP_POSTGRES names no server: run this by scripts/with-postgres"
+
+  let schema: String
+  let address: PostgresAddress
+  private let connection: PostgresConnection
+  private let isKept: Bool
+
+  /// `isNew`: without any tables. Otherwise they may be those of a test before, emptied: to make
+  /// them takes longer than most tests. They are gone with the server.
+  init(isNew: Bool = false) throws {
+    let url = try #require(TestDatabase.url)
+    let former = isNew ? nil : TestDatabase.kept.take()
+    schema = former ?? "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+    let sign = url.contains("?") ? "&" : "?"
+    address = try PostgresAddress(
+      url + sign + "options=-csearch_path%3D\(schema)&application_name=\(schema)")
+    connection = PostgresConnection(try PostgresAddress(url))
+    isKept = !isNew
+    if former == nil { try run("CREATE SCHEMA \(schema)") }
+  }
+
+  deinit {
+    do {
+      if isKept {
+        let all = try tables.filter { $0 != "schema_version" }
+        let deletions = all.map { "DELETE FROM \(schema).\($0);" }.joined(separator: " ")
+        try run("DO $$ BEGIN \(deletions) END $$")
+        TestDatabase.kept.put(schema)
+      } else {
+        try run("DROP SCHEMA \(schema) CASCADE")
+      }
+      connection.close()
+    } catch {
+      Issue.record("\(schema) cannot be cleared: \(error)")
+    }
+  }
+
+  private static let kept = KeptSchemas()
+
+  func store(
+    rules: StoreRules = StoreRules(), declareRestored: Bool = false
+  ) throws -> PostgresZoneStore {
+    try PostgresZoneStore(address, rules: rules, declareRestored: declareRestored)
+  }
+
+  /// In the schema of no test: names of its tables need `schema` before them.
+  @discardableResult func run(_ sql: String) throws -> PostgresRows {
+    try connection.perform("test") { () throws(PostgresFault) in
+      try connection.run(PostgresStatement("", sql), within: 60_000)
+    }
+  }
+
+  func number(_ sql: String) throws -> Int64 {
+    try #require(try run("SELECT (\(sql))::bigint").first { $0.integer(0) })
+  }
+
+  func text(_ sql: String) throws -> String {
+    try #require(try run("SELECT (\(sql))::text").first { $0.text(0) })
+  }
+
+  /// In the test's own schema.
+  @discardableResult func runHere(_ sql: String) throws -> PostgresRows {
+    try run("SELECT set_config('search_path', '\(schema)', false)")
+    return try run(sql)
+  }
+
+  /// As an administrator ends them, or a server that is stopped: of all stores on this database.
+  func endSessions() throws {
+    try run(
+      """
+      SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+      WHERE application_name = '\(schema)' AND pid <> pg_backend_pid()
+      """)
+  }
+
+  var tables: [String] {
+    get throws {
+      try run("SELECT tablename::text FROM pg_tables WHERE schemaname = '\(schema)' ORDER BY 1")
+        .all { $0.text(0) }
+    }
+  }
+}
+
+/// Schemas that tests are done with.
+private final class KeptSchemas: @unchecked Sendable {
+  private let lock = NSLock()
+  private var names: [String] = []
+  func take() -> String? { lock.withLock { names.popLast() } }
+  func put(_ name: String) { lock.withLock { names.append(name) } }
+}
+
+/// A copy of a store's tables, as a dump keeps it.
+final class TableCopy {
+  private let database: TestDatabase
+  private let place = "copy_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+  private let tables: [String]
+
+  init(_ database: TestDatabase) throws {
+    self.database = database
+    tables = try database.tables
+    try database.run("CREATE SCHEMA \(place)")
+    for table in tables {
+      try database.run("CREATE TABLE \(place).\(table) AS TABLE \(database.schema).\(table)")
+    }
+  }
+
+  deinit {
+    do {
+      try database.run("DROP SCHEMA \(place) CASCADE")
+    } catch {
+      Issue.record("\(place) cannot be removed: \(error)")
+    }
+  }
+
+  /// As though it were another server's.
+  func putBack() throws {
+    for table in tables {
+      let name = "\(database.schema).\(table)"
+      try database.run("DELETE FROM \(name)")
+      try database.run(
+        "INSERT INTO \(name) OVERRIDING SYSTEM VALUE SELECT * FROM \(place).\(table)")
+    }
+    try database.run(
+      "UPDATE \(database.schema).opening SET system_identifier = system_identifier # 1")
+  }
+}

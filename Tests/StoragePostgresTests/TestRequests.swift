@@ -1,0 +1,49 @@
+import Changes
+import Storage
+
+/// Requests for tests that care about how they are carried out, not about what is in them.
+enum TestRequests {
+  static let device = DeviceID(rawValue: 1)
+
+  /// An account with one device.
+  static func create(_ account: AccountID) -> CommitRequest {
+    let description = DeviceDescription(deviceName: "d", platform: "p", appVersion: "1")
+    var hash = [UInt8](repeating: 0, count: 32)
+    for index in 0..<8 { hash[index] = UInt8(truncatingIfNeeded: account.rawValue >> (8 * index)) }
+    return .createAccount(
+      account, generation: 1, label: "",
+      device: NewDevice(id: device, description: description, tokenHash: hash), pairing: nil)
+  }
+
+  /// A batch of records, over whatever stands.
+  static func save(
+    _ names: String..., in account: AccountID, over baseTag: ChangeTag? = nil, bytes: Int = 20,
+    id: UInt64? = nil
+  ) -> CommitRequest {
+    var random = SystemRandomNumberGenerator()
+    let mutations = names.map { name in
+      Mutation(
+        name: Name(trusted: name), type: Name(trusted: "T"),
+        fields: [UInt8](repeating: UInt8(ascii: " "), count: bytes), modifiedAt: 1,
+        baseTag: baseTag)
+    }
+    let request = SaveRequest(
+      id: id.map { BatchID(high: 1, low: $0) } ?? BatchID(random: &random),
+      zone: Name(trusted: "Z"), atomic: false, mutations: mutations)
+    return .save(
+      SaveCommit(
+        account: account, device: device, request: request,
+        digest: [UInt8](repeating: 7, count: 32)))
+  }
+
+  /// An account's records, in the order of their tags.
+  static func records(_ account: AccountID, in store: some ZoneReader) throws -> [Record] {
+    let request = ReadRequest.changes(account, since: nil, zone: nil, limit: Limits.pageRecords)
+    guard case .page(let page) = try store.read(request) else { return [] }
+    return page.changes
+  }
+
+  static func names(_ account: AccountID, in store: some ZoneReader) throws -> [String] {
+    try records(account, in: store).map(\.name.text)
+  }
+}
