@@ -68,7 +68,7 @@ let package = Package(
       name: "lockstep",
       dependencies: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "PageFiles", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite", "Tools", "CLinux",
+        "StorageFiles", "StoragePostgres", "StorageSQLite", "Tools", "CLinux",
       ],
       swiftSettings: strict),
     // A WebSocket echo for conformance suites; it does not ship.
@@ -77,7 +77,7 @@ let package = Package(
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
     library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
-    library("CPostgres", pkgConfig: "libpq", package: "libpq-dev"),
+    .target(name: "CPostgres", path: "Sources/SystemLibraries/CPostgres"),
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Tests, with a simulator of the whole.
@@ -107,7 +107,7 @@ let package = Package(
       "lockstepTests",
       [
         "lockstep", "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",
+        "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",
       ]),
     .target(
       name: "TemporaryFolders", path: "Tests/TemporaryFolders", swiftSettings: strict),

@@ -14,7 +14,7 @@ enum AccountQueries {
     let found = try rows[0].first { (row) throws(PostgresFault) in
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        newest: AccountHead(row, from: 3).token, plan: try row.plan(2))
+        newest: AccountHead(row, from: 3).token, plan: try row.plan(2), affairs: row.integer(6))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     found.subscriptions = try rows[1].all { (row) throws(PostgresFault) in try row.subscription() }
@@ -58,13 +58,14 @@ enum AccountQueries {
     return found.map { .account($0) } ?? .refused(StoreRefusals.unknownAccount)
   }
 
+  /// `relay`: who asks, and knows of its own connections.
   static func devices(
-    of account: AccountID, on connection: PostgresConnection
+    of account: AccountID, for relay: UInt64, on connection: PostgresConnection
   ) throws(PostgresFault) -> ReadResult {
     let asked = PostgresParameters().bind(account.rawValue)
     let rows = try connection.read { pipeline in
       pipeline.add(ZoneQueries.head, asked)
-      pipeline.add(devices, asked)
+      pipeline.add(devices, asked.bind(relay))
     }
     guard rows[0].count > 0 else { return .refused(StoreRefusals.unknownAccount) }
     return .devices(
@@ -73,19 +74,22 @@ enum AccountQueries {
           id: DeviceID(rawValue: row.bits(0)),
           description: DeviceDescription(
             deviceName: row.text(1), platform: row.text(2), appVersion: row.text(3)),
-          lastSeen: row.integer(4), connected: false)
+          lastSeen: row.integer(4), connected: row.bool(5))
       })
   }
 
   /// Where accounts stand, and how often what concerns them changed; one that is gone is missing.
   static func movements(
     of accounts: [AccountID], on connection: PostgresConnection
-  ) throws(PostgresFault) -> [AccountMovement] {
-    try connection.run(movements, PostgresParameters().bind(accounts.map(\.rawValue))).all { row in
-      AccountMovement(
-        account: AccountID(rawValue: row.bits(0)), token: AccountHead(row, from: 1).token,
-        affairs: row.integer(4))
-    }
+  ) throws(PostgresFault) -> ReadResult {
+    let rows = try connection.run(
+      movements, PostgresParameters().bind(accounts.map(\.rawValue)))
+    return .movements(
+      rows.all { row in
+        AccountMovement(
+          account: AccountID(rawValue: row.bits(0)), token: AccountHead(row, from: 1).token,
+          affairs: row.integer(4))
+      })
   }
 
   // MARK: Statements
@@ -93,7 +97,7 @@ enum AccountQueries {
   private static let principal = PostgresStatement(
     "principal",
     """
-    SELECT account, device, plan, generation, newest, forgotten
+    SELECT account, device, plan, generation, newest, forgotten, affairs
     FROM devices JOIN accounts USING (account) WHERE token_hash = $1::bytea
     """)
   private static let subscriptionsOfToken = PostgresStatement(
@@ -120,8 +124,9 @@ enum AccountQueries {
   private static let devices = PostgresStatement(
     "devices",
     """
-    SELECT device, device_name, platform, app_version, last_seen FROM devices
-    WHERE account = $1::bigint ORDER BY number
+    SELECT device, device_name, platform, app_version, last_seen,
+      connected_by <> $2::bigint AND connected_until > clock_timestamp()
+    FROM devices WHERE account = $1::bigint ORDER BY number
     """)
   private static let movements = PostgresStatement(
     "movements",
@@ -129,14 +134,6 @@ enum AccountQueries {
     SELECT account, generation, newest, forgotten, affairs FROM accounts
     WHERE account = ANY ($1::bigint[])
     """)
-}
-
-/// Where an account stands, for a relay that may have missed a notice.
-package struct AccountMovement: Sendable, Hashable {
-  package var account: AccountID
-  package var token: ChangeToken
-  /// Moves whenever the account's devices, plan or subscriptions change.
-  package var affairs: Int64
 }
 
 extension PostgresRow {

@@ -99,7 +99,9 @@ extension CommitRun {
     write(
       AccountWriter.touchDevices,
       PostgresParameters().bind(sightings.map(\.account.rawValue))
-        .bind(sightings.map(\.device.rawValue)).bind(sightings.map(\.lastSeen)))
+        .bind(sightings.map(\.device.rawValue)).bind(sightings.map(\.lastSeen))
+        .bind(sightings.map { $0.isConnected ? 1 as Int64 : 0 }).bind(relay)
+        .bind(Limits.connectedMilliseconds))
     return .done
   }
 
@@ -185,20 +187,29 @@ private enum AccountWriter {
   static let deleteSubscriptions = PostgresStatement(
     "delete subscriptions",
     "DELETE FROM subscriptions WHERE account = $1::bigint AND device = $2::bigint")
-  /// A device that another relay writes to just now is heard of again.
+  /// A device that another relay writes to just now is heard of again. What another relay says of
+  /// a connection stands until this one has one too.
   static let touchDevices = PostgresStatement(
     "touch devices",
     """
     WITH seen AS (
-      SELECT account, device, max(last_seen) AS last_seen
-      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS seen (account, device, last_seen)
+      SELECT account, device, max(last_seen) AS last_seen, max(connected) = 1 AS connected
+      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+        AS seen (account, device, last_seen, connected)
       GROUP BY account, device),
     held AS (
-      SELECT devices.account, devices.device, seen.last_seen
+      SELECT devices.account, devices.device, seen.last_seen, seen.connected
       FROM seen JOIN devices ON devices.account = seen.account AND devices.device = seen.device
-      WHERE devices.last_seen < seen.last_seen
+      WHERE devices.last_seen < seen.last_seen OR seen.connected
+        OR devices.connected_by = $5::bigint
       FOR UPDATE OF devices SKIP LOCKED)
-    UPDATE devices SET last_seen = held.last_seen FROM held
+    UPDATE devices SET last_seen = greatest(devices.last_seen, held.last_seen),
+      connected_by = CASE WHEN held.connected THEN $5::bigint ELSE connected_by END,
+      connected_until = CASE
+        WHEN held.connected THEN clock_timestamp() + $6::bigint * interval '1 millisecond'
+        WHEN connected_by = $5::bigint THEN NULL
+        ELSE connected_until END
+    FROM held
     WHERE devices.account = held.account AND devices.device = held.device
     """)
   static let insertPairing = PostgresStatement(

@@ -21,6 +21,8 @@ final class CommitRun {
   let connection: PostgresConnection
   let rules: StoreRules
   let wall: Int64
+  /// The number that this relay's notices are told by.
+  let relay: UInt64
   let accounts: LockedAccounts
   let saves: SaveDesk
   /// What is to be told to the other relays.
@@ -32,20 +34,20 @@ final class CommitRun {
   private var patience = Limits.databaseAnswerMilliseconds
 
   init(
-    _ requests: [CommitRequest], on connection: PostgresConnection, rules: StoreRules, wall: Int64
+    _ requests: [CommitRequest], on connection: PostgresConnection, rules: StoreRules, wall: Int64,
+    relay: UInt64
   ) {
     self.connection = connection
     self.rules = rules
     self.wall = wall
+    self.relay = relay
     accounts = LockedAccounts()
     saves = SaveDesk(wall: wall, lease: rules.chunkLeaseMilliseconds)
     results = Array(repeating: nil, count: requests.count)
   }
 
-  /// Does all of it. `relay`: the number that this relay's notices are told by.
-  func perform(
-    _ requests: [CommitRequest], relay: UInt64
-  ) throws(PostgresFault) -> [CommitResult] {
+  /// Does all of it.
+  func perform(_ requests: [CommitRequest]) throws(PostgresFault) -> [CommitResult] {
     try begin(requests)
     for (index, request) in requests.enumerated() {
       if request.readsDesk, !saves.isReady { try prepareDesk(for: requests[index...]) }
@@ -55,7 +57,7 @@ final class CommitRun {
         results[index] = try answer(request)
       }
     }
-    try finish(forgetting: requests.reduce(0) { $0 + $1.forgets }, relay: relay)
+    try finish(forgetting: requests.reduce(0) { $0 + $1.forgets })
     let answered = results.compactMap { $0 }
     precondition(answered.count == requests.count, "a request was not answered")
     return answered
@@ -162,7 +164,7 @@ final class CommitRun {
     if !planned.isEmpty { waiting.append((planned, first)) }
   }
 
-  private func finish(forgetting count: Int, relay: UInt64) throws(PostgresFault) {
+  private func finish(forgetting count: Int) throws(PostgresFault) {
     settleSaves()
     let moved = accounts.moved
     let concerned = affairs.filter { accounts[$0.key] != nil }.sorted { $0.key < $1.key }

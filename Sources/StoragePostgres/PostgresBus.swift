@@ -68,13 +68,6 @@ package final class PostgresBus {
     }
   }
 
-  /// Where these accounts stand, in one question; one that is gone is missing.
-  package func movements(of accounts: [AccountID]) throws(StorageError) -> [AccountMovement] {
-    try connection.perform("read") { () throws(PostgresFault) in
-      try AccountQueries.movements(of: accounts, on: connection)
-    }
-  }
-
   private func notices(from payloads: [String]) -> [BusNotice] {
     payloads.flatMap { text -> [BusNotice] in
       guard let payload = BusPayload(text: text), payload.relay != relay else { return [] }

@@ -111,6 +111,12 @@ final class PostgresConnection {
   // MARK: Connecting
 
   private static func connect(_ host: PostgresAddress) throws(PostgresFault) -> OpaquePointer {
+    if let reason = lockstep_postgres_load() {
+      throw PostgresFault(
+        cause: .unfit,
+        message: "libpq, PostgreSQL's library for programs, cannot be had "
+          + "(\(String(cString: reason))); Debian's package is 'libpq5'")
+    }
     let parameters = host.parameters + PostgresSession.parameters(of: host)
     let keywords = CStrings(parameters.map(\.keyword))
     let values = CStrings(parameters.map(\.value))

@@ -39,7 +39,7 @@ package final class PostgresZoneStore: ZoneStore {
     relay = opened.relay
     self.connection = connection
     connection.greeting = PostgresZoneStore.greet
-    queries = ZoneQueries(connection)
+    queries = ZoneQueries(connection, relay: opened.relay)
   }
 
   /// What a server is asked when a session is begun anew: it may be another one by now.
@@ -48,12 +48,19 @@ package final class PostgresZoneStore: ZoneStore {
     _ = try StoreOpening.meet(connection, isDeclared: false)
   }
 
+  /// Whether the database can be had, with nothing done to it. Throws why not.
+  package static func reach(_ address: PostgresAddress) throws(StorageError) {
+    let connection = PostgresConnection(address)
+    try connection.perform("open") { () throws(PostgresFault) in }
+    connection.close()
+  }
+
   /// What is asked afterwards fails.
   package func close() { connection.close() }
 
   /// A view for another thread, on a connection of its own.
   package func makeReader() throws(StorageError) -> sending PostgresZoneReader {
-    try PostgresZoneReader(connection.address)
+    try PostgresZoneReader(connection.address, relay: relay)
   }
 
   /// Hears of other relays' commits, on a connection of its own, for another thread.
@@ -66,8 +73,8 @@ package final class PostgresZoneStore: ZoneStore {
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
     return try connection.perform("save") { () throws(PostgresFault) in
-      try CommitRun(requests, on: connection, rules: rules, wall: wall)
-        .perform(requests, relay: relay)
+      try CommitRun(requests, on: connection, rules: rules, wall: wall, relay: relay)
+        .perform(requests)
     }
   }
 

@@ -8,7 +8,7 @@ extension Schema {
   ///                     plan · made_at · chunk_bytes
   ///     lineage         account · generation · ended_at (tag)
   ///     devices         account · device · number · device_name · platform · app_version ·
-  ///                     token_hash · last_seen
+  ///                     token_hash · last_seen · connected_by · connected_until
   ///     subscriptions   account · device · id · content
   ///     pairings        account · number · code_hash · expires_at
   ///     zones           account · zone · live
@@ -21,7 +21,8 @@ extension Schema {
   ///     file_parts      account · number · part · bytes
   ///     opening         system_identifier · timeline · accounts_table            one row, or none
   ///
-  /// As in SQLite's tables, which see, with these differences. `affairs` counts what changed of an
+  /// As in SQLite's tables, which see, with these differences. `connected_by` is the relay that a
+  /// device was connected to last, and `connected_until` when that is not believed any more. `affairs` counts what changed of an
   /// account's devices, plan and subscriptions. `number` of a row is its place in the order in
   /// which rows were made. `chunks.file` and `files.number` have their top bit turned, so that the
   /// order of a bigint is the order of the number. `files` and `file_parts` hold the bytes of
@@ -64,6 +65,8 @@ extension Schema {
       device bigint NOT NULL,
       number bigint GENERATED ALWAYS AS IDENTITY,
       last_seen bigint NOT NULL,
+      connected_by bigint,
+      connected_until timestamptz,
       token_hash bytea NOT NULL,
       device_name text NOT NULL,
       platform text NOT NULL,

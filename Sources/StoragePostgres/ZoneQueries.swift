@@ -5,8 +5,13 @@ import Storage
 /// question is one round trip, and what takes several statements sees one state of the database.
 final class ZoneQueries {
   private let connection: PostgresConnection
+  /// Whose connections are not told of.
+  private let relay: UInt64
 
-  init(_ connection: PostgresConnection) { self.connection = connection }
+  init(_ connection: PostgresConnection, relay: UInt64) {
+    self.connection = connection
+    self.relay = relay
+  }
 
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
     try connection.perform("read") { () throws(PostgresFault) in
@@ -16,7 +21,8 @@ final class ZoneQueries {
       case .accounts(let after, let limit):
         try AccountQueries.list(after: after, limit: limit, on: connection)
       case .account(let account): try AccountQueries.summary(of: account, on: connection)
-      case .devices(let account): try AccountQueries.devices(of: account, on: connection)
+      case .devices(let account):
+        try AccountQueries.devices(of: account, for: relay, on: connection)
       case .newestToken(let account): try token(of: account)
       case .zones(let account, let after, let limit):
         try zones(of: account, after: after, limit: limit)
@@ -25,6 +31,7 @@ final class ZoneQueries {
         try page(of: account, since: since, zone: zone, limit: limit)
       case .chunk(let account, let hash): try ChunkQueries.chunk(hash, of: account, on: connection)
       case .fileUses(let files): try ChunkQueries.uses(of: files, on: connection)
+      case .movements(let accounts): try AccountQueries.movements(of: accounts, on: connection)
       }
     }
   }

@@ -68,6 +68,7 @@ enum PairingRule {
     ("Sources/lockstep/Top/TopScreen.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/Vault/VaultMirror", "Tests/lockstepTests/Vault/VaultEngineTests.swift"),
     ("Sources/lockstep/Service/RelayAttendant.swift", "Tests/EndToEndTests/StoryTests.swift"),
+    ("Sources/lockstep/Service/BusThread.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/RelayCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     (
       "Sources/StoragePostgres/CStrings.swift",

@@ -11,7 +11,7 @@ struct StoreMeterTests {
     meter.synced(1_000)
     meter.synced(2_000)
     meter.accounts(change: 1)
-    let measures = meter.source(ofStore: "/nowhere").read()
+    let measures = meter.source(of: .folder("/nowhere")).read()
     #expect(measures.accounts == 3)
     #expect(measures.commits.count == 1)
     #expect(measures.batches.sum == 7)

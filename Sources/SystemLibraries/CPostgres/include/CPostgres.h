@@ -1,12 +1,22 @@
 #pragma once
 #include <errno.h>
+#if __has_include(<libpq-fe.h>)
 #include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+
+/// Finds libpq, which the program does not carry: few relays need it, and it brings others along
+/// (Kerberos, LDAP) that every start would pay for. To be called before any function of libpq, from
+/// any thread. NULL where it is there, or else what the system says, for as long as the process
+/// lives.
+const char *_Nullable lockstep_postgres_load(void);
 
 // What libpq names by macros that do not import.
 enum {

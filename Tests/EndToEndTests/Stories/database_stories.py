@@ -1,0 +1,201 @@
+"""Relays that share a PostgreSQL database: any device at any of them, and what happens when a relay
+or the database goes."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import urllib.parse
+
+from socket_stories import Socket
+from story import PATIENCE, ROOT, Person, Relay, curl, expect, main, record, refused, run, wait_until
+from wake_stories import Stream, Waiting
+
+WITH = os.path.join(ROOT, "scripts", "with-postgres")
+
+
+class Database:
+    """A server of its own, without care for its disk; its URL."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [WITH, "--fast", "sh", "-c", 'echo "$LOCKSTEP_POSTGRES"; read line'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        assert self.url, "the database did not start"
+        query = urllib.parse.urlsplit(self.url).query
+        self.folder = urllib.parse.parse_qs(query)["host"][0]
+
+    @property
+    def postmaster(self):
+        with open(os.path.join(self.folder, "data", "postmaster.pid")) as file:
+            return int(file.readline())
+
+    def crash(self):
+        """One of its processes is killed: all sessions end, and the log is played again."""
+        with open(f"/proc/{self.postmaster}/task/{self.postmaster}/children") as file:
+            os.kill(int(file.read().split()[0]), signal.SIGKILL)
+
+    def end(self):
+        self.process.communicate("\n", timeout=PATIENCE)
+
+
+class Live:
+    """A socket that is listened to when somebody asks what came."""
+
+    def __init__(self, person, since):
+        self.loop = asyncio.new_event_loop()
+        self.socket = self.loop.run_until_complete(Socket.open(person, since=since))
+
+    def hear(self, op):
+        return self.loop.run_until_complete(self.socket.hear(op))
+
+    def closed(self):
+        return self.loop.run_until_complete(self.socket.closed())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.connection.transport.abort()
+        Socket.opened.remove(self.socket.connection)
+        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
+
+
+def is_there():
+    """Whether there is a server to be started here."""
+    done = subprocess.run([WITH, "--check"], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"      NOT TOLD: {done.stderr.strip()}")
+    return done.returncode == 0
+
+
+@contextlib.contextmanager
+def relays(count=2, **options):
+    """A database, and so many relays on it."""
+    database = Database()
+    try:
+        with contextlib.ExitStack() as stack:
+            # Together, on an empty database: whoever comes first makes the tables.
+            yield database, [
+                stack.enter_context(Relay("--loops", "1", store=database.url, **options))
+                for _ in range(count)]
+    finally:
+        database.end()
+
+
+def at(relay, person):
+    """The same device, at another relay."""
+    return Person(relay, {"accountID": person.account, "deviceID": person.device,
+                          "token": person.token})
+
+
+def story_an_address_with_a_password_is_refused_and_not_repeated():
+    """Process lists would show it; so does nothing of ours."""
+    for command in [("relay",), ("account", "list")]:
+        said = refused(*command, "--store", "postgres://me:hunter2@db.example/lockstep",
+                       says="password", code=2)
+        assert "hunter2" not in said, said
+        assert "PGPASS" in said or "pgpass" in said, said
+
+
+def story_a_database_that_is_not_there_is_told_with_the_next_step():
+    """Nothing listens on that port."""
+    refused("account", "list", "--store", "postgres://me@127.0.0.1:1/lockstep", says="127.0.0.1:1")
+    run("relay", "--check", "--store", "postgres://me@127.0.0.1:1/lockstep", expect_code=2)
+
+
+def story_a_save_at_one_relay_is_on_the_screens_at_another():
+    """By long-poll, events and WebSocket, and it may be read wherever one asks."""
+    if not is_there():
+        return
+    with relays() as (_, (here, there)):
+        phone = Person.new(here)
+        laptop = at(there, phone.pair())
+        since = expect(laptop.changes(), 200).json["token"]
+        poll = Waiting(laptop, f"/v1/changes?wait=50&since={since}")
+        stream = Stream(laptop, since)
+        with Live(laptop, since) as socket:
+            saved = expect(phone.save(record("first")), 200).json
+            status, page = poll.answer()
+            assert status == 200 and page["changes"][0]["name"] == "first", page
+            assert stream.hear("changes")["changes"][0]["name"] == "first"
+            push = socket.hear("changes")
+            assert push["changes"][0]["name"] == "first" and push["token"] == saved["token"], push
+        # Whoever was told so at one relay sees it at the other, at once.
+        for number in range(20):
+            told = expect(phone.save(record(f"r{number}")), 200).json["token"]
+            page = expect(at(there, phone).changes(since=since), 200).json
+            assert page["token"] == told, (number, page["token"], told)
+
+
+def story_a_device_revoked_at_one_relay_is_out_at_all():
+    """Its socket is closed, and its token is good nowhere."""
+    if not is_there():
+        return
+    with relays() as (_, (here, there)):
+        phone = Person.new(here)
+        laptop = at(there, phone.pair())
+        since = expect(laptop.changes(), 200).json["token"]
+        with Live(laptop, since) as socket:
+            def shown():
+                devices = expect(phone.call("GET", "/v1/devices"), 200).json["devices"]
+                return any(each["connected"] for each in devices if each["id"] == laptop.device)
+
+            wait_until(shown, "a device at another relay was shown as connected")
+            expect(phone.call("DELETE", f"/v1/devices/{laptop.device}"), 204)
+            assert socket.closed() == 4501
+        expect(laptop.changes(), 401, "badToken")
+
+
+def story_relays_outlive_their_database():
+    """It crashes and comes back: nothing is lost, nobody is asked to do anything."""
+    if not is_there():
+        return
+    with relays() as (database, (here, there)):
+        phone = Person.new(here)
+        kept = []
+        for round in range(3):
+            expect(phone.save(record(f"kept-{round}")), 200)
+            kept.append(f"kept-{round}")
+            database.crash()
+
+            def saves():
+                answer = phone.save(record(f"again-{round}"))
+                if answer.status != 200:
+                    expect(answer, 503)
+                    assert int(answer.headers["retry-after"]) >= 1, answer
+                return answer.status == 200
+
+            wait_until(saves, "a save after the crash of the database")
+            kept.append(f"again-{round}")
+            wait_until(lambda: curl(there, "GET", "/readyz").status == 200, "the other was ready")
+            page = expect(at(there, phone).changes(), 200).json
+            assert sorted(each["name"] for each in page["changes"]) == sorted(kept), page
+        assert here.stop() == 0 and there.stop() == 0
+
+
+def story_the_owner_works_in_the_database_beside_the_relays():
+    """Accounts are made, bounded and removed there; all relays hear of it."""
+    if not is_there():
+        return
+    with relays(is_open=False) as (database, (here, there)):
+        made = run("account", "create", "mum", "--store", database.url, "--json").stdout
+        assert '"code"' in made, made
+        assert "mum" in run("account", "list", "--store", database.url).stdout
+        code = made.split('"code":"')[1].split('"')[0]
+        body = {"code": code, "deviceName": "phone", "platform": "test", "appVersion": "1"}
+        phone = Person(there, expect(curl(there, "POST", "/v1/devices", body), 201).json)
+        expect(phone.save(record("first")), 200)
+        with Live(phone, expect(phone.changes(), 200).json["token"]) as socket:
+            run("account", "remove", "mum", "--yes", "--store", database.url)
+            assert socket.closed() == 4501
+        expect(at(here, phone).changes(), 401, "badToken")
+        refused("relay", "backup", here.directory, "--store", database.url, says="pg_dump")
+        refused("relay", "check", "--store", database.url, says="pg_amcheck")
+
+
+if __name__ == "__main__":
+    main(globals())

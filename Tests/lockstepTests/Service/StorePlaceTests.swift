@@ -1,0 +1,50 @@
+import Testing
+
+@testable import lockstep
+
+struct StorePlaceTests {
+  private func fault(_ text: String) -> String {
+    do throws(ValueFault) {
+      return "it was taken for \(try StorePlace(text).text)"
+    } catch {
+      return error.reason
+    }
+  }
+
+  @Test func whatIsNoAddressIsAFolder() throws {
+    #expect(try StorePlace("/var/lib/lockstep") == .folder("/var/lib/lockstep"))
+    #expect(try StorePlace("postgres").text == "postgres")
+    #expect(fault("").contains("empty"))
+  }
+
+  @Test func anAddressIsADatabase() throws {
+    let place = try StorePlace("postgres://me@db.example/lockstep?sslmode=verify-full")
+    guard case .database = place else {
+      Issue.record("it was taken for a folder")
+      return
+    }
+    #expect(place.text == "postgres://me@db.example/lockstep")
+    #expect(try StorePlace("postgresql://me@db.example/lockstep") != place)
+  }
+
+  @Test func noPasswordIsTakenNorRepeated() {
+    let said = fault("postgres://me:hunter2@db.example/lockstep")
+    #expect(said.contains("password"))
+    #expect(!said.contains("hunter2"))
+  }
+
+  @Test func otherAddressesAreRefused() {
+    #expect(!fault("mysql://me@db.example/lockstep").contains("taken for"))
+    #expect(!fault("https://relay.example").contains("taken for"))
+  }
+
+  @Test func whatAFolderAloneCanDoIsRefusedOfADatabase() throws {
+    #expect(try StorePlace("/s").folder(insteadOfDatabase: "") == "/s")
+    do throws(CommandFailure) {
+      _ = try StorePlace("postgres:///x").folder(insteadOfDatabase: "take pg_dump")
+      Issue.record("it was done")
+    } catch {
+      #expect(error.message?.contains("pg_dump") == true)
+    }
+  }
+}
