@@ -130,6 +130,8 @@ class Cluster(World):
                 self.notes.disorder(f"{when}: {account} is at {first.since}, and somebody had been "
                                     f"told {newest[0]}.{newest[1]}")
         self.check_followers(when)
+        for words, count in self.database.errors().items():
+            self.notes.counts[f"errors of the database to relays: {words}"] = count
 
     def check_followers(self, when):
         """What they were told, page by page, is what there is."""

@@ -1,5 +1,6 @@
 """A throw-away PostgreSQL server, as processes of the run: started, killed, stopped, and asked."""
 
+import collections
 import glob
 import os
 import pwd
@@ -140,6 +141,16 @@ class Database:
 
     def tail(self):
         return " | ".join(self.said().splitlines()[-4:])
+
+    def errors(self):
+        """What it refused to do since it was made, and how often; the words up to any name."""
+        found = collections.Counter()
+        with open(self.log, errors="replace") as log:
+            for line in log:
+                kind, _, words = line.partition("ERROR:  ")
+                if words and "lockstep" in kind:
+                    found[words.partition('"')[0].strip()] += 1
+        return found
 
     # MARK: asking it
 

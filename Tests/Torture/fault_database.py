@@ -117,9 +117,10 @@ class BusFault(Fault):
                 break
             time.sleep(0.03)
         if ended:
-            self.acted("listening sessions were ended")
-            self.notes.count("listening sessions ended", ended)
-            self.notes.count("saves acknowledged while nobody listened", self.saves() - before)
+            self.acted("notices were lost on purpose")
+            self.notes.count("sessions ended that listened for notices", ended)
+            self.notes.count("saves acknowledged while they were ended again and again",
+                             self.saves() - before)
 
     def saves(self):
         return sum(writer.total for writer in self.world.writers.all)
@@ -132,7 +133,7 @@ class BusFault(Fault):
             send(number, signal.SIGSTOP)
         try:
             if chosen:
-                self.acted("listening sessions stood still")
+                self.acted("notices were held up")
                 self.pause(dice, 0.2, dice.choice([1, 6, 20]), until)
         finally:
             for number in chosen:
