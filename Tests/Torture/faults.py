@@ -36,15 +36,15 @@ class Fault:
 
 class KillFault(Fault):
     name = "kill"
-    about = "kill -9 of the relay, of those that hold homes, and of commands, at any moment"
+    about = "kill -9 of a relay, of those that hold homes, and of commands, at any moment"
 
     def act(self, dice, until):
         while self.pause(dice, 0.3, 4, until):
             home = dice.choice(self.world.homes)
             what = dice.choice(["relay", "relay", "holder", "holder", "command"])
             if what == "relay":
-                self.world.relay.kill()
-                self.acted("the relay was killed")
+                dice.choice(self.world.relays).kill()
+                self.acted("a relay was killed")
             elif what == "holder" and home.runs:
                 home.kill()
                 self.acted("a holder of a home was killed")
@@ -64,14 +64,14 @@ class KillFault(Fault):
 
 class StopFault(Fault):
     name = "stop"
-    about = "SIGSTOP and, up to 40 s later, SIGCONT, of the relay and of holders"
+    about = "SIGSTOP and, up to 40 s later, SIGCONT, of a relay and of holders"
 
     def act(self, dice, until):
         while self.pause(dice, 0.2, 3, until):
-            targets = dice.sample([self.world.relay] + self.world.homes, dice.choice([1, 1, 2]))
+            targets = dice.sample(self.world.relays + self.world.homes, dice.choice([1, 1, 2]))
             for each in targets:
                 each.stop()
-                self.acted("the relay stood still" if each is self.world.relay
+                self.acted("a relay stood still" if each in self.world.relays
                            else "a holder stood still")
             # Mostly short; now and then as long as the round lasts.
             self.pause(dice, 0.1, dice.choice([2, 8, 40]), until)

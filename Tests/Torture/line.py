@@ -1,6 +1,7 @@
 """A line between devices and their relay, as a process: it delays, stalls and cuts what it carries.
 
-  line.py HOST:PORT        where it leads to
+  line.py HOST:PORT ...    where it leads to: of several, each connection to any of them, and where
+                           that one refuses to another
 
 It prints the port of 127.0.0.1 where it listens, then takes an order a line on standard input, as
 JSON, each of which replaces the one before:
@@ -22,11 +23,11 @@ import sys
 
 
 class Line:
-    def __init__(self, host, port):
-        self.host, self.port = host, port
+    def __init__(self, targets):
+        self.targets = targets
         self.order, self.changed = {}, asyncio.Event()
         self.links = set()
-        self.dice = random.Random(port)
+        self.dice = random.Random(targets[0][1])
 
     def obey(self, order):
         self.order = order
@@ -39,9 +40,8 @@ class Line:
         if self.order.get("refuse"):
             reset(writer)
             return
-        try:
-            onward = await asyncio.wait_for(asyncio.open_connection(self.host, self.port), 10)
-        except (OSError, asyncio.TimeoutError):
+        onward = await self.lead_on()
+        if onward is None:
             reset(writer)
             return
         link = Link(self, (reader, writer), onward)
@@ -50,6 +50,15 @@ class Line:
             await link.carry()
         finally:
             self.links.discard(link)
+
+    async def lead_on(self):
+        """A connection to one of the targets; None where all refuse."""
+        for host, port in self.dice.sample(self.targets, len(self.targets)):
+            try:
+                return await asyncio.wait_for(asyncio.open_connection(host, port), 10)
+            except (OSError, asyncio.TimeoutError):
+                continue
+        return None
 
 
 class Link:
@@ -121,8 +130,11 @@ def reset(writer):
 
 
 async def main():
-    host, _, port = sys.argv[1].rpartition(":")
-    line = Line(host, int(port))
+    targets = []
+    for word in sys.argv[1:]:
+        host, _, port = word.rpartition(":")
+        targets.append((host, int(port)))
+    line = Line(targets)
     server = await asyncio.start_server(line.take, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     orders = asyncio.StreamReader()

@@ -24,6 +24,7 @@ class Notes:
         self.skipped = {}
         self.faults = collections.Counter()
         self.lost_replayed = 0
+        self.disorders = 0
 
     def count(self, what, by=1):
         with self.lock:
@@ -42,6 +43,12 @@ class Notes:
         with self.lock:
             self.lost_replayed += count
         self.wrong(words)
+
+    def disorder(self, words):
+        """What was told was not there for who asked after that, or came before what it follows."""
+        with self.lock:
+            self.disorders += 1
+        self.wrong(f"out of order: {words}")
 
     @property
     def is_hopeless(self):
@@ -89,6 +96,7 @@ class Account:
             "saves": saves,
             "lost": edits["lost"] + saves["lost"] + notes.lost_replayed,
             "duplicated": edits["duplicated"] + saves["duplicated"],
+            "order violations": notes.disorders,
             "conflicts": conflicts,
             "faults": dict(sorted(notes.faults.items())),
             "skipped": notes.skipped,
@@ -120,5 +128,6 @@ class Account:
         for words in it["wrong"]:
             print(f"WRONG {words}")
         print(f"{it['seconds'] // 60} min {it['seconds'] % 60} s: lost {it['lost']}, "
-              f"duplicated {it['duplicated']}, wrong {self.wrongs}")
+              f"duplicated {it['duplicated']}, order violations {it['order violations']}, "
+              f"wrong {self.wrongs}")
         sys.stdout.flush()

@@ -30,10 +30,10 @@ class Ordered:
 
 
 class Line(Ordered):
-    """TCP between devices and their relay."""
+    """TCP between devices and their relay, or several."""
 
-    def __init__(self, host, port):
-        super().__init__("line.py", f"{host}:{port}")
+    def __init__(self, relays):
+        super().__init__("line.py", *(f"{relay.address}:{relay.port}" for relay in relays))
         self.port = int(self.said)
 
 

@@ -151,8 +151,11 @@ class Kept:
         return " | ".join(self.said().splitlines()[-4:])
 
     def is_turned_away(self):
-        """Whether it ended only because somebody else does what it is for."""
+        """Whether it ended only because it could not begin just then."""
         return False
+
+    # Such ends, as they are counted.
+    turned_away = ""
 
     def look(self):
         """Notices an end of its own accord. True where it runs."""
@@ -162,7 +165,7 @@ class Kept:
             if self.process is not None:
                 code, self.process = self.process.returncode, None
                 if self.is_turned_away():
-                    self.notes.count("starts while a command held the home")
+                    self.notes.count(self.turned_away)
                 elif code < 0 or not self.excuses or "Fatal" in self.said():
                     self.notes.wrong(f"{self.name} ended by itself with {code}: {self.tail()}")
                 else:
@@ -268,6 +271,8 @@ class Home(Kept):
 
     def is_turned_away(self):
         return "another process holds the home" in self.said()
+
+    turned_away = "starts while a command held the home"
 
     def run(self, *words, input=None, stdin=None, environment=None, seconds=COMMAND_SECONDS):
         """A command on this home."""

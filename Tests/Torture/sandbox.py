@@ -36,7 +36,7 @@ class Sandbox:
         self.leave(wanted)
         self.relay_place = self.place(wanted)
         self.library = None
-        if wanted & {"disk-errors", "replay"} or options.sabotage:
+        if wanted & {"disk-errors", "replay"} or (options.sabotage and not options.postgres):
             try:
                 self.library = shim.library(root)
             except shim.NoCompiler as reason:

@@ -9,8 +9,11 @@ import sys
 import threading
 import time
 
+import database
 import faults
+from cluster import Cluster
 from fault_backup import BackupFault
+from fault_database import BusFault, DatabaseFault
 from fault_disk import DiskErrorsFault, DiskFullFault
 from fault_network import ClockFault, WireFault
 from fault_power import PowerFault
@@ -23,17 +26,29 @@ from world import World
 
 FAULTS = [faults.KillFault, faults.StopFault, faults.LineFault, ClockFault, DiskFullFault,
           DiskErrorsFault, WireFault, PowerFault, ReplayFault, BackupFault]
+FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.LineFault, ClockFault,
+                      DatabaseFault, BusFault]
+# The others, and why no cluster has them.
+NOT_OF_CLUSTERS = {
+    **{kind.name: "it belongs to a store in a folder; a database's files are its server's affair"
+       for kind in (DiskFullFault, DiskErrorsFault, PowerFault, ReplayFault, BackupFault)},
+    WireFault.name: "the relays of a cluster and their database are in one network"}
 DESCRIPTION = """\
 Runs a real relay and real devices as processes under faults, in rounds. Each
 round ends with a rest, in which everything must heal, and a look at every
 home and the relay. At the end there is an exact account of all edits.
+
+With --postgres several relays share one throw-away PostgreSQL, which dies and
+restarts as well. Any device may speak to any of them at any time: writers go
+from relay to relay, and ask others at once for what one has told them.
 
 Faults that this machine does not allow are skipped, and that is said. Mounts
 and networks are made in namespaces of the run's own and end with it.
 """
 EPILOG = """\
 exit codes: 0 nothing was lost; 1 something was lost, stands twice, differs or
-ended by itself; 2 a wrong option; 3 the run could not be done
+ended by itself, or came out of order; 2 a wrong option; 3 the run could not
+be done, for one where there is no PostgreSQL server to run
 """
 # A round's edits under faults take so long; then there are rest and a look at everything. A short
 # run has shorter ones, so that each fault gets its turn.
@@ -57,17 +72,29 @@ def options():
     parser.add_argument("--dir", metavar="DIR",
                         help="where to make the run's folder (default: the system's)")
     parser.add_argument("--sabotage", action="store_true",
-                        help="let no sync reach a disk, to see that the checks can fail")
+                        help="let no sync reach a disk (with --postgres: drop a row, and mistake "
+                        "what was told), to see that the checks can fail")
+    parser.add_argument("--postgres", action="store_true",
+                        help="relays on one PostgreSQL, instead of one with a folder")
+    parser.add_argument("--relays", type=int, metavar="N",
+                        help="how many, from 1 to 16 (default: 3), with --postgres")
     parser.add_argument("--keep", action="store_true",
                         help="leave the run's folder, with all logs, where it is")
     parser.add_argument("--json", action="store_true", help="print the account as one JSON object")
     given = parser.parse_args()
-    names = [kind.name for kind in FAULTS]
+    if given.relays is not None and not given.postgres:
+        parser.error("--relays: several need a store that they can share; add --postgres")
+    given.relays = 3 if given.relays is None else given.relays
+    if not 1 <= given.relays <= 16:
+        parser.error("--relays: from 1 to 16")
+    kinds = FAULTS_OF_CLUSTERS if given.postgres else FAULTS
+    names = [kind.name for kind in kinds]
     wanted = [word for word in given.only.split(",") if word] or names
     for word in wanted:
         if word not in names:
             parser.error(f"--only: there is no fault {word!r}; there are {', '.join(names)}")
-    given.kinds = [kind for kind in FAULTS if kind.name in wanted]
+    given.kinds = [kind for kind in kinds if kind.name in wanted]
+    given.all_kinds = kinds
     if not 0 < given.minutes <= 24 * 60:
         parser.error("--minutes: more than 0, and at most a day")
     return given
@@ -76,9 +103,13 @@ def options():
 def main(root):
     given = options()
     if given.list:
-        for kind in FAULTS:
+        for kind in given.all_kinds:
             print(f"{kind.name:12} {kind.about}")
         return 0
+    if given.postgres and not database.programs():
+        print("scripts/torture: there is no PostgreSQL server here to run (Debian's is "
+              "'postgresql'); without --postgres none is needed", file=sys.stderr)
+        return 3
     given.binary = os.path.abspath(given.binary) if given.binary else subprocess.run(
         [os.path.join(root, "scripts", "build")], stdout=subprocess.PIPE, text=True,
         check=True).stdout.strip()
@@ -90,7 +121,10 @@ def main(root):
     world, account, keeps = None, None, given.keep
     try:
         notes.say(f"seed {given.seed}, in {sandbox.folder}")
-        world = World(given, notes, ledger, sandbox)
+        if given.postgres and not given.only:
+            for name, reason in NOT_OF_CLUSTERS.items():
+                notes.skip(name, reason)
+        world = (Cluster if given.postgres else World)(given, notes, ledger, sandbox)
         world.make()
         able = faults.chosen(given.kinds, world, notes)
         rounds(world, able, given)
@@ -117,10 +151,11 @@ def main(root):
 
 def look_once_more(world, notes):
     """After a run that broke off: what of the saves is there, if that can be asked at all."""
-    if not world or not world.relay:
+    if not world or not world.relays:
         return
     try:
-        world.relay.start(20)
+        for relay in world.relays:
+            relay.start(20)
         world.check_saves("the end")
     except (Trouble, OSError) as trouble:
         notes.say(f"nothing can be asked any more: {trouble}")
@@ -137,7 +172,7 @@ def rounds(world, able, given):
     while world.rounds == 0 or time.monotonic() < end:
         world.begin_round()
         if given.sabotage and world.rounds == 1:
-            world.sandbox.sabotage()
+            world.sabotage()
         left = end - time.monotonic()
         until = time.monotonic() + min(dice.uniform(ROUND_SECONDS[0], longest), max(5, left))
         hand = deck.deal(dice.choice([1, 2, 3, 3, 4]))
@@ -156,6 +191,8 @@ def rounds(world, able, given):
         world.check(when)
         for fault in hand:
             fault.after(when)
+        if given.sabotage and world.rounds == 1:
+            world.spoil()
         if notes.is_hopeless:
             raise Trouble("too much has gone wrong")
         world.clear_clipboards()

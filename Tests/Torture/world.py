@@ -32,18 +32,19 @@ class World:
         self.families, self.homes, self.people = {}, [], []
         self.writers = Writers()
         self.rounds = 0
-        self.relay = self.line = self.keeper = None
+        # One, or several on one store.
+        self.relays = []
+        self.line = self.keeper = None
+
+    @property
+    def relay(self):
+        return self.relays[0]
 
     # MARK: making it
 
     def make(self):
-        place = self.sandbox.relay_place
-        self.relay = Relay(
-            self.options.binary, os.path.join(self.sandbox.relay_disk.path, "store"),
-            self.folder, self.notes, address=place.address, port=place.port, enter=place.enter)
-        self.relay.environment = self.sandbox.environment("relay")
-        self.relay.start()
-        self.line = Line(self.relay.address, self.relay.port)
+        self.make_relays()
+        self.line = Line(self.relays)
         for account, homes in FAMILIES.items():
             self.make_family(account, homes)
         for account, (count, pause) in WRITERS.items():
@@ -54,6 +55,14 @@ class World:
         self.keeper.start()
         for thread in self.people + self.writers.all:
             thread.start()
+
+    def make_relays(self):
+        place = self.sandbox.relay_place
+        relay = Relay(
+            self.options.binary, os.path.join(self.sandbox.relay_disk.path, "store"),
+            self.folder, self.notes, address=place.address, port=place.port, enter=place.enter)
+        relay.environment = self.sandbox.environment("relay")
+        self.relays.append(relay.start())
 
     def route(self, number):
         """Where the device of this number connects: by the line, or, where the relay has a network
@@ -103,15 +112,21 @@ class World:
                 joined = self.asked("POST", "/v1/devices", {"code": code, **device})
             token = joined["token"]
             number = len(self.writers.all)
-            self.writers.all.append(Writer(
+            self.writers.all.append(self.make_writer(
                 number, account, joined["deviceID"], token, lambda n=number: self.route(n),
                 self.notes, self.gate, pause, random.Random(f"{self.options.seed} w{number}")))
-        self.writers.held[account] = Held(account, token)
+        self.writers.held[account] = self.make_held(account, token)
         if account in self.families:
             self.families[account].id = joined["accountID"]
 
+    def make_writer(self, *words):
+        return Writer(*words)
+
+    def make_held(self, account, token):
+        return Held(account, token)
+
     def asked(self, method, path, body=None, token=None):
-        status, answer = self.relay.call(method, path, body, token)
+        status, answer = self.dice.choice(self.relays).call(method, path, body, token)
         if status >= 300:
             raise Trouble(f"{method} {path} was answered {status} {answer}")
         return answer
@@ -122,7 +137,7 @@ class World:
         """Starts again what has ended, a moment later."""
         dice = random.Random(self.options.seed + 1)
         while not self.gate.is_over:
-            for each in [self.relay] + self.homes:
+            for each in self.relays + self.homes:
                 try:
                     if each.look() or each.rests:
                         continue
@@ -151,7 +166,8 @@ class World:
     def rest(self, when):
         """Waits until nobody edits, every home is in sync, and no save is under way."""
         self.gate.is_open.clear()
-        self.relay.start()
+        for relay in self.relays:
+            relay.start()
         busy = self.people + self.writers.all
         wait_until(
             lambda: all(each.is_idle.is_set() for each in busy),
@@ -201,6 +217,13 @@ class World:
             held.read(self.relay)
             held.check(self.writers.of(account), self.notes, when)
 
+    def sabotage(self):
+        """Breaks something for good, to see that the checks can fail."""
+        self.sandbox.sabotage()
+
+    def spoil(self):
+        """More of it, after the first check."""
+
     def clear_clipboards(self):
         """At rest: makes room for more items, as a person would."""
         for family in self.families.values():
@@ -216,9 +239,8 @@ class World:
         for thread in self.people + self.writers.all:
             if thread.ident:
                 thread.join(30)
-        for each in self.homes + [self.relay]:
-            if each:
-                each.end()
+        for each in self.homes + self.relays:
+            each.end()
         if self.line:
             self.line.end()
 

@@ -90,12 +90,12 @@ class Writer(threading.Thread):
                 self.notes.wrong(f"writer {self.number} was answered {status} {body}")
             self.notes.count(f"saves answered {status}")
             return False
-        self.take(body["results"])
+        self.take(body)
         return True
 
-    def take(self, results):
+    def take(self, body):
         with self.lock:
-            for sent, result in zip(self.pending["records"], results):
+            for sent, result in zip(self.pending["records"], body["results"]):
                 if sent["name"] == COUNTER:
                     self.take_counter(sent, result)
                 elif "tag" in result:
@@ -135,15 +135,21 @@ class Held:
         self.counted_before = 0
         self.expected = {}
         self.lost, self.duplicated = set(), set()
+        # What came out of order since the last check, in words.
+        self.disorder = []
 
     def read(self, relay):
         """All that changed since it was read last."""
+        newest = 0
         while True:
             path = "/v1/changes?limit=1000" + (f"&since={self.since}" if self.since else "")
             status, page = relay.call("GET", path, token=self.token)
             if status != 200:
                 raise ConnectionError(f"{path} was answered {status} {page}")
             for record in page["changes"]:
+                if record["tag"] <= newest:
+                    self.disorder.append(f"tag {record['tag']} was read after {newest}")
+                newest = record["tag"]
                 if record["zone"] != ZONE:
                     continue
                 self.tags[record["name"]] = record["tag"]
@@ -159,6 +165,9 @@ class Held:
 
     def check(self, writers, notes, when):
         """Holds what is there against what was told."""
+        for words in self.disorder:
+            notes.disorder(f"{when}: {words}, of {self.account}")
+        self.disorder = []
         for writer in writers:
             self.expected.update(writer.taken())
         here = set(self.tags) - {COUNTER}

@@ -43,6 +43,38 @@ def story_under_faults_nothing_is_lost_and_everything_heals():
         print(f"      NOT TOLD: {fault}: {reason}")
 
 
+def story_relays_on_one_database_lose_nothing_whatever_dies():
+    """A minute of scripts/torture with three relays: they and their database die and come back."""
+    if not has_database():
+        return
+    done = torture("--minutes", "1", "--postgres", "--relays", "3")
+    assert done.returncode == 0, done.stderr[-8000:]
+    account = json.loads(done.stdout)
+    assert account["lost"] == 0 and not account["wrong"], account
+    assert account["order violations"] == 0, account
+    assert account["saves"]["acknowledged"] and account["edits"]["present everywhere"], account
+    assert any(fault.startswith("database: ") for fault in account["faults"]), account
+    assert account["counts"]["saves asked of another relay at once, and there"], account
+
+
+def story_a_row_that_a_database_drops_is_found_out():
+    """The checks of shared stores can fail: a row that is gone, a token that goes back."""
+    if not has_database():
+        return
+    done = torture("--minutes", "0.1", "--postgres", "--only", "bus", "--sabotage")
+    account = json.loads(done.stdout)
+    assert done.returncode == 1, account
+    assert account["lost"] == 2 and account["order violations"] > 0, account
+
+
+def has_database():
+    with_postgres = os.path.join(ROOT, "scripts", "with-postgres")
+    done = subprocess.run([with_postgres, "--check"], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"      NOT TOLD: {done.stderr.strip()}")
+    return done.returncode == 0
+
+
 def story_a_disk_that_syncs_nothing_is_found_out():
     """The check of power failures can fail: where no sync reaches the disk, saves are lost."""
     if "replay" not in faults():

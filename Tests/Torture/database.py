@@ -1,0 +1,270 @@
+"""A throw-away PostgreSQL server, as processes of the run: started, killed, stopped, and asked."""
+
+import collections
+import glob
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from program import Trouble, stands_still, wait_until
+from sessions import Session
+
+# The relays' own user, which owns their database and has no other rights; the server's is OWNER.
+USER, OWNER, NAME = "lockstep", "postgres", "lockstep"
+START_SECONDS = 60
+# Several times what the relays of a run hold, and little enough to be used up.
+CONNECTIONS = 80
+SETTINGS = {
+    "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
+    "max_connections": CONNECTIONS, "listen_addresses": "127.0.0.1",
+    # A recovery syncs all that it finds; file by file that takes as long as the rest of a round.
+    "recovery_init_sync_method": "syncfs",
+    # So that a run has several of them.
+    "checkpoint_timeout": "30s", "log_line_prefix": "%m [%p] %q%a ",
+}
+
+
+def programs():
+    """Where the server's programs are: those of the newest version; None where there are none."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"),
+                   key=lambda path: [int(word) for word in path.split("/")[4].split(".")
+                                     if word.isdigit()])
+    on_path = shutil.which("initdb")
+    if on_path:
+        found.insert(0, os.path.dirname(on_path))
+    for folder in reversed(found):
+        if all(os.access(os.path.join(folder, name), os.X_OK) for name in ("initdb", "postgres")):
+            return folder
+    return None
+
+
+class Database:
+    """The server, with a folder of its own, on a socket in there and on a port of loopback."""
+
+    def __init__(self, folder, notes):
+        self.notes = notes
+        self.programs = programs()
+        self.place = os.path.join(folder, "database")
+        self.data = os.path.join(self.place, "data")
+        self.log = os.path.join(self.place, "log")
+        self.port = free_port()
+        self.socket = os.path.join(self.place, f".s.PGSQL.{self.port}")
+        self.password = secrets.token_hex(16)
+        self.process, self.begin = None, 0
+        # Of those who do something to the whole server, one at a time.
+        self.lock = threading.RLock()
+        # It is down on purpose.
+        self.rests = False
+        self.identity = {}
+        if os.geteuid() == 0:
+            self.identity = unprivileged()
+            # Its user must reach its folder, and needs to see nothing else here.
+            os.chmod(folder, 0o711)
+
+    @property
+    def url(self):
+        """By the socket, which asks for no password."""
+        return f"postgres://{USER}@/{NAME}?host={self.place.replace('/', '%2F')}&port={self.port}"
+
+    @property
+    def loopback_url(self):
+        """By TCP; the password is in `environment`."""
+        return f"postgres://{USER}@127.0.0.1:{self.port}/{NAME}"
+
+    @property
+    def environment(self):
+        return {"PGPASSWORD": self.password}
+
+    # MARK: making it
+
+    def make(self):
+        os.mkdir(self.place, 0o700)
+        if self.identity:
+            os.chown(self.place, self.identity["user"], self.identity["group"])
+        made = subprocess.run(
+            [os.path.join(self.programs, "initdb"), "--no-sync", "--encoding=UTF8", "--locale=C",
+             f"--username={OWNER}", "--auth-local=trust", "--auth-host=scram-sha-256",
+             "-D", self.data],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            cwd="/", **self.identity)
+        if made.returncode != 0:
+            raise Trouble(f"the database was not made: {made.stdout.strip()}")
+        self.start()
+        with self.session("postgres") as session:
+            session.ask(f"CREATE ROLE {USER} LOGIN PASSWORD '{self.password}'")
+            session.ask(f"CREATE DATABASE {NAME} OWNER {USER}")
+
+    def launch(self):
+        settings = {**SETTINGS, "port": self.port, "unix_socket_directories": self.place}
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        with open(self.log, "ab") as log:
+            self.begin = log.tell()
+            self.process = subprocess.Popen(
+                [os.path.join(self.programs, "postgres"), "-D", self.data, *words],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", **self.identity)
+
+    def start(self, seconds=START_SECONDS):
+        """Starts it where it does not run, and waits until it answers, recovery and all."""
+        with self.lock:
+            self.look()
+            if not self.process:
+                self.launch()
+        wait_until(self.answers, lambda: f"the database does not answer: {self.tail()}", seconds)
+        self.rests = False
+
+    def answers(self):
+        try:
+            with self.session("postgres", seconds=5) as session:
+                return session.number("SELECT 1") == 1
+        except OSError:
+            return self.look() and False
+
+    def look(self):
+        """Notices an end of its own accord. True where it runs."""
+        with self.lock:
+            if self.process and self.process.poll() is not None:
+                self.notes.wrong(
+                    f"the database ended by itself with {self.process.returncode}: {self.tail()}")
+                self.process = None
+            return self.process is not None
+
+    def said(self):
+        with open(self.log, errors="replace") as log:
+            log.seek(self.begin)
+            return log.read()
+
+    def tail(self):
+        return " | ".join(self.said().splitlines()[-4:])
+
+    def errors(self):
+        """What it refused to do since it was made, and how often; the words up to any name."""
+        found = collections.Counter()
+        with open(self.log, errors="replace") as log:
+            for line in log:
+                kind, _, words = line.partition("ERROR:  ")
+                if words and "lockstep" in kind:
+                    found[words.partition('"')[0].strip()] += 1
+        return found
+
+    # MARK: asking it
+
+    def session(self, name=NAME, user=OWNER, seconds=10):
+        return Session(self.socket, user, name, seconds)
+
+    def ask(self, question, seconds=10):
+        """What its owner asks; OSError where it is away."""
+        with self.session(seconds=seconds) as session:
+            return session.ask(question)
+
+    # MARK: what is done to it
+
+    def processes(self):
+        """The postmaster, and all that it began."""
+        if not self.process:
+            return []
+        master = self.process.pid
+        return [master] + [number for number in running() if parent(number) == master]
+
+    def kill(self):
+        """kill -9 of all of it at once; what it has not synced stays with the system."""
+        with self.lock:
+            if not self.process:
+                return
+            self.rests = True
+            # It shall begin nobody else meanwhile.
+            self.process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: stands_still(self.process.pid), "the database goes on", 20)
+            all = self.processes()
+            for number in all:
+                send(number, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+            wait_until(lambda: not any(is_alive(number) for number in all[1:]),
+                       "what the database began does not end", 20)
+
+    def end(self, seconds=60):
+        """As `pg_ctl stop -m fast`."""
+        with self.lock:
+            if not self.process:
+                return
+            self.rests = True
+            process, self.process = self.process, None
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGINT)
+            try:
+                code = process.wait(seconds)
+                if code != 0:
+                    self.notes.wrong(f"the database ended with {code}: {self.tail()}")
+            except subprocess.TimeoutExpired:
+                self.process = process
+                self.notes.say("the database did not stop in time, and was killed")
+                self.kill()
+
+    def stop(self):
+        """SIGSTOP of all of it; gives whom to wake."""
+        with self.lock:
+            stopped = []
+            # The postmaster is the first, so that nobody comes after.
+            for number in self.processes():
+                send(number, signal.SIGSTOP)
+                stopped.append(number)
+            return stopped
+
+    @staticmethod
+    def go_on(stopped):
+        for number in reversed(stopped):
+            send(number, signal.SIGCONT)
+
+
+def unprivileged():
+    """The server does not run as root."""
+    for name in ("postgres", "nobody"):
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
+    raise Trouble("there is no user 'postgres' or 'nobody' for the database to run as")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def running():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def stat(number):
+    """State and parent of a process; None where there is none."""
+    try:
+        with open(f"/proc/{number}/stat") as file:
+            words = file.read().rpartition(")")[2].split()
+            return words[0], int(words[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def parent(number):
+    found = stat(number)
+    return found[1] if found else 0
+
+
+def is_alive(number):
+    found = stat(number)
+    return found is not None and found[0] not in "ZX"
+
+
+def send(number, what):
+    try:
+        os.kill(number, what)
+    except ProcessLookupError:
+        pass

@@ -1,0 +1,198 @@
+"""Devices that go from relay to relay: what one has told them must be there at any other."""
+
+import http.client
+import json
+import threading
+import time
+
+from told import place
+from writers import COUNTER, LATER, ZONE, Writer
+
+# What a relay that stands still may hold up; those who ask others go on then.
+ASK_SECONDS = 6
+# A parked poll is answered after so long at the latest; whoever is not woken asks then.
+WAIT_SECONDS = 50
+FAULTS = (OSError, http.client.HTTPException, ValueError)
+
+
+class Rover(Writer):
+    """A writer that takes another relay every few saves, and now and then asks another one at once
+    for what it has just been told. `cluster`: who knows the relays, and what was told."""
+
+    def __init__(self, cluster, *words):
+        super().__init__(*words)
+        self.cluster = cluster
+        self.saves_left, self.relay, self.answer, self.before = 0, None, None, None
+
+    def save(self):
+        if self.saves_left <= 0:
+            self.move()
+        self.before = self.cluster.told.by_now(self.account)
+        if self.cluster.lies(self):
+            self.before = (self.before[0], self.before[1] + 1_000_000)
+        sent = self.pending
+        if not super().save():
+            return False
+        self.saves_left -= 1
+        self.hold(sent)
+        return True
+
+    def close(self):
+        super().close()
+        self.saves_left = 0
+
+    def move(self):
+        """Straight to a relay, or by the line, which picks one."""
+        self.close()
+        self.saves_left = self.dice.randint(1, 8)
+        relay = self.dice.choice(self.cluster.relays)
+        by_line = self.dice.random() < 0.5
+        self.relay = None if by_line else relay
+        self.route = lambda: (("127.0.0.1", self.cluster.line.port) if by_line
+                              else (relay.address, relay.port))
+
+    def take(self, body):
+        super().take(body)
+        self.answer = body
+
+    def hold(self, again):
+        """What was answered, against what had been told; and now and then what others answer.
+        `again`: the batch where it had been sent before."""
+        answer, told = self.answer, self.cluster.told
+        who = f"writer {self.number}"
+        told.take(self.account, self.before, answer["since"], who)
+        told.take(self.account, self.before, answer["token"], who)
+        own = {result["name"]: result["tag"] for result in answer["results"]
+               if "tag" in result and result["name"] != COUNTER}
+        last = place(answer["token"])[1]
+        for result in answer["results"]:
+            if "tag" not in result:
+                continue
+            if result["tag"] > last or (not again and result["tag"] <= place(answer["since"])[1]):
+                self.notes.disorder(f"{who} was told the tag {result['tag']} between the tokens "
+                                    f"{answer['since']} and {answer['token']}")
+        if own and self.dice.random() < 0.2:
+            others = [relay for relay in self.cluster.relays if relay is not self.relay]
+            self.ask(self.dice.choice(others or self.cluster.relays), answer["since"] if not again else None, own)
+
+    def ask(self, relay, since, own):
+        """Another relay, at once, for what was just acknowledged."""
+        try:
+            if since and self.dice.random() < 0.5:
+                tags = self.changes(relay, since)
+            else:
+                name = self.dice.choice(sorted(own))
+                path = f"/v1/zones/{ZONE}/records/{name}"
+                own = {name: own[name]}
+                status, record = relay.call("GET", path, None, self.token, ASK_SECONDS)
+                tags = None if status in LATER else {name: record.get("tag")}
+                self.look_at(status, (200, 404), record)
+        except FAULTS:
+            tags = None
+        if tags is None:
+            self.notes.count("saves asked of another relay, which could not answer")
+            return
+        for name, tag in own.items():
+            if tags.get(name) != tag:
+                self.notes.disorder(f"writer {self.number} was told {name} with tag {tag}, and "
+                                    f"{relay.name} gave it with {tags.get(name)} after that")
+        self.notes.count("saves asked of another relay at once, and there",
+                         sum(tags.get(name) == tag for name, tag in own.items()))
+
+    def look_at(self, status, expected, body):
+        if status not in expected and status not in LATER:
+            self.notes.wrong(f"writer {self.number} asked, and was answered {status} {body}")
+        return status in expected
+
+    def changes(self, relay, since):
+        """What that relay tells of all since then; None where it cannot."""
+        tags, before = {}, self.cluster.told.by_now(self.account)
+        while True:
+            status, page = relay.call(
+                "GET", f"/v1/changes?since={since}", None, self.token, ASK_SECONDS)
+            if status in LATER or not self.look_at(status, (200,), page):
+                return None
+            tags.update({record["name"]: record["tag"] for record in page["changes"]
+                         if record["zone"] == ZONE})
+            since = page["token"]
+            if not page["more"]:
+                self.cluster.told.take(self.account, before, since, f"who asked {relay.name}")
+                return tags
+
+
+class Follower(threading.Thread):
+    """Reads an account as it changes, by long-poll, a page of this relay and a page of that one, and
+    must come to know all of it in order, each change within a moment."""
+
+    def __init__(self, cluster, account, token, dice):
+        super().__init__(daemon=True, name=f"follower of {account}")
+        self.cluster, self.account, self.token, self.dice = cluster, account, token, dice
+        self.notes, self.gate = cluster.notes, cluster.gate
+        self.since, self.tags, self.pages_left = None, {}, 0
+        self.connection = None
+
+    def run(self):
+        while not self.gate.is_over and not self.notes.is_hopeless:
+            try:
+                if self.read():
+                    self.gate.over.wait(self.dice.uniform(0, 0.2))
+                    continue
+            except FAULTS:
+                self.notes.count("answers to followers that were cut off")
+            except Exception as fault:  # A follower must not fall silent.
+                self.notes.wrong(f"{self.name}: {type(fault).__name__}: {fault}")
+            self.close()
+            self.gate.over.wait(self.dice.uniform(0.05, 0.5))
+        self.close()
+
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        self.connection, self.pages_left = None, 0
+
+    def read(self):
+        if self.pages_left <= 0:
+            self.close()
+            self.pages_left = self.dice.randint(1, 6)
+            relay = self.dice.choice(self.cluster.relays)
+            host, port = self.dice.choice(
+                [(relay.address, relay.port), ("127.0.0.1", self.cluster.line.port)])
+            self.connection = http.client.HTTPConnection(host, port, timeout=WAIT_SECONDS + 10)
+        self.pages_left -= 1
+        path = f"/v1/changes?limit={self.dice.choice([7, 100, 1000])}&wait={WAIT_SECONDS}"
+        before = self.cluster.told.by_now(self.account)
+        self.connection.request("GET", path + (f"&since={self.since}" if self.since else ""),
+                                headers={"Authorization": f"Bearer {self.token}"})
+        answer = self.connection.getresponse()
+        status, page = answer.status, json.loads(answer.read())
+        if status != 200:
+            if status not in LATER:
+                self.notes.wrong(f"{self.name} was answered {status} {page}")
+            return False
+        self.take(page, before)
+        return True
+
+    def take(self, page, before):
+        last = place(self.since)[1] if self.since else 0
+        for record in page["changes"]:
+            if record["tag"] <= last:
+                self.notes.disorder(f"{self.name} was told the tag {record['tag']} after {last}")
+            last = record["tag"]
+            if record["zone"] == ZONE:
+                self.tags[record["name"]] = record["tag"]
+        if page["more"]:
+            self.since = page["token"]
+            return
+        if last > place(page["token"])[1]:
+            self.notes.disorder(f"{self.name} was told the tag {last} before {page['token']}")
+        self.cluster.told.take(self.account, before, page["token"], self.name)
+        self.since = page["token"]
+
+    def wait_for(self, sequence, seconds):
+        """Whether it has come that far by then, by itself."""
+        end = time.monotonic() + seconds
+        while self.since is None or place(self.since)[1] < sequence:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True

@@ -1,0 +1,92 @@
+"""Sessions of a PostgreSQL server, as little of its protocol as a run needs: simple questions over
+a socket of this machine, without a password."""
+
+import socket
+import struct
+
+PROTOCOL = 196_608
+
+
+class Refused(OSError):
+    """The server said no. `state`: its five letters."""
+
+    def __init__(self, fields):
+        super().__init__(f"{fields.get('M', '')} ({fields.get('C', '')})")
+        self.state = fields.get("C", "")
+
+
+class Session:
+    """One session; whoever opens it closes it (`with`)."""
+
+    def __init__(self, path, user, database, seconds=10):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(seconds)
+        try:
+            self.socket.connect(path)
+            words = ["user", user, "database", database, "application_name", "torture", ""]
+            body = b"".join(word.encode() + b"\0" for word in words)
+            self.socket.sendall(struct.pack("!ii", len(body) + 8, PROTOCOL) + body)
+            self.until_ready()
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def ask(self, question):
+        """The rows of the answer, as texts; None where a value is none."""
+        body = question.encode() + b"\0"
+        self.socket.sendall(b"Q" + struct.pack("!i", len(body) + 4) + body)
+        return self.until_ready()
+
+    def number(self, question):
+        rows = self.ask(question)
+        return int(rows[0][0] or 0)
+
+    def until_ready(self):
+        rows, refused = [], None
+        while True:
+            kind, body = self.message()
+            if kind == b"R" and struct.unpack("!i", body[:4])[0]:
+                raise OSError("the server asks for a password")
+            if kind == b"D":
+                rows.append(values(body))
+            elif kind == b"E":
+                refused = Refused({part[:1].decode(): part[1:].decode(errors="replace")
+                                   for part in body.split(b"\0") if part})
+                # What ends the session has nothing behind it.
+                if b"FATAL" in body or b"PANIC" in body:
+                    raise refused
+            elif kind == b"Z":
+                if refused:
+                    raise refused
+                return rows
+
+    def message(self):
+        head = self.exactly(5)
+        return head[:1], self.exactly(struct.unpack("!i", head[1:])[0] - 4)
+
+    def exactly(self, count):
+        piece = b""
+        while len(piece) < count:
+            more = self.socket.recv(count - len(piece))
+            if not more:
+                raise ConnectionError("the server ended the session")
+            piece += more
+        return piece
+
+
+def values(body):
+    """A row: how many values, and the length and the bytes of each."""
+    count, = struct.unpack("!h", body[:2])
+    found, at = [], 2
+    for _ in range(count):
+        length, = struct.unpack("!i", body[at:at + 4])
+        at += 4
+        found.append(None if length < 0 else body[at:at + length].decode())
+        at += max(0, length)
+    return found
