@@ -96,7 +96,10 @@ let package = Package(
       resources: [.embedInCode("Fixtures")]),
     tests(
       "StoragePostgresTests",
-      ["StoragePostgres", "Storage", "StorageContract", "Changes", "Digest"]),
+      [
+        "StoragePostgres", "StorageSQLite", "Storage", "StorageContract", "TemporaryFolders",
+        "Changes", "Digest", "CSQLite",
+      ]),
     tests(
       "StorageFilesTests",
       ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Changes", "Digest"]),

@@ -61,7 +61,9 @@ package final class SQLiteStoreTarget: StoreTarget {
             .bind(row.subscription.id).bind(row.subscription.storedText).run()
         }
       case .zones(let rows):
-        for row in rows { try insert.bind(row.account.rawValue).bind(row.zone).bind(row.live).run() }
+        for row in rows {
+          try insert.bind(row.account.rawValue).bind(row.zone).bind(row.live).run()
+        }
       case .records(let rows):
         for row in rows {
           try insert.bind(row.account.rawValue).bind(row.deletedAt).bind(row.record.chunks)

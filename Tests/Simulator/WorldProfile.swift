@@ -138,7 +138,8 @@ extension WorldProfile {
     span: 20_000...60_000, notes: 12, historyMilliseconds: 20_000)
 
   package static let all: [WorldProfile] = [
-    trial, wideTrial, sharedTrial, quiet, partitions, crashes, slowReaders, clockJumps, everything, crowded,
+    trial, wideTrial, sharedTrial, quiet, partitions, crashes, slowReaders, clockJumps, everything,
+    crowded,
     forgetful, restored, plans, large, whole, wholeAndLarge, unrestored, files,
     zonesOff, zonesOffAndRestored, apps,
   ]

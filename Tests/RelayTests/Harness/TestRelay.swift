@@ -60,7 +60,8 @@ final class TestRelay {
   private var resumed: [ConnectionID] = []
 
   init(
-    nodes: Int = 1, areNeighbours: Bool = false, seed: UInt64 = 1, store: MemoryZoneStore = MemoryZoneStore(),
+    nodes: Int = 1, areNeighbours: Bool = false, seed: UInt64 = 1,
+    store: MemoryZoneStore = MemoryZoneStore(),
     files: MemoryChunkStore = MemoryChunkStore(), isSettled: Bool = true,
     _ configure: (inout RelayConfiguration) -> Void = { $0.isOpen = true }
   ) {

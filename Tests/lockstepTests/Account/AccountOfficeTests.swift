@@ -124,7 +124,8 @@ struct AccountOfficeTests {
   @Test func whereNoStoreIsNoneIsMadeByTheWay() throws {
     let folder = try TemporaryFolder()
     #expect(
-      failure { _ = try AccountOffice(.folder(folder.path)) }?.hasPrefix("there is no store") == true
+      failure { _ = try AccountOffice(.folder(folder.path)) }?.hasPrefix("there is no store")
+        == true
     )
     #expect(!folder.has("zones.sqlite"))
   }
