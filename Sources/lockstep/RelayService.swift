@@ -62,12 +62,13 @@ struct RelayService {
       let files = try store.makeFiles(
         uploads: configuration.limits.uploads * configuration.nodes)
       let bus = try store.makeBus()
+      let sharesStore = bus != nil
       try startWorkers(of: group, on: store, meter)
       try startFiles(of: group, on: files)
       for node in 0..<configuration.nodes {
         var configuration = configuration
         configuration.node = node
-        configuration.sharesStore = bus != nil
+        configuration.sharesStore = sharesStore
         let owners = node == 0 ? [admin, control].compactMap(\.self) : []
         try group.add(
           RelayNode(
@@ -76,7 +77,8 @@ struct RelayService {
           listeners: [front[node]] + owners)
       }
       announce(front[0].address, admin: admin?.address, accounts: accounts)
-      let busThread = try bus.map { bus in try BusThread(bus, of: group, log: log) }
+      var busThread: BusThread?
+      if let bus { busThread = try BusThread(bus, of: group, log: log) }
       defer { busThread?.end() }
       let endings = try group.run(signals, attendant.attendant)
       if endings.contains(where: { $0 != .done }) {

@@ -30,11 +30,12 @@ struct PostgresBusTests {
     #expect(ours.wait(milliseconds: 0).isEmpty)
     let known = AccountMovement(
       account: account, token: ChangeToken(generation: 1, sequence: 3), affairs: 2)
-    #expect(try ours.movements(of: [account, AccountID(rawValue: 2)]) == [known])
-    #expect(try one.makeReader().movements(of: [account]) == [known])
+    let reader = try one.makeReader()
+    #expect(
+      try reader.read(.movements([account, AccountID(rawValue: 2)])) == .movements([known]))
     _ = try one.commit([.removeAccount(account)], wall: 0)
     #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, affairs: true)])
-    #expect(try ours.movements(of: [account]).isEmpty)
+    #expect(try reader.read(.movements([account])) == .movements([]))
   }
 
   @Test func relaysOfAnotherSchemaAreNotHeard() throws {
@@ -53,10 +54,6 @@ struct PostgresBusTests {
     #expect(bus.wait(milliseconds: 20_000) == [.lost])
     #expect(bus.wait(milliseconds: 0) == [.back])
     #expect(bus.wait(milliseconds: 0).isEmpty)
-    // Also where another question has made the connection anew.
-    try database.endSessions()
-    _ = try bus.movements(of: [])
-    #expect(bus.wait(milliseconds: 0) == [.back])
     bus.close()
     #expect(bus.wait(milliseconds: 0).isEmpty)
   }
@@ -69,5 +66,32 @@ struct PostgresBusTests {
     bell.ring()
     #expect(bus.wait(milliseconds: 600_000).isEmpty)
     #expect(bus.wait(milliseconds: 1).isEmpty)
+  }
+
+  @Test func aDeviceThatIsConnectedToOneRelayIsShownByTheOthers() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(), try database.store())
+    _ = try one.commit([TestRequests.create(account)], wall: 0)
+    func touch(_ store: PostgresZoneStore, at time: Int64, _ isConnected: Bool) throws {
+      let sighting = DeviceSighting(
+        account: account, device: TestRequests.device, lastSeen: time, isConnected: isConnected)
+      _ = try store.commit([.touchDevices([sighting])], wall: time)
+    }
+    func isShown(by store: PostgresZoneStore) throws -> Bool {
+      guard case .devices(let devices) = try store.makeReader().read(.devices(account)) else {
+        return false
+      }
+      return devices.first?.connected == true
+    }
+    #expect(try !isShown(by: other))
+    try touch(one, at: 10, true)
+    #expect(try isShown(by: other))
+    #expect(try !isShown(by: one), "it knows of its own")
+    // It is at both for a while; what one says last of its own does not undo the other's word.
+    try touch(other, at: 20, true)
+    try touch(one, at: 30, false)
+    #expect(try isShown(by: one))
+    try touch(other, at: 30, false)
+    #expect(try !isShown(by: one))
   }
 }

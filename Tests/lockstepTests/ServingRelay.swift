@@ -28,7 +28,7 @@ final class ServingRelay {
     settings.isLastReport = { $0 == .stopped }
     group = try NodeGroup<RelayNode>(count: 1, settings)
     let reader = try store.makeReader()
-    let files = try FileChunkStore(directory: RelayService.chunks(inStore: folder))
+    let files = try FileChunkStore(directory: RelayStore.chunks(in: folder))
     try group.work(on: .commits) {
       NodeGroup<RelayNode>.Workplace(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)

@@ -41,7 +41,7 @@ struct BackupStage {
   func add(_ bytes: [UInt8], number: UInt64, to zones: SQLiteZoneStore) throws {
     guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else { return }
     let file = ChunkFile(account: account, number: number)
-    let files = try FileChunkStore(directory: RelayService.chunks(inStore: store))
+    let files = try FileChunkStore(directory: RelayStore.chunks(in: store))
     _ = try files.perform(.append(file, bytes))
     _ = try files.perform(.finish(file, expecting: hash))
     var mutation = Mutation(

@@ -62,7 +62,7 @@ struct StoreBackupTests {
     let store = try stage.open()
     defer { store.close() }
     try stage.add(Array("more".utf8), number: 8, to: store)
-    let files = try FileChunkStore(directory: RelayService.chunks(inStore: stage.store))
+    let files = try FileChunkStore(directory: RelayStore.chunks(in: stage.store))
     var questions = 0
     let (place, outcome) = try stage.backUp {
       questions += 1

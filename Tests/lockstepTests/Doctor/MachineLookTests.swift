@@ -20,7 +20,7 @@ struct MachineLookTests {
     let whole = look.checks()
     #expect(whole.map(\.name) == ["open-files", "store", "disk"])
     #expect(whole[1].verdict == .ok, "\(whole[1])")
-    try FileManager.default.removeItem(atPath: RelayService.chunks(inStore: stage.store))
+    try FileManager.default.removeItem(atPath: RelayStore.chunks(in: stage.store))
     #expect(look.checks()[1].verdict == .problem)
   }
 

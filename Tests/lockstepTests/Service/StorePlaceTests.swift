@@ -40,8 +40,9 @@ struct StorePlaceTests {
 
   @Test func whatAFolderAloneCanDoIsRefusedOfADatabase() throws {
     #expect(try StorePlace("/s").folder(insteadOfDatabase: "") == "/s")
+    let database = try StorePlace("postgres:///x")
     do throws(CommandFailure) {
-      _ = try StorePlace("postgres:///x").folder(insteadOfDatabase: "take pg_dump")
+      _ = try database.folder(insteadOfDatabase: "take pg_dump")
       Issue.record("it was done")
     } catch {
       #expect(error.message?.contains("pg_dump") == true)
