@@ -20,6 +20,12 @@ extension Limits {
   public static let databaseWriteBytes = 16 << 20
   /// One notice to the other relays, in bytes: PostgreSQL takes less than 8,000.
   public static let noticeBytes = 7_900
+  /// How long a device counts as connected to another relay that has said so and then nothing more.
+  public static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
+  /// How often a relay that shares its store looks whether others moved its devices' accounts, in
+  /// case that what they told was lost; and of how many accounts it asks at once.
+  public static let movementMilliseconds: Int64 = 3_000
+  public static let movementAccounts = 1_000
   /// How long one wait for notices takes at most.
   public static let busWaitMilliseconds: Int64 = 5_000
   /// Notices that one wait gives at most; the rest wait in the connection.

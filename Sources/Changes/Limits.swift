@@ -213,12 +213,6 @@ public enum Limits {
   /// so that many share one commit.
   public static let sightingMilliseconds: Int64 = 60_000
   public static let sightingDelayMilliseconds: Int64 = 1_000
-  /// How long a device counts as connected to another relay that has said so and then nothing more.
-  public static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
-  /// How often a relay that shares its store looks whether others moved its devices' accounts, in
-  /// case that what they told was lost; and of how many accounts it asks at once.
-  public static let movementMilliseconds: Int64 = 3_000
-  public static let movementAccounts = 1_000
   /// How often the nodes of a process tell one another their counters.
   public static let statusMilliseconds: Int64 = 5_000
   /// Connections that a node names when it is asked what waits: the worst say what is wrong.

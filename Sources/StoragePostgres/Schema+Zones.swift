@@ -22,11 +22,12 @@ extension Schema {
   ///     opening         system_identifier · timeline · accounts_table            one row, or none
   ///
   /// As in SQLite's tables, which see, with these differences. `connected_by` is the relay that a
-  /// device was connected to last, and `connected_until` when that is not believed any more. `affairs` counts what changed of an
-  /// account's devices, plan and subscriptions. `number` of a row is its place in the order in
-  /// which rows were made. `chunks.file` and `files.number` have their top bit turned, so that the
-  /// order of a bigint is the order of the number. `files` and `file_parts` hold the bytes of
-  /// pieces, see `PostgresChunkStore`; `opening` is told of in `StoreOpening`.
+  /// device was connected to last, and `connected_until` when that is not believed any more.
+  /// `affairs` counts what changed of an account's devices, plan and subscriptions. `number` of a
+  /// row is its place in the order in which rows were made. `chunks.file` and `files.number` have
+  /// their top bit turned, so that the order of a bigint is the order of the number. `files` and
+  /// `file_parts` hold the bytes of pieces, see `PostgresChunkStore`; `opening` is told of in
+  /// `StoreOpening`.
   ///
   /// Texts whose order matters compare as bytes (`"C"`). `fields` may be compressed, as PostgreSQL
   /// does by itself from 2 KB on: it is read as a whole or not at all, what is sealed is given up

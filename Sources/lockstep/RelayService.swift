@@ -41,14 +41,7 @@ struct RelayService {
       let front = try Listener.open(
         listen, door: .front, count: configuration.nodes, gate: frontGate(configuration),
         certificate: certificate)
-      // What comes in at the front takes no place from the owner.
-      let ownersGate = Gate(connections: Limits.ownerConnections)
-      let admin = try adminListen.map { address throws(ListenFault) in
-        try Listener.open(address, door: .admin, gate: ownersGate)[0]
-      }
-      let control = try controlSocket.map { path throws(ListenFault) in
-        try Listener.open(.local(path: path), door: .control, gate: ownersGate)[0]
-      }
+      let (admin, control) = try ownersDoors()
       let board = StateBoard()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
       let attendant = RelayAttendant(
@@ -90,6 +83,18 @@ struct RelayService {
     } catch {
       throw CommandFailure("\(error)")
     }
+  }
+
+  /// What comes in at the front takes no place from the owner.
+  private func ownersDoors() throws(ListenFault) -> (admin: Listener?, control: Listener?) {
+    let gate = Gate(connections: Limits.ownerConnections)
+    let admin = try adminListen.map { address throws(ListenFault) in
+      try Listener.open(address, door: .admin, gate: gate)[0]
+    }
+    let control = try controlSocket.map { path throws(ListenFault) in
+      try Listener.open(.local(path: path), door: .control, gate: gate)[0]
+    }
+    return (admin, control)
   }
 
   /// A database has no place for a socket: its owner reaches the database itself.

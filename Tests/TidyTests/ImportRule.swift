@@ -30,7 +30,7 @@ enum ImportRule {
     "lockstep": Allowance(
       rooms: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "PageFiles", "Relay", "Storage",
-        "StorageFiles", "StorageSQLite", "Tools", "CLinux",
+        "StorageFiles", "StoragePostgres", "StorageSQLite", "Tools", "CLinux",
       ], platform: ["Glibc", "FoundationEssentials", "Synchronization"]),
     "wire-echo": Allowance(rooms: ["Changes", "Link", "Loop"], platform: ["Glibc"]),
     "Simulator": Allowance(

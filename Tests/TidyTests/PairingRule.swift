@@ -100,6 +100,14 @@ enum PairingRule {
       "Sources/StoragePostgres/ZoneQueries.swift",
       "Tests/StoragePostgresTests/PostgresZoneStoreTests.swift"
     ),
+    (
+      "Sources/StoragePostgres/AccountQueries.swift",
+      "Tests/StoragePostgresTests/PostgresZoneStoreTests.swift"
+    ),
+    (
+      "Sources/StoragePostgres/StoreRow.swift",
+      "Tests/StoragePostgresTests/PostgresStoreTargetTests.swift"
+    ),
     ("Sources/wire-echo/", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/TraceCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),
     ("Sources/lockstep/ResolveCommand.swift", "Tests/EndToEndTests/StoryTests.swift"),

@@ -16,8 +16,8 @@ final class RelayStore {
 
   private let kind: Kind
 
-  /// A relay before this one may just be ending, or `lockstep account` be at work: a store in use is
-  /// asked for again for a second, and so is a database that is away.
+  /// A relay before this one may just be ending, or `lockstep account` be at work: a store in use
+  /// is asked for again for a second, and so is a database that is away.
   init(
     _ place: StorePlace, rules: StoreRules, isRestored: Bool = false, attempts: Int = 20
   ) throws(StorageError) {
