@@ -142,7 +142,7 @@ def story_a_device_revoked_at_one_relay_is_out_at_all():
         with Live(laptop, since) as socket:
             def shown():
                 devices = expect(phone.call("GET", "/v1/devices"), 200).json["devices"]
-                return any(each["connected"] for each in devices if each["id"] == laptop.device)
+                return any(each["connected"] for each in devices if each["deviceID"] == laptop.device)
 
             wait_until(shown, "a device at another relay was shown as connected")
             expect(phone.call("DELETE", f"/v1/devices/{laptop.device}"), 204)

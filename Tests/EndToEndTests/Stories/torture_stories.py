@@ -26,6 +26,8 @@ def faults():
 def torture(*words):
     script = os.path.join(ROOT, "scripts", "torture")
     with folder() as directory:
+        # A database, whose user is not root, must find its own folder in there.
+        os.chmod(directory, 0o711)
         return subprocess.run(
             [sys.executable, script, "--binary", LOCKSTEP, "--json", "--dir", directory, *words],
             capture_output=True, text=True, timeout=500)
