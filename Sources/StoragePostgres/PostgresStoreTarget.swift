@@ -39,7 +39,7 @@ package final class PostgresStoreTarget: StoreTarget {
     } catch {
       // What is in the tables, if anything, is that relay's.
       _ = try session.work("open") { () throws(PostgresFault) in
-        try connection.run(PostgresStoreTarget.turn)
+        try connection.run(PostgresStoreTarget.release)
       }
       throw error
     }
@@ -76,7 +76,7 @@ package final class PostgresStoreTarget: StoreTarget {
     try session.work("take everything") { () throws(PostgresFault) in
       var pipeline = PostgresPipeline()
       if isOlderCopy { pipeline.add(StoreOpening.disown) }
-      pipeline.add(PostgresStoreTarget.turn)
+      pipeline.add(PostgresStoreTarget.release)
       let commit = pipeline.add(.commit)
       _ = try session.connection.run(pipeline, commit: commit)
     }
@@ -89,7 +89,7 @@ package final class PostgresStoreTarget: StoreTarget {
       pipeline.add(.begin)
       pipeline.add(PostgresSession.long)
       pipeline.add(PostgresStoreTarget.empty)
-      pipeline.add(PostgresStoreTarget.turn)
+      pipeline.add(PostgresStoreTarget.release)
       let commit = pipeline.add(.commit)
       _ = try session.connection.run(
         pipeline, within: Limits.removalMilliseconds, commit: commit)
@@ -117,7 +117,7 @@ package final class PostgresStoreTarget: StoreTarget {
     }
     var pipeline = PostgresPipeline()
     pipeline.add(empty)
-    if !isLeft { pipeline.add(turn) }
+    pipeline.add(shut)
     let commit = pipeline.add(.commit)
     _ = try connection.run(pipeline, within: Limits.removalMilliseconds, commit: commit)
     return 0
@@ -131,8 +131,10 @@ package final class PostgresStoreTarget: StoreTarget {
     """
     SELECT pg_try_advisory_lock(hashtextextended('lockstep move ' || current_schema(), 0))
     """)
-  private static let turn = PostgresStatement(
-    "turn version", "UPDATE schema_version SET version = -version")
+  private static let shut = PostgresStatement(
+    "shut tables", "UPDATE schema_version SET version = -abs(version)")
+  private static let release = PostgresStatement(
+    "release tables", "UPDATE schema_version SET version = abs(version)")
   private static let empty = PostgresStatement(
     "empty tables",
     """

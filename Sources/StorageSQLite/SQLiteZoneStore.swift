@@ -68,7 +68,7 @@ package final class SQLiteZoneStore: ZoneStore {
   /// Throws where that was begun and did not end.
   static func refuseHalf(of directory: String) throws(StorageError) {
     guard access(replacementMark(in: directory), F_OK) != 0 else {
-      throw .corrupt(path: directory, detail: "a restore into it did not come to its end")
+      throw .corrupt(path: directory, detail: "a restore or a move into it did not come to its end")
     }
   }
 

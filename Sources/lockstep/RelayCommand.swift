@@ -98,6 +98,7 @@ enum RelayCommand {
     ],
     subcommands: [
       RelayBackupCommand.command, RelayRestoreCommand.command, RelayStoreCheckCommand.command,
+      RelayMigrateCommand.command,
     ]
   ) { arguments throws(CommandFailure) in
     if arguments[isChecked] {

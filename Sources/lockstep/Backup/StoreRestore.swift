@@ -4,12 +4,7 @@ import Storage
 import StorageFiles
 import StorageSQLite
 
-/// Puts a backup into a relay's folder. What was there is moved aside, within that folder, and
-/// stays as it was.
-///
-///     restored.partial/     the backup's files, until all of them are there
-///     restoring             stands while what is there is replaced: no relay opens the store then
-///     replaced-TIME/        what was there before
+/// Puts a backup into a relay's folder, as `StoreReplacement` does it.
 ///
 /// The file `opening` beside the database gets a number that no database has, so that the relay
 /// takes what it finds for an older copy, which it is.
@@ -31,16 +26,13 @@ struct StoreRestore {
   }
 
   private static let work = "the restore"
-  /// What a store consists of; the lock stays where it is.
-  private static let parts = [
-    SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal",
-    SQLiteZoneStore.databaseName + "-shm", "chunks", "opening",
-  ]
   private var draft: String { store + "/restored.partial" }
-  private var mark: String { SQLiteZoneStore.replacementMark(in: store) }
+  private var replacement: StoreReplacement {
+    StoreReplacement(store: store, draft: draft, wall: wall)
+  }
 
   /// Which parts of a store are there.
-  var standing: [String] { Self.parts.filter { FolderTree.has(store + "/" + $0) } }
+  var standing: [String] { replacement.standing }
 
   func run() throws(CommandFailure) -> Outcome {
     defer { progress.clear() }
@@ -56,7 +48,7 @@ struct StoreRestore {
       try FolderTree.remove(draft)
       throw error
     }
-    return try replace()
+    return Outcome(aside: try replacement.run(opening: opening))
   }
 
   var refusal: CommandFailure {
@@ -125,45 +117,5 @@ struct StoreRestore {
       try interruption.check(Self.work)
       throw CommandFailure("the copy of \(backup + name) is another than it; check the disks")
     }
-  }
-
-  // MARK: replacing
-
-  /// From here on it is not ended early.
-  private func replace() throws(CommandFailure) -> Outcome {
-    var owner = stat()
-    guard stat(store, &owner) == 0 else { throw PlainFile.failure(store, "be looked at", errno) }
-    if !FolderTree.has(mark) { _ = try FolderTree.makeFile(mark) }
-    try FolderTree.sync(store)
-    let aside = try moveAside()
-    for name in [SQLiteZoneStore.databaseName, "chunks"] {
-      try FolderTree.move(draft + "/" + name, to: store + "/" + name)
-    }
-    let number = HexText.text(opening)
-    let path = store + "/opening"
-    try FolderTree.makeFile(path).write(Array("\(number) \(number)\n".utf8))
-    try FolderTree.sync(path)
-    // As root it may be for another that runs the relay.
-    if getuid() == 0 && owner.st_uid != 0 {
-      let new = (standing + ["lock"]).map { store + "/" + $0 } + [aside].compactMap(\.self)
-      for path in new { try FolderTree.give(path, to: owner) }
-    }
-    try FolderTree.sync(store)
-    try FolderTree.remove(mark)
-    try FolderTree.remove(draft)
-    try FolderTree.sync(store)
-    return Outcome(aside: aside)
-  }
-
-  private func moveAside() throws(CommandFailure) -> String? {
-    let parts = standing
-    if parts.isEmpty { return nil }
-    let stamp = store + "/replaced-" + BackupShelf.stamp(wall)
-    var aside = stamp
-    for number in 2..<100 where FolderTree.has(aside) { aside = "\(stamp)-\(number)" }
-    try FolderTree.make(aside)
-    for name in parts { try FolderTree.move(store + "/" + name, to: aside + "/" + name) }
-    try FolderTree.sync(aside)
-    return aside
   }
 }

@@ -1,0 +1,117 @@
+import Changes
+import Loop
+import Storage
+
+/// `lockstep relay migrate`: a store goes to another place.
+enum RelayMigrateCommand {
+  static let from = CommandOption.required(
+    "from", .storePlace, "Where the store is: its folder, or postgres://USER@HOST/DATABASE.")
+  static let to = CommandOption.required(
+    "to", .storePlace, "Where it goes: a folder, or a database, that has no accounts.")
+  static let json = CommandOption.flag("json", "Print one JSON object.")
+
+  static let command = Command(
+    name: "migrate",
+    summary: "Moves a store between a folder and a PostgreSQL database, in any direction.",
+    discussion: """
+      Relays on either place must be stopped; where one is seen the move is refused. Devices notice \
+      nothing but the pause: accounts, devices and their tokens, records with their tags, deletions, \
+      batches, subscriptions, plans, pairing codes and pieces of files are the same afterwards, and \
+      each device goes on from where it was.
+
+      The new place is a store only when everything is there and durable. An interruption, or \
+      whatever else ends the move early, leaves nothing that could be mistaken for one. A piece of \
+      a file that is missing or damaged is named, and asked for again from the devices; the exit \
+      code is 1 then, although the store was moved.
+
+      The old store still stands afterwards. A relay that is started on it all the same takes it \
+      for an older copy, as after a restore.
+      """,
+    options: [from.entry, to.entry, json.entry]
+  ) { arguments throws(CommandFailure) in
+    // Before there is anything that an interruption would leave behind.
+    let interruption = try Interruption()
+    let begun = SystemClock.moment()
+    let move = StoreMove(
+      from: arguments[from], to: arguments[to], wall: begun.wall,
+      opening: RelayStore.openingNumber(), progress: Progress(), interruption: interruption)
+    let outcome = try move.run()
+    let milliseconds = SystemClock.moment().instant.milliseconds(since: begun.instant)
+    _ = try TerminalOutput.printed(
+      arguments[json]
+        ? move.json(of: outcome, milliseconds: milliseconds).text
+        : move.text(of: outcome, milliseconds: milliseconds))
+    guard outcome.lost.isEmpty else {
+      throw CommandFailure(
+        "the store was moved, but \(outcome.lost.count) pieces of files were missing or damaged in "
+          + "it; devices that hold them bring them back")
+    }
+    return .success
+  }
+}
+
+extension StoreMove {
+  func text(of outcome: Outcome, milliseconds: Int64) -> String {
+    let totals = outcome.totals
+    func of(_ count: Int64, _ one: String, _ many: String) -> String {
+      "\(count) \(count == 1 ? one : many)"
+    }
+    let figures = [
+      of(totals[.accounts], "account", "accounts"), of(totals[.devices], "device", "devices"),
+      of(totals[.records] - totals.tombstones, "record", "records"),
+      of(totals.tombstones, "deletion", "deletions"),
+      of(totals[.batches], "batch", "batches"),
+      of(totals[.chunks], "piece of a file", "pieces of files")
+        + " (\(ByteCount.text(totals.chunkBytes)))",
+    ]
+    var lines = [
+      "moved \(from.text) to \(to.text) in \(milliseconds / 1_000).\(milliseconds / 100 % 10) s:",
+      "  " + figures.joined(separator: ", "),
+    ]
+    lines += outcome.lost.prefix(Limits.shownFaults).map { "  \(Log.oneLine($0.text))" }
+    if outcome.lost.count > Limits.shownFaults {
+      lines.append("  and \(outcome.lost.count - Limits.shownFaults) pieces more")
+    }
+    if outcome.lostBefore > 0 {
+      lines.append(
+        "  pieces that an earlier restore lost: \(outcome.lostBefore); devices that hold them "
+          + "bring them back")
+    }
+    if let aside = outcome.aside {
+      lines.append("What was in the folder, a store without accounts, is in \(aside).")
+    }
+    lines.append("Start the relay with --store \(to.text).")
+    lines.append(
+      "The old store still stands; do not start a relay on it, and remove it when all is well.")
+    return lines.joined(separator: "\n")
+  }
+
+  func json(of outcome: Outcome, milliseconds: Int64) -> JSONValue {
+    let totals = outcome.totals
+    let numbers = [
+      ("accounts", totals[.accounts]), ("devices", totals[.devices]),
+      ("records", totals[.records] - totals.tombstones), ("tombstones", totals.tombstones),
+      ("batches", totals[.batches]), ("pieces", totals[.chunks]),
+      ("pieceBytes", totals.chunkBytes), ("lostBefore", Int64(outcome.lostBefore)),
+      ("milliseconds", milliseconds),
+    ].map { JSONMember($0.0, JSONValue(integerLiteral: $0.1)) }
+    return JSONValue.object(numbers)
+      .setting("from", to: .string(from.text)).setting("to", to: .string(to.text))
+      .setting("replaced", to: outcome.aside.map { .string($0) } ?? .null)
+      .setting(
+        "lost",
+        to: .array(
+          outcome.lost.map { piece in
+            [
+              "account": .string(piece.chunk.stored.file.account.text),
+              "hash": .string(piece.chunk.hash.text), "detail": .string(piece.text),
+            ]
+          }))
+  }
+}
+
+extension StoreMove.LostPiece {
+  var text: String {
+    "the piece \(chunk.hash.text) of account \(chunk.stored.file.account.text) \(how)"
+  }
+}
