@@ -32,6 +32,9 @@ extension Limits {
   public static let noticesAtOnce = 10_000
   /// Accounts that are read and written at once where all of them begin a new generation.
   public static let restoredAccounts = 1_000
+  /// How often, a tenth of a second apart, a move looks whether relays that were connected to its
+  /// database have left.
+  public static let leavingLooks = 10
   /// How old a whole file must be before one that no account has is told of for removal, in
   /// milliseconds: another relay may have received it, and be about to write down whose it is.
   public static let strayFileMilliseconds: Int64 = 3_600_000

@@ -30,16 +30,27 @@ final class MovingSession {
     }
   }
 
-  /// Throws `inUse` while relays, or `lockstep account`, are connected to the database.
+  /// Throws `inUse` where relays, or `lockstep account`, are connected to the database and stay so:
+  /// the server takes a moment to part with one that has just stopped.
   func refuseRelays() throws(StorageError) {
-    let found = try work("look who uses it") { () throws(PostgresFault) in
-      try connection.run(MovingSession.others, PostgresParameters().bind(relays)).all { row in
-        "process \(row.integer(0)) of the server" + (row.isNull(1) ? "" : ", from \(row.text(1))")
+    var found = try holders()
+    for _ in 0..<Limits.leavingLooks where !found.isEmpty {
+      _ = try work("wait for relays to leave") { () throws(PostgresFault) in
+        try connection.run(MovingSession.pause)
       }
+      found = try holders()
     }
     guard let first = found.first else { return }
     let others = found.count > 1 ? ", and \(found.count - 1) more" : ""
     throw .inUse(path: address.shown, by: "a relay (\(first)\(others))")
+  }
+
+  private func holders() throws(StorageError) -> [String] {
+    try work("look who uses it") { () throws(PostgresFault) in
+      try connection.run(MovingSession.others, PostgresParameters().bind(relays)).all { row in
+        "process \(row.integer(0)) of the server" + (row.isNull(1) ? "" : ", from \(row.text(1))")
+      }
+    }
   }
 
   /// The pieces of files of the store that is moved.
@@ -70,6 +81,7 @@ final class MovingSession {
   /// For a transaction that waits as long as the other store takes.
   static let patient = PostgresStatement(
     "patient", "SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
+  private static let pause = PostgresStatement("pause", "SELECT pg_sleep(0.1)")
   private static let others = PostgresStatement(
     "other sessions",
     """

@@ -31,7 +31,7 @@ package final class PostgresStoreTarget: StoreTarget {
     guard accounts == 0 else {
       throw .failed(
         path: address.shown, operation: "take another store",
-        detail: "there are \(accounts) accounts in it already")
+        detail: "there \(accounts == 1 ? "is 1 account" : "are \(accounts) accounts") in it already")
     }
     do throws(StorageError) {
       // One that came before the version changed is connected by now.

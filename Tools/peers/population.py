@@ -45,6 +45,7 @@ class Population:
 
 
 def account(port, devices):
+    """A new one's line."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         about = {"deviceName": "load", "platform": "load", "appVersion": "1"}
@@ -53,6 +54,20 @@ def account(port, devices):
             code = ask(line, "POST", "/v1/pairings", token=tokens[0])["code"]
             tokens.append(ask(line, "POST", "/v1/devices", {"code": code, **about})["token"])
         cursor = ask(line, "GET", "/v1/changes", token=tokens[0])["token"]
+        return " ".join([cursor, *tokens]) + "\n"
+    finally:
+        line.close()
+
+
+def caught_up(port, words):
+    """The same account's line, with the token of where it stands now."""
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        cursor, *tokens = words.split()
+        more = True
+        while more:
+            page = ask(line, "GET", f"/v1/changes?since={cursor}", token=tokens[0])
+            cursor, more = page["token"], page["more"]
         return " ".join([cursor, *tokens]) + "\n"
     finally:
         line.close()

@@ -5,9 +5,10 @@ import os
 import re
 import subprocess
 import statistics
+import urllib.parse
 
 from commits import CommitProbe
-from population import account
+from population import account, caught_up
 from programs import Trouble
 from runs import faults
 from servers import LIMITS, Server
@@ -22,17 +23,23 @@ class Database:
 
     def __init__(self, setting):
         script = os.path.join(setting.root, "scripts", "with-postgres")
+        # The server runs as somebody else where this is root.
+        os.chmod(setting.disk, 0o711)
         self.process = subprocess.Popen(
             [script, "sh", "-c", 'echo "$LOCKSTEP_POSTGRES"; read line'], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": setting.disk})
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             raise Trouble("the database does not start")
+        query = urllib.parse.urlsplit(self.url).query
+        folder = urllib.parse.parse_qs(query)["host"][0]
+        with open(os.path.join(folder, "data", "postmaster.pid")) as file:
+            self.postmaster = int(file.readline())
 
     def processor_seconds(self):
         """Of all its processes, also those that have ended."""
         total = 0
-        for process in descendants(self.process.pid):
+        for process in descendants(self.postmaster):
             with open(f"/proc/{process}/stat") as file:
                 fields = file.read().rpartition(")")[2].split()
             total += sum(map(int, fields[11:15]))
@@ -85,8 +92,16 @@ class Bench:
                     file.write(account(self.relays[number % len(self.relays)].port, devices))
                     progress(f"{self.name}: {number + 1} of {accounts} accounts")
 
+    def catch_up(self, accounts_file):
+        """What earlier loads changed is not news to the next one's devices."""
+        with open(accounts_file) as file:
+            lines = file.readlines()
+        with open(accounts_file, "w") as file:
+            file.writelines(caught_up(self.relays[0].port, line) for line in lines)
+
     def load(self, mode, accounts_file, ports, *words):
-        """What came of a load; the processor's time of relays and database for each message."""
+        """What came of a load, with the time that the database's processes took for it."""
+        self.catch_up(accounts_file)
         processes = ",".join(str(each.process.pid) for each in self.relays)
         before = self.database.processor_seconds() if self.database else 0
         command = [self.setting.load, "lockstep", mode, "--port", ",".join(map(str, ports)),

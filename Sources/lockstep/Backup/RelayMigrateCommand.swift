@@ -14,10 +14,10 @@ enum RelayMigrateCommand {
     name: "migrate",
     summary: "Moves a store between a folder and a PostgreSQL database, in any direction.",
     discussion: """
-      Relays on either place must be stopped; where one is seen the move is refused. Devices notice \
-      nothing but the pause: accounts, devices and their tokens, records with their tags, deletions, \
-      batches, subscriptions, plans, pairing codes and pieces of files are the same afterwards, and \
-      each device goes on from where it was.
+      Relays on either place must be stopped; where one is seen the move is refused. Devices \
+      notice nothing but the pause: accounts, devices and their tokens, records with their tags, \
+      deletions, batches, subscriptions, plans, pairing codes and pieces of files are the same \
+      afterwards, and each device goes on from where it was.
 
       The new place is a store only when everything is there and durable. An interruption, or \
       whatever else ends the move early, leaves nothing that could be mistaken for one. A piece of \

@@ -1,0 +1,159 @@
+"""A store goes from a folder into a database and back, and its devices notice nothing but a pause."""
+
+import json
+import os
+import signal
+import subprocess
+
+from chunk_stories import missing, piece, put
+from database_stories import Database, is_there
+from story import (
+    LOCKSTEP, Home, Person, Relay, expect, folder, main, record, refused, run, wait_until)
+
+
+def migrate(origin, target, *words, code=0):
+    return json.loads(
+        run("relay", "migrate", "--from", origin, "--to", target, "--json", *words,
+            expect_code=code).stdout)
+
+
+def at(port, store):
+    """A relay on that store, where the devices look for theirs."""
+    relay = Relay("--loops", "1", store=store)
+    relay.port = port
+    return relay
+
+
+def shown(person):
+    """All that the account has, to the tag."""
+    return expect(person.changes(), 200).json
+
+
+def story_devices_notice_nothing_but_a_pause():
+    """Into a database and back, with agents that run all the while and what was told by tokens."""
+    if not is_there():
+        return
+    database = Database()
+    with folder() as directory:
+        old, new = [os.path.join(directory, name) for name in ("old", "new")]
+        try:
+            first = at(0, old)
+            with first:
+                phone = Home.new(first, directory)
+                laptop = phone.pair(first, directory)
+                laptop.run("habits", "restore", "yes")
+                person = phone.person(first).pair("curl")
+                data, _ = piece(9_000_000 >> 3, seed=3)
+                expect(put(person, data), 201)
+                batch = "0190c3e2-0000-4000-8000-000000000001"
+                expect(person.save(record("gone")), 200)
+                note = record("kept")
+                saved = expect(person.save(note, id=batch), 200).json
+                expect(person.save({"name": "gone", "deleted": True, "modifiedAt": 1}), 200)
+                since = expect(person.changes(), 200).json["token"]
+                before = shown(person)
+                kept = [phone.kept(), laptop.kept()]
+                assert first.stop() == 0
+            for number, (origin, target) in enumerate([(old, database.url), (database.url, new)]):
+                told = migrate(origin, target)
+                assert told["accounts"] == 1 and told["devices"] == 3 and told["pieces"] == 1, told
+                assert told["lost"] == [] and told["pieceBytes"] == len(data), told
+                with at(first.port, target) as relay:
+                    same = Person(relay, {"accountID": person.account, "deviceID": person.device,
+                                          "token": person.token})
+                    if number == 0:
+                        assert shown(same) == before
+                    # Nothing is told again, and a batch sent again is recognised.
+                    assert expect(same.changes(since=since), 200).json["changes"] == []
+                    again = expect(same.save(note, id=batch), 200).json
+                    assert again["results"] == saved["results"], again
+                    assert missing(same, data) == []
+                    title = f"at {number}"
+                    phone.run("memo", "add", title)
+                    wait_until(lambda: title in laptop.run("memo", "list"),
+                               "a memo on the other device")
+                    since = expect(same.changes(), 200).json["token"]
+                    for home in (phone, laptop):
+                        wait_until(lambda: home.status()["waiting"] == 0, "nothing to wait")
+                    assert relay.stop() == 0
+                    assert "restored" not in relay.text(), relay.text()
+            for each in kept:
+                assert each.stop() == 0
+            run("relay", "check", "--store", new)
+        finally:
+            database.end()
+
+
+def story_a_store_that_is_in_use_is_not_moved():
+    """Neither from under a relay, nor into one's database."""
+    if not is_there():
+        return
+    database = Database()
+    try:
+        with folder() as directory, Relay() as relay:
+            Person.new(relay)
+            place = os.path.join(directory, "new")
+            words = ("relay", "migrate", "--from", relay.store, "--to")
+            refused(*words, place, says="stop all relays on it first")
+            assert relay.stop() == 0
+            with Relay("--loops", "1", store=database.url):
+                refused(*words, database.url, says="stop all relays on it first")
+            refused(*words, relay.store, says="the same store")
+            assert migrate(relay.store, database.url)["accounts"] == 1
+            # Once is enough.
+            refused(*words, database.url, says="is 1 account in it already")
+            refused("relay", "migrate", "--from", place, "--to", database.url, says="no store")
+            refused(*words, "postgres://me:hunter2@db.example/lockstep", says="password", code=2)
+    finally:
+        database.end()
+
+
+def story_a_move_that_is_interrupted_leaves_no_store():
+    """Ctrl-C ends it early; a database that goes meanwhile ends it too. The next one is whole."""
+    if not is_there():
+        return
+    database = Database()
+    try:
+        with folder() as directory, Relay() as relay:
+            person = Person.new(relay)
+            for number in range(12):
+                expect(put(person, piece(4 << 20, seed=number)[0]), 201)
+            assert relay.stop() == 0
+            for end in (lambda moving: moving.send_signal(signal.SIGINT),
+                        lambda _: database.crash()):
+                moving = subprocess.Popen(
+                    [LOCKSTEP, "relay", "migrate", "--from", relay.store, "--to", database.url],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True)
+                wait_until(lambda: has_pieces(database), "pieces in the database")
+                end(moving)
+                said, complained = moving.communicate(timeout=60)
+                assert moving.returncode != 0 and said == "" and complained, complained
+                wait_until(lambda: not is_open(database), "no session in the database")
+            told = migrate(relay.store, database.url)
+            assert told["pieces"] == 12 and told["lost"] == [], told
+            with Relay("--loops", "1", store=database.url) as other:
+                same = Person(other, {"accountID": person.account, "deviceID": person.device,
+                                      "token": person.token})
+                assert missing(same, *[piece(4 << 20, seed=number)[0] for number in range(12)]) == []
+    finally:
+        database.end()
+
+
+def ask(database, question):
+    done = subprocess.run(["psql", "-X", "-A", "-t", "-d", database.url, "-c", question],
+                          capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def has_pieces(database):
+    return ask(database, "SELECT count(*) > 0 FROM file_parts") == "t"
+
+
+def is_open(database):
+    return ask(database, "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE "
+                         "'lockstep%'") != "0"
+
+
+if __name__ == "__main__":
+    main(globals())
