@@ -29,9 +29,9 @@ package final class PostgresStoreTarget: StoreTarget {
       return try PostgresStoreTarget.begin(connection)
     }
     guard accounts == 0 else {
+      let some = accounts == 1 ? "is 1 account" : "are \(accounts) accounts"
       throw .failed(
-        path: address.shown, operation: "take another store",
-        detail: "there \(accounts == 1 ? "is 1 account" : "are \(accounts) accounts") in it already")
+        path: address.shown, operation: "take another store", detail: "there \(some) in it already")
     }
     do throws(StorageError) {
       // One that came before the version changed is connected by now.
