@@ -176,6 +176,7 @@ final class CommitRun {
           .bind(all.map { accounts[$0]?.head.newest ?? 0 }).bind(all.map { affairs[$0] ?? 0 }))
     }
     Forgetting.add(count, rules: rules, wall: wall, to: &writes)
+    let commit = writes.add(.commit)
     let notices = BusPayload(
       relay: relay, moved: moved, affairs: affairs.filter { $0.value > 0 }.map(\.key).sorted())
     for text in notices.texts {
@@ -183,7 +184,6 @@ final class CommitRun {
         CommitRun.notify,
         PostgresParameters().bind(BusPayload.channel(of: connection.schema)).bind(text))
     }
-    let commit = writes.add(.commit)
     let rows = try send(commit: commit)
     guard rows[commit].command == "COMMIT" else {
       throw PostgresFault(
@@ -213,6 +213,11 @@ final class CommitRun {
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS next (account, newest, affairs)
     WHERE accounts.account = next.account
     """)
+  /// A transaction of its own behind the commit, in the same round trip, and not synced: whoever
+  /// notifies holds a lock of the whole server until it ends, so within the commit the relays would
+  /// wait for the disk one after the other. What a crash loses of it, or a full queue refuses, the
+  /// others find by looking.
   private static let notify = PostgresStatement(
-    "notify", "SELECT pg_notify($1::text, $2::text) IS NULL")
+    "notify",
+    "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text) IS NULL")
 }

@@ -71,7 +71,7 @@ final class PostgresConnection {
   /// behind it are not carried out, and a transaction stays open, to be rolled back.
   ///
   /// `commit`: the place of the `COMMIT` that makes something durable; where nobody knows whether
-  /// it was carried out the fault says so.
+  /// it was carried out the fault says so. What stands behind it may fail: it has no rows then.
   func run(
     _ pipeline: PostgresPipeline, within milliseconds: Int64 = Limits.databaseAnswerMilliseconds,
     commit: Int? = nil
@@ -81,16 +81,18 @@ final class PostgresConnection {
     }
     roundTrips += 1
     let deadline = lockstep_postgres_milliseconds() + milliseconds
+    var rows: [PostgresRows] = []
     do throws(PostgresFault) {
       let names = try send(pipeline, on: session)
-      return try receive(names, until: deadline, on: session)
+      try receive(names, into: &rows, until: deadline, on: session)
+      return rows
     } catch {
       var fault = error
-      if let commit {
-        let isBefore = fault.step.map { $0 < commit } ?? false
-        fault.isUnknown = fault.endsSession && !isBefore
-      }
       if fault.endsSession || PQstatus(session) != CONNECTION_OK { drop() }
+      guard let commit else { throw fault }
+      if rows.count > commit { return rows }
+      let isBefore = fault.step.map { $0 < commit } ?? false
+      fault.isUnknown = fault.endsSession && !isBefore
       throw fault
     }
   }
@@ -206,9 +208,9 @@ final class PostgresConnection {
   // MARK: Receiving
 
   private func receive(
-    _ names: [String?], until deadline: Int64, on session: OpaquePointer
-  ) throws(PostgresFault) -> [PostgresRows] {
-    var all: [PostgresRows] = []
+    _ names: [String?], into all: inout [PostgresRows], until deadline: Int64,
+    on session: OpaquePointer
+  ) throws(PostgresFault) {
     var refused: PostgresFault?
     for name in names {
       do throws(PostgresFault) {
@@ -230,10 +232,8 @@ final class PostgresConnection {
     } catch {
       // All was answered before the connection went.
       drop()
-      if refused == nil { return all }
     }
     if let refused { throw refused }
-    return all
   }
 
   /// The next statement's answer, to its end.

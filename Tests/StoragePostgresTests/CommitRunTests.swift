@@ -36,6 +36,28 @@ struct CommitRunTests {
     #expect(store.roundTrips - before == 1)
   }
 
+  /// As where the server's queue of notices is full.
+  @Test func aNoticeThatIsRefusedTakesNothingBack() throws {
+    let database = try TestDatabase(isNew: true)
+    try database.run(
+      """
+      CREATE FUNCTION \(database.schema).pg_notify(text, text) RETURNS void LANGUAGE plpgsql
+      AS 'BEGIN RAISE EXCEPTION ''too many notifications in the NOTIFY queue''; END'
+      """)
+    let path = "-csearch_path=\(database.schema),pg_catalog"
+    let store = try PostgresZoneStore(database.address.setting("options", to: path))
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    for tag in 1...3 as ClosedRange<ChangeTag> {
+      let results = try store.commit([TestRequests.save("n\(tag)", in: account)], wall: 1)
+      guard case .saved(let outcome) = results.first else {
+        Issue.record("it was not saved: \(results)")
+        return
+      }
+      #expect(outcome.changed.map(\.tag) == [tag])
+    }
+    #expect(try database.number("SELECT count(*) FROM \(database.schema).records") == 3)
+  }
+
   @Test func aLargeBatchIsWrittenInPortionsAndIsOneCommit() throws {
     let database = try TestDatabase()
     let store = try database.store()

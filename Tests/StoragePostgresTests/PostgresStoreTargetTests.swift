@@ -275,7 +275,7 @@ struct PostgresStoreTargetTests {
     let (full, empty) = (try MovingDatabase(), try MovingDatabase())
     try fill(full)
     let held = #expect(throws: StorageError.self) { try PostgresStoreTarget(full.address) }
-    #expect("\(try #require(held))".contains("1 accounts in it already"))
+    #expect("\(try #require(held))".contains("there is 1 account in it already"))
     #expect(try full.number("SELECT count(*) FROM accounts") == 1)
     #expect(try !PostgresZoneStore(full.address).wasRestored)
     let first = try PostgresStoreTarget(empty.address)
