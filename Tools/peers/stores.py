@@ -1,4 +1,5 @@
-"""The relay on each kind of store, side by side: a folder, one relay on PostgreSQL, three of them."""
+"""The relay on each kind of store, side by side: a folder, one relay on PostgreSQL, three of them;
+then what many idle devices take there, and what a notice adds to a commit."""
 
 import json
 import os
@@ -8,6 +9,7 @@ import statistics
 import urllib.parse
 
 from commits import CommitProbe
+from notices import Notices
 from population import account, caught_up
 from programs import Trouble
 from runs import faults
@@ -16,6 +18,8 @@ from table import cell, table
 
 ACCOUNTS, DEVICES, RATE = 100, 3, 200
 SAVERS, RELAYS = 300, 3
+# Those that do nothing, and for how many seconds; the seldom message is the load's least.
+IDLE_ACCOUNTS, IDLE_SECONDS, SELDOM = 1000, 30, 0.1
 
 
 class Database:
@@ -36,17 +40,27 @@ class Database:
         with open(os.path.join(folder, "data", "postmaster.pid")) as file:
             self.postmaster = int(file.readline())
 
-    def processor_seconds(self):
-        """Of all its processes, also those that have ended."""
-        total = 0
-        for process in descendants(self.postmaster):
-            with open(f"/proc/{process}/stat") as file:
-                fields = file.read().rpartition(")")[2].split()
-            total += sum(map(int, fields[11:15]))
-        return total / os.sysconf("SC_CLK_TCK")
-
     def end(self):
         self.process.communicate("\n", timeout=60)
+
+
+def processor_seconds(processes):
+    """Those of children that have ended too."""
+    total = 0
+    for process in processes:
+        with open(f"/proc/{process}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        total += sum(map(int, fields[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def disk_bytes(processes):
+    """What they have given the disk to write; of children that have ended too."""
+    total = 0
+    for process in processes:
+        with open(f"/proc/{process}/io") as file:
+            total += int(re.search(r"^write_bytes: (\d+)", file.read(), re.MULTILINE)[1])
+    return total
 
 
 def descendants(process):
@@ -83,14 +97,25 @@ class Bench:
             store = self.database.url if self.database else None
             self.relays.append(Relay(setting, setting.place(on_disk=True), store=store).start())
         self.people = os.path.join(setting.disk, re.sub(r"\W+", "-", name) + "-people")
-        self.savers = self.people + "-savers"
+        self.savers, self.idle = self.people + "-savers", self.people + "-idle"
 
-    def make_people(self, progress):
-        for path, accounts, devices in [(self.people, ACCOUNTS, DEVICES), (self.savers, SAVERS, 1)]:
-            with open(path, "w") as file:
-                for number in range(accounts):
-                    file.write(account(self.relays[number % len(self.relays)].port, devices))
-                    progress(f"{self.name}: {number + 1} of {accounts} accounts")
+    def make(self, path, accounts, devices, progress):
+        with open(path, "w") as file:
+            for number in range(accounts):
+                file.write(account(self.relays[number % len(self.relays)].port, devices))
+                progress(f"{self.name}: {number + 1} of {accounts} accounts")
+
+    @property
+    def ports(self):
+        return [each.port for each in self.relays]
+
+    @property
+    def of_relays(self):
+        return [each.process.pid for each in self.relays]
+
+    @property
+    def of_database(self):
+        return descendants(self.database.postmaster) if self.database else []
 
     def catch_up(self, accounts_file):
         """What earlier loads changed is not news to the next one's devices."""
@@ -102,22 +127,27 @@ class Bench:
     def load(self, mode, accounts_file, ports, *words):
         """What came of a load, with the time that the database's processes took for it."""
         self.catch_up(accounts_file)
-        processes = ",".join(str(each.process.pid) for each in self.relays)
-        before = self.database.processor_seconds() if self.database else 0
+        seconds, bytes = self.spent()
         command = [self.setting.load, "lockstep", mode, "--port", ",".join(map(str, ports)),
-                   "--accounts-file", accounts_file, "--server", processes, "--drain", "20",
-                   "--seconds", str(self.setting.seconds), *words]
-        done = subprocess.run(command, capture_output=True, text=True,
-                              timeout=240 + self.setting.seconds)
+                   "--accounts-file", accounts_file, "--drain", "20",
+                   "--server", ",".join(map(str, self.of_relays)), *words]
+        if "--seconds" not in words:
+            command += ["--seconds", str(self.setting.seconds)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
             raise Trouble(f"{self.name}: {done.stderr.strip()}")
         found = json.loads(done.stdout)
         wrong = faults(found)
         if wrong:
             raise Trouble(f"{self.name}: {wrong}")
-        found["databaseSeconds"] = (self.database.processor_seconds() - before
-                                    if self.database else 0)
+        now_seconds, now_bytes = self.spent()
+        found["databaseSeconds"], found["diskBytes"] = now_seconds - seconds, now_bytes - bytes
         return found
+
+    def spent(self):
+        """The processor's time of the database, and what both gave the disk."""
+        return (processor_seconds(self.of_database),
+                disk_bytes(self.of_relays + self.of_database))
 
     def end(self):
         for each in self.relays:
@@ -134,23 +164,26 @@ def measure(given, setting, progress):
                 ("SQLite", 1, False), ("PostgreSQL, one relay", 1, True),
                 (f"PostgreSQL, {RELAYS} relays", RELAYS, True)]:
             benches.append(Bench(setting, name, relays, has_database))
-            benches[-1].make_people(progress)
+            benches[-1].make(benches[-1].people, ACCOUNTS, DEVICES, progress)
+            benches[-1].make(benches[-1].savers, SAVERS, 1, progress)
         for repetition in range(repetitions):
             for bench in benches:
                 progress(f"{repetition + 1} of {repetitions}: {bench.name}")
                 told = rows.setdefault(bench.name, [])
                 told.append(one(bench))
+        notices = Notices(benches[-1].database.url).measure(repetitions, progress)
+        quiet = {bench.name: idle(bench, given.quick, progress) for bench in benches}
     finally:
         for bench in benches:
             bench.end()
     progress.end()
-    tell(given, rows)
+    tell(given, rows, quiet, notices)
     return 0
 
 
 def one(bench):
     """The figures of one repetition."""
-    ports = [each.port for each in bench.relays]
+    ports = bench.ports
     saves = bench.load("saves", bench.savers, ports, "--accounts", str(SAVERS))
     rate = ("--accounts", str(ACCOUNTS), "--devices", str(DEVICES - 1), "--rate", str(RATE))
     with CommitProbe(bench.setting.disk) as probe:
@@ -160,6 +193,7 @@ def one(bench):
     told = {"saves": count / saves["seconds"],
             "relayMicroseconds": saves["server"]["cpuSeconds"] * 1e6 / count,
             "databaseMicroseconds": saves["databaseSeconds"] * 1e6 / count,
+            "diskBytes": saves["diskBytes"] / count,
             "commit": probe.median,
             "p50": near["latencyMicroseconds"]["p50"], "p99": near["latencyMicroseconds"]["p99"]}
     if far:
@@ -169,16 +203,33 @@ def one(bench):
     return told
 
 
+def idle(bench, is_quick, progress):
+    """Microseconds of processor a second, of the relays and of the database, for each device that
+    is connected and does nothing."""
+    accounts, seconds = (50, 2) if is_quick else (IDLE_ACCOUNTS, IDLE_SECONDS)
+    bench.make(bench.idle, accounts, DEVICES, progress)
+    progress(f"{bench.name}: {accounts * DEVICES} devices do nothing for {seconds} s")
+    found = bench.load("rate", bench.idle, bench.ports, "--accounts", str(accounts),
+                       "--devices", str(DEVICES - 1), "--rate", str(SELDOM),
+                       "--seconds", str(seconds))
+    parts = accounts * DEVICES * seconds / 1e6
+    return {"devices": accounts * DEVICES, "relay": found["server"]["cpuSeconds"] / parts,
+            "database": found["databaseSeconds"] / parts}
+
+
 COLUMNS = [("saves", "saves/s"), ("relayMicroseconds", "relay µs/save"),
-           ("databaseMicroseconds", "database µs/save"), ("p50", "p50 µs"), ("p99", "p99 µs"),
+           ("databaseMicroseconds", "database µs/save"), ("diskBytes", "disk B/save"),
+           ("p50", "p50 µs"), ("p99", "p99 µs"),
            ("acrossP50", "across p50"), ("acrossP99", "across p99"),
            ("acrossToNear", "p99 across/near"), ("commit", "a commit µs")]
 
 
-def tell(given, rows):
+def tell(given, rows, quiet, notices):
     if given.json:
-        print(json.dumps({"stores": [{"store": name, "runs": runs}
-                                     for name, runs in rows.items()]}))
+        print(json.dumps({
+            "stores": [{"store": name, "runs": runs, "idle": quiet[name]}
+                       for name, runs in rows.items()],
+            "notices": notices}))
         return
     head = ["", *[title for _, title in COLUMNS]]
     lines = [[name, *[cell([run[key] for run in runs if key in run]) for key, _ in COLUMNS]]
@@ -191,3 +242,12 @@ def tell(given, rows):
     first = next(iter(middle.values()))
     print("\nSaves beside SQLite's: " + ", ".join(
         f"{name} {rate / first:.2f}" for name, rate in list(middle.items())[1:]))
+    print("\nDevices that are connected and do nothing, µs of processor a second for each:\n")
+    print(table(["", "devices", "relays", "database"],
+                [[name, f"{each['devices']:,}", f"{each['relay']:.2f}", f"{each['database']:.2f}"]
+                 for name, each in quiet.items()]))
+    print(f"\nCommits a second of a row that nobody else touches (pgbench), {RELAYS} relays "
+          "listening:\n")
+    print(table(["sessions", "silent", "with a notice", "with / silent"],
+                [[str(each["sessions"]), cell(each["silent"]), cell(each["telling"]),
+                  cell(each["ratio"])] for each in notices]))
