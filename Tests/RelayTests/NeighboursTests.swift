@@ -104,7 +104,49 @@ struct NeighboursTests {
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
 
-  @Test func moreThanIsReadForAllEachReadsForItself() throws {
+  /// A relay is in the middle of telling a commit when the next one is told elsewhere, and then a
+  /// poll comes that was told of neither: it must not be answered with the first alone.
+  @Test(arguments: [0, 1])
+  func aPollThatCameAfterACommitIsToldOfIt(firstAt node: Int) throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    // Somebody waits there already, so that the first is read for the account.
+    let early = park(relay, laptop, since: since)
+    let here = try SocketClient(relay, node: node, as: phone, since: since)
+    let there = try SocketClient(relay, node: 0, as: phone, since: since)
+    here.say(.save(save("first", zone: "z", id: batch(1))))
+    relay.runCommits(relay.commits.count)
+    // The store is read at relay 1, and what was read is on its way.
+    while relay.deliverCommitEvent(1) || relay.deliverTold(1) {}
+    while relay.runRead(1) {}
+    there.say(.save(save("second", zone: "z", id: batch(2))))
+    relay.runCommits(relay.commits.count)
+    while relay.deliverCommitEvent(0) {}
+    let late = HTTPClient(relay, node: 1)
+    late.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: laptop.token)
+    relay.settle()
+    #expect(try early.next()?.json?["changes"]?.array != nil)
+    #expect(try late.next()?.json?["changes"]?.array?.count == 2)
+  }
+
+  @Test func aPollsTimeEndsWithALookForWhatWasLost() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    let client = HTTPClient(relay, node: 1)
+    client.send("GET", "/v1/changes?wait=1&since=\(since.text)", token: laptop.token)
+    relay.settle()
+    let writer = try SocketClient(relay, node: 0, as: phone, since: since)
+    writer.say(.save(save("r", zone: "z", id: batch(1))))
+    loseHints(to: 1, relay)
+    relay.advance(1_000)
+    #expect(try client.next()?.json?["changes"]?.array?.count == 1)
+  }
+
+  @Test func moreThanIsReadAtOnceIsToldInParts() throws {
     let relay = neighbours()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
@@ -118,7 +160,7 @@ struct NeighboursTests {
     relay.tell(1, .news(.missedElsewhere))
     relay.settle()
     let pages = try pushes(socket)
-    #expect(pages.map { $0.changes.count } == [Limits.batchRecords + 1])
+    #expect(pages.map { $0.changes.count } == [Limits.batchRecords, 1])
     #expect(try newest(relay, phone) == pages.last?.token)
   }
 
@@ -170,6 +212,50 @@ struct NeighboursTests {
     #expect(try pushes(socket).isEmpty)
     writer.call(.save(save("r", zone: "a", id: batch(2))))
     #expect(try pushes(socket).map { $0.changes.count } == [2])
+  }
+
+  /// The relay's own commit, which wakes nobody, comes after another's of which it has not heard.
+  @Test func whatWakesADeviceIsNotPassedOverWithWhatCameAfterIt() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    let since = try newest(relay, phone)
+    _ = try HTTPClient(relay, node: 1).call(
+      "PUT", "/v1/subscriptions/s", token: laptop.token, #"{"kind":"zone","zone":"a"}"#)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
+    let there = try SocketClient(relay, node: 0, as: phone, since: since)
+    let here = try SocketClient(relay, node: 1, as: phone, since: since)
+    there.say(.save(save("r", zone: "a", id: batch(1))))
+    loseHints(to: 1, relay)
+    here.call(.save(save("s", zone: "b", id: batch(2))))
+    #expect(try pushes(socket).flatMap { $0.changes.map(\.name.text) } == ["r", "s"])
+    // The one that saved has both too, and its answer.
+    let said = try here.all()
+    #expect(said.contains { if case .saved = $0 { true } else { false } })
+  }
+
+  /// The word of another's commit comes while the device signs in.
+  @Test func whoHasJustComeIsNotWokenByWhatItDoesNotWatch() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    _ = try HTTPClient(relay, node: 0).call(
+      "PUT", "/v1/subscriptions/s", token: laptop.token, #"{"kind":"zone","zone":"a"}"#)
+    let there = try SocketClient(relay, node: 0, as: phone)
+    for steps in 0..<12 {
+      let since = try newest(relay, phone)
+      let client = try SocketClient(relay, node: 1)
+      client.say(.hello(token: laptop.token, since: since))
+      there.say(.save(save("r\(steps)", zone: "b", id: batch(3 * steps + 1))))
+      for _ in 0..<steps { _ = relay.step() }
+      relay.settle()
+      // What it missed until it was there it may be told.
+      _ = try client.all()
+      there.call(.save(save("s\(steps)", zone: "b", id: batch(3 * steps + 2))))
+      #expect(try client.all().isEmpty, "after \(steps) steps")
+      there.call(.save(save("t\(steps)", zone: "a", id: batch(3 * steps + 3))))
+      #expect(try !pushes(client).isEmpty)
+    }
   }
 
   @Test func anAccountThatIsRemovedIsGoneFromAll() throws {

@@ -9,7 +9,7 @@ struct PageGateTests {
   private func page(of account: UInt64) -> StoreJob {
     .page(
       .changes(AccountID(rawValue: account), since: nil, zone: nil, limit: 1),
-      as: .frame(request: nil))
+      as: PageForm(shape: .frame(request: nil)))
   }
 
   private func id(_ number: UInt64) -> JobID { JobID(rawValue: number) }

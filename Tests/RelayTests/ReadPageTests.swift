@@ -18,7 +18,7 @@ struct ReadPageTests {
 
   @Test func aFrameIsTheMessageThatASocketIsSent() throws {
     for request in [nil, "f"] {
-      let read = ReadPage(page(records: 2), as: .frame(request: request))
+      let read = ReadPage(page(records: 2), as: PageForm(shape: .frame(request: request)))
       var reader = WebSocketReader(role: .client, maximumMessageBytes: 1 << 20)
       reader.receive(read.bytes.span.bytes)
       guard case .text(let text)? = try reader.next() else {
@@ -34,17 +34,18 @@ struct ReadPageTests {
   @Test func anEventIsAChunkWhereTheStreamHasChunks() {
     let event = EncodedChanges(page(records: 1).changes)
       .event(since: nil, token: token, more: true)
-    #expect(ReadPage(page(records: 1), as: .event(isChunked: false)).bytes == event)
-    #expect(
-      ReadPage(page(records: 1), as: .event(isChunked: true)).bytes == HTTPWriter.chunk(event))
+    for (isChunked, bytes) in [(false, event), (true, HTTPWriter.chunk(event))] {
+      let form = PageForm(shape: .event(isChunked: isChunked))
+      #expect(ReadPage(page(records: 1), as: form).bytes == bytes)
+    }
   }
 
   @Test(arguments: [true, false])
   func aBodyKeepsItsRecordsWhereTheyAreWanted(_ keepsRecords: Bool) throws {
-    let read = ReadPage(page(records: 2), as: .body(keepsRecords: keepsRecords))
+    let read = ReadPage(page(records: 2), as: PageForm(shape: .body, keepsRecords: keepsRecords))
     #expect(try ChangePage.decoded(body: read.bytes) == page(records: 2))
     #expect(read.records == (keepsRecords ? page(records: 2).changes : []))
-    #expect(ReadPage(page(records: 0), as: .body(keepsRecords: true)).isEmpty)
+    #expect(ReadPage(page(records: 0), as: PageForm(shape: .body, keepsRecords: true)).isEmpty)
   }
 
   @Test func thePageIsMadeWhereItIsRead() {
@@ -53,7 +54,7 @@ struct ReadPageTests {
       AccountID(rawValue: 1), since: nil, zone: nil, limit: 1)
     // Why there is none is told as for any other read.
     #expect(
-      StoreWork.read(.page(request, as: .frame(request: nil)), on: store)
+      StoreWork.read(.page(request, as: PageForm(shape: .frame(request: nil))), on: store)
         == .read(.success(.refused(StoreRefusals.unknownAccount))))
   }
 }

@@ -60,7 +60,7 @@ package final class World {
     let outside = WorldOutside(random: random.branch(), keepsFlow: keepsFlow)
     self.outside = outside
     outside.network.conditions = World.conditions(profile, &random)
-    let ledger = Ledger(outside: outside)
+    let ledger = Ledger(outside: outside, sharesStore: profile.areNeighbours)
     self.ledger = ledger
     span = random.number(in: profile.span)
 
@@ -87,7 +87,7 @@ package final class World {
       devices: devices.count, span: span
     ).only(excerpt.faults)
     status = StatusChecker(outside: outside, devices: devices.count)
-    bounds = BoundsChecker(outside: outside)
+    bounds = BoundsChecker(outside: outside, sharesStore: profile.areNeighbours)
     unplugged = devices.map { _ in (0, false) }
     switchedOff = devices.map { _ in false }
     zonesOff = devices.map { _ in [] }

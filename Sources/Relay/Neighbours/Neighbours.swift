@@ -2,8 +2,17 @@ import Changes
 
 /// What a node is finding out about the doings of other relays.
 struct Neighbours: Sendable {
-  /// Accounts of which is being read what another relay saved, and the newest token heard of each.
-  private var reading: [AccountID: ChangeToken] = [:]
+  private struct Reading: Sendable {
+    /// The newest token heard of meanwhile.
+    var heard: ChangeToken
+    /// How many polls had been parked when it began.
+    var polls: UInt64
+  }
+
+  /// Accounts of which is being read what was saved unheard.
+  private var reading: [AccountID: Reading] = [:]
+  /// Long-polls that were parked so far, of whatever account.
+  private var parked: UInt64 = 0
   /// Whether the store is asked where accounts stand.
   enum Look: Sendable {
     case none
@@ -15,15 +24,28 @@ struct Neighbours: Sendable {
   /// The place in the hub that is asked about next; nil where the round ends.
   var nextPlace: Int?
 
+  /// The number of a poll that is parked now.
+  mutating func park() -> UInt64 {
+    parked += 1
+    return parked
+  }
+
+  func isReading(_ account: AccountID) -> Bool { reading[account] != nil }
+
   /// Whether what is being read of the account will be followed up to `token`.
   mutating func isReading(_ account: AccountID, upTo token: ChangeToken) -> Bool {
-    guard let heard = reading[account] else { return false }
-    if !heard.covers(token) { reading[account] = token }
+    guard let heard = reading[account]?.heard else { return false }
+    if !heard.covers(token) { reading[account]?.heard = token }
     return true
   }
 
-  mutating func begin(_ account: AccountID, upTo token: ChangeToken) { reading[account] = token }
+  mutating func begin(_ account: AccountID, upTo token: ChangeToken) {
+    reading[account] = Reading(heard: token, polls: parked)
+  }
 
-  /// The newest token that was heard of while the account was read; nil where it was not.
-  mutating func end(_ account: AccountID) -> ChangeToken? { reading.removeValue(forKey: account) }
+  /// The newest token that was heard of while the account was read, and the number of the last
+  /// poll that was parked before; nil where it was not read.
+  mutating func end(_ account: AccountID) -> (heard: ChangeToken, lastPoll: UInt64)? {
+    reading.removeValue(forKey: account).map { ($0.heard, $0.polls) }
+  }
 }

@@ -8,49 +8,79 @@ import Storage
 /// account reads that, once for all of them, and tells it as a commit of its own. What is told may
 /// be lost; so a node also asks the store, every few seconds, where its devices' accounts stand.
 extension RelayNode {
+  /// A commit of this relay. Where others came before it of which nobody has heard here, all is
+  /// read: who is woken by one of them and not by this must not be passed over. So it is where
+  /// polls wait: what answers them must be as new as what other relays had told when they came, and
+  /// they may have told what followed this commit.
+  mutating func follow(_ change: AccountChange) {
+    guard let watchers = hub.watchers(of: change.account) else { return tell(change) }
+    let isNext = watchers.newest == change.since && !neighbours.isReading(change.account)
+    if isNext && watchers.polls.isEmpty {
+      tell(change)
+    } else {
+      movedElsewhere(change.account, to: change.token)
+    }
+  }
+
   /// Another relay has moved the account on to `token`.
   mutating func movedElsewhere(_ account: AccountID, to token: ChangeToken) {
+    commits.changed(account)
     guard let watchers = hub.watchers(of: account) else { return }
     if let newest = watchers.newest, newest.covers(token) { return }
     guard let since = watchers.newest, hub.watcherCount(of: account) > 0 else {
-      // Nobody to be told, or nobody knows since when: each reads for himself.
+      // Nobody to be told.
       tellUnread(account, token)
       return
     }
     if neighbours.isReading(account, upTo: token) { return }
     let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
+    // Where there is no room, the next look finds it again.
     if admission.hasRoom, ask(.read(request), for: .movedElsewhere(account, since: since)) {
       neighbours.begin(account, upTo: token)
-    } else {
-      tellUnread(account, token)
     }
   }
 
-  /// The store was read for what another relay saved.
+  /// The store was read for what was saved unheard.
   mutating func readElsewhere(
     _ account: AccountID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
   ) {
-    guard let heard = neighbours.end(account) else { return }
-    var reached: ChangeToken?
-    if case .success(.page(let page)) = result, !page.more {
-      reached = page.token
-      // What was committed here meanwhile has been told; who lacks what was before it reads it.
-      if page.token != since, hub.newest(of: account) == since {
-        tell(AccountChange(account, page))
-      }
-    }
-    guard let reached else {
+    guard let (heard, lastPoll) = neighbours.end(account) else { return }
+    switch result {
+    case .success(.page(let page)):
+      // Otherwise all have gone meanwhile, and somebody else came.
+      guard hub.newest(of: account) == since else { return }
+      // Where the store has nothing new it has not come that far; the next look finds it.
+      guard page.token != since else { return }
+      tell(AccountChange(account, page), lastPoll: lastPoll)
+      movedElsewhere(account, to: heard)
+    case .failure(let refusal) where refusal.code.advice == .fetchFirst:
+      // An older copy of the store was put back, or deletions are forgotten: each asks for himself.
       tellUnread(account, heard)
-      return
+    // The next look asks again.
+    case .success, .failure: break
     }
-    // Where the store has nothing new it has not come that far; the next look finds it.
-    if reached != since { movedElsewhere(account, to: heard) }
   }
 
   /// Tells that the account has moved, and not by what.
   private mutating func tellUnread(_ account: AccountID, _ token: ChangeToken) {
     if let newest = hub.newest(of: account), newest.covers(token) { return }
     tell(AccountChange(account: account, zone: nil, origin: nil, since: token, token: token))
+  }
+
+  // MARK: what wakes nobody
+
+  /// Whether pages may be kept back from the connection's device. One who came when a commit of
+  /// another relay had not been heard of here is told of it together with what he has already read,
+  /// so that whether it wakes him is known only by what he reads himself.
+  func mayPassPages(_ slot: Hub.Slot) -> Bool {
+    guard configuration.sharesStore, let session = connections[slot].session else { return false }
+    return hub.rule(of: session.device, session.account) != nil
+  }
+
+  /// Whether the page, the next one of that chain, is kept back.
+  func passes(_ slot: Hub.Slot, _ page: ReadPage, _ chain: CursorChain?) -> Bool {
+    mayPassPages(slot) && chain?.mayPassPage == true && !page.more && !page.records.isEmpty
+      && !isWoken(slot, by: page.records)
   }
 
   // MARK: devices, plans, subscriptions

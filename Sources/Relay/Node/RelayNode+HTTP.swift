@@ -321,7 +321,9 @@ extension RelayNode {
       let isPoll = connections[slot].http.exchange?.value.poll != nil
       isAsked =
         admission.hasRoom
-        && ask(.page(request, as: .body(keepsRecords: isPoll)), for: .call(id, .changes(query)))
+        && ask(
+          .page(request, as: PageForm(shape: .body, keepsRecords: isPoll)),
+          for: .call(id, .changes(query)))
     case .read(let request, .events):
       if let session = connections[slot].session {
         try checkConnections(slot, of: session.account)

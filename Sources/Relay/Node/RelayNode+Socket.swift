@@ -152,7 +152,7 @@ extension RelayNode {
     let ofWholeAccount = query.zone == nil
     let isAsked = askPage(
       session, query,
-      as: .frame(request: request, isCompressed: takesCompressed(slot)),
+      as: PageForm(shape: .frame(request: request, isCompressed: takesCompressed(slot))),
       for: .socketFetch(
         connections[slot].id, request: request, ofWholeAccount: ofWholeAccount))
     guard isAsked else {

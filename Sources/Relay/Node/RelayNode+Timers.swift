@@ -78,7 +78,7 @@ extension RelayNode {
     case .head, .body, .part:
       refuseBytes(slot, Refusal(.requestTimeout, "The request did not arrive in time."))
     case .poll:
-      answerEmpty(slot)
+      endPoll(slot)
       read(slot)
     }
   }

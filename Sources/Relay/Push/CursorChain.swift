@@ -63,6 +63,8 @@ struct CursorChain: Sendable {
   private var owesHint = false
   /// The newest token of what did not wake the device.
   private var passed: ChangeToken?
+  /// What the device had missed when it came has been read.
+  private var hasCaughtUp = false
   private var waiting: [Saved] = []
 
   /// Answers to saves that have not found their place yet.
@@ -91,6 +93,7 @@ struct CursorChain: Sendable {
     }
     cursor = since
     if since == welcome && !hasMoved {
+      hasCaughtUp = true
       state = .live
       return .nothing
     }
@@ -187,6 +190,19 @@ struct CursorChain: Sendable {
   /// Whether a page read after `since` is the next link.
   func awaitsPage(since: ChangeToken) -> Bool { state == .catchingUp && cursor == since }
 
+  /// Whether the next page may be kept back where nothing in it wakes the device. What it missed
+  /// until it came it is told, and an answer to a save waits for its place.
+  var mayPassPage: Bool { hasCaughtUp && !owesSaved }
+
+  /// A page up to `token` was read, and kept back. `.read`: there is more by now.
+  mutating func passedPage(to token: ChangeToken) -> Push {
+    if let newest, !token.covers(newest) { return .read }
+    newest = cursor
+    passed = token
+    state = .live
+    return .nothing
+  }
+
   /// The page was sent. `.read`: go on reading.
   mutating func paged(to token: ChangeToken, more: Bool) -> Push {
     cursor = token
@@ -241,6 +257,7 @@ struct CursorChain: Sendable {
   }
 
   private mutating func settle(at token: ChangeToken) -> Push {
+    hasCaughtUp = true
     if let newest, !token.covers(newest) {
       state = .catchingUp
       return .read

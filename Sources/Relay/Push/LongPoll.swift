@@ -14,6 +14,8 @@ struct LongPoll: Sendable {
   /// The newest token of what did not wake the device.
   var passed: ChangeToken?
 
+  /// Its place in the order in which polls were parked.
+  var number: UInt64 = 0
   /// Whether a commit alone may be its whole answer, in the bytes that others get too.
   var sharesAnswers = false
 

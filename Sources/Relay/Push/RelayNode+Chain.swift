@@ -29,7 +29,9 @@ extension RelayNode {
     if isClogged { return }
     let isAsked = askPage(
       session, FetchQuery(since: cursor),
-      as: .frame(request: nil, isCompressed: takesCompressed(slot)),
+      as: PageForm(
+        shape: .frame(request: nil, isCompressed: takesCompressed(slot)),
+        keepsRecords: mayPassPages(slot)),
       for: .catchUp(connections[slot].id, since: cursor))
     if !isAsked { pageFailed(slot) }
   }
@@ -51,6 +53,9 @@ extension RelayNode {
       connections[slot].socket?.chain.awaitsPage(since: since) == true
     else { return }
     switch result {
+    case .success(let page) where passes(slot, page, connections[slot].socket?.chain):
+      let push = connections[slot].socket?.chain.passedPage(to: page.token)
+      follow(slot, push ?? .nothing)
     case .success(let page):
       // An empty page that leads nowhere says nothing.
       if !page.isEmpty || page.token != since { send(slot, page.bytes) }

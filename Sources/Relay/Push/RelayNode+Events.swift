@@ -46,7 +46,9 @@ extension RelayNode {
 
   /// How the pages of a stream leave.
   func eventForm(_ slot: Hub.Slot) -> PageForm {
-    .event(isChunked: connections[slot].stream?.value.isChunked ?? false)
+    PageForm(
+      shape: .event(isChunked: connections[slot].stream?.value.isChunked ?? false),
+      keepsRecords: mayPassPages(slot))
   }
 
   private mutating func sendStreamHead(_ slot: Hub.Slot, closes: Bool) {
@@ -138,6 +140,9 @@ extension RelayNode {
       connections[slot].stream?.value.chain.awaitsPage(since: since) == true
     else { return }
     switch result {
+    case .success(let page) where passes(slot, page, connections[slot].stream?.value.chain):
+      let push = connections[slot].stream?.value.chain.passedPage(to: page.token)
+      if push == .read { readBacklog(slot) }
     case .success(let page): tellPage(slot, page)
     case .failure(let refusal) where refusal.code.advice == .fetchFirst:
       // The cursor cannot be followed any more.

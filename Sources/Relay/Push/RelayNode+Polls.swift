@@ -25,8 +25,13 @@ extension RelayNode {
       connections[slot].http.exchange?.value.poll?.stands(at: newest) == true
     else { return false }
     connections[slot].http.exchange?.value.poll?.token = newest
-    connections[slot].http.exchange?.value.stage = .parked
+    park(slot)
     return true
+  }
+
+  private mutating func park(_ slot: Hub.Slot) {
+    connections[slot].http.exchange?.value.poll?.number = neighbours.park()
+    connections[slot].http.exchange?.value.stage = .parked
   }
 
   /// The store was read for a poll: it is answered, or waits.
@@ -57,11 +62,11 @@ extension RelayNode {
       // It was a member from before it was read for, so all commits since then were heard of.
       hub.learned(session.account, standsAt: page.token)
     }
-    connections[slot].http.exchange?.value.stage = .parked
+    park(slot)
   }
 
   /// Whether what was read contains something that wakes the device.
-  private func isWoken(_ slot: Hub.Slot, by records: [Record]) -> Bool {
+  func isWoken(_ slot: Hub.Slot, by records: [Record]) -> Bool {
     guard let session = connections[slot].session,
       let rules = hub.watchers(of: session.account)?.rules
     else { return true }
@@ -69,7 +74,7 @@ extension RelayNode {
   }
 
   mutating func tellPolls(
-    _ polls: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
+    _ polls: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>, _ lastPoll: UInt64
   ) {
     var answered: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
@@ -83,7 +88,7 @@ extension RelayNode {
       }
       switch connections[slot].http.exchange?.value.stage {
       case .parked:
-        if isSharedAnswer(change, poll) {
+        if isSharedAnswer(change, poll), poll.number <= lastPoll {
           answered.append(slot)
         } else {
           connections[slot].http.exchange?.value.poll?.isWoken = true
@@ -165,9 +170,14 @@ extension RelayNode {
     connections[slot].http.exchange?.value.stage = .asking
     watchRequest(slot)
     let isAsked = askPage(
-      session, query, as: .body(keepsRecords: true),
+      session, query, as: PageForm(shape: .body, keepsRecords: true),
       for: .call(connections[slot].id, .changes(query)))
     if !isAsked { answer(slot, Answer(CommitQueue.overloaded)) }
+  }
+
+  /// A poll's time is up. Where other relays may have saved unheard it is read for once more.
+  mutating func endPoll(_ slot: Hub.Slot) {
+    if configuration.sharesStore { readAgain(slot) } else { answerEmpty(slot) }
   }
 
   /// A poll with nothing to tell ends: its time is up, or the relay stops.
@@ -196,7 +206,8 @@ extension RelayNode {
       return false
     }
     status.requests += 1
-    connections[slot].http.repeatPoll(since: since, at: moment.instant)
+    connections[slot].http.repeatPoll(
+      since: since, number: neighbours.park(), at: moment.instant)
     watchRequest(slot)
     return true
   }
@@ -219,18 +230,19 @@ extension HTTPTalk {
   }
 
   /// The last poll waits anew, for what comes after `since`, where the account stands.
-  fileprivate mutating func repeatPoll(since: ChangeToken, at now: Instant) {
+  fileprivate mutating func repeatPoll(since: ChangeToken, number: UInt64, at now: Instant) {
     swap(&exchange, &lastPoll)
-    exchange?.value.repeatPoll(since: since, at: now)
+    exchange?.value.repeatPoll(since: since, number: number, at: now)
   }
 }
 
 extension HTTPExchange {
-  fileprivate mutating func repeatPoll(since: ChangeToken, at now: Instant) {
+  fileprivate mutating func repeatPoll(since: ChangeToken, number: UInt64, at now: Instant) {
     begunAt = now
     stage = .parked
     status = 0
     answerBytes = 0
     poll?.wait(since: since, at: now)
+    poll?.number = number
   }
 }

@@ -12,7 +12,7 @@ extension RelayNode {
         status.recordsSaved += change.told?.records.count ?? 0
         durableAt = change.durableAt
       }
-      tell(change)
+      configuration.sharesStore ? follow(change) : tell(change)
     case .revoked(let account, let device, let origin): revoked(account, device, by: origin)
     case .planChanged(let account, let plan): planChanged(account, plan)
     case .subscribed(let account, let device, let all): subscribed(account, device, all)
@@ -32,15 +32,16 @@ extension RelayNode {
     }
   }
 
-  /// Tells all who watch the account.
-  mutating func tell(_ change: AccountChange) {
+  /// Tells all who watch the account. `lastPoll`: the last that was parked before the store was
+  /// read for this; later ones may have to be told more.
+  mutating func tell(_ change: AccountChange, lastPoll: UInt64 = .max) {
     commits.changed(change.account)
     hub.moved(change.account, to: change.token)
     guard let watchers = hub.watchers(of: change.account) else { return }
     let sleepers = change.sleepers(watchers.rules)
     let before = status.pushes
     if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, sleepers) }
-    if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, sleepers) }
+    if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, sleepers, lastPoll) }
     if !watchers.streams.isEmpty { tellStreams(watchers.streams, change, sleepers) }
     measureLag(of: change, receivers: status.pushes - before)
   }

@@ -22,12 +22,15 @@ extension RelayNode {
     switch result {
     case .success(.principal(let principal)):
       // News may have overtaken this answer; an answer asked for now knows of them.
-      if self.standings.hasChanged(principal.account, since: standings) {
+      let isNewest = !self.commits.hasChanged(principal.account, since: commits)
+      // Of relays that share a store each must know from where on it has heard of all.
+      if self.standings.hasChanged(principal.account, since: standings)
+        || (configuration.sharesStore && !isNewest)
+      {
         if askWho(id, tokenHash: tokenHash) { return }
         signInRefused(slot, CommitQueue.overloaded)
         break
       }
-      let isNewest = !self.commits.hasChanged(principal.account, since: commits)
       signIn(
         slot,
         Session(

@@ -2,14 +2,20 @@ import Changes
 import Link
 
 /// In which bytes a page of changes leaves.
-public enum PageForm: Sendable, Hashable {
-  /// A message on a socket, in its frame; with `request`, the answer to that fetch. The socket
-  /// may take it compressed.
-  case frame(request: String?, isCompressed: Bool = false)
-  /// An event of a stream, as a chunk of it where its pieces are chunks.
-  case event(isChunked: Bool)
-  /// The body of an answer. `keepsRecords`: they are looked at once more, for what wakes a device.
-  case body(keepsRecords: Bool)
+public struct PageForm: Sendable, Hashable {
+  public enum Shape: Sendable, Hashable {
+    /// A message on a socket, in its frame; with `request`, the answer to that fetch. The socket
+    /// may take it compressed.
+    case frame(request: String?, isCompressed: Bool = false)
+    /// An event of a stream, as a chunk of it where its pieces are chunks.
+    case event(isChunked: Bool)
+    /// The body of an answer.
+    case body
+  }
+
+  let shape: Shape
+  /// The records are looked at once more, for what wakes a device.
+  var keepsRecords = false
 }
 
 /// A page of changes that was read for one connection, encoded where it was read: a node's loop has
@@ -30,19 +36,16 @@ public struct ReadPage: Sendable, Hashable {
     more = page.more
     isEmpty = page.changes.isEmpty
     let changes = EncodedChanges(page.changes)
-    switch form {
+    records = form.keepsRecords ? page.changes : []
+    switch form.shape {
     case .frame(let request, let isCompressed):
       bytes = WebSocketFrame.text(
         changes.message(id: request, since: since, token: token, more: more),
         deflate: isCompressed ? RelayNode.deflate : nil)
-      records = []
     case .event(let isChunked):
       let event = changes.event(since: since, token: token, more: more)
       bytes = isChunked ? HTTPWriter.chunk(event) : event
-      records = []
-    case .body(let keepsRecords):
-      bytes = changes.body(since: since, token: token, more: more)
-      records = keepsRecords ? page.changes : []
+    case .body: bytes = changes.body(since: since, token: token, more: more)
     }
   }
 }

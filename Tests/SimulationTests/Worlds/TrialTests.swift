@@ -16,6 +16,14 @@ struct TrialTests {
     }
   }
 
+  /// Several relays on one store, which hear of each other late or never, and die one by one.
+  @Test(arguments: 0..<shards)
+  func relaysThatShareAStoreKeepThemToo(shard: Int) throws {
+    for seed in stride(from: UInt64(shard) + 1, through: 16, by: TrialTests.shards) {
+      try play(seed, .sharedTrial)
+    }
+  }
+
   @Test func everyKindOfFaultStrikes() throws {
     var tally = Tally()
     for seed in 201...215 as ClosedRange<UInt64> { tally.add(try play(seed, .trial).tally) }

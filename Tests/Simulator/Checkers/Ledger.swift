@@ -32,12 +32,12 @@ package final class Ledger {
   }
   /// The tags that backups did not have when they were put back.
   private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
-  /// Devices that were signed out: from a second later on nobody tells them anything, and what
+  /// Devices that were signed out: from a little later on nobody tells them anything, and what
   /// their accounts had saved by then is the last that they may hold.
   private var signedOut: [DeviceID: Fence] = [:]
   private struct Fence {
     var since: Int64
-    /// The account's newest tag a second after; nil before.
+    /// The account's newest tag when all relays had heard of it; nil before.
     var tag: ChangeTag?
   }
   /// How often a copy was put back.
@@ -51,7 +51,13 @@ package final class Ledger {
   /// What time it is at the relay, where no clock of this world is ever set.
   package var relayTime: (() -> Int64)?
 
-  package init(outside: WorldOutside) { self.outside = outside }
+  /// Whether several relays share the store.
+  private let sharesStore: Bool
+
+  package init(outside: WorldOutside, sharesStore: Bool = false) {
+    self.outside = outside
+    self.sharesStore = sharesStore
+  }
 
   /// The record that was saved with this tag; nil where none was.
   package func record(_ account: AccountID, tag: ChangeTag) -> Record? {
@@ -80,8 +86,9 @@ package final class Ledger {
     guard signedOut[device] == nil else { return }
     outside.struck(.revoke)
     signedOut[device] = Fence(since: outside.timeline.now, tag: nil)
-    // What was read for it before is still on its way.
-    outside.timeline.after(Span.seconds(1)) { [unowned self] in
+    // What was read for it before is still on its way, and another relay may have to look for it.
+    let hearing = Span.milliseconds(sharesStore ? 2 * Limits.movementMilliseconds : 0)
+    outside.timeline.after(Span.seconds(1) + hearing) { [unowned self] in
       signedOut[device]?.tag = accounts[account]?.sequence ?? 0
     }
   }

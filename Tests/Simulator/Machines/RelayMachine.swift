@@ -32,6 +32,8 @@ package final class RelayMachine {
   private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox, files: VirtualMailbox)] =
     []
   private var stopped = 0
+  /// How many nodes were asked to stop; nil while none is.
+  private var stopping: Int?
   /// Until when commits take long, and whether one has.
   private var slowUntil: Int64 = 0
   private var isSlownessMet = true
@@ -79,6 +81,7 @@ package final class RelayMachine {
     guard !isUp else { return }
     isUp = true
     stopped = 0
+    stopping = nil
     startWorker()
     seats = (0..<nodes).map { seat(at: $0) }
     outside.log(from: "relay", to: "", .note("starts"))
@@ -91,7 +94,7 @@ package final class RelayMachine {
     var configuration = configuration
     configuration.node = areNeighbours ? 0 : index
     configuration.nodes = areNeighbours ? 1 : nodes
-    configuration.sharesStore = areNeighbours
+    configuration.sharesStore = areNeighbours && breakage != .looksNowhere
     let draw = SecretDraw(random.branch())
     let node = RelayNode(
       configuration: configuration, secrets: SecretSource { draw.bytes($0) },
@@ -119,14 +122,14 @@ package final class RelayMachine {
   /// One of several relays dies, and another takes its place after so long. What it asked of the
   /// store may still be done; nobody hears of it. False where there is only one relay.
   package func crashOne(milliseconds: Int64) -> Bool {
-    guard areNeighbours, isUp, livingSeats.count == nodes else { return false }
+    guard areNeighbours, isUp, stopping == nil, livingSeats.count == nodes else { return false }
     let index = random.count(in: 0...nodes - 1)
     let dead = seats[index]
     dead.kill()
     outside.network.forget(dead, isMachineGone: false)
     outside.log(from: dead.name, to: "", .note("crashes"))
     outside.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
-      guard isUp, seats[index] === dead else { return }
+      guard isUp, stopping == nil, seats[index] === dead else { return }
       seats[index] = seat(at: index)
       seats[index].begin()
     }
@@ -153,12 +156,14 @@ package final class RelayMachine {
   package func stop() {
     guard isUp else { return }
     outside.log(from: "relay", to: "", .note("is asked to stop"))
-    for seat in seats { seat.tell(.stopping) }
+    let living = seats.filter(\.isAlive)
+    stopping = living.count
+    for seat in living { seat.tell(.stopping) }
     let limit = outside.timeline.now + Span.milliseconds(Limits.drainMilliseconds + 2_000)
     let asked = seats.map(\.number)
     func look() {
       guard isUp, seats.map(\.number) == asked else { return }
-      if stopped == nodes {
+      if stopped == stopping {
         crash(isMachineGone: false)
       } else if outside.timeline.now >= limit {
         outside.fault("the relay did not stop within its time")
