@@ -11,7 +11,6 @@ package enum Breakage: String, CaseIterable {
   case missesWakes = "misses-wakes"
   case leaksAccounts = "leaks-accounts"
   case servesRevoked = "serves-revoked"
-  case looksNowhere = "looks-nowhere"
   // A device.
   case losesOutbox = "loses-outbox"
   case forgetsLosses = "forgets-losses"
@@ -40,7 +39,6 @@ package enum Breakage: String, CaseIterable {
     case .missesWakes: "the relay tells nobody of every fifth save"
     case .leaksAccounts: "the relay tells a device of another account's record"
     case .servesRevoked: "the relay goes on to serve a device that was signed out"
-    case .looksNowhere: "a relay believes that it hears of all that the others save"
     case .losesOutbox: "a device that dies forgets what it has not sent"
     case .forgetsLosses: "a device forgets what a restored relay lacks"
     case .movesCursorFirst: "a device moves its cursor before it has the records"
@@ -78,7 +76,6 @@ package enum Breakage: String, CaseIterable {
     case .missesWakes: .forgetful
     case .leaksAccounts: .quiet.with { $0.accounts = 2...2 }
     case .servesRevoked: .partitions.with { $0.kinds = [.revoke, .unplug] }
-    case .looksNowhere: .forgetful.with { $0.areNeighbours = true }
     case .losesOutbox: .crashes.with { $0.kinds = [.crashDevice, .unplug] }
     case .movesCursorFirst: .crashes.with { $0.kinds = [.failReplica] }
     case .trustsDeviceClock: .clockJumps.with { $0.kinds = [.unplug] }
@@ -101,8 +98,7 @@ package enum Breakage: String, CaseIterable {
     case .tellsBeforeCommit, .leaksAccounts: ["is not what the relay saved with tag"]
     case .reusesTags: ["was used twice"]
     case .forgetsBatches: ["a retried batch"]
-    case .dropsTombstones, .hidesTombstones, .missesWakes, .looksNowhere, .forgetsLosses,
-      .movesCursorFirst:
+    case .dropsTombstones, .hidesTombstones, .missesWakes, .forgetsLosses, .movesCursorFirst:
       ["not in step"]
     case .servesRevoked: ["was signed out"]
     case .losesOutbox: ["the timer is", "the timer counts", "the settings: these"]

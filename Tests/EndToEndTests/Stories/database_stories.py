@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import urllib.parse
 
 from socket_stories import Socket
@@ -42,25 +43,39 @@ class Database:
 
 
 class Live:
-    """A socket that is listened to when somebody asks what came."""
+    """A socket on a thread of its own, so that the relay's pings are answered all the while."""
 
     def __init__(self, person, since):
         self.loop = asyncio.new_event_loop()
-        self.socket = self.loop.run_until_complete(Socket.open(person, since=since))
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.socket = self.wait(Socket.open(person, since=since))
 
-    def hear(self, op):
-        return self.loop.run_until_complete(self.socket.hear(op))
+    def wait(self, outcome):
+        return asyncio.run_coroutine_threadsafe(outcome, self.loop).result()
+
+    def hear(self, op=None):
+        return self.wait(self.socket.hear(op))
 
     def closed(self):
-        return self.loop.run_until_complete(self.socket.closed())
+        return self.wait(self.socket.closed())
+
+    @property
+    def stands(self):
+        return self.socket.connection.open
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    async def abort(self):
         self.socket.connection.transport.abort()
+        await self.socket.connection.wait_closed()
+
+    def __exit__(self, *_):
+        self.wait(self.abort())
         Socket.opened.remove(self.socket.connection)
-        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
         self.loop.close()
 
 

@@ -94,7 +94,7 @@ package final class RelayMachine {
     var configuration = configuration
     configuration.node = areNeighbours ? 0 : index
     configuration.nodes = areNeighbours ? 1 : nodes
-    configuration.sharesStore = areNeighbours && breakage != .looksNowhere
+    configuration.sharesStore = areNeighbours
     let draw = SecretDraw(random.branch())
     let node = RelayNode(
       configuration: configuration, secrets: SecretSource { draw.bytes($0) },

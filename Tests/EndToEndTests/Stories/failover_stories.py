@@ -1,0 +1,321 @@
+"""Relays on PostgreSQL in bad times: the server stops, is not reached, dies and is replaced, has no
+room for what is saved."""
+
+import concurrent.futures
+import contextlib
+import os
+import subprocess
+import threading
+import time
+import urllib.parse
+
+from database_stories import WITH, Live, at, is_there
+from servers import Cable, Server
+from story import (
+    PATIENCE, Line, Person, Relay, SmallDisk, curl, expect, main, new_id, record, wait_until)
+from wake_stories import Stream, Waiting
+
+
+@contextlib.contextmanager
+def relays(*stores, **options):
+    """A relay for each, all on the same database."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(Relay("--loops", "1", store=store, **options))
+               for store in stores]
+
+
+class Listener:
+    """A device that is connected in every way there is. `polls`: not where it takes longer than a
+    poll does."""
+
+    def __init__(self, person, polls=True):
+        self.person = person
+        self.since = expect(person.changes(), 200).json["token"]
+        self.poll = (
+            Waiting(person, f"/v1/changes?wait=55&since={self.since}") if polls else None)
+        self.stream = Stream(person, self.since)
+        self.live = Live(person, self.since)
+
+    @property
+    def stands(self):
+        waits = self.poll is None or self.poll.waits
+        return waits and self.live.stands and self.stream.events.empty()
+
+    def hears(self, name):
+        """On all that stood the whole time; other changes may come before it."""
+        if self.poll:
+            status, page = self.poll.answer()
+            assert status == 200 and page["changes"], (status, page)
+        for hear in (self.stream.hear, self.live.hear):
+            while name not in [each["name"] for each in hear("changes")["changes"]]:
+                pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for each in filter(None, (self.poll, self.stream)):
+            each.process.kill()
+            each.process.wait()
+        self.live.__exit__()
+
+
+class Load:
+    """A device that saves at one relay after the other, one record each, and asks again with the
+    same batch until it is answered. What is in `kept` was acknowledged."""
+
+    @staticmethod
+    def new(*relays):
+        person = Person.new(relays[0], "load")
+        return Load(*(at(relay, person) for relay in relays))
+
+    def __init__(self, *people):
+        self.people, self.kept, self.refused, self.wrong = people, set(), 0, []
+        self.ends = False
+        self.thread = threading.Thread(target=self.save, daemon=True)
+        self.thread.start()
+
+    def save(self):
+        lines = [Line(each.relay, each) for each in self.people]
+        number = 0
+        while not self.ends:
+            batch = {"id": new_id(), "records": [record(f"load-{number}")]}
+            while True:
+                line = lines[number % len(lines)]
+                answer = line.ask("POST", "/v1/zones/Notes/records", batch)
+                if answer.status == 200:
+                    break
+                self.refused += 1
+                if answer.status != 503 or "retry-after" not in answer.headers:
+                    self.wrong.append(answer)
+                    return
+            self.kept.add(f"load-{number}")
+            number += 1
+
+    def grows(self):
+        """Something more is acknowledged."""
+        before = len(self.kept)
+        wait_until(lambda: len(self.kept) > before or self.wrong, "a save of the load")
+        assert not self.wrong, self.wrong
+
+    def is_whole(self):
+        """It ends; whatever was acknowledged is there, at each relay, and once only."""
+        self.ends = True
+        self.thread.join(PATIENCE)
+        assert not self.wrong and not self.thread.is_alive(), self.wrong
+        assert self.refused > 0, "the load was never refused"
+        for person in self.people:
+            found = everything(person)
+            assert set(found) == self.kept, set(found) ^ self.kept
+
+
+def everything(person):
+    """The texts of all records, by a fresh read."""
+    found, query = {}, {}
+    while True:
+        page = expect(person.changes(**query), 200).json
+        found.update({each["name"]: each["fields"]["text"] for each in page["changes"]})
+        if not page["more"]:
+            return found
+        query = {"since": page["token"]}
+
+
+def is_refused(answer):
+    """As everything that needs the store."""
+    expect(answer, 503, "storeUnavailable")
+    assert int(answer.headers["retry-after"]) >= 1, answer
+
+
+def ready(relay, status=200):
+    answer = curl(relay, "GET", "/readyz")
+    return answer if answer.status == status else None
+
+
+def recovers(what, *relays):
+    """Until all are ready, and how long that took."""
+    begun = time.monotonic()
+    for relay in relays:
+        wait_until(lambda: ready(relay), f"{relay.address} to be ready: {relay.text()}")
+    print(f"      {what}: ready after {time.monotonic() - begun:.1f} s", flush=True)
+
+
+# MARK: the server is away
+
+def story_a_server_that_stops_and_is_started_again():
+    """For some seconds there is none: relays stay up and say what is wrong, refuse what they cannot
+    do, and keep their devices. Then all goes on; whoever listened hears what comes."""
+    if not is_there():
+        return
+    with Server() as server:
+        server.make()
+        with relays(server.url, server.url) as (here, there):
+            phone = Person.new(here)
+            laptop = at(there, phone.pair())
+            with Listener(laptop) as listener:
+                load = Load.new(here, there)
+                load.grows()
+                server.stop()
+                for relay in (here, there):
+                    # Nobody but the load has to ask for it.
+                    wait_until(lambda: ready(relay, 503), "the relay to notice")
+                away = time.monotonic()
+                while time.monotonic() - away < 4:
+                    for person in (phone, laptop):
+                        is_refused(person.save(record("refused")))
+                        is_refused(person.changes())
+                        assert ready(person.relay, 503)
+                        expect(curl(person.relay, "GET", "/healthz"), 200)
+                assert listener.stands
+                server.start()
+                recovers("the server was started", here, there)
+                load.grows()
+                load.grows()
+                expect(phone.save(record("after")), 200)
+                listener.hears("after")
+                load.is_whole()
+            assert "the store works again" in here.text(), here.text()
+            assert here.stop() == 0 and there.stop() == 0
+
+
+# MARK: the server is not reached
+
+@contextlib.contextmanager
+def cables():
+    """A server on loopback with a password, and two lines to it: these, an address by each of them,
+    and what the environment must say."""
+    server = subprocess.Popen(
+        [WITH, "--fast", "--tcp", "sh", "-c",
+         'echo "$LOCKSTEP_POSTGRES"; echo "$PGPASSWORD"; read line'],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        url, password = [server.stdout.readline().strip() for _ in range(2)]
+        port = urllib.parse.urlsplit(url).port
+        with Cable(port) as one, Cable(port) as other:
+            stores = [url.replace(f":{port}/", f":{each.port}/") for each in (one, other)]
+            yield (one, other), stores, {"PGPASSWORD": password}
+    finally:
+        server.communicate("\n", timeout=PATIENCE)
+
+
+class Asked:
+    """A call on a thread of its own; what it gave, and after how many seconds."""
+
+    def __init__(self, call):
+        begun = time.monotonic()
+        self.future = concurrent.futures.ThreadPoolExecutor(1).submit(
+            lambda: (call(), time.monotonic() - begun))
+
+    @property
+    def waits(self):
+        return not self.future.done()
+
+    def is_refused(self, within):
+        answer, seconds = self.future.result()
+        is_refused(answer)
+        assert seconds < within, seconds
+        print(f"      refused after {seconds:.1f} s", flush=True)
+
+
+# Seconds: 30 for an answer of the database, as many for one that waited behind another, and what a
+# busy machine takes.
+ANSWER = 80
+
+
+def story_a_line_that_goes_silent_one_way():
+    """Nothing that the database says reaches one relay any more, and nothing that another says
+    reaches the database; no connection ends. What needs the store is refused within a bound; who
+    only asks whether the relay lives is answered all the while; devices stay. Then all goes on."""
+    if not is_there():
+        return
+    with cables() as (lines, stores, environment):
+        with relays(*stores, environment=environment) as (deaf, mute):
+            phone = Person.new(deaf)
+            laptop = at(mute, phone.pair())
+            batches = [(each, new_id(), record(f"cut-{each.device}")) for each in (phone, laptop)]
+            with Listener(laptop, polls=False) as listener:
+                lines[0].cut("down")
+                lines[1].cut("up")
+                asked = [Asked(lambda each=each, id=id, cut=cut: each.save(cut, id=id))
+                         for each, id, cut in batches]
+                asked += [Asked(each.changes) for each in (phone, laptop)]
+                while any(each.waits for each in asked):
+                    for relay in (deaf, mute):
+                        begun = time.monotonic()
+                        expect(curl(relay, "GET", "/healthz"), 200)
+                        assert time.monotonic() - begun < 5, "the relay hangs"
+                for each in asked:
+                    each.is_refused(ANSWER)
+                assert ready(deaf, 503) and ready(mute, 503)
+                assert listener.stands
+                for line in lines:
+                    line.heal()
+                begun = time.monotonic()
+                for each, id, cut in batches:
+                    wait_until(lambda: each.save(cut, id=id).status == 200, "a save")
+                print(f"      saved after {time.monotonic() - begun:.1f} s", flush=True)
+                recovers("the lines carry again", deaf, mute)
+                expect(phone.save(record("after")), 200)
+                listener.hears("after")
+            assert set(everything(laptop)) == {"after", *(cut["name"] for _, _, cut in batches)}
+            assert deaf.stop() == 0 and mute.stop() == 0
+
+
+# MARK: another server, no room
+
+def story_a_standby_takes_over():
+    """The server dies with its machine, and the standby that had all it acknowledged takes its
+    place. Relays find it by themselves; nothing that they acknowledged is missing."""
+    if not is_there():
+        return
+    with Server() as primary, Server() as standby:
+        primary.make()
+        standby.follow(primary)
+        primary.ask("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+        primary.ask("SELECT pg_reload_conf()")
+        store = (f"postgres://postgres@{primary.host},{standby.host}/postgres"
+                 "?target_session_attrs=read-write")
+        with relays(store, store, environment=Server.environment) as (here, there):
+            load = Load.new(here, there)
+            load.grows()
+            primary.kill()
+            for relay in (here, there):
+                wait_until(lambda: ready(relay, 503), "the relay to notice")
+            standby.promote()
+            recovers("the standby was promoted", here, there)
+            load.grows()
+            load.is_whole()
+            assert here.stop() == 0 and there.stop() == 0
+
+
+def story_the_servers_disk_is_full():
+    """Saves are refused with a word that says why, and the relay stays up; with room made, all goes
+    on, and what was acknowledged is there."""
+    if not is_there():
+        return
+    with SmallDisk(120 << 10) as disk:
+        if not disk.mounted:
+            print("      NOT TOLD: nothing may be mounted here")
+            return
+        with Server(place=disk.path) as server, contextlib.ExitStack() as stack:
+            server.make()
+            (relay,) = stack.enter_context(relays(server.url))
+            phone = Person.new(relay)
+            kept, answer = set(), None
+            for number in range(2_000):
+                answer = phone.save(record(f"kept-{number}", os.urandom(60_000).hex()))
+                if answer.status != 200:
+                    break
+                kept.add(f"kept-{number}")
+            assert kept and answer.status in (503, 507), answer
+            expect(curl(relay, "GET", "/healthz"), 200)
+            disk.grow(400 << 10)
+            if not server.runs:
+                # It panics where its log finds no room; whoever runs it starts it again.
+                server.start()
+            wait_until(lambda: phone.save(record("after")).status == 200, "a save again")
+            assert kept | {"after"} <= set(everything(phone))
+            assert relay.stop() == 0
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=3)

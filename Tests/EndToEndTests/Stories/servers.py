@@ -1,0 +1,234 @@
+"""PostgreSQL servers that a story starts, stops, kills, copies and promotes, and the line to one
+that stops to carry bytes one way."""
+
+import glob
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+
+from story import PATIENCE, wait_until
+
+
+def programs():
+    """Where the server's programs are: the newest of Debian's, or those on the PATH."""
+    found = glob.glob("/usr/lib/postgresql/*/bin/initdb")
+    found.sort(key=lambda path: float(path.split("/")[4]))
+    return os.path.dirname(found[-1] if found else shutil.which("initdb"))
+
+
+def identity():
+    """The server does not run as root: what `subprocess` is told for another user."""
+    if os.geteuid() != 0:
+        return {}
+    names = {each.pw_name for each in pwd.getpwall()}
+    user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+class Server:
+    """A server with a data folder of its own, which stands longer than the server runs. It listens
+    on a socket in its folder, and on a port of loopback that wants the password."""
+
+    password = secrets.token_hex(16)
+    # A process that is killed leaves to the system what it wrote: no story needs the disk for that.
+    usual = {"fsync": "off", "max_connections": 40, "wal_keep_size": "64MB"}
+
+    def __init__(self, place=None, **settings):
+        """`place`: on which disk, where that matters."""
+        self.identity = identity()
+        self.place = tempfile.mkdtemp(prefix="lockstep-story-", dir=place)
+        self.data, self.log = [os.path.join(self.place, name) for name in ("data", "log")]
+        self.own(self.place)
+        self.settings = {**self.usual, **settings}
+        self.process = None
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+
+    def own(self, path):
+        if self.identity:
+            os.chown(path, self.identity["user"], self.identity["group"])
+
+    # MARK: making it
+
+    def make(self, *words):
+        """A new cluster, that runs."""
+        secret = os.path.join(self.place, "password")
+        with open(secret, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(self.password)
+        self.own(secret)
+        self.tool(
+            "initdb", "--no-sync", "--encoding=UTF8", "--locale=C", "--username=postgres",
+            "--auth-local=trust", "--auth-host=scram-sha-256", f"--pwfile={secret}",
+            "--wal-segsize=1", "--data", self.data, *words)
+        return self.start()
+
+    def follow(self, primary):
+        """A copy of another server, that takes whatever that one writes as it writes it."""
+        self.tool("pg_basebackup", "--checkpoint=fast", "--no-sync", "--pgdata", self.data,
+                  "--write-recovery-conf", "--dbname", f"host={primary.place} "
+                  f"port={primary.port} user=postgres application_name=standby")
+        self.start()
+        wait_until(lambda: primary.ask("SELECT state FROM pg_stat_replication") == "streaming",
+                   "the standby to follow")
+        return self
+
+    def tool(self, name, *words):
+        done = subprocess.run(
+            [os.path.join(programs(), name), *words], stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", timeout=PATIENCE,
+            env={**os.environ, "LC_ALL": "C"}, **self.identity)
+        assert done.returncode == 0, f"{name}: {done.stdout}"
+        return done.stdout.strip()
+
+    # MARK: where it is
+
+    @property
+    def url(self):
+        """By the socket, which asks for no password."""
+        folder = self.place.replace("/", "%2F")
+        return f"postgres://postgres@/postgres?host={folder}&port={self.port}"
+
+    @property
+    def host(self):
+        """By TCP, as an address names it; `environment` has the password."""
+        return f"127.0.0.1:{self.port}"
+
+    environment = {"PGPASSWORD": password}
+
+    def psql(self, question, user="postgres"):
+        return subprocess.run(
+            [os.path.join(programs(), "psql"), "--no-psqlrc", "--tuples-only", "--no-align",
+             "--quiet", "--host", self.place, "--port", str(self.port), "--username", user,
+             "--dbname", "postgres", "--command", question], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=PATIENCE)
+
+    def ask(self, question):
+        done = self.psql(question)
+        assert done.returncode == 0, (question, done.stderr)
+        return done.stdout.strip()
+
+    def told(self):
+        with open(self.log, errors="replace") as log:
+            return log.read()
+
+    # MARK: what is done to it
+
+    @property
+    def runs(self):
+        return self.process is not None and self.process.poll() is None
+
+    def launch(self):
+        settings = {**self.settings, "unix_socket_directories": self.place, "port": self.port,
+                    "listen_addresses": "127.0.0.1"}
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        command = [os.path.join(programs(), "postgres"), "-D", self.data]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                command + words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                **self.identity)
+
+    def start(self):
+        self.launch()
+
+        def answers():
+            assert self.runs, f"the server ended by itself: {self.told()}"
+            return self.psql("SELECT 1").returncode == 0
+
+        wait_until(answers, "the server to answer")
+        return self
+
+    def stop(self):
+        """As `pg_ctl stop --mode=fast`."""
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(timeout=PATIENCE) == 0, self.told()
+
+    def kill(self):
+        """kill -9 of all that belongs to it."""
+        if not self.runs:
+            return
+        # It shall begin nobody else meanwhile.
+        self.process.send_signal(signal.SIGSTOP)
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
+            others = [int(word) for word in file.read().split()]
+        for number in [*others, self.process.pid]:
+            try:
+                os.kill(number, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+
+    def promote(self):
+        self.tool("pg_ctl", "promote", "--wait", "--pgdata", self.data)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        shutil.rmtree(self.place, ignore_errors=True)
+
+
+class Cable:
+    """What carries bytes between relays and their server, either way, until it is told to keep
+    those of one way. Nobody is told, and no connection ends by it; they come later."""
+
+    def __init__(self, port):
+        self.to, self.sockets = port, []
+        self.carries = {"up": threading.Event(), "down": threading.Event()}
+        self.heal()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def cut(self, way):
+        self.carries[way].clear()
+
+    def heal(self):
+        for each in self.carries.values():
+            each.set()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self.to), timeout=PATIENCE)
+            far.settimeout(None)
+            self.sockets += [near, far]
+            for way, source, target in [("up", near, far), ("down", far, near)]:
+                threading.Thread(
+                    target=self.carry, args=(self.carries[way], source, target),
+                    daemon=True).start()
+
+    def carry(self, carries, source, target):
+        try:
+            while True:
+                data = source.recv(65536)
+                # An end is a word like any other.
+                carries.wait()
+                if not data:
+                    break
+                target.sendall(data)
+        except OSError:
+            pass
+        for each, way in [(target, socket.SHUT_WR), (source, socket.SHUT_RD)]:
+            try:
+                each.shutdown(way)
+            except OSError:
+                pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.heal()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for each in [self.listener, *self.sockets]:
+            each.close()
