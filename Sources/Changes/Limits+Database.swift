@@ -22,6 +22,8 @@ extension Limits {
   public static let noticeBytes = 7_900
   /// How long a device counts as connected to another relay that has said so and then nothing more.
   public static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
+  /// How soon a store that failed, of whatever kind, is tried again, and when devices are asked to.
+  public static let storeTrialMilliseconds: Int64 = 2_000
   /// How often a relay that shares its store looks whether others moved its devices' accounts, in
   /// case that what they told was lost; and of how many accounts it asks at once.
   public static let movementMilliseconds: Int64 = 3_000

@@ -107,6 +107,7 @@ package final class MemoryZoneStore: ZoneStore {
     case .renameDevice(let id, let device, let name): rename(device, of: id, to: name)
     case .revokeDevice(let id, let device): revoke(device, of: id)
     case .touchDevices(let sightings): touch(sightings)
+    case .proveWritable: .done
     case .save(let commit): try save(commit, wall: wall)
     case .setPlan(let id, let plan): setPlan(plan, of: id)
     case .putSubscription(let id, let device, let subscription):

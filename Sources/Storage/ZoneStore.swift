@@ -41,6 +41,8 @@ public enum CommitRequest: Sendable, Hashable {
   case revokeDevice(AccountID, DeviceID)
   /// When devices were last heard of.
   case touchDevices([DeviceSighting])
+  /// Writes what changes nothing: shows whether the store takes what is written to it again.
+  case proveWritable
   case save(SaveCommit)
   /// Makes a tombstone of each live record of the zone, or only of those that `through` covers.
   case deleteZone(AccountID, DeviceID, Name, through: ChangeToken?)

@@ -48,11 +48,12 @@ extension CommitRun {
   }
 }
 
-/// The statements.
+/// The statements. Those that go through a whole zone are planned each time, for the tables as they
+/// are then: what fits an empty one would compare each row with each.
 private enum ZoneDeleter {
   /// The records let go of the pieces that they name, each record once of each piece.
   static let release = PostgresStatement(
-    "release zone",
+    "",
     """
     WITH named AS (
       SELECT hash, count(*) AS uses FROM (
@@ -68,7 +69,7 @@ private enum ZoneDeleter {
     """)
   /// Tags rise in the order in which the records were saved.
   static let bury = PostgresStatement(
-    "bury zone",
+    "",
     """
     WITH live AS MATERIALIZED (
       SELECT name, row_number() OVER (ORDER BY tag) AS place FROM records

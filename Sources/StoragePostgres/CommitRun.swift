@@ -75,6 +75,7 @@ final class CommitRun {
     case .renameDevice(let id, let device, let name): rename(device, of: id, to: name)
     case .revokeDevice(let id, let device): revoke(device, of: id)
     case .touchDevices(let sightings): touch(sightings)
+    case .proveWritable: proveWritable()
     case .save: preconditionFailure("saves are decided together")
     case .setPlan(let id, let plan): setPlan(plan, of: id)
     case .putSubscription(let id, let device, let subscription):
@@ -90,6 +91,11 @@ final class CommitRun {
     case .deleteZone(let id, let device, let zone, let through):
       try deleteZone(zone, through: through, by: device, of: id)
     }
+  }
+
+  private func proveWritable() -> CommitResult {
+    write(StoreOpening.rewrite, PostgresParameters())
+    return .done
   }
 
   /// Without an answer: travels with what comes next.

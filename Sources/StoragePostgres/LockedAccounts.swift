@@ -117,7 +117,7 @@ extension CommitRequest {
       [id]
     case .save(let commit): [commit.account]
     case .vouchForChunks(let files): files.map(\.account)
-    case .redeemPairing, .touchDevices, .collectChunks: []
+    case .redeemPairing, .touchDevices, .proveWritable, .collectChunks: []
     }
   }
 
@@ -130,7 +130,7 @@ extension CommitRequest {
       (id, device)
     case .save(let commit): (commit.account, commit.device)
     case .createAccount, .issuePairing, .setPlan, .removeAccount, .addChunk, .renewChunks,
-      .vouchForChunks, .redeemPairing, .touchDevices, .collectChunks:
+      .vouchForChunks, .redeemPairing, .touchDevices, .proveWritable, .collectChunks:
       nil
     }
   }
@@ -140,8 +140,8 @@ extension CommitRequest {
     switch self {
     case .save, .addChunk, .renewChunks: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-      .touchDevices, .deleteZone, .putSubscription, .removeSubscription, .setPlan, .removeAccount,
-      .vouchForChunks, .collectChunks:
+      .touchDevices, .proveWritable, .deleteZone, .putSubscription, .removeSubscription, .setPlan,
+      .removeAccount, .vouchForChunks, .collectChunks:
       false
     }
   }

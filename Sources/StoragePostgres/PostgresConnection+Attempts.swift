@@ -17,6 +17,7 @@ extension PostgresConnection {
       let fault: PostgresFault
       do throws(PostgresFault) {
         try open()
+        try renewPlans()
         return try body()
       } catch {
         fault = error

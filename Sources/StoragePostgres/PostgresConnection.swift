@@ -19,6 +19,8 @@ final class PostgresConnection {
   /// Where its tables are: the first schema of the search path.
   private(set) var schema = ""
   private(set) var roundTrips = 0
+  private var plansEnd = PostgresSession.firstPlans
+  private var begunAt = 0
   /// Sessions that were begun.
   private(set) var openings = 0
   private(set) var isClosed = false
@@ -63,6 +65,8 @@ final class PostgresConnection {
   private func open(_ host: PostgresAddress) throws(PostgresFault) {
     session = try PostgresConnection.connect(host)
     openings += 1
+    begunAt = roundTrips
+    plansEnd = PostgresSession.firstPlans
     schema = try PostgresSession.prepare(self)
     try greeting?(self)
   }
@@ -95,6 +99,14 @@ final class PostgresConnection {
       fault.isUnknown = fault.endsSession && !isBefore
       throw fault
     }
+  }
+
+  /// Has the server make its plans anew now and then (`PostgresSession`), between two transactions.
+  func renewPlans() throws(PostgresFault) {
+    let made = roundTrips - begunAt
+    guard made >= plansEnd else { return }
+    plansEnd = made + min(made, PostgresSession.lastingPlans)
+    _ = try run(.discardPlans)
   }
 
   /// One statement alone.

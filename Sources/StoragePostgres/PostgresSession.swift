@@ -6,6 +6,9 @@ import Storage
 enum PostgresSession {
   /// The oldest server that is tried: it knows all that is asked here.
   static let oldestServer = 13
+  /// After how many round trips of a session its plans are made anew, then after twice as many, and
+  /// so on, and after how many each time in the end.
+  static let (firstPlans, lastingPlans) = (64, 4_096)
 
   /// What libpq is told besides the URL. `application_name` may be the owner's.
   static func parameters(of host: PostgresAddress) -> [PostgresAddress.Parameter] {
@@ -66,9 +69,10 @@ enum PostgresSession {
   /// `synchronous_commit` is raised to `on` where it is less: an answer leaves only after its
   /// commit is durable. Where a server asks for more (`remote_apply`), that stays.
   ///
-  /// Plans are made once and for any arrays (`force_generic_plan`), and look into tables by index:
-  /// a table that was empty when its plan was made would else be read as a whole, again and again,
-  /// until somebody analyzes it.
+  /// Plans are kept, for any arrays (`force_generic_plan`), and look into tables by index: a table
+  /// that was empty when its plan was made would else be read as a whole, again and again. Which
+  /// index and which table first is no matter either where there is little in them, so plans are
+  /// made anew while tables may grow (`PostgresConnection.renewPlans`).
   ///
   /// A relay that is stopped in the middle of a transaction, or cut off, gives its locks up.
   private static let settings = PostgresStatement(

@@ -6,7 +6,7 @@ struct PostgresStatement: Sendable {
   let name: String
   let sql: String
 
-  /// `name`: one of its own in the whole room.
+  /// `name`: one of its own in the whole room; empty for one that is prepared anew each time.
   init(_ name: String, _ sql: String) {
     self.name = name
     self.sql = sql
@@ -19,6 +19,7 @@ struct PostgresStatement: Sendable {
     "begin reading", "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
   static let commit = PostgresStatement("commit", "COMMIT")
   static let rollBack = PostgresStatement("roll back", "ROLLBACK")
+  static let discardPlans = PostgresStatement("discard plans", "DISCARD PLANS")
 }
 
 /// Statements that are sent together and answered together: one round trip, however many.

@@ -16,8 +16,8 @@ struct SaveQuestion {
       case .addChunk(let account, let hash, _, _): add([hash], of: account, &known)
       case .renewChunks(let account, let hashes): add(hashes, of: account, &known)
       case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-        .touchDevices, .deleteZone, .putSubscription, .removeSubscription, .setPlan,
-        .removeAccount, .vouchForChunks, .collectChunks:
+        .touchDevices, .proveWritable, .deleteZone, .putSubscription, .removeSubscription,
+        .setPlan, .removeAccount, .vouchForChunks, .collectChunks:
         break
       }
     }

@@ -177,6 +177,8 @@ enum StoreOpening {
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, uuid_send(gen_random_uuid())")
   private static let select = PostgresStatement(
     "opening", "SELECT system_identifier, timeline, accounts_table FROM opening")
+  /// Writes what stands there.
+  static let rewrite = PostgresStatement("rewrite opening", "UPDATE opening SET one = true")
   private static let put = PostgresStatement(
     "put opening",
     """

@@ -147,6 +147,7 @@ package final class SQLiteZoneStore: ZoneStore {
       try accounts.rename(device, of: id, to: name)
     case .revokeDevice(let id, let device): try accounts.revoke(device, of: id)
     case .touchDevices(let sightings): try accounts.touch(sightings)
+    case .proveWritable: try opening.rewrite()
     case .save(let commit): try records.save(commit, wall: wall)
     case .setPlan(let id, let plan): try accounts.setPlan(plan, of: id)
     case .putSubscription(let id, let device, let subscription):

@@ -68,6 +68,12 @@ final class StoreOpening {
   /// What was copied before this is an older copy from now on.
   func moveOn() throws(StorageError) { try move(to: following(number)) }
 
+  /// Writes what stands there, in the transaction of whoever asks.
+  func rewrite() throws(StorageError) -> CommitResult {
+    try put.bind(number).run()
+    return .done
+  }
+
   private func move(to next: UInt64) throws(StorageError) {
     try replaceFile(newest: next, former: number)
     try connection.write { () throws(StorageError) in try put.bind(next).run() }

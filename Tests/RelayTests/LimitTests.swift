@@ -174,6 +174,34 @@ struct LimitTests {
         == [.storeFailed(fault), .storeRecovered])
   }
 
+  /// A proxy sends nobody to a relay that is not ready, so nobody's request would show that the
+  /// store works again.
+  @Test func aStoreThatComesBackIsFoundWithoutAnybodyAsking() throws {
+    let relay = TestRelay()
+    let device = try relay.newAccount()
+    let client = HTTPClient(relay)
+    relay.advance(2_000)
+    relay.commitFault = fault
+    let refused = try client.call(
+      "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
+    #expect(refused.status == 503)
+    for _ in 0..<3 {
+      relay.advance(Limits.storeTrialMilliseconds)
+      #expect(try client.call("GET", "/readyz").status == 503)
+    }
+    relay.commitFault = nil
+    #expect(try client.call("GET", "/readyz").status == 503)
+    relay.advance(Limits.storeTrialMilliseconds)
+    #expect(try client.call("GET", "/readyz").status == 200)
+    #expect(
+      relay.reports.filter { $0 == .storeFailed(fault) || $0 == .storeRecovered }
+        == [.storeFailed(fault), .storeRecovered])
+    // And then nothing is tried any more.
+    relay.commitFault = fault
+    relay.advance(10 * Limits.storeTrialMilliseconds)
+    #expect(try client.call("GET", "/readyz").status == 200)
+  }
+
   @Test func aReadThatFailsLeavesTheDeviceToAskAgain() throws {
     let relay = TestRelay()
     let device = try relay.newAccount()

@@ -146,7 +146,7 @@ package struct ZoneWalk {
       .deleteZone(
         account(), device(), pick(ZoneWalk.zones),
         through: chance(2) || tokens.isEmpty ? nil : pick(tokens))
-    case 13: chance(12) ? .removeAccount(account()) : .touchDevices([])
+    case 13: chance(12) ? .removeAccount(account()) : .proveWritable
     case 8...9:
       .touchDevices([
         DeviceSighting(account: account(), device: device(), lastSeen: wall - 500 + number(1_000)),

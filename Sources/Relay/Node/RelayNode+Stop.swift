@@ -7,6 +7,7 @@ extension RelayNode {
     guard stage == .running else { return }
     stage = .stopping
     timers.cancel(.sightings)
+    timers.cancel(.storeTrial)
     timers.cancel(.status)
     timers.cancel(.collection)
     timers.schedule(

@@ -14,6 +14,8 @@ enum TimerID: Hashable, Sendable {
   case throttled(ConnectionID)
   /// When devices were last heard of is to be written.
   case sightings
+  /// A store that failed is tried.
+  case storeTrial
   /// The counters are told to the other nodes.
   case status
   /// What other relays on the same store moved is looked for.

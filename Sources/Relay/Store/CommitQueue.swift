@@ -20,6 +20,8 @@ enum Errand: Sendable {
   case socketSave(ConnectionID, BatchID, bytes: Int, timedFrom: Instant?)
   /// When devices were last heard of; nobody waits for it.
   case sightings
+  /// Whether a store that failed works again; nobody waits for it.
+  case storeTrial
   /// A step of an upload, by the files.
   case upload(ConnectionID, ChunkFile)
   /// An upload is whole: its account gets the piece.
@@ -49,8 +51,8 @@ enum Errand: Sendable {
       .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id
-    case .sightings, .removal, .sweep, .sweepCheck, .vouching, .collection, .movedElsewhere,
-      .movements, .standing:
+    case .sightings, .storeTrial, .removal, .sweep, .sweepCheck, .vouching, .collection,
+      .movedElsewhere, .movements, .standing:
       nil
     }
   }

@@ -57,7 +57,7 @@ extension RelayNode {
       committed(errand, result.orRefusal)
     case .committed(.failure(let error)):
       status.storeFailures += 1
-      if health.commitFailed(error) { actions.append(.report(.storeFailed(error))) }
+      if health.commitFailed(error) { storeFailed(error) }
       committed(errand, .failure(StoreHealth.unavailable))
     case .read(.success(let result)):
       if health.readWorked() { actions.append(.report(.storeRecovered)) }
@@ -67,7 +67,7 @@ extension RelayNode {
       hasRead(errand, page)
     case .read(.failure(let error)):
       status.storeFailures += 1
-      if health.readFailed(error) { actions.append(.report(.storeFailed(error))) }
+      if health.readFailed(error) { storeFailed(error) }
       hasRead(errand, .failure(StoreHealth.unavailable))
     case .chunk(.success(let result)): filesAnswered(errand, result.orRefusal)
     case .chunk(.failure(let error)):
@@ -84,7 +84,8 @@ extension RelayNode {
     case .sweep: sweepListed(result)
     case .removal(let files): if case .failure = result { keepLeftover(files) }
     case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
-      .addChunk, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements, .standing:
+      .storeTrial, .addChunk, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements,
+      .standing:
       preconditionFailure("the store was answered by the files")
     }
   }
@@ -104,6 +105,7 @@ extension RelayNode {
     case .call(let id, let continuation): callCommitted(id, continuation, result)
     case .socketSave(let id, let batch, let bytes, _): socketSaved(id, batch, bytes: bytes, result)
     case .sightings: break
+    case .storeTrial: if health.fault != nil { planStoreTrial() }
     case .addChunk(let id, let file): chunkAdded(id, file, result)
     case .vouching(let last): vouched(through: last, result)
     case .collection: collected(result)
@@ -146,8 +148,8 @@ extension RelayNode {
     case .movedElsewhere(let account, let since): readElsewhere(account, since: since, result)
     case .movements(let accounts): movementsRead(accounts, result)
     case .standing(let account, let device): standingRead(account, device, result)
-    case .socketSave, .sightings, .upload, .addChunk, .download, .removal, .sweep, .vouching,
-      .collection:
+    case .socketSave, .sightings, .storeTrial, .upload, .addChunk, .download, .removal, .sweep,
+      .vouching, .collection:
       preconditionFailure("a commit was answered as a read")
     }
   }
@@ -164,10 +166,32 @@ extension RelayNode {
     case .backlog(let id, let since): backlogRead(id, since: since, .success(page))
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, .success(page))
-    case .signIn, .welcome, .socketSave, .sightings, .upload, .addChunk, .download, .removal,
-      .sweep, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements, .standing:
+    case .signIn, .welcome, .socketSave, .sightings, .storeTrial, .upload, .addChunk, .download,
+      .removal, .sweep, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements, .standing:
       preconditionFailure("a page answers what asked for none")
     }
+  }
+
+  // MARK: a store that failed
+
+  private mutating func storeFailed(_ error: StorageError) {
+    actions.append(.report(.storeFailed(error)))
+    planStoreTrial()
+  }
+
+  private mutating func planStoreTrial() {
+    guard stage == .running else { return }
+    timers.schedule(
+      .storeTrial, at: moment.instant.advanced(milliseconds: Limits.storeTrialMilliseconds))
+  }
+
+  /// Whether it works again is found out by itself: whoever sends devices only to relays that are
+  /// ready would never send the one that shows it.
+  mutating func tryStore() {
+    guard health.fault != nil, stage == .running else { return }
+    let job = StoreJob.commit(
+      .proveWritable, by: CommitOrigin(node: configuration.node, connection: nil))
+    if !ask(job, for: .storeTrial) { planStoreTrial() }
   }
 
   // MARK: calls

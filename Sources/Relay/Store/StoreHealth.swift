@@ -54,5 +54,5 @@ struct StoreHealth: Sendable {
 
   static let unavailable = Refusal(
     .storeUnavailable, "The relay's store cannot be reached, and nothing was done; try again soon.",
-    retryAfterMilliseconds: 2_000)
+    retryAfterMilliseconds: Limits.storeTrialMilliseconds)
 }

@@ -47,7 +47,7 @@ extension StoreWork {
       .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
       account.rawValue
     case .save(let commit): commit.account.rawValue
-    case .redeemPairing, .touchDevices, .vouchForChunks, .collectChunks: 0
+    case .redeemPairing, .touchDevices, .proveWritable, .vouchForChunks, .collectChunks: 0
     }
   }
 
@@ -62,7 +62,7 @@ extension StoreWork {
     // Nobody knows how many records there are.
     case .deleteZone, .removeAccount: Limits.portionCost
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-      .putSubscription, .removeSubscription, .setPlan, .addChunk:
+      .putSubscription, .removeSubscription, .setPlan, .addChunk, .proveWritable:
       1
     }
   }
