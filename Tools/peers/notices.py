@@ -1,26 +1,33 @@
-"""What a notice adds to a commit: the same commits with and without one, by pgbench. PostgreSQL takes
-one lock of the whole cluster for each that tells something."""
+"""What a notice adds to a commit: the same commits without one, with one in them, and with one behind
+them as relays do it, by pgbench. PostgreSQL takes one lock of the whole server for each."""
 
 import glob
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 
-from programs import Trouble
+from programs import Trouble, said_by
 
 SESSIONS, SECONDS = (1, 3, 16), 3
 # As relays say it, of an account that nobody has.
 WORD = "1 00000000000000ff 00000000000000ff=1"
-UPDATE = "UPDATE notice_probe SET number = number + 1 WHERE session = :client_id;\n"
+CHANGE = "UPDATE notice_probe SET number = number + 1 WHERE session = :client_id"
+NOTICE = f"pg_notify('lockstep_public', '{WORD}')"
+# Each in one round trip.
+KINDS = {
+    "silent": f"BEGIN \\; {CHANGE} \\; COMMIT;\n",
+    "within": f"BEGIN \\; {CHANGE} \\; SELECT {NOTICE} \\; COMMIT;\n",
+    # Its own end of a transaction does not wait for the disk.
+    "behind": f"BEGIN \\; {CHANGE} \\; COMMIT \\; "
+              f"SELECT set_config('synchronous_commit', 'off', true), {NOTICE};\n"}
 
 
 class Notices:
     """Of a database whose relays listen meanwhile."""
 
-    def __init__(self, url):
-        self.url = url
+    def __init__(self, database):
+        self.database = database
         found = sorted(glob.glob("/usr/lib/postgresql/*/bin/pgbench")) or [shutil.which("pgbench")]
         if not found[-1]:
             raise Trouble("there is no pgbench; Debian's postgresql has it")
@@ -28,40 +35,31 @@ class Notices:
 
     def measure(self, repetitions, progress):
         with tempfile.TemporaryDirectory() as folder:
-            scripts = {}
-            for name, more in [("silent", ""), ("telling",
-                                                f"SELECT pg_notify('lockstep_public', '{WORD}');\n")]:
-                scripts[name] = os.path.join(folder, name)
+            scripts = {name: os.path.join(folder, name) for name in KINDS}
+            for name, words in KINDS.items():
                 with open(scripts[name], "w") as file:
-                    file.write(f"BEGIN;\n{UPDATE}{more}COMMIT;\n")
-            self.ask("CREATE TABLE notice_probe AS SELECT session, 0 AS number "
-                     f"FROM generate_series(0, {max(SESSIONS)}) AS session")
+                    file.write(words)
+            self.database.ask(
+                "CREATE TABLE notice_probe AS SELECT session, 0 AS number "
+                f"FROM generate_series(0, {max(SESSIONS)}) AS session")
             try:
                 return [self.beside(scripts, sessions, repetitions, progress)
                         for sessions in SESSIONS]
             finally:
-                self.ask("DROP TABLE notice_probe")
+                self.database.ask("DROP TABLE notice_probe")
 
     def beside(self, scripts, sessions, repetitions, progress):
-        told = {"sessions": sessions, "silent": [], "telling": [], "ratio": []}
+        told = {"sessions": sessions, **{name: [] for name in KINDS}}
         for repetition in range(repetitions):
             progress(f"notices of {sessions} sessions: {repetition + 1} of {repetitions}")
             for name, script in scripts.items():
                 told[name].append(self.rate(script, sessions))
-            told["ratio"].append(told["telling"][-1] / told["silent"][-1])
+        for name in ("within", "behind"):
+            told[name + "ToSilent"] = [
+                one / other for one, other in zip(told[name], told["silent"])]
         return told
 
     def rate(self, script, sessions):
-        said = self.run([self.program, "--no-vacuum", "--file", script, "--client", str(sessions),
-                         "--jobs", "1", "--time", str(SECONDS), self.url])
+        said = said_by([self.program, "--no-vacuum", "--file", script, "--client", str(sessions),
+                        "--jobs", "1", "--time", str(SECONDS), self.database.url])
         return float(re.search(r"tps = ([\d.]+)", said)[1])
-
-    def ask(self, question):
-        self.run(["psql", "--no-psqlrc", "--quiet", "--command", question, self.url])
-
-    @staticmethod
-    def run(command):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        if done.returncode != 0:
-            raise Trouble(f"{command[0]}: {done.stderr.strip()}")
-        return done.stdout

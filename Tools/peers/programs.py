@@ -1,4 +1,5 @@
-"""The two programs in C, floor and load, made anew where their sources are newer."""
+"""Programs that a measuring runs: those in C, made anew where their sources are newer, the relay, and
+others to their end."""
 
 import fcntl
 import glob
@@ -13,6 +14,14 @@ SECURE = ["secure.c"]
 
 class Trouble(Exception):
     """The measuring cannot go on; its words are for the person who started it."""
+
+
+def said_by(command):
+    """What a program prints that ends well."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        raise Trouble(f"{command[0]}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def compiler():

@@ -92,7 +92,7 @@ def run(setting, peer, shape):
             raise Trouble(f"{peer}: {done.stderr.strip()}; it said: {server.said()[-500:]}")
     account = json.loads(done.stdout)
     account["said"] = done.stderr.strip()
-    account["commitMicroseconds"] = beside.median if beside else None
+    account["commits"] = (beside.page, beside.row) if beside else (None, None)
     return account
 
 
@@ -152,12 +152,14 @@ def figures(shape, account):
         "kernelInstructions": share("kernelInstructions"),
         "p50": latency.get("p50"),
         "p99": latency.get("p99"),
-        "commit": account["commitMicroseconds"],
+        "commit": account["commits"][0],
+        "rowCommit": account["commits"][1],
         "generatorBusy": account["generatorBusy"],
         "hints": account.get("hints", 0),
     }
-    if told["commit"] and told["p50"]:
-        told["p50ToCommit"] = told["p50"] / told["commit"]
+    for commit, ratio in [("commit", "p50ToCommit"), ("rowCommit", "p50ToRowCommit")]:
+        if told[commit] and told["p50"]:
+            told[ratio] = told["p50"] / told[commit]
     if shape.mode == "storm":
         told["idleBytes"] = server["idlePssBytes"] * per
         told["idleKernelBytes"] = server["idleSlabBytes"] * per

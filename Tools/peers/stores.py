@@ -11,7 +11,7 @@ import urllib.parse
 from commits import CommitProbe
 from notices import Notices
 from population import account, caught_up
-from programs import Trouble
+from programs import Trouble, said_by
 from runs import faults
 from servers import LIMITS, Server
 from table import cell, table
@@ -19,7 +19,7 @@ from table import cell, table
 ACCOUNTS, DEVICES, RATE = 100, 3, 200
 SAVERS, RELAYS = 300, 3
 # Those that do nothing, and for how many seconds; the seldom message is the load's least.
-IDLE_ACCOUNTS, IDLE_SECONDS, SELDOM = 1000, 30, 0.1
+IDLE_ACCOUNTS, IDLE_SECONDS, SELDOM = 1000, 60, 0.1
 
 
 class Database:
@@ -40,6 +40,14 @@ class Database:
         with open(os.path.join(folder, "data", "postmaster.pid")) as file:
             self.postmaster = int(file.readline())
 
+    def settle(self):
+        """What a load left to be written and cleaned up is done now, and is that load's."""
+        self.ask("VACUUM ANALYZE", "CHECKPOINT")
+
+    def ask(self, *questions):
+        words = [word for question in questions for word in ("--command", question)]
+        said_by(["psql", "--no-psqlrc", "--quiet", *words, self.url])
+
     def end(self):
         self.process.communicate("\n", timeout=60)
 
@@ -54,13 +62,16 @@ def processor_seconds(processes):
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def disk_bytes(processes):
-    """What they have given the disk to write; of children that have ended too."""
-    total = 0
-    for process in processes:
-        with open(f"/proc/{process}/io") as file:
-            total += int(re.search(r"^write_bytes: (\d+)", file.read(), re.MULTILINE)[1])
-    return total
+def disk_bytes(folder):
+    """What the disk below it has written, for whomever; None where that is not counted. What
+    processes are said to have given it counts a whole folio of the cache for each byte in it."""
+    os.sync()
+    device = os.stat(folder).st_dev
+    try:
+        with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat") as file:
+            return int(file.read().split()[6]) * 512
+    except OSError:
+        return None
 
 
 def descendants(process):
@@ -140,14 +151,16 @@ class Bench:
         wrong = faults(found)
         if wrong:
             raise Trouble(f"{self.name}: {wrong}")
+        if self.database:
+            self.database.settle()
         now_seconds, now_bytes = self.spent()
-        found["databaseSeconds"], found["diskBytes"] = now_seconds - seconds, now_bytes - bytes
+        found["databaseSeconds"] = now_seconds - seconds
+        found["diskBytes"] = None if bytes is None else now_bytes - bytes
         return found
 
     def spent(self):
-        """The processor's time of the database, and what both gave the disk."""
-        return (processor_seconds(self.of_database),
-                disk_bytes(self.of_relays + self.of_database))
+        """The processor's time of the database, and what the disk has written."""
+        return processor_seconds(self.of_database), disk_bytes(self.setting.disk)
 
     def end(self):
         for each in self.relays:
@@ -171,7 +184,7 @@ def measure(given, setting, progress):
                 progress(f"{repetition + 1} of {repetitions}: {bench.name}")
                 told = rows.setdefault(bench.name, [])
                 told.append(one(bench))
-        notices = Notices(benches[-1].database.url).measure(repetitions, progress)
+        notices = Notices(benches[-1].database).measure(repetitions, progress)
         quiet = {bench.name: idle(bench, given.quick, progress) for bench in benches}
     finally:
         for bench in benches:
@@ -188,40 +201,60 @@ def one(bench):
     rate = ("--accounts", str(ACCOUNTS), "--devices", str(DEVICES - 1), "--rate", str(RATE))
     with CommitProbe(bench.setting.disk) as probe:
         near = bench.load("rate", bench.people, ports[:1], *rate)
-        far = bench.load("rate", bench.people, ports[:2], *rate) if len(ports) > 1 else None
+    # Once more without the probe, which writes too.
+    quiet = bench.load("rate", bench.people, ports[:1], *rate)
+    far = bench.load("rate", bench.people, ports[:2], *rate) if len(ports) > 1 else None
     count = saves["acknowledged"]
     told = {"saves": count / saves["seconds"],
             "relayMicroseconds": saves["server"]["cpuSeconds"] * 1e6 / count,
             "databaseMicroseconds": saves["databaseSeconds"] * 1e6 / count,
-            "diskBytes": saves["diskBytes"] / count,
-            "commit": probe.median,
+            "diskBytes": portion(saves["diskBytes"], count),
+            "commit": probe.page, "alone": alone(quiet),
             "p50": near["latencyMicroseconds"]["p50"], "p99": near["latencyMicroseconds"]["p99"]}
     if far:
+        told["aloneAcross"] = alone(far)
         told["acrossP50"] = far["latencyMicroseconds"]["p50"]
         told["acrossP99"] = far["latencyMicroseconds"]["p99"]
         told["acrossToNear"] = told["acrossP99"] / told["p99"]
     return told
 
 
+def alone(found):
+    """What a change costs where most commits carry one, with its deliveries."""
+    count = found["published"]
+    return {"relay": found["server"]["cpuSeconds"] * 1e6 / count,
+            "database": found["databaseSeconds"] * 1e6 / count,
+            "disk": portion(found["diskBytes"], count)}
+
+
+def portion(total, count):
+    return None if total is None else total / count
+
+
 def idle(bench, is_quick, progress):
     """Microseconds of processor a second, of the relays and of the database, for each device that
-    is connected and does nothing."""
+    is connected and does nothing: what a long while takes more than a short one."""
     accounts, seconds = (50, 2) if is_quick else (IDLE_ACCOUNTS, IDLE_SECONDS)
     bench.make(bench.idle, accounts, DEVICES, progress)
     progress(f"{bench.name}: {accounts * DEVICES} devices do nothing for {seconds} s")
-    found = bench.load("rate", bench.idle, bench.ports, "--accounts", str(accounts),
-                       "--devices", str(DEVICES - 1), "--rate", str(SELDOM),
-                       "--seconds", str(seconds))
+
+    def spent(while_seconds):
+        found = bench.load("rate", bench.idle, bench.ports, "--accounts", str(accounts),
+                           "--devices", str(DEVICES - 1), "--rate", str(SELDOM),
+                           "--seconds", str(while_seconds))
+        return found["server"]["cpuSeconds"], found["databaseSeconds"]
+
+    short, long = spent(1), spent(1 + seconds)
     parts = accounts * DEVICES * seconds / 1e6
-    return {"devices": accounts * DEVICES, "relay": found["server"]["cpuSeconds"] / parts,
-            "database": found["databaseSeconds"] / parts}
+    return {"devices": accounts * DEVICES, "relay": (long[0] - short[0]) / parts,
+            "database": (long[1] - short[1]) / parts}
 
 
 COLUMNS = [("saves", "saves/s"), ("relayMicroseconds", "relay µs/save"),
            ("databaseMicroseconds", "database µs/save"), ("diskBytes", "disk B/save"),
            ("p50", "p50 µs"), ("p99", "p99 µs"),
            ("acrossP50", "across p50"), ("acrossP99", "across p99"),
-           ("acrossToNear", "p99 across/near"), ("commit", "a commit µs")]
+           ("acrossToNear", "p99 across/near"), ("commit", "a synced page µs")]
 
 
 def tell(given, rows, quiet, notices):
@@ -238,6 +271,15 @@ def tell(given, rows, quiet, notices):
           f"{DEVICES - 1} other devices, {RATE} a second,\nat the same relay (p50, p99) and across "
           f"two. Medians of {len(next(iter(rows.values())))} interleaved runs, least and most.\n")
     print(table(head, lines))
+    print(f"\nA change where most commits carry one, with {DEVICES - 1} deliveries:\n")
+    rows_alone = [
+        (name + (", across two" if key == "aloneAcross" else ""),
+         [run[key] for run in runs if key in run])
+        for name, runs in rows.items() for key in ["alone", "aloneAcross"]]
+    print(table(["", "relay µs", "database µs", "disk B"],
+                [[name, *[cell([each[part] for each in found])
+                          for part in ["relay", "database", "disk"]]]
+                 for name, found in rows_alone if found]))
     middle = {name: statistics.median(run["saves"] for run in runs) for name, runs in rows.items()}
     first = next(iter(middle.values()))
     print("\nSaves beside SQLite's: " + ", ".join(
@@ -248,6 +290,8 @@ def tell(given, rows, quiet, notices):
                  for name, each in quiet.items()]))
     print(f"\nCommits a second of a row that nobody else touches (pgbench), {RELAYS} relays "
           "listening:\n")
-    print(table(["sessions", "silent", "with a notice", "with / silent"],
-                [[str(each["sessions"]), cell(each["silent"]), cell(each["telling"]),
-                  cell(each["ratio"])] for each in notices]))
+    kinds = ["silent", "within", "behind", "withinToSilent", "behindToSilent"]
+    print(table(["sessions", "silent", "notice within", "notice behind", "within / silent",
+                 "behind / silent"],
+                [[str(each["sessions"]), *[cell(each[kind]) for kind in kinds]]
+                 for each in notices]))

@@ -5,7 +5,8 @@ import statistics
 CONTROL = (0.9, 1.1)
 COLUMNS = [("rate", "{what}/s"), ("cpuMicroseconds", "CPU µs"), ("userInstructions", "user instr"),
            ("kernelInstructions", "kernel instr"), ("switches", "switches"), ("p50", "p50 µs"),
-           ("p99", "p99 µs"), ("commit", "a commit µs"), ("p50ToCommit", "p50 / commit"),
+           ("p99", "p99 µs"), ("commit", "a synced page µs"), ("p50ToCommit", "p50 / page"),
+           ("rowCommit", "SQLite's commit µs"), ("p50ToRowCommit", "p50 / SQLite's"),
            ("idleBytes", "idle bytes"), ("idleKernelBytes", "slab, both ends"),
            ("hints", "hints"), ("generatorBusy", "load busy")]
 WHAT = {"storm": "connections", "saves": "saves"}
@@ -84,6 +85,7 @@ def short(value):
 
 
 def cell(values):
+    values = [each for each in values if each is not None]
     if not values:
         return "–"
     middle, low, high = [short(each) for each in
