@@ -1,0 +1,184 @@
+"""Relays on one database, each thread and processor a queue: what a load does to them."""
+
+import random
+from dataclasses import dataclass
+
+from costs import COMMIT_SAVES, LOOK_ACCOUNTS, LOOK_SECONDS, Costs
+from events import Locks, Log, Processors, Timeline
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """relays: how many; processors: of the database; accounts, and the devices of each, connected
+    to relays as it happens; saves: how many come a second, of accounts as it happens."""
+    relays: int
+    processors: int
+    accounts: int
+    devices: int
+    saves: float
+    costs: Costs = Costs()
+
+
+class Database:
+    def __init__(self, timeline, cluster, draw):
+        self.processors = Processors(timeline, cluster.processors)
+        self.log = Log(timeline, draw)
+        self.rows, self.notices = Locks(), Processors(timeline, 1)
+
+
+class Relay:
+    """A loop, a thread that commits, one that reads and one that hears."""
+
+    def __init__(self, run):
+        self.run, self.costs = run, run.cluster.costs
+        self.loop = Processors(run.timeline, 1, waking=self.costs.turn)
+        self.committer, self.reader, self.ear = [Processors(run.timeline, 1) for _ in range(3)]
+        self.waiting, self.is_committing, self.commits = [], False, 0
+
+    def take(self, save):
+        self.loop.work(self.costs.save, self.queue, save)
+
+    def queue(self, save):
+        self.waiting.append(save)
+        if not self.is_committing:
+            self.is_committing = True
+            self.run.timeline.after(self.costs.wake, self.commit)
+
+    def commit(self):
+        """Two round trips, the accounts' rows held from the first to the end."""
+        saves, self.waiting = self.waiting[:COMMIT_SAVES], self.waiting[COMMIT_SAVES:]
+        self.commits += 1
+        costs, database, count = self.costs, self.run.database, len(saves)
+        accounts = {save.account for save in saves}
+
+        def asks():
+            self.travel(database.rows.take, accounts, locked)
+
+        def locked():
+            database.processors.work(costs.ask + costs.ask_save * count, asked)
+
+        def asked():
+            self.travel(self.committer.work,
+                        (costs.commit + costs.commit_save * count) / 2, writes)
+
+        def writes():
+            self.travel(database.processors.work, costs.write + costs.write_save * count,
+                        lambda: database.log.sync(synced))
+
+        def synced():
+            database.rows.give(accounts)
+            database.notices.work(costs.notice, self.run.tell, self, saves)
+            self.travel(self.committed, saves)
+
+        self.committer.work((costs.commit + costs.commit_save * count) / 2, asks)
+
+    def committed(self, saves):
+        if self.waiting:
+            self.commit()
+        else:
+            self.is_committing = False
+        self.run.timeline.after(self.costs.wake, self.deliver_all, saves)
+
+    def deliver_all(self, saves):
+        for save in saves:
+            self.deliver(save)
+
+    def hear(self, saves):
+        """What another relay committed."""
+        self.ear.work(self.costs.hear, self.read_all, saves)
+
+    def read_all(self, saves):
+        here = [save for save in saves if self in save.others]
+        for save in here:
+            self.reader.work(
+                self.costs.read, self.travel, self.run.database.processors.work,
+                self.costs.answer, lambda save=save: self.travel(self.deliver, save))
+
+    def deliver(self, save):
+        for _ in range(save.others.count(self)):
+            self.loop.work(self.costs.delivery, self.run.delivered, save, self)
+
+    def travel(self, act, *given):
+        self.run.timeline.after(self.costs.round_trip / 2, act, *given)
+
+
+@dataclass(frozen=True)
+class Save:
+    account: int
+    # Where it came in, and where the account's other devices are.
+    relay: Relay
+    others: list
+    time: float
+
+
+class Run:
+    """One run of a cluster in virtual time."""
+
+    def __init__(self, cluster, seed):
+        self.cluster, self.random = cluster, random.Random(seed)
+        self.timeline = Timeline()
+        self.database = Database(self.timeline, cluster,
+                                 lambda: cluster.costs.draw_sync(self.random))
+        self.relays = [Relay(self) for _ in range(cluster.relays)]
+        self.near, self.across, self.come = [], [], 0
+
+    def play(self, seconds):
+        """What came of it: the time of a change to another device, and how much of its time each
+        part worked."""
+        end = seconds * 1e6
+        self.arrive(end)
+        self.look(end)
+        self.timeline.run(end)
+        commits = sum(relay.commits for relay in self.relays)
+        done = len(self.near) + len(self.across)
+        return {
+            "near": quantiles(self.near), "across": quantiles(self.across),
+            "savesACommit": self.come / commits if commits else None,
+            "savesASync": self.come / max(1, self.database.log.syncs),
+            "arrived": done / max(1, self.come * (self.cluster.devices - 1)),
+            "busy": {
+                "a relay's loop": max(relay.loop.share(end) for relay in self.relays),
+                "a relay's commits": max(relay.committer.share(end) for relay in self.relays),
+                "a relay's hearing": max(
+                    relay.ear.share(end) + relay.reader.share(end) for relay in self.relays),
+                "the database's processors": self.database.processors.share(end),
+                "the database's log": self.database.log.share(end),
+                "the lock of notices": self.database.notices.share(end)}}
+
+    def arrive(self, end):
+        if self.timeline.now >= end or not self.cluster.saves:
+            return
+        relay, *others = self.random.choices(self.relays, k=self.cluster.devices)
+        account = self.random.randrange(self.cluster.accounts)
+        self.come += 1
+        relay.take(Save(account, relay, others, self.timeline.now))
+        self.timeline.after(self.random.expovariate(self.cluster.saves / 1e6), self.arrive, end)
+
+    def look(self, end):
+        """Relays ask where the accounts of their devices stand."""
+        share = 1 - (1 - 1 / len(self.relays)) ** self.cluster.devices
+        pages = -(-int(self.cluster.accounts * share) // LOOK_ACCOUNTS)
+        for _ in self.relays:
+            begin = self.random.uniform(0, LOOK_SECONDS * 1e6)
+            while begin < end:
+                for page in range(pages):
+                    self.timeline.after(
+                        begin + page * LOOK_SECONDS * 1e6 / pages, self.database.processors.work,
+                        self.cluster.costs.movement * LOOK_ACCOUNTS, lambda: None)
+                begin += LOOK_SECONDS * 1e6
+
+    def tell(self, teller, saves):
+        for relay in self.relays:
+            if relay is not teller:
+                self.timeline.after(self.cluster.costs.wake, relay.hear, saves)
+
+    def delivered(self, save, relay):
+        times = self.near if relay is save.relay else self.across
+        times.append(self.timeline.now - save.time)
+
+
+def quantiles(times):
+    if not times:
+        return None
+    times = sorted(times)
+    return {"p50": times[len(times) // 2], "p99": times[len(times) * 99 // 100]}
