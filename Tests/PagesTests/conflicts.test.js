@@ -192,9 +192,12 @@ test("on a live relay: what two pages did offline meets, and a person decides fo
       await page.change(editsOf(timerApp, { do: "start" }));
       await page.change(editsOf(clipboardApp, { do: "add", content: word }));
     }
-    for (const browser of browsers) browser.goOnline();
-    await one.syncNow();
-    await two.syncNow();
+    // One after the other: whoever is second meets what the first did.
+    browsers[0].goOnline();
+    one.syncNow();
+    await until(one, inState("inSync"));
+    browsers[1].goOnline();
+    two.syncNow();
     await until(two, inState("needsPerson"));
     const state = stateOf(two.records(), two.status.asking, two.status.deviceID);
     assert.deepEqual(habitConflicts(state).map(({ local, cloud }) => [local.title, cloud.title]),

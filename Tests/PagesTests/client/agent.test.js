@@ -145,6 +145,16 @@ test("a plan with nothing in it is its own state, and a person's sync tries agai
   assert.equal(stand.status.state, "inSync");
 });
 
+test("a person's sync does not share the fate of a try that began before it", async () => {
+  const stand = await Stand.start();
+  const doomed = stand.socket;
+  const synced = stand.agent.syncNow();
+  doomed.end(1006);
+  await stand.welcome();
+  assert.notEqual(stand.socket, doomed);
+  assert.equal((await synced).state, "inSync");
+});
+
 test("a zone that the plan does not include waits, the others go on; tried again in an hour",
   async () => {
     const stand = await Stand.start();

@@ -69,7 +69,7 @@ test("what was made offline is shown and counted, and goes up with the network",
     browsers[0].goOnline();
     await one.syncNow();
     for (const page of [one, two]) await until(page, shows("list", "meanwhile", "offline"));
-    assert.equal(one.status.waiting, 0);
+    await until(one, ({ status }) => status.waiting === 0);
   });
 
 test("a reload loses nothing that was shown, also what the relay has not got", within,

@@ -70,7 +70,9 @@ export class Connection {
     if (!this.failure?.isStore) this.failure = null;
     this.#deadlines.resume.clear();
     this.pause = null;
-    if (this.#uplink) return;
+    if (this.#uplink && this.#engine.transport !== null) return;
+    // A try that is under way may have begun when there was no network yet.
+    this.#drop();
     this.#backoff.reset();
     this.#connect();
   }
