@@ -1,0 +1,46 @@
+"""Several relays on one database for anyone to play with: `scripts/cluster`."""
+
+import os
+import subprocess
+
+from database_stories import is_there
+from story import LOCKSTEP, PATIENCE, ROOT, main
+
+CLUSTER = os.path.join(ROOT, "scripts", "cluster")
+
+
+def cluster(*words):
+    return subprocess.run(
+        [CLUSTER, *words], capture_output=True, text=True, timeout=2 * PATIENCE,
+        env={name: value for name, value in os.environ.items() if name != "LOCKSTEP_POSTGRES"})
+
+
+def story_a_command_beside_relays_that_all_are_reached_and_gone_with_it():
+    """It gets the address of all and that of each, all of which are ready; its exit code is the
+    whole's, and then nobody answers any more."""
+    if not is_there():
+        return
+    ask = ('for each in $LOCKSTEP_RELAY $(echo $LOCKSTEP_RELAYS | tr , " "); do '
+           'echo "$each $(curl -s -o /dev/null -w "%{http_code}" $each/readyz)"; done; exit 7')
+    done = cluster("2", "--fast", "--binary", LOCKSTEP, "--", "sh", "-c", ask)
+    assert done.returncode == 7, done
+    addresses, answers = zip(*(line.split() for line in done.stdout.splitlines()))
+    assert answers == ("200",) * 3, done
+    assert len(set(addresses[1:])) == 2, done
+    # Where there is no proxy, it says so, and names one of them for all.
+    assert (addresses[0] in addresses[1:]) == ("neither haproxy nor nginx" in done.stderr), done
+    for each in addresses:
+        gone = subprocess.run(["curl", "-s", f"{each}/readyz"], capture_output=True,
+                              timeout=PATIENCE)
+        assert gone.returncode == 7, (each, gone)
+
+
+def story_what_is_no_cluster_is_refused_with_the_next_step():
+    for words in (["0"], ["17"], ["two"], ["--binary"], ["--listen", "here"], ["2", "--"]):
+        done = cluster(*words)
+        assert done.returncode == 2 and done.stderr.startswith("scripts/cluster: "), (words, done)
+        assert done.stdout == "", (words, done)
+
+
+if __name__ == "__main__":
+    main(globals())
