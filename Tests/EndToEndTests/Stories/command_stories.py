@@ -422,6 +422,7 @@ class Terminal:
         self.socket = os.path.join(directory, "tmux")
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
                   "env", "PS1=$ ", "sh")
+        self.server = int(self.tmux("display-message", "-p", "#{pid}"))
 
     def tmux(self, *words):
         return subprocess.run(
@@ -447,7 +448,8 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        self.tmux("kill-server")
+        # Told to end, it sometimes stays, with its shell.
+        os.kill(self.server, signal.SIGKILL)
 
 
 def story_the_live_view_on_a_terminal():
