@@ -44,14 +44,15 @@ package final class PostgresChunkStore: ChunkStore {
   ///
   /// `uploads`: how many files may be written at a time. `strayMilliseconds`: how old a whole file
   /// must be to be listed: another relay may have received it just now, and be about to write down
-  /// whose it is.
+  /// whose it is. `restored`: as of `PostgresZoneStore`.
   package convenience init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
-    strayMilliseconds: Int64 = Limits.strayFileMilliseconds
+    strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
+    restored: (@Sendable () -> Void)? = nil
   ) throws(StorageError) {
     try self.init(
       address, uploads: uploads, strayMilliseconds: strayMilliseconds,
-      greeting: PostgresZoneStore.greet)
+      greeting: StoreOpening.greeting(restored))
   }
 
   /// `greeting`: as a session of it is begun; nil where the store is being moved, and its tables
@@ -59,7 +60,7 @@ package final class PostgresChunkStore: ChunkStore {
   init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
     strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
-    greeting: ((PostgresConnection) throws(PostgresFault) -> Void)?
+    greeting: PostgresConnection.Greeting?
   ) throws(StorageError) {
     uploadLimit = uploads
     let connection = PostgresConnection(address)

@@ -11,11 +11,13 @@ import Storage
 ///
 /// A connection that is lost stays so until `open`, which `perform` calls first.
 final class PostgresConnection {
+  typealias Greeting = @Sendable (PostgresConnection) throws(PostgresFault) -> Void
+
   let address: PostgresAddress
   private var session: OpaquePointer?
   private var prepared: Set<String> = []
   /// Done once in every new session, before anything else.
-  var greeting: ((PostgresConnection) throws(PostgresFault) -> Void)?
+  var greeting: Greeting?
   /// Where its tables are: the first schema of the search path.
   private(set) var schema = ""
   private(set) var roundTrips = 0

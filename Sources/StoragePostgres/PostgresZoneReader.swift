@@ -8,9 +8,11 @@ package final class PostgresZoneReader: ZoneReader {
   private let queries: ZoneQueries
 
   /// `relay`: for which it reads.
-  init(_ address: PostgresAddress, relay: UInt64) throws(StorageError) {
+  init(
+    _ address: PostgresAddress, relay: UInt64, greeting: @escaping PostgresConnection.Greeting
+  ) throws(StorageError) {
     let connection = PostgresConnection(address)
-    connection.greeting = PostgresZoneStore.greet
+    connection.greeting = greeting
     try connection.perform("open") { () throws(PostgresFault) in }
     self.connection = connection
     queries = ZoneQueries(connection, relay: relay)

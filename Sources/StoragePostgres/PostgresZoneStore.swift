@@ -12,6 +12,7 @@ package final class PostgresZoneStore: ZoneStore {
   private let connection: PostgresConnection
   private let queries: ZoneQueries
   private let rules: StoreRules
+  private let greeting: PostgresConnection.Greeting
   /// By which this relay's notices are told from others'; drawn when the store was opened.
   package let relay: UInt64
   /// An older copy of the database was found when the store was opened, or its owner said so: every
@@ -23,12 +24,17 @@ package final class PostgresZoneStore: ZoneStore {
   /// `declareRestored`: the database was put back from an older copy in a way that nothing in it
   /// can show.
   ///
+  /// `restored` is told, on whichever thread, where an older copy is found later: a server fails
+  /// over while relays run.
+  ///
   /// Throws `unavailable` while the server is away, a standby, or has no connection left; `tooNew`,
   /// `readOnly`, `diskFull` or `failed` as their names say.
   package init(
-    _ address: PostgresAddress, rules: StoreRules = StoreRules(), declareRestored: Bool = false
+    _ address: PostgresAddress, rules: StoreRules = StoreRules(), declareRestored: Bool = false,
+    restored: (@Sendable () -> Void)? = nil
   ) throws(StorageError) {
     self.rules = rules
+    greeting = StoreOpening.greeting(restored)
     let connection = PostgresConnection(address)
     let opened = try connection.perform("open") { () throws(PostgresFault) in
       try Schema.zones.migrate(connection)
@@ -38,14 +44,8 @@ package final class PostgresZoneStore: ZoneStore {
     wasRestored = opened.wasRestored
     relay = opened.relay
     self.connection = connection
-    connection.greeting = PostgresZoneStore.greet
+    connection.greeting = greeting
     queries = ZoneQueries(connection, relay: opened.relay)
-  }
-
-  /// What a server is asked when a session is begun anew: it may be another one by now.
-  static func greet(_ connection: PostgresConnection) throws(PostgresFault) {
-    try Schema.zones.migrate(connection)
-    _ = try StoreOpening.meet(connection, isDeclared: false)
   }
 
   /// Whether the database can be had, with nothing done to it. Throws why not.
@@ -60,7 +60,7 @@ package final class PostgresZoneStore: ZoneStore {
 
   /// A view for another thread, on a connection of its own.
   package func makeReader() throws(StorageError) -> sending PostgresZoneReader {
-    try PostgresZoneReader(connection.address, relay: relay)
+    try PostgresZoneReader(connection.address, relay: relay, greeting: greeting)
   }
 
   /// Hears of other relays' commits, on a connection of its own, for another thread.

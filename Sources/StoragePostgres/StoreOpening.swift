@@ -41,6 +41,14 @@ enum StoreOpening {
     }
   }
 
+  /// What a server is asked when a session is begun anew: it may be another one by now.
+  static func greeting(_ restored: (@Sendable () -> Void)?) -> PostgresConnection.Greeting {
+    { connection throws(PostgresFault) in
+      try Schema.zones.migrate(connection)
+      if try meet(connection, isDeclared: false) { restored?() }
+    }
+  }
+
   /// True where an older copy was put back, or `isDeclared`: the accounts are in new generations
   /// then.
   static func meet(

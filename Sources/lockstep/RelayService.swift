@@ -30,8 +30,8 @@ struct RelayService {
       let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
       let configuration = fitted(to: OpenFiles.raiseLimit())
       let store = try RelayStore(
-        self.store, rules: configuration.rules, isRestored: isRestored)
-      if store.wasRestored {
+        self.store, rules: configuration.rules, isRestored: isRestored
+      ) { [log] in
         log.warning(
           "an older copy of the store was put back; devices bring back what they hold of the rest")
       }

@@ -15,12 +15,18 @@ final class RelayStore {
   }
 
   private let kind: Kind
+  private let restored: @Sendable () -> Void
 
   /// A relay before this one may just be ending, or `lockstep account` be at work: a store in use
   /// is asked for again for a second, and so is a database that is away.
+  ///
+  /// `isRestored`: its owner says so. `restored` is told, on whichever thread, where an older copy
+  /// is found, now or later.
   init(
-    _ place: StorePlace, rules: StoreRules, isRestored: Bool = false, attempts: Int = 20
+    _ place: StorePlace, rules: StoreRules, isRestored: Bool = false, attempts: Int = 20,
+    restored: @escaping @Sendable () -> Void = {}
   ) throws(StorageError) {
+    self.restored = restored
     func open() throws(StorageError) -> Kind {
       switch place {
       case .folder(let folder):
@@ -31,13 +37,21 @@ final class RelayStore {
             declareRestored: isRestored))
       case .database(let address):
         return .database(
-          address, try PostgresZoneStore(address, rules: rules, declareRestored: isRestored))
+          address,
+          try PostgresZoneStore(
+            address, rules: rules, declareRestored: isRestored, restored: restored))
       }
     }
+    kind = try RelayStore.patiently(attempts, open)
+    if wasRestored { restored() }
+  }
+
+  private static func patiently(
+    _ attempts: Int, _ open: () throws(StorageError) -> Kind
+  ) throws(StorageError) -> Kind {
     for _ in 0..<attempts {
       do throws(StorageError) {
-        kind = try open()
-        return
+        return try open()
       } catch {
         switch error {
         case .inUse, .unavailable: usleep(50_000)
@@ -45,7 +59,7 @@ final class RelayStore {
         }
       }
     }
-    kind = try open()
+    return try open()
   }
 
   /// The number to open a store in a folder under now.
@@ -63,6 +77,7 @@ final class RelayStore {
     }
   }
 
+  /// An older copy was found when it was opened, or its owner said so.
   var wasRestored: Bool {
     switch kind {
     case .folder(_, let store): store.wasRestored
@@ -83,7 +98,8 @@ final class RelayStore {
     switch kind {
     case .folder(let folder, _):
       try FileChunkStore(directory: RelayStore.chunks(in: folder), uploads: uploads)
-    case .database(let address, _): try PostgresChunkStore(address, uploads: uploads)
+    case .database(let address, _):
+      try PostgresChunkStore(address, uploads: uploads, restored: restored)
     }
   }
 

@@ -177,6 +177,42 @@ def story_a_server_that_stops_and_is_started_again():
             assert here.stop() == 0 and there.stop() == 0
 
 
+def story_the_server_has_no_connection_left():
+    """Others hold them all, and the relays lose those that they had. They say what is wrong, refuse
+    what they cannot do, and keep their devices; with room, all goes on by itself."""
+    if not is_there():
+        return
+    with Server() as server:
+        server.make()
+        # Its own schema: it may make tables nowhere else.
+        server.ask("CREATE ROLE crowded LOGIN; CREATE SCHEMA AUTHORIZATION crowded")
+        store = server.url.replace("postgres@", "crowded@")
+        with relays(store, store) as (here, there):
+            phone = Person.new(here)
+            laptop = at(there, phone.pair())
+            with Listener(laptop) as listener:
+                load = Load.new(here, there)
+                load.grows()
+                server.ask("ALTER ROLE crowded CONNECTION LIMIT 0")
+                server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                           "WHERE usename = 'crowded'")
+                for relay in (here, there):
+                    wait_until(lambda: ready(relay, 503), "the relay to notice")
+                    expect(curl(relay, "GET", "/healthz"), 200)
+                for person in (phone, laptop):
+                    is_refused(person.save(record("refused")))
+                    is_refused(person.changes())
+                    assert "too many connections" in person.relay.text(), person.relay.text()
+                assert listener.stands
+                server.ask("ALTER ROLE crowded CONNECTION LIMIT -1")
+                recovers("there are connections again", here, there)
+                load.grows()
+                expect(phone.save(record("after")), 200)
+                listener.hears("after")
+                load.is_whole()
+            assert here.stop() == 0 and there.stop() == 0
+
+
 # MARK: the server is not reached
 
 @contextlib.contextmanager

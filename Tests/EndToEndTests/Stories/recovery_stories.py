@@ -83,6 +83,7 @@ def story_a_standby_that_lagged_takes_over():
             wait_until(lambda: ready(relay, 503), "the relay to notice")
             standby.promote()
             recovers("the standby was promoted", relay)
+            assert relay.text().count("older copy") == 1, relay.text()
             for home in (laptop, phone):
                 home.run("sync")
             for home in (laptop, phone, phone.pair(relay, directory, "fresh")):
