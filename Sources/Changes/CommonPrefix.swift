@@ -3,16 +3,19 @@ extension RawSpan {
   /// by names.
   @inlinable package func commonPrefix(with other: RawSpan) -> Int {
     let count = Swift.min(byteCount, other.byteCount)
+    // All that is loaded lies before `count`.
     var offset = 0
-    while offset + 8 <= count,
-      unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        == other.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-    {
+    while count - offset >= 8 {
+      let difference =
+        unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+        ^ other.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+      // The byte that comes first is the lowest of a number that is kept so.
+      if difference != 0 { return offset + difference.littleEndian.trailingZeroBitCount / 8 }
       offset += 8
     }
     while offset < count,
-      unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-        == other.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
+        == other.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
     {
       offset += 1
     }

@@ -24,7 +24,9 @@ enum OrderRule {
     return text.tokens.indices.compactMap { index in
       guard ["keys", "values"].contains(text.tokens[index].text),
         text.tokens[index].kind == .word, text.has(".", at: index - 1),
-        !text.has("(", at: index + 1), !text.has("=", at: index + 1)
+        !text.has("(", at: index + 1), !text.has("=", at: index + 1),
+        // One of them, at an index that was found by its key.
+        !text.has("[", at: index + 1)
       else { return nil }
       if text.has(".", at: index + 1), index + 2 < text.tokens.count,
         orderless.contains(text.tokens[index + 2].text)

@@ -51,6 +51,7 @@ struct RuleTests {
     #expect(OrderRule.faults(in: relay(declared + "for a in sessions.keys.sorted() {}")).isEmpty)
     #expect(OrderRule.faults(in: relay(declared + "for a in sessions.values {}")).count == 1)
     #expect(OrderRule.faults(in: relay(declared + "sessions[a]?.close()")).isEmpty)
+    #expect(OrderRule.faults(in: relay(declared + "sessions.values[place] = 1")).isEmpty)
     #expect(OrderRule.faults(in: relay("let a = Set<Int>()\nfor b in a {}")).count == 1)
     #expect(OrderRule.faults(in: relay("let a: [(x: Int, y: Int)] = []\nfor b in a {}")).isEmpty)
   }

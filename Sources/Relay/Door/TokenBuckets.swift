@@ -31,24 +31,28 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   /// Takes a token; otherwise says for how many milliseconds there is none.
   mutating func take(_ key: Key, at now: Instant) -> Int64? {
-    let fullAt = fullAt(key)
-    if let wait = wait(untilFull: fullAt, at: now) { return wait }
-    remember(key, fullAt: max(fullAt, now.nanoseconds) + interval)
+    // Mostly it asked lately, and is looked up once.
+    let place = lately.index(forKey: key)
+    let full = max(fullAt(place, key), now.nanoseconds)
+    if let wait = wait(untilFull: full, at: now) { return wait }
+    remember(key, place, fullAt: full + interval)
     return nil
   }
 
   /// Takes a token though there may be none, and says for how many milliseconds there is none now:
   /// for what has been done already.
   mutating func spend(_ key: Key, at now: Instant) -> Int64? {
-    let fullAt = max(fullAt(key), now.nanoseconds) + interval
-    remember(key, fullAt: fullAt)
-    return wait(untilFull: fullAt, at: now)
+    let place = lately.index(forKey: key)
+    let full = max(fullAt(place, key), now.nanoseconds) + interval
+    remember(key, place, fullAt: full)
+    return wait(untilFull: full, at: now)
   }
 
   /// Puts back what was taken.
   mutating func giveBack(_ key: Key) {
-    guard lately[key] != nil || before[key] != nil else { return }
-    remember(key, fullAt: fullAt(key) - interval)
+    let place = lately.index(forKey: key)
+    guard place != nil || before[key] != nil else { return }
+    remember(key, place, fullAt: fullAt(place, key) - interval)
   }
 
   /// For how many milliseconds, rounded up, there is no token; nil where there is one.
@@ -57,14 +61,23 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     return late > 0 ? (late + 999_999) / 1_000_000 : nil
   }
 
-  private func fullAt(_ key: Key) -> Int64 { lately[key] ?? before[key] ?? .min / 2 }
+  /// `place`: where it is among those who asked lately.
+  private func fullAt(_ place: Dictionary<Key, Int64>.Index?, _ key: Key) -> Int64 {
+    if let place { lately.values[place] } else { before[key] ?? .min / 2 }
+  }
 
-  private mutating func remember(_ key: Key, fullAt: Int64) {
-    if lately.count >= keys / 2, lately[key] == nil {
+  private mutating func remember(
+    _ key: Key, _ place: Dictionary<Key, Int64>.Index?, fullAt: Int64
+  ) {
+    if let place {
+      lately.values[place] = fullAt
+      return
+    }
+    if lately.count >= keys / 2 {
       before = lately
       lately = [:]
     }
     lately[key] = fullAt
-    if !before.isEmpty { before[key] = nil }
+    before[key] = nil
   }
 }
