@@ -309,9 +309,7 @@ extension RelayNode {
       self.answer(slot, answer)
       return
     case .commit(let request, let continuation):
-      isAsked = ask(
-        .commit(request, by: CommitOrigin(node: configuration.node, connection: id)),
-        for: .call(id, continuation))
+      isAsked = askCommit(request, for: .call(id, continuation))
     case .read(let request, .changes(let query)):
       if query.waitMilliseconds > 0, let session = connections[slot].session {
         try checkConnections(slot, of: session.account)

@@ -130,8 +130,8 @@ extension RelayNode {
       return
     }
     guard
-      ask(
-        .commit(.save(commit), by: CommitOrigin(node: configuration.node, connection: id)),
+      askCommit(
+        .save(commit),
         for: .socketSave(
           id, request.id, bytes: bytes, timedFrom: request.timed ? moment.instant : nil))
     else {

@@ -37,9 +37,7 @@ extension RelayNode {
     if !unused.isEmpty { removeFiles(unused) }
     let doubted = zip(files, uses).filter { $0.1 == .doubted }.map(\.0)
     if doubted.isEmpty { return sweepOn(after: files.last) }
-    let origin = CommitOrigin(node: configuration.node, connection: nil)
-    let vouch = CommitRequest.vouchForChunks(doubted)
-    if !ask(.commit(vouch, by: origin), for: .vouching(through: files.last)) {
+    if !askCommit(.vouchForChunks(doubted), for: .vouching(through: files.last)) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }
@@ -71,9 +69,7 @@ extension RelayNode {
       sweep()
       return
     }
-    let origin = CommitOrigin(node: configuration.node, connection: nil)
-    let request = CommitRequest.collectChunks(atMost: Limits.collectedChunks)
-    if !ask(.commit(request, by: origin), for: .collection) {
+    if !askCommit(.collectChunks(atMost: Limits.collectedChunks), for: .collection) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }

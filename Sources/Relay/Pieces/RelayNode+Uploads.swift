@@ -132,8 +132,7 @@ extension RelayNode {
     connections[slot].http.exchange?.value.stage = .asking
     connections[slot].http.exchange?.value.bodyBytes = 0
     let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
-    let origin = CommitOrigin(node: configuration.node, connection: id)
-    if !ask(.commit(request, by: origin), for: .addChunk(id, file)) {
+    if !askCommit(request, for: .addChunk(id, file)) {
       removeFiles([file])
       answer(slot, Answer(CommitQueue.overloaded))
     }

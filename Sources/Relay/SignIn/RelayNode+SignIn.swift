@@ -129,10 +129,7 @@ extension RelayNode {
       at: moment.instant, wall: moment.wall, isLast: isLast)
     if !sightings.isEmpty {
       // Where the queue is full they are lost, and written again in a minute.
-      _ = ask(
-        .commit(
-          .touchDevices(sightings), by: CommitOrigin(node: configuration.node, connection: nil)),
-        for: .sightings)
+      _ = askCommit(.touchDevices(sightings), for: .sightings)
     }
     if !isLast { scheduleSightings() }
   }

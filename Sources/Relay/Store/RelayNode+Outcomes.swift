@@ -20,6 +20,12 @@ extension RelayNode {
     return true
   }
 
+  /// Asks for a commit, by whoever waits for it. False where too much is asked already.
+  mutating func askCommit(_ request: CommitRequest, for errand: Errand) -> Bool {
+    let origin = CommitOrigin(node: configuration.node, connection: errand.connection)
+    return ask(.commit(request, by: origin), for: errand)
+  }
+
   /// Asks for a page of changes. False where there is no room for it, or too much is asked.
   mutating func askPage(
     _ session: Session, _ query: FetchQuery, as form: PageForm, for errand: Errand
@@ -189,9 +195,7 @@ extension RelayNode {
   /// ready would never send the one that shows it.
   mutating func tryStore() {
     guard health.fault != nil, stage == .running else { return }
-    let job = StoreJob.commit(
-      .proveWritable, by: CommitOrigin(node: configuration.node, connection: nil))
-    if !ask(job, for: .storeTrial) { planStoreTrial() }
+    if !askCommit(.proveWritable, for: .storeTrial) { planStoreTrial() }
   }
 
   // MARK: calls
