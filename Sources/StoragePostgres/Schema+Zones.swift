@@ -1,8 +1,8 @@
 extension Schema {
   /// The relay's tables. Each leads with the account, and so do their keys, so that a distributed
-  /// database can place them by it. Two keys are of all accounts, since who asks does not know
-  /// which one is his: the hashes of tokens and of pairing codes.
-  static let zones = Schema(steps: [version1], oldest: 1)
+  /// database can place them by it. Who comes with a token or a pairing code does not say which
+  /// account is his: an index finds it by the hash.
+  static let zones = Schema(steps: [version1, version2], oldest: 1)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
   ///                     plan · made_at · chunk_bytes
@@ -183,5 +183,14 @@ extension Schema {
       accounts_table bigint NOT NULL
     )
     """,
+  ]
+
+  /// What is unique must lead with the account where rows are placed by it. A commit looks for a
+  /// hash before it adds one; that two relays draw the same 60 bits at once is left to chance.
+  private static let version2 = [
+    "CREATE INDEX devices_by_token_hash ON devices (token_hash)",
+    "DROP INDEX devices_by_token",
+    "CREATE INDEX pairings_by_code_hash ON pairings (code_hash)",
+    "DROP INDEX pairings_by_code",
   ]
 }

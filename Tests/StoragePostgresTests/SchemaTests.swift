@@ -1,5 +1,6 @@
 import Changes
 import Storage
+import StorageContract
 import Testing
 
 @testable import StoragePostgres
@@ -58,6 +59,47 @@ struct SchemaTests {
       """
     ).all { $0.text(0) }
     #expect(others == ["opening", "schema_version"])
+  }
+
+  /// A table can be split up by its account only where everything unique in it has the account.
+  @Test func rowsMayBePlacedByTheirAccount() throws {
+    let database = try TestDatabase(isNew: true)
+    let connection = PostgresConnection(database.address)
+    // As the version before left them, so that the steps from there are taken as well.
+    let former = Schema(steps: Array(Schema.zones.steps.prefix(1)), oldest: 1)
+    try connection.perform("test") { () throws(PostgresFault) in
+      _ = try former.migrate(connection)
+    }
+    connection.close()
+    try database.store().close()
+    try database.run(
+      """
+      DO $$ DECLARE place record; BEGIN
+        FOR place IN
+          SELECT format('%I.%I', schemaname, tablename) AS name,
+            format('%I.whole', schemaname) AS whole
+          FROM pg_tables WHERE schemaname = '\(database.schema)'
+            AND tablename NOT IN ('opening', 'schema_version')
+        LOOP
+          EXECUTE format('ALTER TABLE %s RENAME TO whole', place.name);
+          EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL) PARTITION BY HASH (account)',
+            place.name, place.whole);
+          FOR part IN 0..2 LOOP
+            EXECUTE format('CREATE TABLE %s_%s PARTITION OF %1$s FOR VALUES WITH '
+              '(MODULUS 3, REMAINDER %2$s)', place.name, part);
+          END LOOP;
+          EXECUTE format('DROP TABLE %s', place.whole);
+        END LOOP;
+      END $$
+      """)
+    var walk = ZoneWalk(seed: 7)
+    let store = try walk.lead(try database.store(rules: ZoneWalk.rules), steps: 200) { store in
+      (store as? PostgresZoneStore)?.close()
+      return try database.store(rules: ZoneWalk.rules)
+    }
+    try walk.clear(store)
+    let parts = "SELECT count(DISTINCT tableoid) FROM \(database.schema).devices"
+    #expect(try database.number(parts) > 1)
   }
 
   /// A plan that read a table as a whole would be made once and kept, however the table grows.
