@@ -14,7 +14,7 @@ public struct DoctorCheck: Hashable, Sendable {
 
   /// What it is about; checks of one area stand together.
   public enum Area: String, Hashable, Sendable {
-    case relay, ladder, home, machine
+    case relay, ladder, home, machine, database
   }
 
   public var area: Area
@@ -76,6 +76,8 @@ public enum DoctorThresholds {
   public static let diskProblemBytes: Int64 = 16 << 20
   /// A change that waits longer, while a process keeps the home in sync, is stuck.
   public static let waitingMilliseconds: Int64 = 60_000
+  /// Sessions that a relay holds with its database.
+  public static let databaseConnections = 4
   /// Open files below which any program is in trouble.
   public static let openFiles = 256
   /// How long `--long` lets a socket be idle: longer than proxies usually do.

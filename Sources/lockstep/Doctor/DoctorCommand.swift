@@ -8,7 +8,8 @@ enum DoctorCommand {
     "relay", ValueKind.relay, "The relay; that of the home if not given.")
   static let home = CommandOption.optional("home", ValueKind.folder, "A device's home.")
   static let store = CommandOption.optional(
-    "store", ValueKind.folder, "The store of a relay on this machine.")
+    "store", ValueKind.storePlace,
+    "The store of a relay: a folder on this machine, or the URL of a database.")
   static let isLong = CommandOption.flag(
     "long", "Also see whether an idle WebSocket stands for 75 seconds.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
@@ -35,7 +36,7 @@ enum DoctorCommand {
     let folder = arguments[home].map { HomeFolder(path: $0) }
     guard arguments[relay] != nil || folder != nil || arguments[store] != nil else {
       throw CommandFailure(
-        "say what to look at: --home DIR, --relay URL, --store DIR, or several of them",
+        "say what to look at: --home DIR, --relay URL, --store DIR|URL, or several of them",
         exitCode: .usage)
     }
     let progress = Progress()
@@ -44,7 +45,7 @@ enum DoctorCommand {
     }
     let look = folder.map { HomeLook($0, progress: progress) }
     var report = DoctorReport(
-      of: [arguments[relay]?.url ?? look?.member?.relay.url, folder?.path, arguments[store]]
+      of: [arguments[relay]?.url ?? look?.member?.relay.url, folder?.path, arguments[store]?.text]
         .compactMap(\.self))
     if let address = arguments[relay] ?? look?.member?.relay {
       let member = look?.member.flatMap { $0.relay == address ? $0 : nil }

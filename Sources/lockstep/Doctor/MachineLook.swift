@@ -1,12 +1,14 @@
 import Changes
 import Glibc
+import Storage
+import StoragePostgres
 import StorageSQLite
 import Tools
 
 /// Looks at this machine, and at a relay's store on it.
 struct MachineLook {
   /// nil: no relay is looked at here.
-  let store: String?
+  let store: StorePlace?
   let progress: Progress
 
   func checks() -> [DoctorCheck] {
@@ -15,8 +17,11 @@ struct MachineLook {
       Limits.connections + Limits.uploads + Limits.ownerConnections + Limits.spareDescriptors
     }
     var checks = [DoctorCheck.openFiles(soft: limit.soft, hard: limit.hard, needed: needed)]
-    if let store {
-      checks += [look(into: store), .disk(.machine, of: store, free: Self.freeBytes(of: store))]
+    switch store {
+    case .folder(let folder):
+      checks += [look(into: folder), .disk(.machine, of: folder, free: Self.freeBytes(of: folder))]
+    case .database(let address): checks += look(at: address)
+    case nil: break
     }
     return checks
   }
@@ -34,6 +39,22 @@ struct MachineLook {
       return .relayStore("\(store): \(found.counts.text)", faults: found.faults.map(\.text))
     } catch {
       return .noRelayStore(error.message ?? "\(store) cannot be read")
+    }
+  }
+
+  /// What another machine may have: its disk and its tables are for PostgreSQL's own tools.
+  private func look(at address: PostgresAddress) -> [DoctorCheck] {
+    do throws(StorageError) {
+      let found = try DatabaseFindings(address)
+      return [
+        .database(
+          address.shown, server: found.server, accounts: found.accounts,
+          isOlderCopy: found.isOlderCopy),
+        .durability(lossy: found.lossy),
+        .databaseConnections(free: found.freeConnections, of: found.connections),
+      ]
+    } catch {
+      return [.noDatabase("\(error)")]
     }
   }
 

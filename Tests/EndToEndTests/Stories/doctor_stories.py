@@ -6,15 +6,17 @@ import os
 import socket
 import threading
 
+from database_stories import is_there
 from secure_relay import CA, SecureRelay, make
-from story import Home, Relay, expect, folder, main, run, wait_until
+from servers import Server
+from story import Home, Person, Relay, expect, folder, main, run, wait_until
 
 LADDER = ["websocket", "events", "long-poll", "poll"]
 
 
-def doctor(*words, code=0):
+def doctor(*words, code=0, **options):
     """Its checks by area and name, as a program reads them."""
-    found = json.loads(run("doctor", *words, "--json", expect_code=code).stdout)
+    found = json.loads(run("doctor", *words, "--json", expect_code=code, **options).stdout)
     assert found["isGood"] == (code == 0) == (found["problems"] == 0), found
     for each in found["checks"]:
         assert each["verdict"] in ("ok", "skipped", "warning", "problem"), each
@@ -226,6 +228,36 @@ def story_a_relays_store_is_looked_at_on_its_machine():
         assert verdict(checks, "machine", "store") == "ok", checks
         assert checks["machine", "open-files"]["figures"]["needed"] > 50_000, checks
         assert verdict(doctor("--store", directory, code=1), "machine", "store") == "problem"
+
+
+def story_a_relays_database_is_looked_at():
+    """Before its first relay, beside one, after another copy took its place, and while it is away.
+    Nothing is changed by a look, and no password is shown."""
+    if not is_there():
+        return
+    with Server() as server:
+        server.make()
+        store = f"postgres://postgres@{server.host}/postgres"
+        look = ("--store", store)
+        checks = doctor(*look, environment=server.environment)
+        assert verdict(checks, "database", "store") == "warning", checks
+        with Relay("--loops", "1", store=store, environment=server.environment) as relay:
+            Person.new(relay)
+            checks = doctor(*look, environment=server.environment)
+            told = checks["database", "store"]
+            assert told["verdict"] == "ok" and told["figures"]["accounts"] == 1, told
+            assert server.password not in json.dumps(list(checks.values())), checks
+            # These stories' server does not sync.
+            assert "fsync" in checks["database", "durability"]["figures"]["off"], checks
+            assert verdict(checks, "database", "connections") == "ok", checks
+        server.ask("UPDATE opening SET timeline = timeline + 1")
+        for _ in range(2):
+            checks = doctor(*look, environment=server.environment)
+            assert "another copy" in checks["database", "store"]["seen"], checks
+        server.stop()
+        checks = doctor(*look, code=1, environment=server.environment)
+        assert "psql" in checks["database", "store"]["nextStep"], checks
+        assert len([area for area, _ in checks if area == "database"]) == 1, checks
 
 
 def story_it_must_be_told_what_to_look_at():

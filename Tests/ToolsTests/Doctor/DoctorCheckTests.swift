@@ -262,4 +262,21 @@ struct DoctorCheckTests {
     expect(.noRelayStore("none"), .problem, "--store")
     expect(.leftDevices("gone"), .warning, "gone")
   }
+
+  // MARK: the database
+
+  @Test func aDatabaseIsJudgedByWhatARelayNeedsOfIt() {
+    func store(_ accounts: Int?, isOlderCopy: Bool = false) -> DoctorCheck {
+      .database("db", server: "15.18", accounts: accounts, isOlderCopy: isOlderCopy)
+    }
+    expect(store(1), .ok, "db: PostgreSQL 15.18, 1 account")
+    expect(store(nil), .warning, "A relay makes them")
+    expect(store(2, isOlderCopy: true), .warning, "devices bring back")
+    expect(.noDatabase("it is away"), .problem, "psql")
+    expect(.durability(lossy: []), .ok, "outlast a crash")
+    expect(.durability(lossy: ["fsync"]), .warning, "ALTER SYSTEM SET fsync = on")
+    expect(.durability(lossy: ["a", "b"]), .warning, "a and b are off")
+    expect(.databaseConnections(free: 4, of: 97), .ok, "4 of 97")
+    expect(.databaseConnections(free: 3, of: 97), .warning, "max_connections")
+  }
 }

@@ -16,7 +16,7 @@ struct MachineLookTests {
   @Test func aStoreThatIsWholeIsOkAndOneWithoutAPieceIsNot() throws {
     let stage = try BackupStage()
     try stage.fill()
-    let look = MachineLook(store: stage.store, progress: progress)
+    let look = MachineLook(store: .folder(stage.store), progress: progress)
     let whole = look.checks()
     #expect(whole.map(\.name) == ["open-files", "store", "disk"])
     #expect(whole[1].verdict == .ok, "\(whole[1])")
@@ -26,7 +26,7 @@ struct MachineLookTests {
 
   @Test func whereThereIsNoStoreThatIsAProblem() throws {
     let stage = try BackupStage()
-    let checks = MachineLook(store: stage.backups, progress: progress).checks()
+    let checks = MachineLook(store: .folder(stage.backups), progress: progress).checks()
     #expect(checks[1].verdict == .problem && checks[1].seen.contains("no store"))
     #expect(checks[2].verdict == .skipped, "a folder that is not there has no room")
   }

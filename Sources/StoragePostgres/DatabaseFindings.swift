@@ -1,0 +1,67 @@
+import Changes
+import Storage
+
+/// What is seen of a relay's database from outside, with nothing done to it.
+package struct DatabaseFindings: Sendable, Hashable {
+  /// As the server names its version.
+  package let server: String
+  /// nil where no relay has made its tables yet.
+  package let accounts: Int?
+  /// The next relay that begins a session takes it for an older copy that was put back.
+  package let isOlderCopy: Bool
+  /// The server's settings without which a crash of its machine loses or harms what was committed,
+  /// as far as they are off.
+  package let lossy: [String]
+  /// How many sessions the server lets in that are no administrator's, and how many of those are
+  /// free now.
+  package let connections: Int
+  package let freeConnections: Int
+
+  /// Throws as opening the store does.
+  package init(_ address: PostgresAddress) throws(StorageError) {
+    let connection = PostgresConnection(address)
+    defer { connection.close() }
+    self = try connection.perform("open") { () throws(PostgresFault) in
+      try DatabaseFindings(connection)
+    }
+  }
+
+  private init(_ connection: PostgresConnection) throws(PostgresFault) {
+    let found = try Schema.zones.find(connection)
+    if let found { try Schema.zones.check(found) }
+    let told = try connection.run(DatabaseFindings.settings).first { row in
+      (
+        server: row.text(0), lossy: row.text(1), connections: Int(row.integer(2)),
+        taken: Int(row.integer(3))
+      )
+    }
+    guard let told else {
+      throw PostgresFault(cause: .lost, message: "the server did not tell its settings")
+    }
+    server = told.server
+    lossy = told.lossy.split(separator: ",").map(String.init)
+    connections = told.connections
+    freeConnections = max(0, told.connections - told.taken)
+    guard found != nil else {
+      (accounts, isOlderCopy) = (nil, false)
+      return
+    }
+    accounts = try connection.run(DatabaseFindings.count).first { Int($0.integer(0)) }
+    isOlderCopy = try StoreOpening.isOlderCopy(connection)
+  }
+
+  /// `numbackends` is told to everybody, and counts this session too.
+  private static let settings = PostgresStatement(
+    "settings told",
+    """
+    SELECT current_setting('server_version'),
+      concat_ws(',',
+        CASE WHEN current_setting('fsync') = 'off' THEN 'fsync' END,
+        CASE WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes' END),
+      current_setting('max_connections')::bigint
+        - current_setting('superuser_reserved_connections')::bigint,
+      (SELECT sum(numbackends) - 1 FROM pg_stat_database)::bigint
+    """)
+  private static let count = PostgresStatement(
+    "accounts counted", "SELECT count(*) FROM accounts")
+}
