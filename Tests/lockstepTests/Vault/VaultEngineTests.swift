@@ -34,6 +34,7 @@ struct VaultEngineTests {
     _ = try stage.add(0)
     try stage.settled(0)
     try stage.write("of the second", 1)
+    try stage.makeNewer(1)
     _ = try stage.add(1)
     try stage.until(0) { try stage.all(0).count == 2 }
     try stage.until(1) { try stage.all(1) == stage.all(0) }
