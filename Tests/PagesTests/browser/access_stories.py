@@ -85,6 +85,8 @@ class AccessStories(Story):
         person = self.visitor()
         person.make_account()
         person.press("Start focus")
+        # That it began is said once.
+        expect(person.page.get_by_text("Focus of 25 min began.")).to_be_attached()
         person.page.evaluate("""() => {
           window.said = [];
           new MutationObserver((changes) => said.push(...changes
