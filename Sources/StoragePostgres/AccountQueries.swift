@@ -112,7 +112,7 @@ enum AccountQueries {
     SELECT id, content FROM subscriptions WHERE account = $1::bigint AND device = $2::bigint
     ORDER BY id
     """)
-  private static let total = PostgresStatement("account count", "SELECT count(*) FROM accounts")
+  static let total = PostgresStatement("account count", "SELECT count(*) FROM accounts")
   private static let list = PostgresStatement(
     "accounts",
     """

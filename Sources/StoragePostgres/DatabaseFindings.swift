@@ -46,7 +46,7 @@ package struct DatabaseFindings: Sendable, Hashable {
       (accounts, isOlderCopy) = (nil, false)
       return
     }
-    accounts = try connection.run(DatabaseFindings.count).first { Int($0.integer(0)) }
+    accounts = try connection.run(AccountQueries.total).first { Int($0.integer(0)) }
     isOlderCopy = try StoreOpening.isOlderCopy(connection)
   }
 
@@ -62,6 +62,4 @@ package struct DatabaseFindings: Sendable, Hashable {
         - current_setting('superuser_reserved_connections')::bigint,
       (SELECT sum(numbackends) - 1 FROM pg_stat_database)::bigint
     """)
-  private static let count = PostgresStatement(
-    "accounts counted", "SELECT count(*) FROM accounts")
 }

@@ -106,11 +106,11 @@ package final class PostgresStoreTarget: StoreTarget {
     start.add(PostgresStatement("", "LOCK TABLE accounts"))
     _ = try connection.run(start, within: Limits.removalMilliseconds)
     let isLeft = (try Schema.zones.find(connection)?.version ?? 0) < 0
-    let count = PostgresStatement("", "SELECT count(*) FROM accounts")
     let accounts =
       isLeft
       ? 0
-      : try connection.run(count, within: Limits.removalMilliseconds).first { $0.integer(0) } ?? 0
+      : try connection.run(AccountQueries.total, within: Limits.removalMilliseconds)
+        .first { $0.integer(0) } ?? 0
     guard accounts == 0 else {
       _ = try connection.run(.rollBack)
       return accounts
