@@ -78,6 +78,6 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
       lately = [:]
     }
     lately[key] = fullAt
-    before[key] = nil
+    if !before.isEmpty { before[key] = nil }
   }
 }
