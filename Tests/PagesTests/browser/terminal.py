@@ -1,7 +1,9 @@
 """A terminal's screen, as tmux sees it, drawn as HTML."""
 
 import html
+import os
 import re
+import signal
 import subprocess
 
 STYLES = {1: "bold", 2: "faint", 31: "red", 32: "green", 33: "yellow"}
@@ -14,6 +16,7 @@ class Terminal:
         self.socket = folder / "tmux"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
                    *map(str, words))
+        self.server = int(self._tmux("display-message", "-p", "#{pid}"))
 
     def _tmux(self, *words):
         return subprocess.run(["tmux", "-S", self.socket, *words], capture_output=True, text=True,
@@ -41,4 +44,5 @@ class Terminal:
         return drawn
 
     def close(self):
-        self._tmux("kill-server")
+        # Told to end, it sometimes stays, with its shell.
+        os.kill(self.server, signal.SIGKILL)
