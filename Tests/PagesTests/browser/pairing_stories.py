@@ -71,6 +71,7 @@ class PairingStories(Story):
         laptop = self.relay.agent("laptop", first.show_code())
         for visitor in (first, second):
             visitor.go("Timer")
+            expect(visitor.page.locator(".timer-time")).to_be_attached()
             visitor.page.evaluate(WATCH)
         laptop.run("timer", "start")
         shown = laptop.json("timer", "status")[0]
