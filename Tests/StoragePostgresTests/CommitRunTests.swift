@@ -165,10 +165,7 @@ struct CommitRunTests {
     let lasting = Lasting()
     _ = try inParallel(2) { worker in
       if worker == 1 {
-        while !lasting.isOver {
-          try database.endSessions()
-          usleep(40_000)
-        }
+        while lasting.awaitSave() { try database.endSessions() }
         return
       }
       defer { lasting.end() }
@@ -178,7 +175,10 @@ struct CommitRunTests {
         for _ in 0..<50 {
           do {
             if store == nil { store = try database.store() }
-            if let result = try store?.commit([save], wall: 1)[0], case .saved = result { break }
+            if let result = try store?.commit([save], wall: 1)[0], case .saved = result {
+              lasting.saved()
+              break
+            }
           } catch {
             store = nil
           }
@@ -211,12 +211,28 @@ struct CommitRunTests {
   }
 }
 
-/// Whether a test goes on, for its other thread.
+/// The progress of a test, for its other thread.
 private final class Lasting: @unchecked Sendable {
-  private let lock = NSLock()
-  private var ended = false
-  var isOver: Bool { lock.withLock { ended } }
-  func end() { lock.withLock { ended = true } }
+  private let condition = NSCondition()
+  private var hasEnded = false
+  private var saves = 0
+
+  func saved() { change { saves += 1 } }
+  func end() { change { hasEnded = true } }
+
+  private func change(_ work: () -> Void) {
+    condition.withLock(work)
+    condition.broadcast()
+  }
+
+  /// Returns after the next save, or false after the last.
+  func awaitSave() -> Bool {
+    condition.withLock {
+      let former = saves
+      while saves == former && !hasEnded { condition.wait() }
+      return !hasEnded
+    }
+  }
 }
 
 /// Each on a thread of its own.

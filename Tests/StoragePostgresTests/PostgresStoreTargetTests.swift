@@ -36,6 +36,24 @@ final class MovingDatabase {
     }
   }
 
+  /// Returns when the server holds at most `count` sessions of this database: it ends one some time
+  /// after its client has left.
+  func awaitSessions(_ count: Int) throws {
+    try run(
+      """
+      DO $$ BEGIN
+        FOR look IN 1..3000 LOOP
+          PERFORM pg_stat_clear_snapshot();
+          IF (SELECT count(*) FROM pg_stat_activity WHERE datname = '\(name)') <= \(count) THEN
+            RETURN;
+          END IF;
+          PERFORM pg_sleep(0.01);
+        END LOOP;
+        RAISE 'sessions are left';
+      END $$
+      """)
+  }
+
   /// In a session of the moment.
   func number(_ sql: String) throws -> Int64 {
     let session = try MovingSession(address)
@@ -190,22 +208,10 @@ struct PostgresStoreTargetTests {
     #expect(throws: StorageError.self) { try PostgresZoneStore(new.address) }
     #expect(try new.number("SELECT count(*) FROM accounts") == 1)
     // The next one begins anew.
-    try StoreDump.move(try PostgresStoreSource(old.address), to: try retried(new))
+    try new.awaitSessions(0)
+    try StoreDump.move(try PostgresStoreSource(old.address), to: PostgresStoreTarget(new.address))
     #expect(try new.number("SELECT count(*) FROM accounts") == 1)
     #expect(try !PostgresZoneStore(new.address).wasRestored)
-  }
-
-  /// The server may still be ending the session before.
-  private func retried(_ database: MovingDatabase) throws -> PostgresStoreTarget {
-    for _ in 0..<100 {
-      do throws(StorageError) {
-        return try PostgresStoreTarget(database.address)
-      } catch {
-        guard case .inUse = error else { throw error }
-        usleep(50_000)
-      }
-    }
-    return try PostgresStoreTarget(database.address)
   }
 
   @Test func whatIsAbandonedIsAnEmptyStore() throws {
@@ -267,7 +273,8 @@ struct PostgresStoreTargetTests {
     #expect(throws: StorageError.self) { try source.confirm() }
     _ = try relay.commit([.setPlan(Self.account, Plan(zones: []))], wall: 2)
     relay.close()
-    usleep(200_000)
+    // The source's own is left.
+    try old.awaitSessions(1)
     #expect(throws: StorageError.self) { try source.confirm() }
   }
 

@@ -17,6 +17,7 @@ import uuid
 from socket_stories import Socket
 from story import (
     LOCKSTEP, PATIENCE, Person, Relay, curl, expect, folder, main, record, refused, run, wait_until)
+from wake_stories import Waiting
 
 CODE = r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}"
 
@@ -230,16 +231,18 @@ def story_an_account_that_is_removed_is_gone_at_once():
         second = person.pair()
         sockets = [await Socket.open(person), await Socket.open(second)]
         token = person.changes().json["token"]
-        poll = subprocess.Popen(
-            ["curl", "--silent", "--max-time", str(PATIENCE), "--write-out", "%{http_code}", "--output",
-             os.devnull, "--header", f"Authorization: Bearer {second.token}",
-             f"{relay.address}/v1/changes?wait=50&since={token}"], stdout=subprocess.PIPE)
-        await asyncio.sleep(0.2)
+        third = person.pair()
+        poll = Waiting(third, f"/v1/changes?wait=50&since={token}")
+
+        def is_parked():
+            devices = expect(person.call("GET", "/v1/devices"), 200).json["devices"]
+            return {each["deviceID"]: each["connected"] for each in devices}[third.device]
+        wait_until(is_parked, "the poll to be parked")
         told = owner.json("remove", "mum", "--yes")
         assert told == {"accountID": person.account}, told
         for socket in sockets:
             assert await socket.closed() == 4501
-        assert poll.communicate(timeout=PATIENCE)[0] == b"401"
+        assert poll.answer()[0] == 401
 
     with Relay(is_open=False) as relay:
         owner = Owner(relay.store)

@@ -6,7 +6,6 @@ import queue
 import socket
 import subprocess
 import threading
-import time
 import uuid
 
 from story import (
@@ -295,9 +294,7 @@ def story_a_relay_that_stops_says_so_on_every_stream():
         with Stream(person) as one, Stream(person) as two:
             one.hear("changes")
             two.hear("changes")
-            begun = time.monotonic()
             assert relay.stop() == 0
-            assert time.monotonic() - begun < 5
             for stream in one, two:
                 problem = stream.hear("error")
                 assert problem["code"] == "stopping" and problem["retryAfter"] >= 1, problem

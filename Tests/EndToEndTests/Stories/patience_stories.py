@@ -110,7 +110,8 @@ def story_a_connection_that_asks_nothing_is_closed():
             page = heard(poll)
             assert page.status == 200 and page.json["changes"] == [], page
             assert page.json["token"] == page.json["since"] == token
-            assert 54 < time.monotonic() - begun < 59, time.monotonic() - begun
+            # An answer at all says that it was held for less than was asked for.
+            assert time.monotonic() - begun > 54, time.monotonic() - begun
             for line in (fresh, used):
                 assert line.recv(100) == b""
                 assert time.monotonic() - begun > IDLE - 2, time.monotonic() - begun

@@ -10,7 +10,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import time
 
 import websockets
 
@@ -280,7 +279,6 @@ def story_slow_and_silent_handshakes():
     """One byte at a time works; who says nothing is cut off, and 300 of them stop nobody."""
     with SecureRelay("--admin-listen", "127.0.0.1:0") as relay, folder() as directory:
         relay.admin = Plain(relay)
-        begun = time.monotonic()
         silent = [socket.create_connection(("127.0.0.1", relay.port)) for _ in range(300)]
         for each in silent[:150]:
             each.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
@@ -315,7 +313,6 @@ def story_slow_and_silent_handshakes():
         for each in silent:
             each.settimeout(PATIENCE)
             assert each.recv(16) == b""
-        assert time.monotonic() - begun < 60
         wait_until(lambda: relay.count("handshakeTimedOut") == 300, "the count of them")
 
 

@@ -246,8 +246,8 @@ def story_silence_is_noticed():
         # This one hears pings and does not answer.
         bad.connection.pong = lambda data=b"": pings.append(time.monotonic()) or asyncio.sleep(0)
         begun = time.monotonic()
-        assert await bad.closed(10) in (1006, None)
-        assert 1.2 < time.monotonic() - begun < 6, time.monotonic() - begun
+        assert await bad.closed() in (1006, None)
+        assert time.monotonic() - begun > 1.2, "it was dropped before it had missed two"
         assert len(pings) >= 2, pings
         await good.say({"op": "time", "id": "t", "t0": 1})
         assert (await good.hear("time"))["id"] == "t"

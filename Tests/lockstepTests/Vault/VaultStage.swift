@@ -1,6 +1,7 @@
 import Apps
 import Changes
 import Devices
+import Foundation
 import Glibc
 import Loop
 import Storage
@@ -93,15 +94,17 @@ final class VaultStage {
   }
 
   func read(_ device: Int, _ name: String = "vault.db") throws -> String? {
-    guard folder.has("\(device)/\(name)") else { return nil }
-    return String(decoding: try folder.bytes("\(device)/\(name)"), as: UTF8.self)
+    // One open, no look before it: the file may go in between.
+    guard let bytes = FileManager.default.contents(atPath: path(device, name)) else { return nil }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// What stands in a device's folder, by name.
+  /// The files in a device's folder that a person sees, by name. A file that is being received
+  /// stands under a hidden name, and goes at any moment.
   func all(_ device: Int) throws -> [String: String] {
     var all: [String: String] = [:]
-    for path in try folder.contents() where path.hasPrefix("\(device)/") {
-      let name = String(path.dropFirst(2))
+    for name in try FileManager.default.contentsOfDirectory(atPath: path(device))
+    where !name.hasPrefix(".") {
       all[name] = try read(device, name)
     }
     return all
@@ -140,7 +143,7 @@ final class VaultStage {
     let connection = try #require(HomeConnection(socket: home(device).socket))
     #expect(connection.send(.watchMirror))
     var files: [VaultFileStatus] = []
-    for _ in 0..<2_000 {
+    for _ in 0..<10_000 {
       // Files are written before it is told; other programs' work is told by nobody.
       switch connection.next(milliseconds: 20) {
       case .line(let line): if let mirror = line["mirror"] { files = VaultFileStatus.all(mirror) }
