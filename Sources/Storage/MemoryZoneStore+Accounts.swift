@@ -64,7 +64,12 @@ extension MemoryZoneStore {
   // MARK: Pairing
 
   func issue(_ pairing: NewPairing, for id: AccountID, wall: Int64) -> CommitResult {
-    guard state.accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+    guard let account = state.accounts[id] else {
+      return .refused(StoreRefusals.unknownAccount)
+    }
+    if let issuer = pairing.issuer, account.position(of: issuer) == nil {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     guard isFree(pairing, wall: wall) else { return .refused(StoreRefusals.taken) }
     offer(pairing, by: id, wall: wall)
     return .done
@@ -146,6 +151,10 @@ extension MemoryZoneStore {
       let member = state.accounts[id]?.members.remove(at: position)
     else { return .refused(StoreRefusals.unknownDevice) }
     state.principals[member.tokenHash] = nil
+    for pairing in state.accounts[id]?.pairings ?? [] {
+      state.pairingOwners[pairing.codeHash] = nil
+    }
+    state.accounts[id]?.pairings = []
     state.accounts[id]?.affairs += 1
     return .done
   }

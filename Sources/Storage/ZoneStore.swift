@@ -38,6 +38,7 @@ public enum CommitRequest: Sendable, Hashable {
   /// Spends a code: a new device of the account that issued it.
   case redeemPairing(codeHash: [UInt8], device: NewDevice)
   case renameDevice(AccountID, DeviceID, deviceName: String)
+  /// The device is signed out, and all pairing codes of the account end: it may have made some.
   case revokeDevice(AccountID, DeviceID)
   /// When devices were last heard of.
   case touchDevices([DeviceSighting])
@@ -148,10 +149,14 @@ public struct NewPairing: Sendable, Hashable {
   public var codeHash: [UInt8]
   /// Relay time, milliseconds.
   public var expiresAt: Int64
+  /// The device that asks for the code, which must still be one of the account's; nil where the
+  /// relay's owner asks. A request that waits behind the device's own revocation makes no code.
+  public var issuer: DeviceID?
 
-  public init(codeHash: [UInt8], expiresAt: Int64) {
+  public init(codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil) {
     self.codeHash = codeHash
     self.expiresAt = expiresAt
+    self.issuer = issuer
   }
 }
 

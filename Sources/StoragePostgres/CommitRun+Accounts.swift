@@ -42,6 +42,9 @@ extension CommitRun {
     _ pairing: NewPairing, for id: AccountID
   ) throws(PostgresFault) -> CommitResult {
     guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
+    if let issuer = pairing.issuer, !accounts.isMember(issuer, of: id) {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     guard try isFree(pairing) else { return .refused(StoreRefusals.taken) }
     offer(pairing, by: id)
     return .done
@@ -83,12 +86,14 @@ extension CommitRun {
     return .done
   }
 
-  /// The device's row goes, its token's hash with it, and what woke it.
+  /// The device's row goes, its token's hash with it, and what woke it. So do the account's pairing
+  /// codes: the device may have made them.
   func revoke(_ device: DeviceID, of id: AccountID) -> CommitResult {
     guard accounts.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     let row = PostgresParameters().bind(id.rawValue).bind(device.rawValue)
     write(AccountWriter.deleteDevice, row)
     write(AccountWriter.deleteSubscriptions, row)
+    write(AccountWriter.deleteCodes, PostgresParameters().bind(id.rawValue))
     accounts.revoke(device, of: id)
     note(affairsOf: id)
     return .done
@@ -220,6 +225,8 @@ private enum AccountWriter {
     """)
   static let deleteCode = PostgresStatement(
     "delete code", "DELETE FROM pairings WHERE code_hash = $1::bytea")
+  static let deleteCodes = PostgresStatement(
+    "delete codes", "DELETE FROM pairings WHERE account = $1::bigint")
   static let deleteExpired = PostgresStatement(
     "delete expired codes",
     "DELETE FROM pairings WHERE account = $1::bigint AND expires_at <= $2::bigint")

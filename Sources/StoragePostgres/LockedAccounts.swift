@@ -129,7 +129,8 @@ extension CommitRequest {
       .removeSubscription(let id, let device, _):
       (id, device)
     case .save(let commit): (commit.account, commit.device)
-    case .createAccount, .issuePairing, .setPlan, .removeAccount, .addChunk, .renewChunks,
+    case .issuePairing(let id, let pairing): pairing.issuer.map { (id, $0) }
+    case .createAccount, .setPlan, .removeAccount, .addChunk, .renewChunks,
       .vouchForChunks, .redeemPairing, .touchDevices, .proveWritable, .collectChunks:
       nil
     }

@@ -21,6 +21,7 @@ final class AccountWriter {
   private let code: SQLiteStatement
   private let insertPairing: SQLiteStatement
   private let deleteCode: SQLiteStatement
+  private let deleteCodes: SQLiteStatement
   private let deleteExpiredOfAccount: SQLiteStatement
   private let deleteOldest: SQLiteStatement
   private let expired: SQLiteStatement
@@ -68,6 +69,7 @@ final class AccountWriter {
     insertPairing = try connection.prepare(
       "INSERT INTO pairings (account, code_hash, expires_at) VALUES (?, ?, ?)")
     deleteCode = try connection.prepare("DELETE FROM pairings WHERE code_hash = ?")
+    deleteCodes = try connection.prepare("DELETE FROM pairings WHERE account = ?")
     deleteExpiredOfAccount = try connection.prepare(
       "DELETE FROM pairings WHERE account = ? AND expires_at <= ?")
     // All but the newest ones, of which there may be so many.
@@ -110,6 +112,9 @@ final class AccountWriter {
     _ pairing: NewPairing, for id: AccountID, wall: Int64
   ) throws(StorageError) -> CommitResult {
     guard try exists(id) else { return .refused(StoreRefusals.unknownAccount) }
+    if let issuer = pairing.issuer, try !isMember(issuer, of: id) {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     guard try isFree(pairing, wall: wall) else { return .refused(StoreRefusals.taken) }
     try offer(pairing, by: id, wall: wall)
     return .done
@@ -141,11 +146,13 @@ final class AccountWriter {
     return .done
   }
 
-  /// The device's row goes, its token's hash with it, and what woke it.
+  /// The device's row goes, its token's hash with it, and what woke it. So do the account's pairing
+  /// codes: the device may have made them.
   func revoke(_ device: DeviceID, of id: AccountID) throws(StorageError) -> CommitResult {
     guard try isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     try deleteDevice.bind(id.rawValue).bind(device.rawValue).run()
     try deleteSubscriptions.bind(id.rawValue).bind(device.rawValue).run()
+    try deleteCodes.bind(id.rawValue).run()
     return .done
   }
 

@@ -11,6 +11,7 @@ package enum Breakage: String, CaseIterable {
   case missesWakes = "misses-wakes"
   case leaksAccounts = "leaks-accounts"
   case servesRevoked = "serves-revoked"
+  case keepsCodesOfTheRevoked = "keeps-codes-of-the-revoked"
   // A device.
   case losesOutbox = "loses-outbox"
   case forgetsLosses = "forgets-losses"
@@ -39,6 +40,8 @@ package enum Breakage: String, CaseIterable {
     case .missesWakes: "the relay tells nobody of every fifth save"
     case .leaksAccounts: "the relay tells a device of another account's record"
     case .servesRevoked: "the relay goes on to serve a device that was signed out"
+    case .keepsCodesOfTheRevoked:
+      "a pairing code that a device made lets in after the device was signed out"
     case .losesOutbox: "a device that dies forgets what it has not sent"
     case .forgetsLosses: "a device forgets what a restored relay lacks"
     case .movesCursorFirst: "a device moves its cursor before it has the records"
@@ -75,7 +78,8 @@ package enum Breakage: String, CaseIterable {
     case .hidesTombstones: .forgetful.with { $0.hasListeners = false }
     case .missesWakes: .forgetful
     case .leaksAccounts: .quiet.with { $0.accounts = 2...2 }
-    case .servesRevoked: .partitions.with { $0.kinds = [.revoke, .unplug] }
+    case .servesRevoked, .keepsCodesOfTheRevoked:
+      .partitions.with { $0.kinds = [.revoke, .unplug] }
     case .losesOutbox: .crashes.with { $0.kinds = [.crashDevice, .unplug] }
     case .movesCursorFirst: .crashes.with { $0.kinds = [.failReplica] }
     case .trustsDeviceClock: .clockJumps.with { $0.kinds = [.unplug] }
@@ -101,6 +105,7 @@ package enum Breakage: String, CaseIterable {
     case .dropsTombstones, .hidesTombstones, .missesWakes, .forgetsLosses, .movesCursorFirst:
       ["not in step"]
     case .servesRevoked: ["was signed out"]
+    case .keepsCodesOfTheRevoked: ["by a code that was made before"]
     case .losesOutbox: ["the timer is", "the timer counts", "the settings: these"]
     case .trustsDeviceClock: ["was stamped"]
     case .tellsTwice: ["is told twice"]

@@ -1,6 +1,7 @@
 import Apps
 import Changes
 import Devices
+import Digest
 import Simulation
 import Storage
 
@@ -43,7 +44,7 @@ extension World {
       }
       return true
     case .revoke(let device):
-      revoke(devices[device])
+      revoke(devices[device], number)
       return false
     case .putAway(let days):
       putAllAway(days: days)
@@ -121,13 +122,38 @@ extension World {
       random: UInt64(outside.timeline.now))
   }
 
+  /// Whoever holds the device has it make a pairing code, before its owner signs it out.
+  func makeCode(_ number: Int, ofDevice device: Int) {
+    let expiry = relay.clock.moment(at: outside.timeline.now).wall + Limits.pairingMilliseconds
+    relay.administer(
+      .issuePairing(
+        devices[device].credentials.account,
+        NewPairing(codeHash: World.codeHash(number), expiresAt: expiry)))
+  }
+
+  /// … and tries it afterwards. `WatchedZoneStore` demands that it is refused.
+  private func tryCode(_ number: Int) {
+    var random = SeededRandom(seed: seed &+ UInt64(number))
+    let thief = NewDevice(
+      id: DeviceID(rawValue: random.next()),
+      description: DeviceDescription(deviceName: "thief", platform: "", appVersion: ""),
+      tokenHash: SHA256.hash(Array("token \(number)".utf8)))
+    relay.administer(.redeemPairing(codeHash: World.codeHash(number), device: thief))
+  }
+
+  private static func codeHash(_ number: Int) -> [UInt8] {
+    SHA256.hash(Array("code \(number)".utf8))
+  }
+
   /// Of an account one device at most: somebody must be left to hold what the relay has.
-  private func revoke(_ device: DeviceMachine) {
+  private func revoke(_ device: DeviceMachine, _ number: Int) {
     let account = device.credentials.account
     guard !devices.contains(where: { $0.credentials.account == account && isRevoked[$0.index] })
     else { return }
     isRevoked[device.index] = true
     relay.administer(.revokeDevice(account, device.credentials.device))
+    tryCode(number)
+    outside.timeline.after(Span.seconds(3)) { [unowned self] in tryCode(number) }
   }
 
   /// One after the other is switched off, the relay last, and after the days the relay comes first.

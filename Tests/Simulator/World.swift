@@ -203,6 +203,11 @@ extension World {
           backups[number] = relay.store.backUp()
         }
       }
+      if case .revoke(let device) = planned.fault {
+        timeline.at(instant(of: max(1, planned.at - 5_000))) { [unowned self] in
+          makeCode(number, ofDevice: device)
+        }
+      }
       timeline.at(instant(of: planned.at)) { [unowned self] in
         guard !isHealed else { return }
         outside.log(from: "fate", to: "", .note("\(planned.fault)"))

@@ -21,7 +21,8 @@ struct Session: Hashable, Sendable {
     if let refusal = refusal(of: call) { throw refusal }
     switch call {
     case .issuePairing:
-      let (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
+      var (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
+      pairing.issuer = device
       return .commit(.issuePairing(account, pairing), .pairing(offer))
     case .listDevices:
       return .read(.devices(account), .devices)

@@ -86,6 +86,23 @@ def story_accounts_devices_and_pairings_to_the_letter():
         expect(person.call("GET", "/v1/devices"), 401, "badToken")
 
 
+def story_a_revoked_device_does_not_come_back_by_a_code_that_it_made():
+    """A thief has the stolen tablet make codes while he can. Its owner revokes it: no code that
+    stood then lets anybody in, and the next one that the owner makes does."""
+    with Relay() as relay:
+        phone = Person.new(relay, "phone")
+        tablet = phone.pair("tablet")
+        codes = [expect(who.call("POST", "/v1/pairings"), 201).json["code"]
+                 for who in (tablet, phone, tablet)]
+        expect(phone.call("DELETE", f"/v1/devices/{tablet.device}"), 204)
+        expect(tablet.call("POST", "/v1/pairings"), 401, "badToken")
+        for code in codes:
+            expect(curl(relay, "POST", "/v1/devices", {"code": code, **DEVICE}), 403, "badPairingCode")
+        listed = expect(phone.call("GET", "/v1/devices"), 200).json["devices"]
+        assert [each["deviceID"] for each in listed] == [phone.device], listed
+        phone.pair("laptop")
+
+
 def story_the_limits_are_told_as_they_are():
     """Whole numbers, all of them, those of docs/protocol.md among them; the same to everybody."""
     with Relay() as relay:

@@ -14,6 +14,9 @@ package final class WatchedZoneStore: ZoneStore {
   /// Until when no commit finds room, and whether one has looked for some.
   private var fullUntil: Int64 = 0
   private var isFullnessMet = true
+  /// Pairing codes that stand, and those that stood when a device of their account was signed out.
+  private var codes: [(account: AccountID, pairing: NewPairing)] = []
+  private var endedCodes: Set<[UInt8]> = []
   /// What a store that answers before its commit is durable would still hold after a crash.
   private var durable: MemoryZoneStore?
   private var commits = 0
@@ -102,6 +105,7 @@ package final class WatchedZoneStore: ZoneStore {
     if durable != nil, commits % 4 == 0 { durable = backing.copy() }
     for (request, result) in zip(requests, results) {
       tally(request, result)
+      try watchCodes(request, result, wall: wall)
       if case .revokeDevice(let account, let device) = request, result == .done {
         revoked(device, of: account)
       }
@@ -138,6 +142,28 @@ package final class WatchedZoneStore: ZoneStore {
   private func revoked(_ device: DeviceID, of account: AccountID) {
     ledger.revoked(device, of: account)
     histories(account)?.deviceRevoked(device, saved: ledger.newest(account))
+  }
+
+  /// A code that stood when a device of its account was signed out lets nobody in any more.
+  private func watchCodes(
+    _ request: CommitRequest, _ result: CommitResult, wall: Int64
+  ) throws(StorageError) {
+    switch (request, result) {
+    case (.issuePairing(let account, let pairing), .done):
+      codes.append((account, pairing))
+    // A store that serves the revoked is found by what it serves them.
+    case (.revokeDevice(let account, _), .done) where breakage != .servesRevoked:
+      let ended = codes.filter { $0.account == account }.map(\.pairing)
+      codes.removeAll { $0.account == account }
+      for pairing in ended { endedCodes.insert(pairing.codeHash) }
+      guard breakage == .keepsCodesOfTheRevoked else { return }
+      _ = try backing.commit(ended.map { .issuePairing(account, $0) }, wall: wall)
+    case (.redeemPairing(let codeHash, _), .redeemed(let account))
+    where endedCodes.contains(codeHash):
+      ledger.outside.fault(
+        "\(account.text) let a device in by a code that was made before a revocation")
+    default: break
+    }
   }
 
   private func tally(_ request: CommitRequest, _ result: CommitResult) {
