@@ -1,6 +1,6 @@
 import { wellFormed } from "../changes/utf8.js";
 import { limits } from "./limits.js";
-import { readProblem } from "./refusal.js";
+import { interceptedBy, readProblem } from "./refusal.js";
 import { call } from "./uplink/httpCall.js";
 import { readObject, WireError } from "./wireError.js";
 
@@ -65,11 +65,12 @@ export class Accounts {
   }
 
   async #ask(path, request) {
-    const { status, text, retryAfter } = await call(this.#environment, {
+    const answer = await call(this.#environment, {
       ...request, url: this.#relay + path, milliseconds: limits.answerMilliseconds,
     });
+    const { status, text } = answer;
     if (status < 200 || status >= 300) {
-      throw new RefusedError(readProblem(status, text, retryAfter));
+      throw new RefusedError(readProblem(answer) ?? interceptedBy(answer));
     }
     return text === "" ? null : readObject(text);
   }

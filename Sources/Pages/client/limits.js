@@ -6,6 +6,9 @@ export const limits = Object.freeze({
   /** Records in one batch, and bytes of it as JSON. */
   batchRecords: 400,
   batchBytes: 2 << 20,
+  /** A request of up to this size, in bytes, is too large for nobody between a device and its
+   * relay: where it is refused for its size all the same, that is an outage like any other. */
+  smallRequestBytes: 8 << 10,
   /** Records of a restored relay's loss that go into the outbox at once. */
   pageRecords: 1_000,
   pageBytes: 2 << 20,
@@ -42,7 +45,10 @@ export const limits = Object.freeze({
   /** A deadline further ahead than this, a day, is looked at again by then. */
   farMilliseconds: 86_400_000,
   pollMilliseconds: 30_000,
-  longPollSeconds: 50,
+  /** For how long a long-poll asks to be held. One that is cut asks for half as long, and not for
+   * less than the shortest: a request every few seconds is dearer than a change that comes late. */
+  longPollMilliseconds: 50_000,
+  shortestLongPollMilliseconds: 6_000,
   /** What an answer to a long-poll may take beyond its wait. */
   longPollMarginMilliseconds: 10_000,
   /** First and greatest ceiling of the backoff with full jitter. */

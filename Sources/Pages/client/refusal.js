@@ -92,26 +92,45 @@ export function readRefusal(problem) {
 }
 
 /**
- * From an answer that is not the one that was asked for. Somebody on the way (a proxy) may have
- * given it, and then it is no problem: the status says what to make of it.
+ * The relay's own words, from an answer that is not the one that was asked for; null where somebody
+ * else has given it (a portal's page, a proxy, another's JSON).
+ *
+ * @param {import("./uplink/httpCall.js").Answer} answer
  */
-export function readProblem(status, text, retryAfter) {
-  let body = null;
+export function readProblem({ contentType, text, retryAfter }) {
+  if (!/^application\/problem\+json *(;|$)/iu.test(contentType ?? "")) return null;
+  let body;
   try {
     body = readObject(text);
   } catch (error) {
-    // Not the relay's own words.
     if (!(error instanceof WireError)) throw error;
+    return null;
   }
-  const usual = { 401: "badToken", 402: "planRequired", 404: "notFound", 413: "bodyTooLarge",
-    429: "tooManyRequests", 503: "overloaded" };
-  const code = status >= 500 ? usual[status] ?? "internalError" : usual[status] ?? "badRequest";
-  const refusal = typeof body?.code === "string"
-    ? readRefusal(body)
-    : { code: status === 401 ? "internalError" : code, detail: `answered with status ${status}` };
-  const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : null;
-  if (seconds !== null) refusal.retryAfterMilliseconds ??= seconds * 1_000;
+  if (typeof body.code !== "string") return null;
+  const refusal = readRefusal(body);
+  refusal.retryAfterMilliseconds ??= readWait(retryAfter);
   return refusal;
+}
+
+/**
+ * What another has answered in the relay's place: nothing is known of the request, and the same is
+ * tried again later. `isTooLarge`: it was refused for its size.
+ */
+export function interceptedBy({ status, retryAfter }) {
+  const words = "something between this device and the relay";
+  const isTooLarge = status === 413;
+  const detail = isTooLarge ? `${words} refuses large requests (status 413)`
+    : `${words} answered in its place, with status ${status}`;
+  return { code: "internalError", detail, isTooLarge,
+    retryAfterMilliseconds: readWait(retryAfter) };
+}
+
+/** Earlier versions took such an answer for the relay's, and gave a change up for it. */
+export function wasIntercepted({ detail }) { return /^answered with status \d+$/u.test(detail); }
+
+/** Milliseconds; undefined where it is not told in seconds. */
+function readWait(retryAfter) {
+  return /^\d{1,6}$/u.test(retryAfter ?? "") ? Number(retryAfter) * 1_000 : undefined;
 }
 
 /** What a refusal asks to be waited, never beyond reason. */

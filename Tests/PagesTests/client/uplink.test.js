@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { covers, isSamePlace, reached, readToken } from
   "../../../Sources/Pages/client/changeToken.js";
 import { limits } from "../../../Sources/Pages/client/limits.js";
-import { advice, readProblem, refusalOfClose } from "../../../Sources/Pages/client/refusal.js";
+import { advice, interceptedBy, readProblem, refusalOfClose }
+  from "../../../Sources/Pages/client/refusal.js";
 import { Backoff } from "../../../Sources/Pages/client/uplink/backoff.js";
 import { EventStreamReader } from "../../../Sources/Pages/client/uplink/eventStream.js";
 import { Ladder } from "../../../Sources/Pages/client/uplink/ladder.js";
@@ -26,21 +27,59 @@ test("a rung that fails twice is left, and the better one is tried at growing in
   const ladder = new Ladder(["websocket", "long-poll", "poll"]);
   ladder.rungFailed(0);
   assert.equal(ladder.transport, "websocket", "one failure may be chance");
-  ladder.rungServed();
+  ladder.rungServed(0);
   ladder.rungFailed(0);
   assert.equal(ladder.transport, "websocket");
   ladder.rungFailed(0);
   assert.equal(ladder.transport, "long-poll");
-  assert.equal(ladder.better, "websocket");
+  assert.ok(ladder.hasSocketAbove);
   assert.equal(ladder.probeAt, limits.probeFirstMilliseconds);
-  ladder.probeFailed(100_000);
+  ladder.tryBetter(100_000);
   assert.equal(ladder.probeAt, 100_000 + 2 * limits.probeFirstMilliseconds);
+  ladder.probeSoon(150_000);
+  assert.equal(ladder.probeAt, 150_000, "a person need not wait");
   ladder.climb("websocket", 200_000);
   assert.equal(ladder.probeAt, null);
   for (let failures = 0; failures < 10; failures += 1) ladder.rungFailed(0);
   assert.equal(ladder.transport, "poll", "and no further");
   ladder.reset();
   assert.equal(ladder.transport, "websocket");
+});
+
+test("a long-poll that is cut is held for less, and left at last", () => {
+  const ladder = new Ladder(["websocket", "long-poll", "poll"]);
+  for (let failures = 0; failures < 2; failures += 1) ladder.rungFailed(0);
+  const waits = [1, 2, 3].map(() => {
+    ladder.longPollCut(null, 0);
+    return ladder.waitMilliseconds;
+  });
+  assert.deepEqual(waits, [25_000, 12_500, 6_250]);
+  ladder.longPollCut(null, 0);
+  assert.equal(ladder.transport, "long-poll");
+  ladder.longPollCut(null, 0);
+  assert.equal(ladder.transport, "poll");
+  // What is tried is left at its first failure, and stays once it has served.
+  ladder.tryBetter(0);
+  assert.deepEqual([ladder.transport, ladder.waitMilliseconds], ["long-poll", 6_250]);
+  ladder.longPollCut(5_000, 0);
+  assert.equal(ladder.transport, "poll");
+  ladder.tryBetter(0);
+  ladder.rungServed(0);
+  ladder.longPollCut(5_000, 0);
+  assert.equal(ladder.transport, "long-poll");
+  ladder.tryBetter(0);
+  assert.equal(ladder.waitMilliseconds, 6_250, "it is in doubt again");
+  ladder.rungServed(0);
+  ladder.tryBetter(0);
+  assert.equal(ladder.waitMilliseconds, 12_500);
+});
+
+test("a long-poll that was cut after a while is held for less than that", () => {
+  for (const [held, wait] of [[30_000, 25_000], [10_000, 6_250], [5_000, 6_250]]) {
+    const ladder = new Ladder(["long-poll", "poll"]);
+    ladder.longPollCut(held, 0);
+    assert.deepEqual([ladder.transport, ladder.waitMilliseconds], ["long-poll", wait]);
+  }
 });
 
 test("relay time is the best of several round trips", () => {
@@ -116,13 +155,22 @@ test("places in the order of saves are read as the relay writes them", () => {
 });
 
 test("what a proxy says is not taken for the relay's word", () => {
-  const lost = readProblem(401, "<html>sign in</html>", null);
-  assert.equal(advice(lost), "retry", "a device is not given up for it");
-  assert.equal(advice(readProblem(502, "", null)), "retry");
-  const busy = readProblem(503, "", "7");
-  assert.equal(busy.retryAfterMilliseconds, 7_000);
-  const told = readProblem(401, JSON.stringify({ code: "badToken", detail: "unknown" }), null);
-  assert.deepEqual([told.code, advice(told)], ["badToken", "askPerson"]);
+  const told = { status: 401, contentType: "application/problem+json", retryAfter: "7",
+    text: JSON.stringify({ code: "badToken", detail: "unknown" }) };
+  const refusal = readProblem(told);
+  assert.deepEqual([refusal.code, advice(refusal), refusal.retryAfterMilliseconds],
+    ["badToken", "askPerson", 7_000]);
+  for (const other of [{ contentType: "text/html" }, { contentType: null },
+    { contentType: "application/json" }, { text: "<html>sign in</html>" }, { text: "{}" },
+    { text: '{"type":"about:blank"}' }, { text: "" }]) {
+    assert.equal(readProblem({ ...told, ...other }), null, JSON.stringify(other));
+  }
+  for (const status of [200, 400, 401, 403, 404, 410, 413, 451, 500, 502, 511]) {
+    const lost = interceptedBy({ ...told, status });
+    assert.equal(advice(lost), "retry", "nothing is given up for it");
+    assert.equal(lost.retryAfterMilliseconds, 7_000);
+    assert.equal(lost.isTooLarge, status === 413);
+  }
   assert.equal(refusalOfClose(4501, "").code, "badToken");
   assert.equal(refusalOfClose(1001, ""), null);
 });

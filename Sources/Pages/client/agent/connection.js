@@ -30,6 +30,8 @@ export class Connection {
   #ladder;
   #backoff = new Backoff();
   #samplesWanted = 0;
+  /** How a long-poll was cut, until it is known whether the relay is in reach. */
+  #cutLongPoll = null;
   #deadlines;
   #isStopped = false;
 
@@ -70,11 +72,7 @@ export class Connection {
     if (!this.failure?.isStore) this.failure = null;
     this.#deadlines.resume.clear();
     this.pause = null;
-    if (this.#uplink && this.#engine.transport !== null) return;
-    // A try that is under way may have begun when there was no network yet.
-    this.#drop();
-    this.#backoff.reset();
-    this.#connect();
+    this.#tryAnew();
   }
 
   /** The page is seen again, or the network is another one. */
@@ -84,10 +82,22 @@ export class Connection {
       // Whether it still stands shows by the answer, which has a deadline.
       this.#uplink.measureTime();
       this.#engine.poll();
+      if (this.pause?.isUnasked) this.#resume();
+    } else {
+      this.#ladder.reset();
+    }
+    this.#tryAnew();
+  }
+
+  /** At once: the next try, or a better way than the one there is. */
+  #tryAnew() {
+    this.#ladder.probeSoon(this.#environment.forward());
+    if (this.#uplink && this.#engine.transport !== null) {
+      this.#planProbe();
       return;
     }
-    if (this.#uplink) return;
-    this.#ladder.reset();
+    // A try that is under way may have begun when there was no network yet.
+    this.#drop();
     this.#backoff.reset();
     this.#connect();
   }
@@ -122,7 +132,7 @@ export class Connection {
         this.#uplink?.fetch(action.since);
         if (this.#engine.transport === "poll") this.#planPoll();
         break;
-      case "wait": this.#uplink?.wait(action.since); break;
+      case "wait": this.#uplink?.wait(action.since, this.#ladder.waitMilliseconds); break;
       case "listen": this.#uplink?.listen(action.since); break;
       case "measureClock":
         this.#clock.doubt();
@@ -157,7 +167,7 @@ export class Connection {
     const handle = {
       isProbe,
       greet: (since) => uplink.greet(since), save: (batch) => uplink.save(batch),
-      fetch: (since) => uplink.fetch(since), wait: (since) => uplink.wait(since),
+      fetch: (since) => uplink.fetch(since), wait: (...how) => uplink.wait(...how),
       listen: (since) => uplink.listen(since), measureTime: () => uplink.measureTime(),
       close: () => {
         isOpen = false;
@@ -181,10 +191,21 @@ export class Connection {
       case "saved": engine.saved(event.id, event.answer); break;
       case "saveRefused":
         engine.saveRefused(event.id, event.refusal);
-        if (event.refusal.code === "planRequired") this.#planAgain();
+        if (event.refusal.code === "planRequired" || event.refusal.isTooLarge) this.#planAgain();
+        break;
+      case "longPollServed":
+        this.#ladder.rungServed(this.#environment.forward());
+        this.#planProbe();
+        break;
+      case "longPollCut":
+        this.#cutLongPoll = event;
+        engine.longPollCut();
         break;
       case "page":
-        if (event.origin === servingOrigins[engine.transport]) this.#ladder.rungServed();
+        if (event.origin === servingOrigins[engine.transport]) {
+          this.#ladder.rungServed(this.#environment.forward());
+        }
+        if (event.origin === "fetch") this.#learnOfCut();
         engine.page(event.page, event.origin);
         break;
       case "fetchRefused": engine.fetchRefused(event.refusal, event.origin); break;
@@ -200,7 +221,7 @@ export class Connection {
     const { transport } = this.#ladder;
     this.#engine.online(transport, newest);
     if (transport === "websocket") {
-      this.#ladder.rungServed();
+      this.#ladder.rungServed(this.#environment.forward());
       // On a socket the best of several costs next to nothing.
       this.#samplesWanted = limits.clockSamples;
       this.#uplink.measureTime();
@@ -210,6 +231,25 @@ export class Connection {
       });
     }
     this.#planMeasure();
+    this.#planProbe();
+  }
+
+  /** The relay is in reach, so it was the long-poll that did not carry. */
+  #learnOfCut() {
+    if (this.#cutLongPoll === null) return;
+    this.#ladder.longPollCut(this.#cutLongPoll.heldMilliseconds, this.#environment.forward());
+    this.#cutLongPoll = null;
+    this.#followLadder();
+  }
+
+  /** Between two ways by HTTP the connection stays. */
+  #followLadder() {
+    const { transport } = this.#ladder;
+    if (this.#engine.transport !== null && this.#engine.transport !== transport) {
+      this.#engine.changeTransport(transport);
+      if (transport === "poll") this.#planPoll();
+      else this.#deadlines.poll.clear();
+    }
     this.#planProbe();
   }
 
@@ -238,16 +278,24 @@ export class Connection {
   }
 
   #pauseFor(refusal) {
-    this.pause = { since: this.#relayTime, reason: refusal.detail };
+    // How long the relay asks to be left alone does not depend on the network.
+    const isUnasked = askedWait(refusal) === 0;
+    this.pause = { since: this.#relayTime, reason: refusal.detail, isUnasked };
     this.#deadlines.resume.set(this.#nextDelay(refusal), () => {
-      this.pause = null;
-      this.#engine.resume();
+      this.#resume();
       this.#moved();
     });
   }
 
+  #resume() {
+    this.#deadlines.resume.clear();
+    this.pause = null;
+    this.#engine.resume();
+  }
+
   #lost(reason) {
     this.#engine.offline();
+    this.#cutLongPoll = null;
     this.outage = { since: this.outage?.since ?? this.#relayTime, reason };
   }
 
@@ -280,6 +328,7 @@ export class Connection {
   #planAgain() {
     this.#deadlines.plan.set(limits.planRetryMilliseconds, () => {
       this.#engine.unblockZones();
+      this.#engine.retryRefused();
       this.#moved();
     });
   }
@@ -293,18 +342,16 @@ export class Connection {
   }
 
   #startProbe() {
-    const { better } = this.#ladder;
-    if (!better || this.#engine.transport === null) return;
-    if (better !== "websocket") {
-      // The same requests, one of them held: if it is not answered, the ladder leads down again.
-      this.#ladder.climb(better, this.#environment.forward());
-      this.#deadlines.poll.clear();
-      this.#engine.changeTransport(better);
-      this.#planProbe();
-      this.#moved();
-      return;
-    }
-    this.#probe = this.#open("websocket", true);
+    if (this.#engine.transport === null || this.#probe) return;
+    if (this.#ladder.hasSocketAbove) this.#probe = this.#open("websocket", true);
+    else this.#tryBetter();
+  }
+
+  /** The same requests, one of them held, or held for longer. */
+  #tryBetter() {
+    this.#ladder.tryBetter(this.#environment.forward());
+    this.#followLadder();
+    this.#moved();
   }
 
   #takeProbe(event) {
@@ -325,8 +372,7 @@ export class Connection {
         this.#fail(event.refusal);
         return;
       }
-      this.#ladder.probeFailed(now);
-      this.#planProbe();
+      this.#tryBetter();
     }
   }
 
@@ -349,5 +395,5 @@ export class Connection {
   }
 }
 
-/** The pages that show that a rung carries; a socket shows it by its welcome. */
-const servingOrigins = { events: "stream", "long-poll": "longPoll", poll: "fetch" };
+/** The pages that show that a rung carries; a long-poll shows it by being held. */
+const servingOrigins = { events: "stream", poll: "fetch" };

@@ -13,7 +13,8 @@
  *
  * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
  *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,
- *   asking: object[], askingCount: number, blockedZones: string[], clockOffset: number | null,
+ *   asking: object[], askingCount: number, setAsideCount: number, blockedZones: string[],
+ *   clockOffset: number | null,
  *   isDurable: boolean, storeReason: string | null, accountID: string | null,
  *   deviceID: string | null}} Status
  */
@@ -30,6 +31,7 @@ export function statusOf({ engine, connection, isLoaded, identity, lastSync, sto
     parkedCount: outbox?.parkedCount ?? 0,
     asking: outbox?.asking ?? [],
     askingCount: outbox?.askingCount ?? 0,
+    setAsideCount: outbox?.setAsideCount ?? 0,
     blockedZones: [...engine.blockedZones],
     clockOffset: clock?.offset ?? null,
     isDurable: store.isDurable,

@@ -1,6 +1,7 @@
 import { covers, generationOf, isSamePlace } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { advice, blamesContent, provenLoss } from "../refusal.js";
+import { BatchBounds } from "./batchBounds.js";
 
 /**
  * What to send, fetch and apply next. A pure machine: it is told what happened, and `next` gives
@@ -26,7 +27,7 @@ export class SyncEngine {
   blockedZones = [];
 
   #pending = [];
-  #batchRecords = limits.batchRecords;
+  #bounds = new BatchBounds();
   /** The batch that was sent by this uplink and not answered. */
   #saving = null;
   #isOffering = false;
@@ -111,6 +112,7 @@ export class SyncEngine {
       && isSamePlace(this.#cursor, newest);
     this.#mustFetch = !this.#isChained || this.#dropsPages || this.#cursor === null;
     if (this.outbox.mayRetryParked) this.#pending.push(job({ task: "retryParked" }));
+    this.retryRefused();
   }
 
   offline() {
@@ -129,9 +131,7 @@ export class SyncEngine {
   }
 
   /** The ladder moved between two ways by HTTP. */
-  changeTransport(transport) {
-    if (this.transport !== null) this.transport = transport;
-  }
+  changeTransport(transport) { if (this.transport !== null) this.transport = transport; }
 
   resume() { this.isPaused = false; }
 
@@ -143,20 +143,24 @@ export class SyncEngine {
   }
 
   /** It is time to look whether there is something. */
-  poll() {
-    if (this.transport !== null) this.#mustFetch = true;
-  }
+  poll() { if (this.transport !== null) this.#mustFetch = true; }
 
-  /** The account's plan may be another one by now. */
   unblockZones() { this.blockedZones = []; }
 
   /** A person asks: what was given up on is tried again. */
   tryEverything() {
     this.isPaused = false;
     this.unblockZones();
-    this.#batchRecords = limits.batchRecords;
-    if (this.outbox?.mayRetryParked) this.#pending.push(job({ task: "retryParked" }));
+    this.retryRefused(true);
     this.fetchNow();
+  }
+
+  /** What was too large for the way; `withParked`: and what the relay has refused. */
+  retryRefused(withParked = false) {
+    this.#bounds.reset();
+    const { setAsideCount = 0, parkedCount = 0 } = this.outbox ?? {};
+    const count = setAsideCount + (withParked ? parkedCount : 0);
+    if (count > 0) this.#apply({ task: "retryRefused", withParked });
   }
 
   // what the relay says
@@ -205,7 +209,7 @@ export class SyncEngine {
   saved(id, answer) {
     if (this.#saving?.id !== id) return;
     this.#saving = null;
-    this.#batchRecords = Math.min(2 * this.#batchRecords, limits.batchRecords);
+    this.#bounds.saved();
     // While a long-poll is held, the cursor it was asked with must stay.
     this.#arrivals.push({ kind: "answer", id, answer, isLink: !this.#isWaiting });
   }
@@ -227,13 +231,23 @@ export class SyncEngine {
     } else if (advice(refusal) === "fetchFirst") {
       this.#refuse(id, refusal);
       this.fetchNow();
+    } else if (refusal.isTooLarge) {
+      const what = this.#bounds.tooLarge(batch, refusal);
+      if (what) this.#apply(what);
+      else this.#pause(refusal);
     } else if (blamesContent(refusal)) {
-      this.#batchRecords = Math.max(1, Math.floor(batch.records.length / 2));
+      this.#bounds.blamed(batch);
       this.#refuse(id, refusal);
     } else {
       // It may be over in a while: the batch stays frozen, and goes again as it is.
       this.#pause(refusal);
     }
+  }
+
+  /** The long-poll was cut: what it may have missed is asked for. */
+  longPollCut() {
+    this.#isWaiting = false;
+    this.poll();
   }
 
   fetchRefused(refusal, origin) {
@@ -264,7 +278,7 @@ export class SyncEngine {
   takeOffer() {
     if (!this.#canOffer) return null;
     this.#isOffering = true;
-    return { records: this.#batchRecords, blockedZones: [...this.blockedZones] };
+    return { ...this.#bounds, blockedZones: [...this.blockedZones] };
   }
 
   /** `offered`: the job carried an offer. `applied`: what came of an application. */

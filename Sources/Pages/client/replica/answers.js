@@ -35,13 +35,29 @@ export function refuseBatch(state, id, refusal) {
   }
 }
 
+/** The batch is one change, and is too large for what stands between here and the relay: it waits
+ * until it is tried again, and others go on. */
+export function setAside(state, id) {
+  const frozen = state.ledger.outbox.frozen;
+  if (frozen?.id !== id) return;
+  for (const entry of frozen.entries) {
+    const open = reopen(state, entry);
+    state.setAside.set(open.number, open.modifiedAt);
+  }
+}
+
+/** Parked changes have another try. */
+export function reopenParked(state, isMeant) {
+  for (const entry of state.ledger.outbox.entries()) {
+    if (entry.state.kind === "parked" && isMeant(entry)) {
+      state.ledger.putEntry({ ...entry, state: waiting });
+    }
+  }
+}
+
 /** Parked records whose pieces of files another device may have brought by now have another try. */
 export function retryParked(state) {
-  for (const entry of state.ledger.outbox.entries()) {
-    const { kind, refusal } = entry.state;
-    if (kind !== "parked" || refusal.code !== "chunksMissing") continue;
-    state.ledger.putEntry({ ...entry, state: waiting });
-  }
+  reopenParked(state, (entry) => entry.state.refusal.code === "chunksMissing");
 }
 
 function acknowledge(state, entry, tag) {

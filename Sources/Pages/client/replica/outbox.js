@@ -86,11 +86,11 @@ export class Outbox {
     this.bytes -= bytesOfEntry(old);
   }
 
-  /** The outbox in numbers, for the engine and the status. */
+  /** The outbox in numbers, for the engine and the status. `waiting`: by zone, what may be sent. */
   get summary() {
     const summary = {
       unsent: 0, frozen: null, waiting: new Map(), parked: [], parkedCount: 0, asking: [],
-      askingCount: 0, mayBringBack: false, mayRetryParked: false,
+      askingCount: 0, setAsideCount: 0, mayBringBack: false, mayRetryParked: false,
     };
     for (const entry of this.entries()) {
       const { zone, name, state } = entry;

@@ -16,7 +16,7 @@ const chunkBytes = 67;
 const batchBytes = limits.batchBytes - (4 << 10);
 
 /**
- * @param {{id: string, records: number, blockedZones: string[]}} offer
+ * @param {{id: string, records: number, bytes: number, blockedZones: string[]}} offer
  * @returns {{id: string, zone: string, atomic: boolean, records: object[]} | null}
  */
 export function takeBatch(state, offer, clock) {
@@ -36,10 +36,11 @@ export function takeBatch(state, offer, clock) {
 function choose(state, offer) {
   const entries = state.ledger.outbox.entries();
   const first = entries.find(
-    (entry) => entry.state.kind === "waiting" && !offer.blockedZones.includes(entry.zone),
+    (entry) => entry.state.kind === "waiting" && !offer.blockedZones.includes(entry.zone)
+      && !state.isSetAside(entry),
   );
   if (!first) return [];
-  if (!isGrouped(first)) return gather(entries, first, offer.records);
+  if (!isGrouped(first)) return gather(state, entries, first, offer);
   const members = entries.filter(
     (entry) => entry.group === first.group && entry.state.kind === "waiting",
   );
@@ -56,15 +57,16 @@ function ungroup(state, members) {
   return alone;
 }
 
-function gather(entries, first, count) {
-  const most = Math.max(1, Math.min(count, limits.batchRecords));
+function gather(state, entries, first, offer) {
+  const most = Math.max(1, Math.min(offer.records, limits.batchRecords));
+  const bytesMax = Math.min(offer.bytes, batchBytes);
   const gathered = [];
   let bytes = 0;
   for (const entry of entries) {
     if (entry.number < first.number || entry.state.kind !== "waiting") continue;
-    if (entry.zone !== first.zone || isGrouped(entry)) continue;
+    if (entry.zone !== first.zone || isGrouped(entry) || state.isSetAside(entry)) continue;
     bytes += cost(entry);
-    if (gathered.length > 0 && bytes > batchBytes) break;
+    if (gathered.length > 0 && bytes > bytesMax) break;
     gathered.push(entry);
     if (gathered.length === most) break;
   }

@@ -1,10 +1,11 @@
 import { keyOf } from "../record.js";
-import { refuseBatch, retryParked } from "./answers.js";
+import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
 import { DueIndex } from "./dueIndex.js";
 import { changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
 import { applyArrivals, takeOvertaken } from "./incoming.js";
 import { Ledger } from "./ledger.js";
 import { limits } from "../limits.js";
+import { wasIntercepted } from "../refusal.js";
 import { Merging } from "./merging.js";
 import { takeBatch } from "./outgoing.js";
 import { bringBack, endRestore, forgetCursor, hasRoom, notes } from "./restore.js";
@@ -37,6 +38,9 @@ export class Replica {
     this.hasLost = this.ledger.lostRecords(1, 0).length > 0;
     /** The wall clock's steps that the remembered offset has followed. */
     this.followedSteps = 0;
+    /** Changes that are too large for the way to the relay, until they are tried again: the entry's
+     * number, and its stamp, since a later edit is another change. */
+    this.setAside = new Map();
     this.due = new DueIndex();
     this.merging = new Merging(apps, this.device);
     for (const record of this.ledger.records()) {
@@ -76,7 +80,7 @@ export class Replica {
 
   #run(job, clock) {
     switch (job.task) {
-      case "load":
+      case "load": return reopenParked(this, ({ state }) => wasIntercepted(state.refusal)) ?? null;
       case "takeBatch": return null;
       case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
       case "decide": return this.#ordered(job, () => decide(this, job.decision, clock));
@@ -91,6 +95,16 @@ export class Replica {
         takeOvertaken(this, applied);
         return { ...applied, position: this.position };
       }
+      case "setAside": {
+        const applied = this.newApplied();
+        setAside(this, job.id);
+        takeOvertaken(this, applied);
+        return { ...applied, position: this.position };
+      }
+      case "retryRefused":
+        this.setAside.clear();
+        if (job.withParked) reopenParked(this, () => true);
+        return this.newApplied();
       case "forgetCursor":
         forgetCursor(this, job.restoredThrough, job.generation);
         return this.newApplied();
@@ -135,13 +149,33 @@ export class Replica {
       const difference = shownDifference(before, now);
       if (difference) shown.push(difference);
     }
-    const outbox = this.ledger.outbox.summary;
+    const outbox = this.#summary();
     outbox.mayBringBack = this.mayBringBack;
     return { writes, changed: shown, outbox, due: this.due.times(this.device),
       position: this.position };
   }
 
+  #summary() {
+    const summary = this.ledger.outbox.summary;
+    for (const number of this.setAside.keys()) {
+      const entry = this.ledger.outbox.entry(number);
+      if (!entry || !this.isSetAside(entry)) {
+        this.setAside.delete(number);
+        continue;
+      }
+      summary.setAsideCount += 1;
+      const left = summary.waiting.get(entry.zone) - 1;
+      if (left > 0) summary.waiting.set(entry.zone, left);
+      else summary.waiting.delete(entry.zone);
+    }
+    return summary;
+  }
+
   // what the files of the topics stand on
+
+  isSetAside({ number, state, modifiedAt }) {
+    return state.kind === "waiting" && this.setAside.get(number) === modifiedAt;
+  }
 
   get identity() { return this.ledger.value("identity") ?? null; }
 

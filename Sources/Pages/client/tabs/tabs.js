@@ -38,9 +38,9 @@ export class Tabs {
     this.#tell = tell;
     this.view = new View(store);
     this.status = { state: "starting", reason: null, since: null, waiting: 0, parked: [],
-      parkedCount: 0, asking: [], askingCount: 0, blockedZones: [], isDurable: store.isDurable,
-      storeReason: store.reason, lastSync: null, transport: null, clockOffset: null,
-      accountID: null, deviceID: null };
+      parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
+      isDurable: store.isDurable, storeReason: store.reason, lastSync: null, transport: null,
+      clockOffset: null, accountID: null, deviceID: null };
     const post = (message) => this.#channel?.postMessage(message);
     this.#sender = new OrderSender({ environment, post, silent: () => this.#takeOver() });
     this.#receiver = new OrderReceiver({ post, carryOut: (order) => this.#carryOut(order) });

@@ -47,8 +47,13 @@ export async function open(environment, request) {
   }
 }
 
+/**
+ * @typedef {{status: number, contentType: string | null, retryAfter: string | null, text: string}}
+ *   Answer
+ */
+
 /** The same with its body, all within the deadline.
- * @returns {Promise<{status: number, retryAfter: string | null, text: string}>} */
+ * @returns {Promise<Answer>} */
 export async function call(environment, request) {
   const controller = request.controller ?? new AbortController();
   const begun = environment.forward();
@@ -64,7 +69,7 @@ export async function call(environment, request) {
     if (length > limits.relayMessageBytes) throw tooLarge();
     const text = await response.text();
     if (text.length > limits.relayMessageBytes) throw tooLarge();
-    return { status: response.status, retryAfter: response.headers.get("Retry-After"), text };
+    return answerOf(response, text);
   } catch (error) {
     if (error instanceof CallError) throw error;
     const isOurs = controller.signal.aborted && !isLate;
@@ -73,6 +78,12 @@ export async function call(environment, request) {
   } finally {
     deadline.clear();
   }
+}
+
+/** @returns {Answer} */
+export function answerOf({ status, headers }, text) {
+  return { status, contentType: headers.get("Content-Type"),
+    retryAfter: headers.get("Retry-After"), text };
 }
 
 const tooLarge = () => new CallError("unanswered", "the answer is too large");

@@ -1,9 +1,9 @@
 import { limits } from "../limits.js";
-import { advice, readProblem, readRefusal } from "../refusal.js";
+import { advice, interceptedBy, readProblem, readRefusal } from "../refusal.js";
 import { readObject, WireError } from "../wireError.js";
 import { Deadline } from "./environment.js";
 import { EventStreamReader } from "./eventStream.js";
-import { call, CallError, open } from "./httpCall.js";
+import { answerOf, call, CallError, open } from "./httpCall.js";
 import { readAnswer, readPage, readTime } from "./messages.js";
 import { RelayClock } from "./relayClock.js";
 
@@ -39,15 +39,19 @@ export class HTTPUplink {
     this.#ask(async () => {
       const sent = this.#environment.forward();
       const milliseconds = this.#isOnline ? limits.answerMilliseconds : limits.connectMilliseconds;
-      const { status, text, retryAfter } = await this.#call("/v1/time", { milliseconds });
+      const answer = await this.#call("/v1/time", { milliseconds });
       this.#isMeasuring = false;
-      if (status !== 200) {
-        const refusal = readProblem(status, text, retryAfter);
+      const refusal = readProblem(answer);
+      if (refusal) {
         this.#fail("refused", refusal.detail, refusal);
         return;
       }
-      const relayTime = readTime(readObject(text).time);
-      if (!RelayClock.isPlausible(relayTime)) throw new WireError("the time is out of range");
+      const relayTime = readAs(answer, ({ time }) => readTime(time));
+      if (relayTime === null || !RelayClock.isPlausible(relayTime)) {
+        // No other way by HTTP would fare better.
+        this.#fail(this.#isOnline ? "lost" : "unreachable", interceptedBy(answer).detail);
+        return;
+      }
       const received = this.#environment.forward();
       this.#tell({ kind: "clock", sample: { sent, received, relayTime } });
       if (!this.#isOnline) this.#tell({ kind: "online", newest: null });
@@ -57,28 +61,29 @@ export class HTTPUplink {
 
   save({ id, zone, atomic, records }) {
     this.#ask(async () => {
-      const { status, text, retryAfter } = await this.#call(
+      const answer = await this.#call(
         `/v1/zones/${encodeURIComponent(zone)}/records`,
         { method: "POST", body: { id, atomic, records }, token: this.#home.token },
       );
+      const refusal = readProblem(answer);
       // An atomic batch that failed answers 409, with the results in it.
-      const body = status === 200 || status === 409 ? readObject(text) : null;
-      if (body?.results) this.#tell({ kind: "saved", id, answer: readAnswer(body) });
+      const results = refusal ? null : readAs(answer, readAnswer, 409);
+      if (results) this.#tell({ kind: "saved", id, answer: results });
       else {
-        this.#tell({ kind: "saveRefused", id, refusal: readProblem(status, text, retryAfter) });
+        this.#tell({ kind: "saveRefused", id, refusal: refusal ?? interceptedBy(answer) });
       }
     });
   }
 
   fetch(since) {
-    this.#ask(() => this.#fetch(since, "fetch", "", limits.answerMilliseconds));
+    this.#ask(() => this.#fetch(since));
   }
 
   /** A request that is held until there is something after `since`. */
-  wait(since) {
-    const seconds = limits.longPollSeconds;
-    const milliseconds = seconds * 1_000 + limits.longPollMarginMilliseconds;
-    this.#guard(() => this.#fetch(since, "longPoll", `wait=${seconds}`, milliseconds));
+  wait(since, heldMilliseconds) {
+    // The wire has whole seconds.
+    const seconds = Math.max(1, Math.floor(heldMilliseconds / 1_000));
+    this.#guard(() => this.#wait(since, seconds));
   }
 
   /** A stream of events that begins at `since`. */
@@ -101,9 +106,9 @@ export class HTTPUplink {
     } catch (error) {
       if (this.#isOver) return;
       if (error instanceof CallError) {
-        const isNothing = error.kind === "unreachable" && isCall;
-        this.#fail(isNothing ? "unreachable" : isCall && this.#isOnline ? "lost" : "rung",
-          error.message);
+        // Of what all ways by HTTP begin with, no other would fare better.
+        const isNothing = isCall && (error.kind === "unreachable" || !this.#isOnline);
+        this.#fail(isNothing ? "unreachable" : isCall ? "lost" : "rung", error.message);
       } else if (error instanceof WireError) {
         this.#fail("rung", `what answered is no relay: ${error.message}`);
       } else {
@@ -130,17 +135,42 @@ export class HTTPUplink {
     }
   }
 
-  async #fetch(since, origin, wait, milliseconds) {
-    const query = [since ? `since=${encodeURIComponent(since)}` : "", wait].filter(Boolean);
-    const path = `/v1/changes${query.length > 0 ? `?${query.join("&")}` : ""}`;
-    const { status, text, retryAfter } = await this.#call(path,
-      { token: this.#home.token, milliseconds });
+  async #fetch(since) {
+    const query = since ? `?since=${encodeURIComponent(since)}` : "";
+    const answer = await this.#call(`/v1/changes${query}`, { token: this.#home.token });
     if (this.#isOver) return;
-    if (status === 200) {
-      this.#tell({ kind: "page", page: readPage(readObject(text)), origin });
+    const refusal = readProblem(answer);
+    const page = refusal ? null : readAs(answer, readPage);
+    if (page) this.#tell({ kind: "page", page, origin: "fetch" });
+    else {
+      this.#tell({ kind: "fetchRefused", refusal: refusal ?? interceptedBy(answer),
+        origin: "fetch" });
+    }
+  }
+
+  async #wait(since, seconds) {
+    const begun = this.#environment.forward();
+    const path = `/v1/changes?since=${encodeURIComponent(since)}&wait=${seconds}`;
+    const milliseconds = seconds * 1_000 + limits.longPollMarginMilliseconds;
+    let answer = null;
+    try {
+      answer = await this.#call(path, { token: this.#home.token, milliseconds });
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+    }
+    if (this.#isOver) return;
+    const held = this.#environment.forward() - begun;
+    const refusal = answer && readProblem(answer);
+    const page = answer && !refusal ? readAs(answer, readPage) : null;
+    if (refusal) {
+      this.#tell({ kind: "fetchRefused", refusal, origin: "longPoll" });
+    } else if (page) {
+      if (2 * held >= seconds * 1_000) this.#tell({ kind: "longPollServed" });
+      this.#tell({ kind: "page", page, origin: "longPoll" });
     } else {
-      const refusal = readProblem(status, text, retryAfter);
-      this.#tell({ kind: "fetchRefused", refusal, origin });
+      // Whoever it was: whether the relay is in reach shows by the next request.
+      const isSilent = answer === null && held >= seconds * 1_000;
+      this.#tell({ kind: "longPollCut", heldMilliseconds: isSilent ? null : held });
     }
   }
 
@@ -150,9 +180,10 @@ export class HTTPUplink {
       token: this.#home.token, milliseconds: limits.answerMilliseconds, controller,
     });
     if (response.status !== 200) {
-      const refusal = readProblem(response.status, await response.text(),
-        response.headers.get("Retry-After"));
-      this.#tell({ kind: "fetchRefused", refusal, origin: "stream" });
+      const answer = answerOf(response, await response.text());
+      const refusal = readProblem(answer);
+      if (refusal) this.#tell({ kind: "fetchRefused", refusal, origin: "stream" });
+      else this.#fail("rung", interceptedBy(answer).detail);
       return;
     }
     const keepAlive = Number(response.headers.get("Lockstep-Keep-Alive") ?? Number.NaN);
@@ -212,5 +243,16 @@ export class HTTPUplink {
     if (this.#isOver) return;
     this.close();
     this.#tell({ kind: "failed", why, reason, refusal });
+  }
+}
+
+/** What the relay was asked for; null where it is not that, since somebody else has answered. */
+function readAs({ status, text }, read, other = 200) {
+  if (status !== 200 && status !== other) return null;
+  try {
+    return read(readObject(text));
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    return null;
   }
 }

@@ -72,7 +72,8 @@ export class Device {
 
   /** Freezes what waits, as it would go to the relay. */
   take(id = this.random?.uuid() ?? "batch", records = 400) {
-    return this.step({ task: "takeBatch", offer: { id, records, blockedZones: [] } }).batch;
+    const offer = { id, records, bytes: 2 << 20, blockedZones: [] };
+    return this.step({ task: "takeBatch", offer }).batch;
   }
 
   apply(...arrivals) { return this.step({ task: "apply", arrivals }).applied; }

@@ -5,8 +5,8 @@ import { SeededRandom } from "../../support/seededRandom.js";
 export class FakeEnvironment {
   sockets = [];
   requests = [];
-  /** What a request is answered with, now or later: `(path) => {status, body, headers}`, or an
-   * error. */
+  /** What a request is answered with, now or later: `(path, request) => {status, body, headers}`
+   * (or its `text`), or an error. */
   answer = () => new TypeError("the network is gone");
   #time = 0;
   #timers = new Map();
@@ -55,11 +55,11 @@ export class FakeEnvironment {
     return new Promise((resolve, reject) => {
       request.signal?.addEventListener("abort", () =>
         reject(Object.assign(new Error("aborted"), { name: "AbortError" })));
-      Promise.resolve(this.answer(new URL(url).pathname, request)).then((answer) => {
+      Promise.resolve(this.answer(new URL(url).pathname, { url, ...request })).then((answer) => {
         if (answer instanceof Error) reject(answer);
         else if (answer) {
-          const { status = 200, body = {}, headers = {} } = answer;
-          resolve(new Response(JSON.stringify(body), { status, headers }));
+          const { status = 200, body = {}, text = JSON.stringify(body), headers = {} } = answer;
+          resolve(new Response(text, { status, headers }));
         }
         // Otherwise nothing is ever heard.
       });
