@@ -27,6 +27,8 @@
  *   These reject with a `RefusedError` (the relay says no) or a `CallError` (no answer).
  *   `knownDevices()`: what `devices()` gave last, also before a reload; names alone, `{deviceID,
  *   deviceName, platform}`.
+ * - `unsent()`: what the relay has not got yet, `{zone, name, type, fields}` (`fields` null where
+ *   it was deleted): for a person who is about to sign out.
  * - `close()`: ends this tab's part; another tab goes on.
  *
  * `apps`: the rules of each app (`App` in `client/replica/merging.js`).
@@ -127,6 +129,12 @@ export class Lockstep {
     // The list is good whether or not the browser can keep it.
     this.#tabs.order("noteDevices", names).catch(() => {});
     return devices;
+  }
+
+  async unsent() {
+    const { outbox } = await this.#store.load();
+    const last = new Map(outbox.map((entry) => [`${entry.zone}\n${entry.name}`, entry]));
+    return [...last.values()].map(({ zone, name, type, fields }) => ({ zone, name, type, fields }));
   }
 
   async knownDevices() { return await this.#store.value("devices") ?? []; }

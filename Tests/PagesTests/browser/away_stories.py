@@ -1,5 +1,7 @@
 """What a person does is kept, whatever happens to the network, the tab and the relay."""
 
+import os
+
 from playwright.sync_api import expect
 
 from stage import Story
@@ -147,6 +149,71 @@ class AwayStories(Story):
         lost.is_in_sync()
         owner.go("Clipboard")
         expect(owner.page.get_by_text("written too late")).to_be_visible()
+
+    def test_a_browser_that_was_removed_shows_what_it_holds_and_can_be_signed_out(self):
+        owner, lost = self.visitor(), self.visitor()
+        owner.make_account()
+        lost.pair(owner.show_code())
+        lost.may_miss_the_relay = True
+        lost.context.set_offline(True)
+        lost.go("Clipboard")
+        lost.page.get_by_label("New item").fill("written too late")
+        lost.press("Add")
+        expect(lost.page.get_by_text("written too late")).to_be_visible()
+        owner.page.get_by_role("button", name="Remove Chrome on Linux").click()
+        owner.page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+        expect(owner.page.locator(".row")).to_have_count(1)
+        lost.context.set_offline(False)
+        expect(lost.page.get_by_text("1 change that no other device has")).to_be_visible()
+        expect(lost.page.get_by_text("Clipboard: written too late")).to_be_visible()
+        expect(lost.page.get_by_text("sign out first")).to_be_visible()
+        expect(lost.page.get_by_role("button", name="Make a new account")).to_be_hidden()
+        self.has_no_barrier(lost, "a browser that was removed")
+        self.is_not_too_wide(lost, "a browser that was removed")
+        if folder := os.environ.get("LOCKSTEP_SHOTS"):
+            lost.page.screenshot(path=f"{folder}/removed.png", full_page=True)
+        with lost.page.expect_download() as told:
+            lost.press("Save a copy")
+        self.assertIn("written too late", told.value.path().read_text())
+        lost.press("Sign out of this browser")
+        lost.page.get_by_role("dialog").get_by_role("button", name="Sign out and lose them").click()
+        expect(lost.page.get_by_role("heading", name="that no other device has")).to_be_hidden()
+        lost.press("Make a new account")
+        lost.is_in_sync()
+        lost.go("Clipboard")
+        expect(lost.page.get_by_text("written too late")).to_have_count(0)
+
+    def answered_by_a_portal(self, person, status):
+        """What stands between knows no WebSocket, lets all be read, and answers for the saves."""
+        person.may_miss_the_relay = True
+        person.page.add_init_script("delete window.WebSocket")
+
+        def answers(route):
+            if route.request.method == "POST" and self.is_blocked:
+                route.fulfill(status=status, content_type="text/html", body="<html>Please log in")
+            else:
+                route.continue_()
+
+        person.context.route(f"{person.url}/v1/zones/**", answers)
+
+    def test_a_change_that_a_portal_answered_for_goes_when_the_network_is_back(self):
+        for status in (200, 403, 413, 451):
+            with self.subTest(status):
+                self.is_blocked = False
+                person = self.visitor()
+                self.answered_by_a_portal(person, status)
+                person.make_account()
+                laptop = self.relay.agent(f"laptop-{status}", person.show_code())
+                self.is_blocked = True
+                person.go("Clipboard")
+                person.page.get_by_label("New item").fill("from the page")
+                person.press("Add")
+                person.sees_sync("Offline, 1 waiting")
+                self.is_blocked = False
+                person.page.evaluate("() => dispatchEvent(new Event('online'))")
+                person.is_in_sync()
+                laptop.run("sync")
+                self.assertIn("from the page", laptop.run("clipboard", "list"))
 
     def test_what_the_plan_leaves_out_is_said_where_it_is_written(self):
         person = self.visitor()

@@ -11,6 +11,8 @@ import { conflictCards, habitRows, weekDays }
 import { memoNamed, memoRows } from "../../../Sources/Pages/page/memos/memosModel.js";
 import { countingIcon } from "../../../Sources/Pages/page/timer/favicon.js";
 import { changedSettings, timerModel } from "../../../Sources/Pages/page/timer/timerModel.js";
+import { copyOf, leftBehind, signOutQuestion }
+  from "../../../Sources/Pages/page/welcome/welcomeModel.js";
 import { TimerSettings } from "../../../Sources/Pages/apps/timer/timerSettings.js";
 import { Table } from "../support/table.js";
 
@@ -145,4 +147,29 @@ test("of the devices this one stands first, then who is connected", () => {
     "For one device, within 11 minutes.", "For one device, within a minute.",
     "This code is too old. Show a new one.",
   ]);
+});
+
+test("a browser that was removed shows what it still holds, and can be signed out", () => {
+  const removed = { state: "needsPairing", accountID: "a", reason: "revoked.", waiting: 2,
+    parkedCount: 1, askingCount: 0 };
+  assert.equal(leftBehind({ ...removed, accountID: null }, []), null, "it never was a device");
+  const unsent = [
+    { zone: "Memos", name: "m", type: "Memo", fields: { title: "Milk", content: "two litres" } },
+    { zone: "Clipboard", name: "c", type: "Item", fields: { content: "from the page" } },
+    { zone: "Habits", name: "h", type: "Habit", fields: null },
+  ];
+  const left = leftBehind(removed, unsent);
+  assert.match(left.why, /not a device of its account any more: revoked\.$/);
+  assert.equal(left.title, "3 changes that no other device has");
+  assert.deepEqual(left.rows,
+    ["Memos: Milk", "Clipboard: from the page", "Habits: something was deleted"]);
+  assert.match(left.hint, /sign out first/);
+  const many = leftBehind(removed, Array.from({ length: 50 }, () => unsent[0]));
+  assert.deepEqual([many.rows.length, many.rest], [20, 30]);
+  assert.deepEqual(JSON.parse(copyOf(unsent)), { changes: unsent });
+  const question = signOutQuestion(removed);
+  assert.deepEqual([question.yes, question.hasUnsent], ["Sign out and lose them", true]);
+  assert.match(question.words, /3 changes that no other device has would be lost/);
+  const clean = signOutQuestion({ ...removed, waiting: 0, parkedCount: 0 });
+  assert.deepEqual([clean.yes, clean.hasUnsent], ["Sign out", false]);
 });

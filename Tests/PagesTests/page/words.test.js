@@ -41,14 +41,14 @@ test("how long ago something was is told in the person's own calendar", () => {
 
 const status = (changes) => ({
   state: "inSync", reason: null, since: null, waiting: 0, lastSync: noon, transport: "websocket",
-  parked: [], parkedCount: 0, asking: [], askingCount: 0, blockedZones: [], clockOffset: 0,
-  isDurable: true, storeReason: null, accountID: "a", deviceID: "d", ...changes,
+  parked: [], parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
+  clockOffset: 0, isDurable: true, storeReason: null, accountID: "a", deviceID: "d", ...changes,
 });
 const told = (changes) => syncWords(status(changes), noon, 0);
 
 test("the sync is told as it is, in each state", () => {
   assert.deepEqual(told({}), {
-    tone: "good", short: "In sync", canSync: true,
+    tone: "good", short: "In sync", canSync: true, again: "Sync now",
     lines: ["All changes are on the relay, and all of its changes are here.", "Connected, live."],
   });
   const offline = told({
@@ -67,7 +67,12 @@ test("the sync is told as it is, in each state", () => {
     state: "needsPerson", parkedCount: 2, parked: [{ refusal }, { refusal }], waiting: 0,
   });
   assert.equal(refused.short, "2 refused");
-  assert.ok(refused.lines.includes("The relay refused 2 changes: The record is too large."));
+  assert.equal(refused.again, "Try again");
+  assert.ok(refused.lines.includes("The relay refused 2 changes: The record is too large. "
+    + "Kept here; “Try again” sends what was refused once more."));
+  const large = told({ state: "needsPerson", setAsideCount: 1, waiting: 1 });
+  assert.deepEqual([large.short, large.again], ["1 held back", "Try again"]);
+  assert.match(large.lines.join(" "), /between this browser and the relay refuses large requests/);
   assert.equal(told({ state: "failed", reason: "no room left" }).lines[0], "No room left.");
   assert.equal(told({ state: "closed" }).canSync, false);
 });

@@ -4,7 +4,7 @@ import { element, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { limits } from "../limits.js";
 import { problemWords } from "../words/problem.js";
-import { plural } from "../words/time.js";
+import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { deviceRows } from "./devicesModel.js";
 import { PairCard } from "./pairCard.js";
 
@@ -115,19 +115,10 @@ export class DevicesView {
   }
 
   async #signOut() {
-    const { waiting, parkedCount, askingCount, state } = this.#desk.status;
-    const unsent = waiting + parkedCount + askingCount;
-    const lost = unsent > 0
-      ? ` ${plural(unsent, "change")} that no other device has would be lost.` : "";
-    const offline = state === "offline"
-      ? " Without a connection this browser stays in the account's list." : "";
-    const isWanted = await confirmed({
-      title: "Sign out of this browser?", yes: unsent > 0 ? "Sign out and lose them" : "Sign out",
-      words: `All that is kept here goes from this browser.${lost}${offline}`,
-    });
-    if (!isWanted) return;
+    const { hasUnsent, ...question } = signOutQuestion(this.#desk.status);
+    if (!await confirmed(question)) return;
     try {
-      await this.#desk.lockstep.signOut({ discardUnsent: unsent > 0, offline: true });
+      await this.#desk.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });
     } catch (error) {
       this.#tell(problemWords(error));
     }

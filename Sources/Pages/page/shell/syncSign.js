@@ -27,7 +27,7 @@ export class SyncSign {
 
   show() {
     const { status, now, minutesAhead } = this.#desk;
-    const { tone, short, lines, canSync } = syncWords(status, now, minutesAhead);
+    const { tone, short, lines, canSync, again } = syncWords(status, now, minutesAhead);
     setAttribute(this.node, "data-tone", tone);
     setAttribute(this.node, "data-state", status.state);
     setAttribute(this.panel, "data-tone", tone);
@@ -40,6 +40,7 @@ export class SyncSign {
       this.#lines.replaceChildren(...lines.map((line) => element("p", {}, line)));
     }
     show(this.#now, canSync);
+    setText(this.#now, again);
     // Syncing comes and goes with each change, and is no news.
     if (tone === "away" || tone === "bad") setText(this.news, `Sync: ${short}`);
     else if (tone === "good" && this.news.textContent !== "") setText(this.news, "In sync again");

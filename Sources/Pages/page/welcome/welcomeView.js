@@ -3,6 +3,7 @@ import { element, setText, show } from "../components/element.js";
 import { limits } from "../limits.js";
 import { codeToSend } from "../words/pairingCode.js";
 import { problemWords } from "../words/problem.js";
+import { LeftBehindCard } from "./leftBehindCard.js";
 
 /** The first thing a person sees: this browser becomes a device of an account. */
 export class WelcomeView {
@@ -14,22 +15,23 @@ export class WelcomeView {
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
   #pair = element("button", { type: "submit", class: "button primary wide" }, "Pair");
   #create = button("Make a new account", () => this.#join(null), { class: "button wide" });
+  #or = element("p", { class: "or" }, element("span", {}, "or"));
   #lead = element("p", { class: "lead" });
-  #why = element("p", { class: "problem", hidden: true });
+  #left;
 
   constructor(desk, name) {
     this.#desk = desk;
     this.#name.value = name;
+    this.#left = new LeftBehindCard(desk, (words) => this.#complain(words));
     this.node = element("section", { class: "welcome", "aria-labelledby": "welcome-title" },
       element("img", { src: "page/icons/icon.svg", alt: "", width: 56, height: 56 }),
       element("h1", { id: "welcome-title" }, "Lockstep"),
-      this.#lead, this.#why,
+      this.#lead, this.#left.node,
       form({ class: "card stack" }, () => this.#pairByCode(),
         field("Pairing code", this.#code, "From a device that is in the account already."),
         field("This browser's name", this.#name),
         this.#problem, this.#pair,
-        element("p", { class: "or" }, element("span", {}, "or")),
-        this.#create,
+        this.#or, this.#create,
         element("p", { class: "hint centered" },
           "No name, no password: the account lives on your devices.")));
     this.#lead.textContent = "A timer, a clipboard, memos and habits, in step on all your devices.";
@@ -43,14 +45,10 @@ export class WelcomeView {
   }
 
   show() {
-    const { accountID, reason } = this.#desk.status;
-    // It was a device, and the relay knows it no more.
-    const wasDevice = accountID !== null;
-    show(this.#why, wasDevice);
-    if (wasDevice) {
-      setText(this.#why, `This browser is not a device of its account any more: ${reason} `
-        + "Pair it again to go on; what it holds and has not sent stays here.");
-    }
+    this.#left.show();
+    // Another account would be refused while this one's data is here.
+    show(this.#create, this.#desk.status.accountID === null);
+    show(this.#or, this.#desk.status.accountID === null);
   }
 
   async #pairByCode() {

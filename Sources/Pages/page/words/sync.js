@@ -7,16 +7,18 @@ const ways = {
 
 /**
  * What a person is told about the sync. `tone` is for the sign beside it: `good`, `busy`, `away`
- * or `bad`; `short` stands always; `lines` say more; `canSync` where trying now may help.
+ * or `bad`; `short` stands always; `lines` say more; `canSync` where trying now may help, by a
+ * button that says `again`.
  *
  * @param {object} status as `lockstep.status` gives it
  * @param {number} now relay time
- * @returns {{tone: string, short: string, lines: string[], canSync: boolean}}
+ * @returns {{tone: string, short: string, lines: string[], canSync: boolean, again: string}}
  */
 export function syncWords(status, now, minutesAhead) {
   const { tone, short, lines = [], canSync = true } = tellers[status.state](status, now,
     minutesAhead);
-  return { tone, short, canSync, lines: [...lines, ...others(status, now, minutesAhead)] };
+  const again = status.parkedCount + status.setAsideCount > 0 ? "Try again" : "Sync now";
+  return { tone, short, canSync, again, lines: [...lines, ...others(status, now, minutesAhead)] };
 }
 
 const tellers = {
@@ -71,13 +73,18 @@ function needs({ askingCount, parkedCount, waiting }) {
 
 /** What holds beside the state. */
 function others(status, now, minutesAhead) {
-  const { askingCount, parked, parkedCount, blockedZones, lastSync, state } = status;
+  const { askingCount, parked, parkedCount, setAsideCount, blockedZones, lastSync, state } = status;
   const lines = [];
   if (askingCount > 0) {
     lines.push(`${plural(askingCount, "habit")} changed in two places: choose under Habits.`);
   }
   if (parkedCount > 0) {
-    lines.push(`The relay refused ${plural(parkedCount, "change")}: ${reasons(parked)}`);
+    lines.push(`The relay refused ${plural(parkedCount, "change")}: ${reasons(parked)} `
+      + "Kept here; “Try again” sends what was refused once more.");
+  }
+  if (setAsideCount > 0) {
+    lines.push("Something between this browser and the relay refuses large requests (status 413): "
+      + `${plural(setAsideCount, "change")} kept here, and tried again within the hour.`);
   }
   if (blockedZones.length > 0) {
     lines.push(`The account's plan leaves out ${blockedZones.join(", ")}.`);

@@ -1,0 +1,75 @@
+import { button } from "../components/controls.js";
+import { confirmed } from "../components/dialog.js";
+import { element, setText, show } from "../components/element.js";
+import { limits } from "../limits.js";
+import { problemWords } from "../words/problem.js";
+import { copyOf, leftBehind, signOutQuestion } from "./welcomeModel.js";
+
+/** What a browser still holds that was removed from its account, and the way out of it. */
+export class LeftBehindCard {
+  #desk;
+  #complain;
+  #why = element("p", { class: "problem" });
+  #title = element("h2", { class: "sync-title" });
+  #rows = element("ul", { class: "left-rows" });
+  #rest = element("p", { class: "muted small" });
+  #hint = element("p", { class: "hint" });
+  #save = button("Save a copy", () => this.#saveCopy());
+  #unsent = [];
+  #shown = "";
+  node = element("div", { class: "card stack", hidden: true },
+    this.#why, this.#title, this.#rows, this.#rest, this.#hint,
+    element("div", { class: "actions" }, this.#save,
+      button("Sign out of this browser", () => this.#signOut(), { kind: "danger" })));
+
+  constructor(desk, complain) {
+    this.#desk = desk;
+    this.#complain = complain;
+  }
+
+  show() {
+    const { status } = this.#desk;
+    const left = leftBehind(status, this.#unsent);
+    show(this.node, left !== null);
+    if (!left) return;
+    // What is unsent changes with these.
+    const { accountID, waiting, parkedCount, askingCount } = status;
+    const now = [accountID, waiting, parkedCount, askingCount].join(" ");
+    if (now !== this.#shown) {
+      this.#shown = now;
+      this.#read();
+    }
+    setText(this.#why, left.why);
+    setText(this.#title, left.title);
+    this.#rows.replaceChildren(...left.rows.map((row) => element("li", {}, row)));
+    setText(this.#rest, `And ${left.rest} more.`);
+    show(this.#rest, left.rest > 0);
+    setText(this.#hint, left.hint);
+    show(this.#save, left.rows.length > 0);
+  }
+
+  async #read() {
+    try {
+      this.#unsent = await this.#desk.lockstep.unsent();
+    } catch (error) {
+      this.#complain(problemWords(error));
+    }
+    this.show();
+  }
+
+  #saveCopy() {
+    const url = URL.createObjectURL(new Blob([copyOf(this.#unsent)], { type: "application/json" }));
+    element("a", { href: url, download: "lockstep-unsent.json" }).click();
+    this.#desk.browser.setTimer(() => URL.revokeObjectURL(url), limits.copyMilliseconds);
+  }
+
+  async #signOut() {
+    const { hasUnsent, ...question } = signOutQuestion(this.#desk.status);
+    if (!await confirmed(question)) return;
+    try {
+      await this.#desk.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });
+    } catch (error) {
+      this.#complain(problemWords(error));
+    }
+  }
+}
