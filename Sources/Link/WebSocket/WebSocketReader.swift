@@ -61,6 +61,12 @@ package struct WebSocketReader: Sendable {
   /// with.
   package var bufferedBytes: Int { input.count + message.count + (inflater?.heldBytes ?? 0) }
 
+  /// A data message has begun, and its end has not come.
+  package var isInMessage: Bool { kind != nil }
+
+  /// Something has begun, a data message or any frame, and its end has not come.
+  package var isInMidst: Bool { isInMessage || !input.isEmpty }
+
   package mutating func receive(_ bytes: RawSpan) {
     if case .over = stage { return }
     input.append(bytes)

@@ -209,13 +209,15 @@ struct SocketTalk: Sendable {
   /// A page must be read as soon as the connection takes bytes again.
   var owesRead = false
   var unansweredPings = 0
+  /// What has begun to come is to be whole when the timer `.request` expires.
+  var isTimed = false
   /// Its device asks too often: it is read on when the timer `.throttled` says so.
   var isThrottled = false
 
   /// `deflate`: what was agreed on compression.
   init(deflate: DeflateTerms?) {
     reader = WebSocketReader(
-      role: .server, maximumMessageBytes: Limits.messageBytes, deflate: deflate)
+      role: .server, maximumMessageBytes: Limits.helloBytes, deflate: deflate)
     takesCompressed = deflate != nil
   }
 }

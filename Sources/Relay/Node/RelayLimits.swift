@@ -190,7 +190,7 @@ public struct SettableLimit: Sendable {
       "For a TLS handshake, from its first moment; it is cut off after it."),
     SettableLimit(
       "requestMilliseconds", .milliseconds, .connection, 100...3_600_000, \.requestMilliseconds,
-      "For the head of a request, for its body, and for each 128 KiB of a piece; 408 after it."),
+      "For a request's head, its body, each 128 KiB of a piece, a socket's message; 408 or 4408."),
     SettableLimit(
       "helloMilliseconds", .milliseconds, .connection, 100...3_600_000, \.helloMilliseconds,
       "From a socket's upgrade to its hello; 4408 after it."),

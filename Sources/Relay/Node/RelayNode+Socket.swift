@@ -63,12 +63,15 @@ extension RelayNode {
         closeSocket(slot, code: error.closeCode, error.reason)
         return
       }
+      if event != nil { messageCame(slot) }
       switch event {
-      case nil: return
+      case nil:
+        watchMessage(slot)
+        return
       case .text(let bytes): message(slot, bytes)
       case .binary: closeSocket(slot, code: 1003, "Send JSON as text frames.")
       case .ping(let payload): send(slot, WebSocketFrame.pong(payload))
-      case .pong: break
+      case .pong: connections[slot].socket?.unansweredPings = 0
       case .close(let code, _):
         status.socketsClosed.add(CloseTally.byTheDevice)
         send(slot, WebSocketFrame.close(code: code))
@@ -226,6 +229,7 @@ extension RelayNode {
     _ slot: Hub.Slot, _ session: Session, since: ChangeToken?, newest: ChangeToken
   ) {
     connections[slot].socket?.stage = .open
+    connections[slot].socket?.reader.maximumMessageBytes = Limits.messageBytes
     say(
       slot,
       .welcome(

@@ -65,7 +65,7 @@ extension RelayNode {
   private mutating func requestExpired(_ id: ConnectionID) {
     guard let slot = connections.slot(of: id) else { return }
     if connections[slot].socket != nil {
-      closeSocket(slot, Refusal(.helloRequired, "No hello came in time."))
+      messageExpired(slot)
       return
     }
     connections[slot].http.timerAt = nil
@@ -82,6 +82,44 @@ extension RelayNode {
       endPoll(slot)
       read(slot)
     }
+  }
+
+  // MARK: messages
+
+  /// Sets the timer for what has begun to come on an open socket, as for the body of a request.
+  mutating func watchMessage(_ slot: Hub.Slot) {
+    guard connections[slot].socket?.stage == .open, connections[slot].socket?.isTimed == false,
+      connections[slot].socket?.reader.isInMidst == true
+    else { return }
+    connections[slot].socket?.isTimed = true
+    timers.schedule(
+      .request(connections[slot].id),
+      at: moment.instant.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds)))
+  }
+
+  /// A message or a control frame is whole. One between the fragments of a message does not put off
+  /// the end of that.
+  mutating func messageCame(_ slot: Hub.Slot) {
+    guard connections[slot].socket?.isTimed == true,
+      connections[slot].socket?.reader.isInMessage == false
+    else { return }
+    connections[slot].socket?.isTimed = false
+    timers.cancel(.request(connections[slot].id))
+  }
+
+  private mutating func messageExpired(_ slot: Hub.Slot) {
+    guard connections[slot].socket?.stage == .open else {
+      closeSocket(slot, Refusal(.helloRequired, "No hello came in time."))
+      return
+    }
+    connections[slot].socket?.isTimed = false
+    // While the relay itself does not read on, nobody is late.
+    guard readsMessages(slot) else {
+      watchMessage(slot)
+      return
+    }
+    count(.requestTimeout)
+    closeSocket(slot, code: 4408, "The message did not arrive in time.")
   }
 
   // MARK: connections that are silent
@@ -114,7 +152,9 @@ extension RelayNode {
   /// False where too many pings were not answered.
   private mutating func ping(_ slot: Hub.Slot) -> Bool {
     // A pong that is not read says nothing either.
-    guard let socket = connections[slot].socket, !connections[slot].isPaused else { return true }
+    guard let socket = connections[slot].socket, !connections[slot].isPaused,
+      !socket.reader.isInMidst || readsMessages(slot)
+    else { return true }
     if socket.unansweredPings >= 2 { return false }
     connections[slot].socket?.unansweredPings += 1
     send(slot, WebSocketFrame.ping())

@@ -106,7 +106,6 @@ public struct RelayNode: Node, ~Copyable {
       connections[slot].http.parser.receive(bytes)
     } else {
       connections[slot].socket?.reader.receive(bytes)
-      connections[slot].socket?.unansweredPings = 0
     }
     read(slot)
     finishEvent()
