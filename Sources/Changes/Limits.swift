@@ -103,9 +103,6 @@ public enum Limits {
 
   // WebSocket.
   public static let messageBytes = batchBytes
-  /// A message before the session is open, in bytes: a `hello` is a token and a cursor, and until
-  /// then nobody knows who sends.
-  public static let helloBytes = 4 << 10
   public static let helloMilliseconds: Int64 = 5_000
   public static let keepAliveMilliseconds: Int64 = 25_000
   /// Messages from this size on are compressed, in bytes. A change of 800 bytes becomes 310 and

@@ -17,8 +17,12 @@ extension EventLoop {
   /// The node asked for it, and hears no more of it.
   @usableFromInline
   mutating func close(_ id: ConnectionID, _ manner: CloseManner) {
-    guard let slot = slab.slot(of: id) else { return }
+    guard let slot = slab.slot(of: id) else {
+      if manner == .afterSending { released.append(id) }
+      return
+    }
     let stage = slab[slot].pointee.stage
+    if manner == .afterSending { slab[slot].pointee.owesRelease = true }
     slab.forget(slot)
     switch stage {
     case .open where manner == .afterSending:
@@ -28,6 +32,23 @@ extension EventLoop {
     case .free, .lookingUp, .connecting, .securing, .open, .ended, .closing, .lingering:
       release(slot)
     }
+  }
+
+  /// The node has heard of the end of a peer's stream, and has said what it had to say.
+  @usableFromInline
+  mutating func forgetEndedPeer() {
+    guard let registration = endedPeer else { return }
+    endedPeer = nil
+    guard let slot = slab.slot(of: registration) else { return }
+    slab.forget(slot)
+    if slab[slot].pointee.output.unsent == 0 { linger(slot) }
+  }
+
+  /// Nothing is held any more for a connection that is closed.
+  private mutating func tellReleased(_ slot: Int) {
+    guard slab[slot].pointee.owesRelease else { return }
+    slab[slot].pointee.owesRelease = false
+    released.append(slab[slot].pointee.id)
   }
 
   /// What waits still leaves. Nothing is read meanwhile.
@@ -56,6 +77,7 @@ extension EventLoop {
   /// All has left.
   mutating func linger(_ slot: Int) {
     let connection = slab[slot]
+    tellReleased(slot)
     if connection.pointee.isSecure, !endSecureWriting(slot) { return }
     guard !connection.pointee.hasPeerEnded,
       let descriptor = connection.pointee.descriptor?.rawValue
@@ -110,6 +132,7 @@ extension EventLoop {
   private mutating func finish(_ slot: Int) {
     guard slab[slot].pointee.isKnown else { return release(slot) }
     frames.dropAll(from: &slab[slot].pointee.output)
+    tellReleased(slot)
     slab[slot].pointee.security = nil
     slab[slot].pointee.descriptor = nil
     slab[slot].pointee.stage = .ended
@@ -117,6 +140,7 @@ extension EventLoop {
 
   mutating func release(_ slot: Int) {
     frames.dropAll(from: &slab[slot].pointee.output)
+    tellReleased(slot)
     alternatives[slot] = nil
     slab.free(slot)
   }

@@ -47,6 +47,7 @@ extension EventLoop {
   /// `next` tells `drained` with what is left.
   @usableFromInline
   mutating func flush() {
+    forgetEndedPeer()
     while firstDirty >= 0 {
       let slot = Int(firstDirty)
       let connection = slab[slot]
@@ -57,7 +58,7 @@ extension EventLoop {
       switch connection.pointee.stage {
       case .open:
         write(slot)
-        if connection.pointee.isBlocked { tell(slot, .drained) }
+        if connection.pointee.isBlocked { tellDrained(slot) }
       case .closing:
         write(slot)
         if connection.pointee.isBlocked { limitStall(slot) }
@@ -74,8 +75,13 @@ extension EventLoop {
     connection.pointee.isBlocked = false
     write(slot)
     if connection.pointee.stage == .open, connection.pointee.output.unsent < before {
-      tell(slot, .drained)
+      tellDrained(slot)
     }
+  }
+
+  private mutating func tellDrained(_ slot: Int) {
+    tell(slot, .holding)
+    tell(slot, .drained)
   }
 
   /// Writes until all is gone, the kernel refuses, or the connection has had its share; in the last
@@ -153,11 +159,16 @@ extension EventLoop {
     if connection.pointee.writeError != 0 {
       return end(slot, .failed(SystemFault.text(of: connection.pointee.writeError)))
     }
-    if connection.pointee.output.unsent == 0 { return end(slot, .endOfStream) }
-    // The peer has ended its own stream and may still read: what waits for it leaves first.
+    // The peer has ended its own stream and may still read: what waits for it leaves first, and
+    // what the node says when it hears of the end.
     tell(slot, .closed(.endOfStream))
     connection.pointee.hasPeerEnded = true
-    beginClosing(slot)
+    connection.pointee.owesRelease = true
+    if connection.pointee.output.unsent == 0 {
+      connection.pointee.stage = .closing
+    } else {
+      beginClosing(slot)
+    }
   }
 
   @usableFromInline

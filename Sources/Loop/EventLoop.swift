@@ -15,6 +15,7 @@ struct EventLoop: ~Copyable {
     /// So many bytes stand in `receiveBuffer`, until the next call.
     case received(ConnectionID, count: Int)
     case drained(ConnectionID, unsent: Int)
+    case holding(ConnectionID, bytes: Int)
     case closed(ConnectionID, CloseCause)
     case turnedAway(TurnedAway)
   }
@@ -24,6 +25,7 @@ struct EventLoop: ~Copyable {
     enum Kind {
       case opened(Opening)
       case drained
+      case holding
       case closed(CloseCause)
       case holdsBytes
     }
@@ -45,6 +47,10 @@ struct EventLoop: ~Copyable {
   var incidents = ActionQueue<Incident>()
   /// Who was turned away and is still to be told of.
   var turnedAway = ActionQueue<TurnedAway>()
+  /// Connections that are closed, and hold nothing any more.
+  var released = ActionQueue<ConnectionID>()
+  /// The node is hearing that its peer has ended its stream, and may say a last thing.
+  var endedPeer: Poller.Registration?
   var listeners: [Listener] = []
   /// Places of listeners that are not heard any more.
   var isDeaf: Set<Int> = []
@@ -102,7 +108,8 @@ struct EventLoop: ~Copyable {
     // All that was sent in the turn before has left by now.
     shakeHands()
     passHolders()
-    let isIdle = incidents.isEmpty && turnedAway.isEmpty && handshakes.isEmpty
+    let isIdle =
+      incidents.isEmpty && turnedAway.isEmpty && released.isEmpty && handshakes.isEmpty
     eventCount = poller.wait(nanoseconds: mayWait && isIdle ? nanosecondsToWait(deadline) : 0)
     nextEvent = 0
     let moment = SystemClock.moment()
@@ -123,11 +130,13 @@ struct EventLoop: ~Copyable {
   /// What happened next in this turn; nil when that is all.
   @usableFromInline
   mutating func next() -> Input? {
+    forgetEndedPeer()
     while true {
       while let incident = incidents.popFirst() {
         if let input = input(of: incident) { return input }
       }
       if let reason = turnedAway.popFirst() { return .turnedAway(reason) }
+      if let id = released.popFirst() { return .holding(id, bytes: 0) }
       guard nextEvent < eventCount else { return nil }
       let event = poller.event(nextEvent)
       nextEvent += 1
@@ -153,6 +162,12 @@ struct EventLoop: ~Copyable {
     case .drained:
       guard slab[slot].pointee.stage == .open else { return nil }
       return .drained(id, unsent: slab[slot].pointee.output.unsent)
+    case .holding:
+      guard slab[slot].pointee.stage == .open else { return nil }
+      return .holding(id, bytes: slab[slot].pointee.output.held)
+    case .closed(let cause) where slab[slot].pointee.stage == .closing:
+      endedPeer = incident.registration
+      return .closed(id, cause)
     case .closed(let cause):
       slab.forget(slot)
       if slab[slot].pointee.stage == .ended { slab.free(slot) }

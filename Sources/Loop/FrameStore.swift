@@ -23,6 +23,14 @@ struct FrameStore: ~Copyable {
 
   fileprivate static let none: Int32 = -1
   private static let freeMark: Int32 = -3
+  /// What a frame takes besides its bytes: its place here, the head of its array, and the
+  /// allocator's.
+  private static let frameOverhead = 112
+
+  @inline(__always)
+  private static func heldUnits(of frame: [UInt8]) -> UInt32 {
+    UInt32(truncatingIfNeeded: (frame.capacity + frameOverhead) / FrameList.heldUnit)
+  }
 
   init() {
     capacity = 64
@@ -51,6 +59,7 @@ struct FrameStore: ~Copyable {
     }
     list.last = index
     list.unsent += frame.count
+    list.heldUnits &+= Self.heldUnits(of: frame)
   }
 
   /// Points at most `limit` vectors at the bytes that leave next; returns how many, and how many
@@ -107,6 +116,7 @@ struct FrameStore: ~Copyable {
       let size = entries[Int(list.first)].bytes.count
       if left < size { break }
       left -= size
+      list.heldUnits &-= Self.heldUnits(of: entries[Int(list.first)].frame)
       list.first = free(list.first)
     }
     list.sentOfFirst = left
@@ -160,8 +170,20 @@ struct FrameStore: ~Copyable {
 struct FrameList {
   fileprivate(set) var first = FrameStore.none
   fileprivate(set) var last = FrameStore.none
-  /// Bytes of the first frame that have left already.
-  fileprivate(set) var sentOfFirst = 0
+  private var sent: UInt32 = 0
+  /// `held`, in units of 16 bytes: a list is part of each connection, and small.
+  fileprivate(set) var heldUnits: UInt32 = 0
   /// Bytes that wait, over all frames.
   fileprivate(set) var unsent = 0
+
+  fileprivate static let heldUnit = 16
+
+  /// Bytes of the first frame that have left already. No frame is as long as this has room for.
+  fileprivate(set) var sentOfFirst: Int {
+    get { Int(sent) }
+    set { sent = UInt32(newValue) }
+  }
+
+  /// Memory that they take. A frame that stands in several lists counts in each.
+  var held: Int { Int(heldUnits) * FrameList.heldUnit }
 }

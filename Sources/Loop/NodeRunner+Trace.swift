@@ -14,6 +14,7 @@ extension NodeRunner where N: ~Copyable {
       switch event {
       case .opened(let id, let opening): "opened \(name(id)) \(opening.door) \(opening.peer)"
       case .drained(let id, let unsent): "drained \(name(id)) \(unsent) bytes left"
+      case .holding(let id, let bytes): "holding \(name(id)) \(bytes) bytes"
       case .closed(let id, let cause): "closed \(name(id)) \(cause)"
       case .turnedAway(let reason): "turnedAway \(reason)"
       case .finished(let id, let outcome): "finished \(id.rawValue) \(kind(outcome))"

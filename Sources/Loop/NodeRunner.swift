@@ -10,9 +10,9 @@ public import Link
 /// whenever the peer has taken some, until none are left. So a node that was told nothing has no
 /// bytes waiting.
 ///
-/// A peer that ends its stream while bytes wait for it (`endOfStream`) still gets those, and
-/// nothing that the node sends from there on. A node that means to answer before it learns of the
-/// end pauses reading.
+/// A peer that ends its stream (`endOfStream`) still gets what waits for it, and what the node
+/// sends while it handles that, and nothing that is sent later. A node that means to answer before
+/// it learns of the end pauses reading.
 ///
 /// The hot path is inlinable, so that it is compiled for each node where the node is known.
 public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
@@ -133,6 +133,8 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
         handle(.opened(id, opening))
       case .drained(let id, let unsent):
         handle(.drained(id, unsent: unsent))
+      case .holding(let id, let bytes):
+        handle(.holding(id, bytes: bytes))
       case .closed(let id, let cause):
         handle(.closed(id, cause))
       case .turnedAway(let reason):

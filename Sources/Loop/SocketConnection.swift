@@ -48,6 +48,8 @@ struct SocketConnection: ~Copyable {
   var readWantsRoom = false
   /// The peer ended its stream; what waits for it may still leave.
   var hasPeerEnded = false
+  /// The node is to be told when nothing is held for it any more.
+  var owesRelease = false
   /// Stands in the poll.
   var isWatched = false
   var interest: Poller.Interest = []
@@ -62,7 +64,8 @@ struct SocketConnection: ~Copyable {
   var takesFrames: Bool {
     switch stage {
     case .lookingUp, .connecting, .securing, .open: writeError == 0
-    case .free, .ended, .closing, .lingering: false
+    case .closing: hasPeerEnded && isKnown && writeError == 0
+    case .free, .ended, .lingering: false
     }
   }
 

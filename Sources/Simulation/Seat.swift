@@ -15,6 +15,7 @@ package protocol Seated: AnyObject {
 package enum Signal {
   case opened(ConnectionID, Opening)
   case drained(ConnectionID, unsent: Int)
+  case holding(ConnectionID, bytes: Int)
   case closed(ConnectionID, CloseCause)
   case deadlineReached
   case stopping
@@ -77,6 +78,7 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
     switch signal {
     case .opened(let id, let opening): handle(.opened(id, opening))
     case .drained(let id, let unsent): handle(.drained(id, unsent: unsent))
+    case .holding(let id, let bytes): handle(.holding(id, bytes: bytes))
     case .closed(let id, let cause): handle(.closed(id, cause))
     case .deadlineReached: handle(.deadlineReached)
     case .stopping: handle(.stopping)

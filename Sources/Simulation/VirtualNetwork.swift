@@ -159,6 +159,8 @@ extension VirtualNetwork {
       far.inward.ending = random.chance(1, of: 2) ? .endOfStream : .failed("connection reset")
     } else {
       far.inward.ending = .endOfStream
+      // What waits is the network's from here on, which has room for it.
+      timeline.after(0) { seat.tell(.holding(id, bytes: 0)) }
     }
     pump(to: far)
     channels.removeAll { isForgotten($0) }
@@ -254,6 +256,7 @@ extension VirtualNetwork {
     // The other way ends as well: what this node still had to say is gone.
     if let far = end.channel?.other(end) { bury(far) }
     end.seat.tell(.closed(end.id, cause))
+    if cause == .endOfStream { end.seat.tell(.holding(end.id, bytes: 0)) }
     channels.removeAll { isForgotten($0) }
   }
 

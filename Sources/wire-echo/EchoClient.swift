@@ -69,7 +69,7 @@ struct EchoClient: Node {
       guard let deadline = nextDeadline, deadline <= moment.instant else { return }
       fail("\(suite.text)\(target.text) did not end within its time")
     case .stopping: fail("it was stopped")
-    case .opened, .closed, .drained, .turnedAway: break
+    case .opened, .closed, .drained, .holding, .turnedAway: break
     }
   }
 

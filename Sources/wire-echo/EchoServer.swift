@@ -50,7 +50,7 @@ struct EchoServer: Node {
       actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
     case .stopping:
       for id in talks.keys.sorted() { close(id, WebSocketFrame.close(code: 1001)) }
-    case .turnedAway, .deadlineReached: break
+    case .holding, .turnedAway, .deadlineReached: break
     }
   }
 

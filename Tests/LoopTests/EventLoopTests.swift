@@ -53,6 +53,10 @@ struct EventLoopTests {
     peer.endWriting()
     _ = loop.value.wait(until: nil, mayWait: true)
     #expect(closedID(loop.next()) == id)
+    guard case .holding(id, bytes: 0) = loop.next() else {
+      Issue.record("it was not told that nothing is held")
+      return
+    }
     #expect(isNothing(loop.next()))
     #expect(loop.isEmpty)
     loop.value.send(id, [1])
@@ -80,19 +84,71 @@ struct EventLoopTests {
     let id = loop.adopt(end)
     loop.value.send(id, [UInt8](repeating: 1, count: 4 << 20))
     loop.value.flush()
-    guard case .drained(id, let unsent) = loop.next() else {
+    guard case .holding(id, let held) = loop.next(), case .drained(id, let unsent) = loop.next()
+    else {
       Issue.record("not told")
       return
     }
+    #expect(unsent < 4 << 20)
+    #expect(held > 4 << 20, "a frame is held whole until the last of it has left")
     loop.value.send(id, [2])
     #expect(!loop.isDirty, "the kernel is asked to tell, not tried again")
     #expect(peer.receive(4 << 20 - unsent).count == 4 << 20 - unsent)
     _ = loop.value.wait(until: nil, mayWait: true)
-    guard case .drained(id, let rest) = loop.next() else {
+    guard case .holding(id, _) = loop.next(), case .drained(id, let rest) = loop.next() else {
       Issue.record("not told")
       return
     }
     #expect(rest < unsent + 1)
+  }
+
+  @Test func aPeerThatEndsItsStreamMayStillBeAnswered() throws {
+    let loop = try LoopInHand()
+    let (end, peer) = try PlainSocket.pair()
+    let id = loop.adopt(end)
+    peer.send("question")
+    shutdown(peer.rawValue, Int32(SHUT_WR))
+    _ = loop.value.wait(until: nil, mayWait: true)
+    guard case .received(id, count: 8) = loop.next() else {
+      Issue.record("the question was not told")
+      return
+    }
+    _ = loop.value.wait(until: nil, mayWait: true)
+    guard case .closed(id, .endOfStream) = loop.next() else {
+      Issue.record("the end was not told")
+      return
+    }
+    loop.value.send(id, Array("answer".utf8))
+    #expect(isNothing(loop.next()))
+    loop.value.send(id, Array("too late".utf8))
+    loop.value.flush()
+    #expect(peer.receiveAll().bytes == Array("answer".utf8))
+    guard case .holding(id, bytes: 0) = loop.next() else {
+      Issue.record("it was not told that nothing is held")
+      return
+    }
+    #expect(loop.isEmpty)
+  }
+
+  @Test func aClosedConnectionIsHeldUntilItsPeerHasTakenAll() throws {
+    let loop = try LoopInHand()
+    let (end, peer) = try PlainSocket.pair()
+    let id = loop.adopt(end)
+    loop.value.send(id, [UInt8](repeating: 1, count: 4 << 20))
+    loop.value.close(id, .afterSending)
+    loop.value.flush()
+    #expect(isNothing(loop.next()), "it still holds bytes")
+    var left = 4 << 20
+    var isReleased = false
+    while left > 0 {
+      #expect(!isReleased || left < 1 << 20, "the kernel holds the last of it")
+      left -= peer.receive(min(65_536, left)).count
+      _ = loop.value.wait(until: nil, mayWait: false)
+      while let input = loop.next() {
+        if case .holding(id, bytes: 0) = input { isReleased = true }
+      }
+    }
+    #expect(isReleased)
   }
 
   @Test func peerThatHungUpWhilePausedCostsNoTurnsAndIsReadLater() throws {

@@ -34,6 +34,24 @@ struct FrameStoreTests {
     #expect(list.unsent == 2)
   }
 
+  @Test func whatAFrameTakesIsCountedUntilAllOfItHasLeft() {
+    var store = FrameStore()
+    var list = FrameList()
+    var roomy: [UInt8] = []
+    roomy.reserveCapacity(4_000)
+    roomy.append(1)
+    store.append(roomy, to: &list)
+    let one = list.held
+    #expect(one >= 4_000)
+    store.append([2, 3], to: &list)
+    #expect(list.held > one + 2)
+    store.drop(2, from: &list)
+    #expect(list.held < one)
+    #expect(list.held > 2, "the second is held whole")
+    store.drop(1, from: &list)
+    #expect(list.held == 0)
+  }
+
   @Test func gatheringStopsAtItsLimit() {
     var store = FrameStore()
     var list = FrameList()

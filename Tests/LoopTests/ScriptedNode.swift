@@ -52,6 +52,7 @@ struct ScriptedNode: Node {
       report(.opened(id, opening.door))
     case .drained(let id, let unsent): report(.drained(id, unsent: unsent))
     case .closed(let id, let cause): report(.closed(id, cause))
+    case .holding: break
     case .turnedAway(let reason): report(.turnedAway(reason))
     case .finished(let id, let outcome): report(.finished(id, outcome))
     case .news(let news): report(.news(news))

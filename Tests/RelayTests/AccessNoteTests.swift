@@ -63,7 +63,7 @@ struct AccessNoteTests {
     #expect(note.status == 200)
     client.send("GET", path, token: device.token)
     relay.settle()
-    relay.cut(client.id)
+    relay.cut(client.id, .failed("reset"))
     #expect(notes(of: relay).last?.status == 0)
     #expect(notes(of: relay).count == before + 2)
   }

@@ -197,4 +197,30 @@ struct LongPollTests {
     #expect(try poll.next()?.code == "filterChanged")
     #expect(relay.readsDone == reads + 2)
   }
+
+  @Test func whoEndsItsStreamBehindAPollIsAnsweredAtOnce() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let poll = park(device, "wait=60&since=\(since.text)")
+    #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
+    let connections = relay.places[0].node.currentStatus.connections
+    relay.endWriting(poll.id)
+    let answer = try #require(try poll.next())
+    #expect(answer.headers["Connection"] == "close")
+    let page = try ChangePage.decoded(body: answer.body)
+    #expect(page.changes.isEmpty && page.token == since)
+    #expect(relay.places[0].node.currentStatus.parkedPolls == 0)
+    #expect(relay.places[0].node.currentStatus.connections == connections - 1)
+  }
+
+  @Test func aPollThatIsReadForLearnsOfNoEndBeforeItWaits() throws {
+    let device = try relay.newAccount()
+    let since = try start(device)
+    let poll = HTTPClient(relay)
+    poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
+    #expect(relay.wire(poll.id).isPaused)
+    relay.settle()
+    #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
+    #expect(!relay.wire(poll.id).isPaused)
+  }
 }

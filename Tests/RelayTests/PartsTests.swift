@@ -122,9 +122,9 @@ struct PartsTests {
     var configuration = RelayConfiguration()
     configuration.limits.bodyBudgetBytes = 100
     var admission = Admission(configuration)
-    expect(admission.hold(60, before: 0), is: true)
-    expect(admission.hold(60, before: 0), is: false)
-    expect(admission.hold(0, before: 60), is: true)
+    expect(admission.hold(60, before: 0, by: .anybody), is: true)
+    expect(admission.hold(60, before: 0, by: .anybody), is: false)
+    expect(admission.hold(0, before: 60, by: .anybody), is: true)
     #expect(admission.bodyBytes == 60)
   }
 }

@@ -118,7 +118,7 @@ public struct Agent: Node {
     case .finished(let job, .file(let outcome)): fileDone(job, outcome, at: moment)
     case .ordered(let order): ordered(order, at: moment)
     case .deadlineReached: expired(at: moment)
-    case .turnedAway: break
+    case .holding, .turnedAway: break
     case .stopping: stop()
     }
     settle(at: moment)

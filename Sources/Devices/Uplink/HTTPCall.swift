@@ -56,7 +56,7 @@ public struct HTTPCall: Node {
     case .closed(let id, let cause):
       if exchange.id == id { end(exchange.closed(cause, at: moment.instant, &output)) }
     case .deadlineReached: end(exchange.expired(at: moment.instant, &output))
-    case .drained, .turnedAway: break
+    case .drained, .holding, .turnedAway: break
     case .stopping: end(.unanswered("the call was stopped"))
     }
   }

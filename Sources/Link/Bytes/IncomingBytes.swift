@@ -9,6 +9,9 @@ package struct IncomingBytes: Sendable {
   package var count: Int { storage.count - start }
   package var isEmpty: Bool { start == storage.count }
 
+  /// Memory that they take, which is up to twice as much.
+  package var heldBytes: Int { storage.capacity }
+
   /// The byte at `offset` from the front.
   package subscript(offset: Int) -> UInt8 { storage[start + offset] }
 

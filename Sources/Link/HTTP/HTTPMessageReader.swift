@@ -31,6 +31,9 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
   var bufferedBytes: Int { lines.count + fields.bufferedBytes }
 
+  /// Memory that they take.
+  var heldBytes: Int { lines.input.heldBytes + fields.headers.lines.capacity }
+
   /// The next thing to come is a first line.
   var isAtFirstLine: Bool { if case .firstLine = stage { true } else { false } }
 

@@ -19,6 +19,9 @@ package struct HTTPRequestParser: Sendable {
   /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
   package var bufferedBytes: Int { reader.bufferedBytes }
 
+  /// Memory that they take.
+  package var heldBytes: Int { reader.heldBytes }
+
   /// Whether nothing of a request has come: the connection may be closed without a loss.
   package var isIdle: Bool { reader.isAtFirstLine && reader.lines.count == 0 }
 

@@ -53,8 +53,16 @@ public enum NodeEvent<Outcome: Sendable, Order: Sendable, News: Sendable>: Senda
   /// The peer took bytes; `unsent` of them still wait. Told when a connection that had bytes
   /// waiting has taken some, and at the latest when all are gone.
   case drained(ConnectionID, unsent: Int)
-  /// The connection is gone, by whoever's doing. Nothing more is heard of it. Not told for a
-  /// connection that the node closed itself, once it has asked for that.
+  /// Memory that what waits for a connection takes: told right before each `drained`, as frames
+  /// take more than their bytes, and one that has left in part is held whole. Once more, with 0,
+  /// when nothing is held any more for a connection that the node closed with `.afterSending`, or
+  /// whose peer ended its stream.
+  case holding(ConnectionID, bytes: Int)
+  /// The connection is gone, by whoever's doing. Nothing more is heard of it but `holding`. Not
+  /// told for a connection that the node closed itself, once it has asked for that.
+  ///
+  /// A peer that ended its stream may still read: what the node sends to it while it handles this
+  /// leaves, and nothing after that.
   case closed(ConnectionID, CloseCause)
   /// A connection that came in was closed before the node was to hear of it.
   case turnedAway(TurnedAway)

@@ -61,6 +61,11 @@ package struct WebSocketReader: Sendable {
   /// with.
   package var bufferedBytes: Int { input.count + message.count + (inflater?.heldBytes ?? 0) }
 
+  /// Memory that they take.
+  package var heldBytes: Int {
+    input.heldBytes + message.capacity + (inflater?.heldBytes ?? 0)
+  }
+
   /// A data message has begun, and its end has not come.
   package var isInMessage: Bool { kind != nil }
 

@@ -35,7 +35,9 @@ extension RelayNode {
     if neighbours.isReading(account, upTo: token) { return }
     let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
     // Where there is no room, the next look finds it again.
-    if admission.hasRoom, ask(.read(request), for: .movedElsewhere(account, since: since)) {
+    if admission.hasRoom(for: .anybody),
+      ask(.read(request), for: .movedElsewhere(account, since: since))
+    {
       neighbours.begin(account, upTo: token)
     }
   }

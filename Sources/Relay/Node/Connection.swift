@@ -25,9 +25,9 @@ struct Connection: Sendable {
   var stream: Elsewhere<StreamTalk>?
   /// Nothing is read from it until it has room again.
   var isPaused = false
-  /// Bytes that the node's budget counts for it.
+  /// Memory that the node's budget counts for what came in.
   var heldBytes = 0
-  /// Unsent bytes that the node's budget counts for it.
+  /// Memory that the node's budget counts for what waits to leave.
   var heldUnsent = 0
 
   /// `exempt`: whose requests are not limited by their address. `trustedProxies`: whose word is
@@ -61,18 +61,18 @@ struct Connection: Sendable {
   /// Whether nothing lies here, and nothing did when it was last counted, so that there is nothing
   /// to count or to pause for.
   mutating func holdsNothing() -> Bool {
-    guard !isPaused, heldBytes == 0, heldUnsent == queue.unsent, stream == nil else { return false }
+    guard !isPaused, heldBytes == 0, heldUnsent == queue.held, stream == nil else { return false }
     if let requestBytes = socket?.requestBytes { return requestBytes == 0 && bufferedBytes == 0 }
     return !http.holdsBytes()
   }
 
-  /// Bytes that lie here and wait for something.
+  /// Memory of what lies here and waits for something.
   var bytesToHold: Int {
     mutating get {
       if let requestBytes = socket?.requestBytes {
-        return requestBytes + (socket?.reader.bufferedBytes ?? 0)
+        return requestBytes + (socket?.reader.heldBytes ?? 0)
       }
-      return http.parser.bufferedBytes + (http.exchange?.value.bodyBytes ?? 0)
+      return http.parser.heldBytes + (http.exchange?.value.heldBytes ?? 0)
     }
   }
 }
@@ -93,15 +93,22 @@ struct HTTPTalk: Sendable {
 
   /// Whether the client's bytes are left where they are at once: an upload has sent enough, or
   /// nothing more is to be learned of a client while its answer goes out. One that ends its stream
-  /// behind its request still gets all of it.
-  var isHeldBack: Bool { exchange?.value.stage == .full || exchange?.value.stage == .sending }
+  /// behind its request still gets all of it. So does one that ends it behind a long-poll, which
+  /// is to be parked before that is learned of.
+  var isHeldBack: Bool {
+    switch exchange?.value.stage {
+    case .full, .sending: true
+    case .whole, .asking: exchange?.value.isLongPoll == true
+    case .reading, .parked, .streaming, nil: false
+    }
+  }
 
   /// Whether nothing of the next request has come.
   mutating func awaitsRequest() -> Bool { parser.isIdle }
 
   /// Whether bytes of a request lie here, or must not come in.
   mutating func holdsBytes() -> Bool {
-    parser.bufferedBytes > 0 || isHeldBack || exchange?.value.bodyBytes ?? 0 > 0
+    parser.bufferedBytes > 0 || isHeldBack || exchange?.value.heldBytes ?? 0 > 0
   }
 
   enum Deadline: Hashable, Sendable {
@@ -147,6 +154,10 @@ struct HTTPExchange: Sendable {
   var body: [UInt8] = []
   /// Of the body, also once it was handed on and lies with the store.
   var bodyBytes = 0
+  /// Of its head, where that is long.
+  let headBytes: Int
+  /// It waits where there is nothing to tell.
+  let isLongPoll: Bool
   var isSigningIn = false
   var owesContinue = false
   var poll: LongPoll?
@@ -162,7 +173,17 @@ struct HTTPExchange: Sendable {
   init(head: HTTPRequestHead, call: Call?) {
     self.head = head
     self.call = call
+    let bytes = head.headers.lines.count + head.target.text.utf8.count
+    headBytes = bytes > Limits.lightHeadBytes ? bytes : 0
+    if case .signed(.changes(let query)) = call {
+      isLongPoll = query.waitMilliseconds > 0
+    } else {
+      isLongPoll = false
+    }
   }
+
+  /// Memory that it takes.
+  var heldBytes: Int { headBytes + max(bodyBytes, body.capacity) }
 
   /// For the log: what it is answered with.
   mutating func note(_ answer: borrowing Answer) {

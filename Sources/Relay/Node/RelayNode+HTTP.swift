@@ -92,6 +92,7 @@ extension RelayNode {
   private mutating func meet(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
     guard connections[slot].opening.door == .front else { return }
     if connections[slot].client.isBehindProxy {
+      stopHolding(slot)
       connections[slot].client = ClientAddress(
         connections[slot].opening, headers: head.headers, configuration)
     }
@@ -161,7 +162,7 @@ extension RelayNode {
   }
 
   /// What is known to be wrong before the body comes.
-  private func refusal(of call: Call, _ head: HTTPRequestHead) -> Refusal? {
+  private mutating func refusal(of call: Call, _ head: HTTPRequestHead) -> Refusal? {
     if stage != .running {
       if case .health = call { return nil }
       return RelayNode.isStopping
@@ -312,16 +313,16 @@ extension RelayNode {
       isAsked = askCommit(request, for: .call(id, continuation))
     case .read(let request, .changes(let query)):
       if query.waitMilliseconds > 0, let session = connections[slot].session {
+      connections[slot].http.exchange?.value.bodyBytes += request.overheadBytes
         try checkConnections(slot, of: session.account)
       }
       watchChanges(slot, query)
       if parkAtOnce(slot) { return }
       let isPoll = connections[slot].http.exchange?.value.poll != nil
-      isAsked =
-        admission.hasRoom
-        && ask(
-          .page(request, as: PageForm(shape: .body, keepsRecords: isPoll)),
-          for: .call(id, .changes(query)))
+      try checkRoom(slot)
+      isAsked = ask(
+        .page(request, as: PageForm(shape: .body, keepsRecords: isPoll)),
+        for: .call(id, .changes(query)))
     case .read(let request, .events):
       if let session = connections[slot].session {
         try checkConnections(slot, of: session.account)
@@ -329,7 +330,8 @@ extension RelayNode {
       watchEvents(slot)
       let job: StoreJob =
         if case .changes = request { .page(request, as: eventForm(slot)) } else { .read(request) }
-      isAsked = admission.hasRoom && ask(job, for: .call(id, .events))
+      try checkRoom(slot)
+      isAsked = ask(job, for: .call(id, .events))
     case .read(let request, let continuation):
       isAsked = ask(.read(request), for: .call(id, continuation))
     }
@@ -339,6 +341,12 @@ extension RelayNode {
   /// A pairing code is tried: counted here and, by news, on all other nodes.
   private mutating func countGuess(_ slot: Hub.Slot) throws(Refusal) {
     let address = connections[slot].client.network
+  /// Throws where no page is read for whoever asks.
+  private func checkRoom(_ slot: Hub.Slot) throws(Refusal) {
+    let holder = holder(of: slot)
+    if !admission.hasRoom(for: holder) { throw admission.refusal(of: holder) }
+  }
+
     if let wait = admission.guesses.wait(for: address, at: moment.instant) {
       throw Admission.tooManyGuesses(wait)
     }

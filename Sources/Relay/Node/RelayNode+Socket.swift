@@ -101,7 +101,9 @@ extension RelayNode {
     guard let session = connections[slot].session else { return }
     switch message {
     case .hello: closeSocket(slot, Refusal(.badMessage, "Say hello once."))
-    case .save(let request): save(slot, session, request, bytes: bytes.count)
+    case .save(let request):
+      let overhead = request.mutations.count * Limits.recordOverheadBytes
+      save(slot, session, request, bytes: bytes.count + overhead)
     case .fetch(let id, let query): fetch(slot, session, id, query)
     case .time(let id, let t0):
       say(slot, .time(id: id, t0: t0, t1: moment.wall, t2: moment.wall))
@@ -159,7 +161,7 @@ extension RelayNode {
       for: .socketFetch(
         connections[slot].id, request: request, ofWholeAccount: ofWholeAccount))
     guard isAsked else {
-      refuse(slot, request, CommitQueue.overloaded)
+      refuse(slot, request, admission.refusal(of: .account(session.account)))
       return
     }
     connections[slot].socket?.requests += 1

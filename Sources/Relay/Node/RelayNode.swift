@@ -62,6 +62,8 @@ public struct RelayNode: Node, ~Copyable {
   var durableAt: Instant?
   /// Pieces of files that are coming in and going out, by their connection.
   var uploads: [ConnectionID: ChunkUpload] = [:]
+  /// Connections that are closed, for which the driver still holds what they have not taken.
+  var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]
   /// Files to be removed when the store has committed something again.
   var leftovers: [ChunkFile] = []
@@ -118,7 +120,8 @@ public struct RelayNode: Node, ~Copyable {
     switch event {
     case .opened(let id, let opening): opened(id, opening)
     case .drained(let id, let unsent): drained(id, unsent: unsent)
-    case .closed(let id, _): closed(id)
+    case .holding(let id, let bytes): holding(id, bytes)
+    case .closed(let id, let cause): closed(id, cause)
     case .turnedAway(let reason): turnedAway(reason)
     case .finished(let job, let outcome): finished(job, outcome)
     case .ordered(.reportStatus): actions.append(.report(.status(currentStatus)))
@@ -172,10 +175,25 @@ public struct RelayNode: Node, ~Copyable {
     read(slot)
   }
 
-  private mutating func closed(_ id: ConnectionID) {
+  private mutating func holding(_ id: ConnectionID, _ bytes: Int) {
+    if let slot = connections.slot(of: id) {
+      connections[slot].queue.holds(bytes)
+    } else if let held = closing[id] {
+      _ = admission.hold(bytes, before: held.bytes, by: held.holder)
+      closing[id] = bytes > 0 ? (held.holder, bytes) : nil
+    }
+  }
+
+  private mutating func closed(_ id: ConnectionID, _ cause: CloseCause) {
     guard let slot = connections.slot(of: id) else { return }
     if connections[slot].socket != nil { status.socketsClosed.add(CloseTally.brokenOff) }
     forget(slot)
+    if cause == .endOfStream, connections[slot].http.exchange?.value.stage == .parked {
+      // The client may still read; half a connection is not kept waiting.
+      answerEmpty(slot, isLast: true)
+      return
+    }
+    if cause == .endOfStream { keepHolding(slot) }
   }
 
   /// Reads on where a connection stands, as far as there is room for more.
@@ -204,14 +222,38 @@ public struct RelayNode: Node, ~Copyable {
     actions.append(.close(connections[slot].id, manner))
     forget(slot)
   }
+    if manner == .afterSending { keepHolding(slot) }
 
   func isClogged(_ slot: Hub.Slot) -> Bool {
-    connections[slot].queue.isClogged(limit: sendQueueLimit)
+    let queue = connections[slot].queue
+    return queue.unsent > 0 && queue.isClogged(limit: sendQueueLimit(for: holder(of: slot)))
   }
 
-  /// Bytes that may wait to leave one connection before its changes become a hint. Where all
-  /// together hold as much as they may, whoever has bytes waiting gets no more.
-  var sendQueueLimit: Int { admission.hasRoom ? configuration.limits.sendQueueBytes : 0 }
+  /// Bytes that may wait to leave one connection before its changes become a hint. Where its
+  /// account, or all together, hold as much as they may, whoever has bytes waiting gets no more.
+  func sendQueueLimit(for holder: Admission.Holder) -> Int {
+    admission.hasRoom(for: holder) ? configuration.limits.sendQueueBytes : 0
+  /// The connection is about to be forgotten; what waits to leave it is counted until the driver
+  /// has let go of it.
+  private mutating func keepHolding(_ slot: Hub.Slot) {
+    let bytes = connections[slot].queue.heldAtEnd(at: moment.instant)
+    guard bytes > 0 else { return }
+    let holder = holder(of: slot)
+    _ = admission.hold(bytes, before: 0, by: holder)
+    closing[connections[slot].id] = (holder, bytes)
+  }
+
+  }
+
+  /// Whose share of the memory the connection's bytes count in.
+  func holder(of slot: Hub.Slot) -> Admission.Holder {
+    if let session = connections[slot].session { return .account(session.account) }
+    let (client, opening) = (connections[slot].client, connections[slot].opening)
+    let isAddress =
+      opening.door == .front && !client.isExempt
+      && !(client.isBehindProxy && client.network == PeerNetwork(of: opening))
+    return isAddress ? .address(client.network) : .anybody
+  }
 
   /// Whether what was sent is too much to answer more in this moment. The driver only tells of what
   /// could not leave, so a moment later it is looked at again.
@@ -227,7 +269,7 @@ public struct RelayNode: Node, ~Copyable {
     downloads[id] = nil
     signOut(slot)
     if connections[slot].socket != nil { sockets -= 1 }
-    _ = admission.hold(0, before: connections[slot].heldBytes + connections[slot].heldUnsent)
+    stopHolding(slot)
     timers.cancel(.request(id))
     timers.cancel(.keepAlive(id))
     timers.cancel(.stalled(id))
@@ -238,19 +280,29 @@ public struct RelayNode: Node, ~Copyable {
 
   /// Counts what the connection holds, pauses it where it holds enough, and refuses it where all
   /// together hold too much.
+  /// Nothing is counted for the connection until it is settled anew: it becomes somebody else's.
+  mutating func stopHolding(_ slot: Hub.Slot) {
+    let held = connections[slot].heldBytes + connections[slot].heldUnsent
+    guard held > 0 else { return }
+    _ = admission.hold(0, before: held, by: holder(of: slot))
+    connections[slot].heldBytes = 0
+    connections[slot].heldUnsent = 0
+  }
+
   private mutating func settleBudget(_ slot: Hub.Slot) {
     if connections[slot].holdsNothing() { return }
     // What waits to leave takes the room of others, but only what comes in is refused for it.
-    let unsent = connections[slot].queue.unsent
-    _ = admission.hold(unsent, before: connections[slot].heldUnsent)
+    let holder = holder(of: slot)
+    let unsent = connections[slot].queue.held
+    _ = admission.hold(unsent, before: connections[slot].heldUnsent, by: holder)
     connections[slot].heldUnsent = unsent
     let held = connections[slot].bytesToHold
-    let hasRoom = admission.hold(held, before: connections[slot].heldBytes)
+    let hasRoom = admission.hold(held, before: connections[slot].heldBytes, by: holder)
     connections[slot].heldBytes = held
     if !hasRoom { holdUpload(slot) }
     let reads = wantsBytes(slot)
     if !hasRoom && reads {
-      refuseStream(slot, CommitQueue.overloaded)
+      refuseStream(slot, admission.refusal(of: holder))
       return
     }
     let isFull = connections[slot].bufferedBytes >= Limits.pipelineBytes

@@ -18,7 +18,8 @@ extension RelayNode {
         answer(slot, head)
         return
       }
-      guard admission.hasRoom else { throw CommitQueue.overloaded }
+      let holder = holder(of: slot)
+      guard admission.hasRoom(for: holder) else { throw admission.refusal(of: holder) }
       downloads[connections[slot].id] = ChunkDownload(chunk.file, range, head: head)
       connections[slot].http.exchange?.value.stage = .sending
       guard readChunk(slot) else {
@@ -42,7 +43,8 @@ extension RelayNode {
   /// anybody, it goes on when all that it sent has left.
   mutating func continueDownload(_ slot: Hub.Slot) {
     let queue = connections[slot].queue
-    if isClogged(slot) || (!admission.hasRoom && queue.unsent > 0) { return }
+    let hasRoom = admission.hasRoom(for: holder(of: slot))
+    if isClogged(slot) || (!hasRoom && queue.unsent > 0) { return }
     if !readChunk(slot) { close(slot, .afterSending) }
   }
 

@@ -73,7 +73,7 @@ extension RelayNode {
     var pushed: [Hub.Slot] = []
     var hinted: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
-    let limit = sendQueueLimit
+    let limit = sendQueueLimit(for: .account(change.account))
     for slot in streams {
       if !sleepers.isEmpty && isAsleep(slot, sleepers) {
         connections[slot].stream?.value.chain.passedOver(change.token, isOwn: false)
@@ -175,7 +175,7 @@ extension RelayNode {
     count(refusal.code)
     // Those that end together do not come back together.
     let retry = refusal.retryAfterMilliseconds.map {
-      Int64.random(in: $0...2 * $0, using: &random)
+      $0 + Int64.random(in: 0...1_000, using: &random)
     }
     sendEvent(slot, RelayEvent.encodedError(refusal, retryMilliseconds: retry))
     if connections[slot].stream?.value.isChunked == true { send(slot, HTTPWriter.lastChunk) }

@@ -172,7 +172,7 @@ extension RelayNode {
     let isAsked = askPage(
       session, query, as: PageForm(shape: .body, keepsRecords: true),
       for: .call(connections[slot].id, .changes(query)))
-    if !isAsked { answer(slot, Answer(CommitQueue.overloaded)) }
+    if !isAsked { answer(slot, Answer(admission.refusal(of: holder(of: slot)))) }
   }
 
   /// A poll's time is up. Where other relays may have saved unheard it is read for once more.
@@ -180,8 +180,9 @@ extension RelayNode {
     if configuration.sharesStore { readAgain(slot) } else { answerEmpty(slot) }
   }
 
-  /// A poll with nothing to tell ends: its time is up, or the relay stops.
-  mutating func answerEmpty(_ slot: Hub.Slot) {
+  /// A poll with nothing to tell ends: its time is up, the relay stops, or the client has ended its
+  /// stream and says nothing more (`isLast`).
+  mutating func answerEmpty(_ slot: Hub.Slot, isLast: Bool = false) {
     guard let poll = connections[slot].http.exchange?.value.poll,
       // What did not wake the device it has not been told.
       let token = poll.passed == nil ? poll.token ?? poll.query.since : poll.query.since
@@ -217,7 +218,9 @@ extension HTTPTalk {
   /// A poll has its answer: what was read of it is kept for its repetition.
   mutating func expectRepetition() {
     if exchange?.value.repetition == nil {
-      guard let request = exchange?.value, let query = request.poll?.query else { return }
+      guard let request = exchange?.value, request.headBytes == 0,
+        let query = request.poll?.query
+      else { return }
       exchange?.value.repetition = RepeatedPoll(request.head, query)
     }
     if exchange?.value.repetition != nil { swap(&exchange, &lastPoll) }

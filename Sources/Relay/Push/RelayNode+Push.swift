@@ -60,7 +60,7 @@ extension RelayNode {
   ) {
     let own = change.origin?.node == configuration.node ? change.origin?.connection : nil
     let frame = change.frame ?? []
-    let limit = sendQueueLimit
+    let limit = sendQueueLimit(for: .account(change.account))
     var pushed: [ConnectionID] = []
     pushed.reserveCapacity(sockets.count)
     var deflated: [ConnectionID] = []

@@ -51,6 +51,7 @@ extension RelayNode {
     _ slot: Hub.Slot, _ session: Session, _ rule: WakeRule?, newest: ChangeToken?
   ) {
     signOut(slot)
+    stopHolding(slot)
     connections[slot].identity = .session(session)
     hub.join(slot, session.account)
     if let newest { hub.learned(session.account, standsAt: newest) }
@@ -97,6 +98,7 @@ extension RelayNode {
   /// The connection is nobody's any more.
   mutating func signOut(_ slot: Hub.Slot) {
     guard let session = connections[slot].session else { return }
+    stopHolding(slot)
     connections[slot].identity = .guest(Guest())
     if presence.left(session.presenceKey, wall: moment.wall) {
       hub.setRule(nil, of: session.device, session.account)

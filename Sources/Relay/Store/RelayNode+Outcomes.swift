@@ -30,20 +30,25 @@ extension RelayNode {
   mutating func askPage(
     _ session: Session, _ query: FetchQuery, as form: PageForm, for errand: Errand
   ) -> Bool {
-    admission.hasRoom && ask(.page(session.read(of: query), as: form), for: errand)
+    admission.hasRoom(for: .account(session.account))
+      && ask(.page(session.read(of: query), as: form), for: errand)
   }
 
   /// Has the pages read whose turn has come, but for those that nobody is there for any more.
   private mutating func passPages() {
     while let (id, job) = pages.next() {
-      let isWanted = queue.connection(of: id).map { connections.slot(of: $0) != nil } ?? true
-      if isWanted, admission.hasRoom {
+      let connection = queue.connection(of: id)
+      let slot = connection.flatMap { connections.slot(of: $0) }
+      let isWanted = connection == nil || slot != nil
+      var holder = Admission.Holder.anybody
+      if let slot { holder = self.holder(of: slot) }
+      if isWanted, admission.hasRoom(for: holder) {
         actions.append(.run(id, .reads, job))
         continue
       }
       pages.ended(id)
       guard let errand = queue.take(id), isWanted else { continue }
-      hasRead(errand, .failure(CommitQueue.overloaded))
+      hasRead(errand, .failure(admission.refusal(of: holder)))
     }
   }
 

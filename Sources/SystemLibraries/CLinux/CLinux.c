@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <features.h>
+#include <malloc.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -96,3 +98,16 @@ int linux_has_writers(int descriptor) {
   fcntl(descriptor, F_SETLEASE, F_UNLCK);
   return 0;
 }
+
+void linux_map_blocks_from(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
+
+size_t linux_free_heap_bytes(void) {
+#if __GLIBC_PREREQ(2, 33)
+    struct mallinfo2 info = mallinfo2();
+    return info.fordblks;
+#else
+    return 0;
+#endif
+}
+
+void linux_trim_heap(void) { malloc_trim(0); }

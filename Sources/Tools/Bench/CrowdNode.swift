@@ -102,7 +102,7 @@ public struct CrowdNode: Node, ~Copyable {
       for id in slow { actions.append(.resumeReading(id)) }
       nextDraught = moment.instant.advanced(milliseconds: Self.slowMilliseconds)
     case .stopping: end(.stopped)
-    case .drained, .ordered, .turnedAway: break
+    case .drained, .holding, .ordered, .turnedAway: break
     }
     openMore()
   }

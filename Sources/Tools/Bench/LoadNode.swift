@@ -78,7 +78,7 @@ public struct LoadNode: Node, ~Copyable {
       isAwaitingWindow = true
       reportWindow()
     case .stopping: end(.stopped)
-    case .drained, .turnedAway: break
+    case .drained, .holding, .turnedAway: break
     }
   }
 

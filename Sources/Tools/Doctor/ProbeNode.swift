@@ -56,7 +56,7 @@ public struct ProbeNode: Node {
     case .closed: finish(.broken("the change could not be made"), at: moment)
     case .deadlineReached: expire(at: moment)
     case .stopping: finish(.broken("it was stopped"), at: moment)
-    case .drained, .turnedAway: break
+    case .drained, .holding, .turnedAway: break
     }
   }
 

@@ -77,7 +77,7 @@ struct Fleet: ~Copyable {
       }
     case .stopping:
       for index in seats.indices { order(.stop, to: index, at: moment) }
-    case .turnedAway, .ordered, .news: break
+    case .holding, .turnedAway, .ordered, .news: break
     }
   }
 

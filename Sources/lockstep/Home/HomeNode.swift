@@ -100,7 +100,7 @@ struct HomeNode: Node, ~Copyable {
       answerOverdue(at: moment)
       tick(at: moment)
     case .ordered(let order): take(order, at: moment)
-    case .turnedAway: break
+    case .holding, .turnedAway: break
     case .stopping: agent.handle(.ordered(.stop), at: moment)
     }
     settle(at: moment)

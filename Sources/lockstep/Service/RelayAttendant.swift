@@ -14,6 +14,8 @@ final class RelayAttendant {
   /// nil where no service manager wants to be told.
   private let manager: Supervision?
   private var isReadyTold = false
+  private var heap = HeapWatch(slackBytes: Limits.heapSlackBytes)
+  private var heapLookAt: Instant
   /// What the manager shows of a relay that runs.
   private let status: String
   /// Reads again what may change under a relay that runs (SIGHUP); nil where there is nothing.
@@ -30,6 +32,7 @@ final class RelayAttendant {
     self.startedAt = startedAt
     self.manager = manager
     self.status = status
+    heapLookAt = startedAt.advanced(milliseconds: Limits.heapLookMilliseconds)
   }
 
   /// Those that are taken besides SIGTERM and SIGINT.
@@ -75,7 +78,11 @@ final class RelayAttendant {
       manager?.ready(status)
       isReadyTold = true
     }
+    if heapLookAt <= now {
+      if heap.wantsTrim(freeBytes: Heap.freeBytes) { Heap.trim() }
+      heapLookAt = now.advanced(milliseconds: Limits.heapLookMilliseconds)
+    }
     let watch = manager?.attend(at: now, silent: group.silentThreads) { group.feelPulse() }
-    return [board.nextLook(at: now), watch].compactMap(\.self).min()
+    return [board.nextLook(at: now), watch, heapLookAt].compactMap(\.self).min()
   }
 }

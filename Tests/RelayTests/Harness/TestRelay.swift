@@ -58,6 +58,8 @@ final class TestRelay {
   private var lastConnection: UInt64 = 0
   /// Connections that are read again, with what was held back.
   private var resumed: [ConnectionID] = []
+  /// Connections that the node closed, and for which nothing is held.
+  private var released: [ConnectionID] = []
 
   init(
     nodes: Int = 1, areNeighbours: Bool = false, seed: UInt64 = 1,
@@ -123,11 +125,21 @@ final class TestRelay {
   }
 
   /// The client is gone.
-  func cut(_ id: ConnectionID) {
+  func cut(_ id: ConnectionID, _ cause: CloseCause = .endOfStream) {
     let wire = wire(id)
     guard wire.closed == nil else { return }
     wire.closed = .now
+    tell(wire.node, .closed(id, cause))
+    tell(wire.node, .holding(id, bytes: 0))
+  }
+
+  /// The client says nothing more, and goes on to read.
+  func endWriting(_ id: ConnectionID) {
+    let wire = wire(id)
+    guard wire.closed == nil else { return }
     tell(wire.node, .closed(id, .endOfStream))
+    wire.closed = .afterSending
+    if wire.waiting.isEmpty { tell(wire.node, .holding(id, bytes: 0)) }
   }
 
   /// The client takes nothing from now on, or takes all that waits and all that comes.
@@ -137,7 +149,7 @@ final class TestRelay {
     guard takes, wire.closed != .now else { return }
     wire.incoming += wire.waiting
     wire.waiting = []
-    if wire.closed == nil { tell(wire.node, .drained(id, unsent: 0)) }
+    tell(wire.node, wire.closed == nil ? .drained(id, unsent: 0) : .holding(id, bytes: 0))
   }
 
   /// The client takes `count` of the bytes that wait for it.
@@ -290,6 +302,10 @@ final class TestRelay {
         for other in places.indices where other != node { places[other].told.append(news) }
       }
     }
+    while !released.isEmpty {
+      let id = released.removeFirst()
+      places[wire(id).node].node.handle(.holding(id, bytes: 0), at: moment)
+    }
     while !resumed.isEmpty { pass(resumed.removeFirst()) }
   }
 
@@ -309,6 +325,7 @@ final class TestRelay {
     guard let wire = wires[id], wire.closed == nil else { return }
     wire.closed = manner
     if manner == .now { wire.waiting = [] }
+    if manner == .afterSending, wire.waiting.isEmpty { released.append(id) }
   }
 }
 

@@ -43,7 +43,7 @@ struct ToyNode: Node {
     case .deadlineReached:
       nextDeadline = nil
       actions.append(.report(.woke(moment.instant)))
-    case .turnedAway, .stopping: break
+    case .holding, .turnedAway, .stopping: break
     }
   }
 

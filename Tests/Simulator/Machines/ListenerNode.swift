@@ -64,7 +64,7 @@ struct ListenerNode: Node, ~Copyable {
     case .opened(let id, _) where id == connection: greet(at: moment)
     case .closed(let id, _) where id == connection: close(at: moment)
     case .deadlineReached: expire(at: moment)
-    case .opened, .closed, .drained, .turnedAway, .stopping: break
+    case .opened, .closed, .drained, .holding, .turnedAway, .stopping: break
     }
   }
 

@@ -43,6 +43,16 @@ int linux_rename_new(const char *_Nonnull from, const char *_Nonnull to);
 /// ENOTSUP where the file system lacks it.
 int linux_exchange(const char *_Nonnull one, const char *_Nonnull other);
 
+/// Has the allocator map blocks from this size on by themselves, so that each goes back to the system
+/// when it is freed. Left to itself it raises that bound to what was freed last, up to 32 MiB.
+void linux_map_blocks_from(int bytes);
+
+/// Free bytes that the allocator keeps; 0 where the library does not tell.
+size_t linux_free_heap_bytes(void);
+
+/// Gives free pages of the heap back to the system (malloc_trim).
+void linux_trim_heap(void);
+
 /// 1 where another opening of this file may write into it, 0 where none is known of (fcntl(2),
 /// F_SETLEASE). The descriptor must be open for reading.
 int linux_has_writers(int descriptor);
