@@ -28,7 +28,9 @@ struct RelayService {
     do {
       // Before any thread: they inherit that the two signals are held back.
       let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
-      let configuration = fitted(to: OpenFiles.raiseLimit())
+      Heap.mapLargeBlocks()
+      let share = try shareOfDescriptors(OpenFiles.raiseLimit())
+      let configuration = share.configuration
       let store = try RelayStore(
         self.store, rules: configuration.rules, isRestored: isRestored
       ) { [log] in
@@ -41,7 +43,7 @@ struct RelayService {
       let front = try Listener.open(
         listen, door: .front, count: configuration.nodes, gate: frontGate(configuration),
         certificate: certificate)
-      let (admin, control) = try ownersDoors()
+      let (admin, control) = try ownersDoors(share.ownerConnections)
       let board = StateBoard()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
       let attendant = RelayAttendant(
@@ -86,8 +88,10 @@ struct RelayService {
   }
 
   /// What comes in at the front takes no place from the owner.
-  private func ownersDoors() throws(ListenFault) -> (admin: Listener?, control: Listener?) {
-    let gate = Gate(connections: Limits.ownerConnections)
+  private func ownersDoors(
+    _ connections: Int
+  ) throws(ListenFault) -> (admin: Listener?, control: Listener?) {
+    let gate = Gate(connections: connections)
     let admin = try adminListen.map { address throws(ListenFault) in
       try Listener.open(address, door: .admin, gate: gate)[0]
     }
@@ -233,23 +237,19 @@ struct RelayService {
       exempt: configuration.exempt + configuration.trustedProxies)
   }
 
-  /// With no more connections than there are descriptors for, so that the owner, the store and what
-  /// is being uploaded never lack one.
-  private func fitted(to descriptors: Int) -> RelayConfiguration {
-    var fitted = configuration
-    let reserved =
-      Limits.ownerConnections + Limits.spareDescriptors + 8 * configuration.nodes
-      + configuration.limits.uploads * configuration.nodes
-    let most = max(1, descriptors - reserved)
-    guard fitted.limits.connections > most else { return fitted }
-    let words =
-      "at most \(most) connections, as this process may open \(descriptors) files; raise that limit "
-      + "(ulimit -n, LimitNOFILE) for more"
+  /// What of it all there are descriptors for, told where that is less than was asked.
+  private func shareOfDescriptors(_ descriptors: Int) throws(CommandFailure) -> DescriptorShare {
+    guard let share = DescriptorShare(of: descriptors, for: configuration) else {
+      throw CommandFailure(
+        "this process may open \(descriptors) files, and the relay needs "
+          + "\(DescriptorShare.fewest(for: configuration)) at least; raise that limit (ulimit -n, "
+          + "LimitNOFILE)")
+    }
+    guard let words = share.words else { return share }
     // Whoever asked for as many is to know; for others the usual number is only a ceiling.
-    let isAskedFor = fitted.limits.connections != Limits.connections
-    if isAskedFor || most < 1_000 { log.warning(words) } else { log.debug(words) }
-    fitted.limits.connections = most
-    return fitted
+    let isAskedFor = configuration.limits.connections != Limits.connections
+    if isAskedFor || share.isSmall { log.warning(words) } else { log.debug(words) }
+    return share
   }
 }
 
