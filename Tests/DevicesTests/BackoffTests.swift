@@ -43,4 +43,58 @@ struct BackoffTests {
     #expect(backoff.failures == 0)
     #expect(backoff.next(random: &random) <= Limits.backoffFirstMilliseconds)
   }
+
+  /// When each of a crowd that lost its relay at once is back, in milliseconds, in order: its tries
+  /// fail until the relay is back after `outage`.
+  private func returns(devices: Int, spread: Int64, outage: Int64, seed: UInt64) -> [Int64] {
+    var random = SeededRandom(seed: seed)
+    return (0..<devices).map { _ in
+      var backoff = Backoff()
+      var time = backoff.next(spreadMilliseconds: spread, random: &random)
+      while time < outage { time += backoff.next(spreadMilliseconds: spread, random: &random) + 1 }
+      return time
+    }.sorted()
+  }
+
+  /// The most that come within any second.
+  private func most(_ times: [Int64]) -> Int {
+    var most = 0
+    var first = 0
+    for (index, time) in times.enumerated() {
+      while time - times[first] >= 1_000 { first += 1 }
+      most = max(most, index - first + 1)
+    }
+    return most
+  }
+
+  @Test(arguments: [400, 50_000], [0, 500, 2_000, 10_000, 60_000] as [Int64])
+  func ofACrowdAFifthAtMostIsBackInAnySecond(devices: Int, outage: Int64) {
+    // What a relay with so many devices tells.
+    let spread: Int64 = devices == 400 ? 15_000 : 50_000
+    let times = returns(devices: devices, spread: spread, outage: outage, seed: 7)
+    #expect(most(times) <= devices / 5)
+  }
+
+  @Test func aHouseholdIsBackAtOnce() {
+    for seed in 0..<100 as Range<UInt64> {
+      #expect(returns(devices: 3, spread: 0, outage: 0, seed: seed).allSatisfy { $0 < 1_000 })
+    }
+  }
+
+  @Test func aWaitThatTheRelayAskedForIsNotSpreadAgain() {
+    var random = SeededRandom(seed: 5)
+    for _ in 0..<100 {
+      var backoff = Backoff()
+      let wait = backoff.next(
+        retryAfterMilliseconds: 4_000, spreadMilliseconds: 60_000, random: &random)
+      #expect((4_000...4_000 + Limits.backoffFirstMilliseconds).contains(wait))
+    }
+  }
+
+  @Test func aRelayCannotSendDevicesAwayForLong() {
+    var random = SeededRandom(seed: 6)
+    var backoff = Backoff()
+    let wait = backoff.next(spreadMilliseconds: .max, random: &random)
+    #expect(wait <= Limits.reconnectObeyedMilliseconds)
+  }
 }

@@ -70,6 +70,7 @@ extension Agent {
       engine.page(page, origin)
     case .fetchRefused(let refusal, let origin): engine.fetchRefused(refusal, origin)
     case .hint(let token): engine.hint(token)
+    case .reconnectWithin(let milliseconds): reconnectWithin = milliseconds
     case .failed(let failure): failed(failure, at: moment)
     }
   }
@@ -87,6 +88,8 @@ extension Agent {
   private mutating func online(newest: ChangeToken?, at moment: Moment) {
     let now = moment.instant
     outage = nil
+    // A socket is told so right behind this, by a relay with many devices.
+    if ladder.transport == .webSocket { reconnectWithin = 0 }
     catchUpDeadline = now.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.online(ladder.transport, newest: newest)
     if ladder.transport == .webSocket {
@@ -103,15 +106,20 @@ extension Agent {
     uplink = nil
     lost(because: failed.reason, at: moment)
     var retryAfter: Int64?
+    var spread = reconnectWithin
     switch failed.kind {
     case .unreachable, .lost: break
-    case .rung: ladder.rungFailed(at: moment.instant)
+    case .rung:
+      // The fault of the way, which nobody else may have met.
+      spread = 0
+      ladder.rungFailed(at: moment.instant)
     case .refused(let refusal):
       if refusal.code.advice == .askPerson { return fail(refusal, at: moment) }
       retryAfter = refusal.retryAfterMilliseconds
     case .barred: return bar(failed.reason, at: moment)
     }
-    let delay = backoff.next(retryAfterMilliseconds: retryAfter, random: &random)
+    let delay = backoff.next(
+      retryAfterMilliseconds: retryAfter, spreadMilliseconds: spread, random: &random)
     deadlines.set(.retry, moment.instant.advanced(milliseconds: delay))
     endSyncOrders(at: moment)
   }
@@ -217,6 +225,7 @@ extension Agent {
       }
       if case .barred = failed.kind { return bar(failed.reason, at: moment) }
       ladder.probeFailed(at: moment.instant)
+    case .reconnectWithin(let milliseconds): reconnectWithin = milliseconds
     case .saved, .saveRefused, .page, .fetchRefused, .hint: break
     }
   }

@@ -21,6 +21,8 @@ public struct Agent: Node {
   var clock = RelayClock()
   var ladder: Ladder
   var backoff = Backoff()
+  /// Over how long the relay's devices come back where all of them lose it, as it told last.
+  var reconnectWithin: Int64 = 0
   var deadlines = AgentDeadlines()
 
   var uplink: Uplink?

@@ -160,6 +160,7 @@ struct HTTPUplink {
     case .unreachable(let reason): return fail(.unreachable, reason, &output)
     case .unanswered(let reason): return fail(isOnline ? .lost : .rung, reason, &output)
     case .answered(let status, let headers, let body, let sent):
+      if status == 200, case .time = call { readReconnect(headers, &output) }
       do {
         if try take(call, status, body, sent: sent, at: now, &output) {
           return callNext(at: now, &output)
@@ -217,12 +218,19 @@ struct HTTPUplink {
         let refusal = Refusal.told(status: status, headers: headers, body: body)
         return output.tell(.fetchRefused(refusal, .longPoll))
       }
+      readReconnect(headers, &output)
       do {
         output.tell(.page(try ChangePage.decoded(body: body), .longPoll))
       } catch {
         fail(.rung, "what answered is no relay: \(error.detail)", &output)
       }
     }
+  }
+
+  /// An answer that does not say how to come back is that of a relay with few devices.
+  private func readReconnect(_ headers: HTTPHeaders, _ output: inout UplinkOutput) {
+    let within = headers["Lockstep-Reconnect-Within"].flatMap { Int64($0) } ?? 0
+    output.tell(.reconnectWithin(within))
   }
 
   mutating func fail(

@@ -122,6 +122,7 @@ extension SocketUplink {
             sent: asked.sent, received: now,
             relayTime: relayReceived + (relaySent - relayReceived) / 2,
             heldMilliseconds: relaySent - relayReceived)))
+    case .reconnect(let within): output.tell(.reconnectWithin(within))
     case .error(let request, let refusal): readError(request, refusal, &output)
     }
   }
@@ -151,7 +152,7 @@ extension SocketUplink {
         return end(.refused(refusal), refusal.detail, &output)
       }
       output.tell(.fetchRefused(refusal, .push))
-    case .saved, .changes, .changed, .time, .unknown: break
+    case .saved, .changes, .changed, .time, .reconnect, .unknown: break
     }
   }
 

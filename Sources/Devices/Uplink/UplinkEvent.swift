@@ -14,6 +14,8 @@ enum UplinkEvent: Hashable, Sendable {
   case fetchRefused(Refusal, PageOrigin)
   /// There is something newer.
   case hint(ChangeToken)
+  /// Over how long the relay's devices come back where all of them lose it, in milliseconds.
+  case reconnectWithin(Int64)
   /// The uplink is over; its connections are closed.
   case failed(UplinkFailure)
 }

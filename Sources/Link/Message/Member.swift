@@ -4,7 +4,7 @@ import Changes
 /// and a second one of the same name in an object is noticed.
 enum Member: UInt8, CaseIterable {
   // Messages.
-  case op, id, t0, t1, t2, keepAlive
+  case op, id, t0, t1, t2, keepAlive, within
   // Saves and fetches.
   case zone, records, atomic, since, limit, token, results, more, changes
   // Records.

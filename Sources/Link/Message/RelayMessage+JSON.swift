@@ -17,6 +17,7 @@ extension RelayMessage {
     case "changed": message = .changed(token: try reader.hintedToken())
     case "time": message = try reader.timeAnswer()
     case "error": message = try reader.errorMessage()
+    case "reconnect": message = try reader.reconnectMessage()
     case let unknown:
       try reader.skip()
       message = .unknown(op: unknown)
@@ -48,6 +49,7 @@ extension RelayMessage {
     case .changed: "changed"
     case .time: "time"
     case .error: "error"
+    case .reconnect: "reconnect"
     case .unknown(let op): op
     }
   }
@@ -91,6 +93,9 @@ extension JSONWriter {
     case .error(let id, let refusal):
       optional("id", id)
       refusalMembers(refusal)
+    case .reconnect(let within):
+      member("within")
+      integer(within)
     case .changes, .unknown: break
     }
   }
@@ -151,6 +156,20 @@ extension MessageReader {
     return .time(
       id: try require(id, .id), t0: try require(t0, .t0), t1: try require(t1, .t1),
       t2: try require(t2, .t2))
+  }
+
+  fileprivate mutating func reconnectMessage() throws(Refusal) -> RelayMessage {
+    var within: Int64?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      if member == .within {
+        within = try integer(.within, of: "milliseconds")
+      } else {
+        try skip()
+      }
+    }
+    return .reconnect(withinMilliseconds: try require(within, .within))
   }
 
   fileprivate mutating func errorMessage() throws(Refusal) -> RelayMessage {

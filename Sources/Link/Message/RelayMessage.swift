@@ -12,6 +12,8 @@ public enum RelayMessage: Hashable, Sendable {
   case changed(token: ChangeToken)
   case time(id: String, t0: JSONNumber, t1: Int64, t2: Int64)
   case error(id: String?, Refusal)
+  /// How to come back where the connection ends without a word: at a random moment within so long.
+  case reconnect(withinMilliseconds: Int64)
   /// Something that a newer relay says and this program does not know: a device passes it over.
   case unknown(op: String)
 }

@@ -54,6 +54,8 @@ export const limits = Object.freeze({
   /** First and greatest ceiling of the backoff with full jitter. */
   backoffFirstMilliseconds: 500,
   backoffMilliseconds: 30_000,
+  /** The longest span over which a relay may have its devices come back. */
+  reconnectObeyedMilliseconds: 300_000,
   /** The longest `Retry-After` that is obeyed. */
   retryAfterMilliseconds: 3_600_000,
   connectMilliseconds: 10_000,

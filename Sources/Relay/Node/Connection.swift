@@ -232,6 +232,8 @@ struct SocketTalk: Sendable {
   var unansweredPings = 0
   /// What has begun to come is to be whole when the timer `.request` expires.
   var isTimed = false
+  /// Over how long it was told to come back where all devices lose the relay, in milliseconds.
+  var reconnectWithin: Int64 = 0
   /// Its device asks too often: it is read on when the timer `.throttled` says so.
   var isThrottled = false
 

@@ -70,8 +70,9 @@ extension RelayNode {
     guard door == .front else { return }
     let ranges = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
     let beat = headers.contains("Lockstep-Keep-Alive") ? ", Lockstep-Keep-Alive" : ""
+    let within = headers.contains("Lockstep-Reconnect-Within") ? ", Lockstep-Reconnect-Within" : ""
     crossOrigin.addFields(
-      to: &headers, configuration.origins, exposes: "ETag, Retry-After" + ranges + beat)
+      to: &headers, configuration.origins, exposes: "ETag, Retry-After" + ranges + beat + within)
   }
 
   mutating func count(_ code: RefusalCode) { status.count(code) }

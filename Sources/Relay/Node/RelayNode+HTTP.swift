@@ -165,7 +165,7 @@ extension RelayNode {
   private mutating func refusal(of call: Call, _ head: HTTPRequestHead) -> Refusal? {
     if stage != .running {
       if case .health = call { return nil }
-      return RelayNode.isStopping
+      return stoppingRefusal()
     }
     if let refusal = RelayNode.refusal(ofBodyOf: call, head) { return refusal }
     if case .length(let count) = head.framing, count > call.bodyLimit {
@@ -306,14 +306,17 @@ extension RelayNode {
     connections[slot].http.exchange?.value.stage = .asking
     let isAsked: Bool
     switch step {
-    case .answer(let answer):
+    case .answer(var answer):
+      if connections[slot].http.exchange?.value.call == .guest(.time) {
+        addReconnect(to: &answer)
+      }
       self.answer(slot, answer)
       return
     case .commit(let request, let continuation):
+      connections[slot].http.exchange?.value.bodyBytes += request.overheadBytes
       isAsked = askCommit(request, for: .call(id, continuation))
     case .read(let request, .changes(let query)):
       if query.waitMilliseconds > 0, let session = connections[slot].session {
-      connections[slot].http.exchange?.value.bodyBytes += request.overheadBytes
         try checkConnections(slot, of: session.account)
       }
       watchChanges(slot, query)
@@ -338,15 +341,15 @@ extension RelayNode {
     if !isAsked { throw CommitQueue.overloaded }
   }
 
-  /// A pairing code is tried: counted here and, by news, on all other nodes.
-  private mutating func countGuess(_ slot: Hub.Slot) throws(Refusal) {
-    let address = connections[slot].client.network
   /// Throws where no page is read for whoever asks.
   private func checkRoom(_ slot: Hub.Slot) throws(Refusal) {
     let holder = holder(of: slot)
     if !admission.hasRoom(for: holder) { throw admission.refusal(of: holder) }
   }
 
+  /// A pairing code is tried: counted here and, by news, on all other nodes.
+  private mutating func countGuess(_ slot: Hub.Slot) throws(Refusal) {
+    let address = connections[slot].client.network
     if let wait = admission.guesses.wait(for: address, at: moment.instant) {
       throw Admission.tooManyGuesses(wait)
     }

@@ -131,7 +131,7 @@ extension RelayNode {
     let id = connections[slot].id
     let commit = session.commit(of: request, wall: moment.wall)
     guard stage == .running else {
-      refuse(slot, request.id.text, RelayNode.isStopping)
+      refuse(slot, request.id.text, stoppingRefusal())
       return
     }
     guard
@@ -151,7 +151,7 @@ extension RelayNode {
     _ slot: Hub.Slot, _ session: Session, _ request: String, _ query: FetchQuery
   ) {
     guard stage == .running else {
-      refuse(slot, request, RelayNode.isStopping)
+      refuse(slot, request, stoppingRefusal())
       return
     }
     let ofWholeAccount = query.zone == nil
@@ -237,6 +237,7 @@ extension RelayNode {
       .welcome(
         account: session.account, device: session.device, token: newest, time: moment.wall,
         keepAliveMilliseconds: configuration.keepAliveMilliseconds))
+    tellReconnect(slot)
     let push = connections[slot].socket?.chain.begin(since: since, newest: newest)
     follow(slot, push ?? .nothing)
   }

@@ -5,6 +5,7 @@ import Link
 extension RelayNode {
   mutating func stop() {
     guard stage == .running else { return }
+    stoppingSpread = reconnectWithin
     stage = .stopping
     timers.cancel(.sightings)
     timers.cancel(.storeTrial)
@@ -19,12 +20,21 @@ extension RelayNode {
   /// Ends what a connection has no business with any more.
   mutating func windDown(_ slot: Hub.Slot) {
     if let socket = connections[slot].socket {
-      if socket.requests == 0 && !socket.chain.owesSaved { closeSocket(slot, RelayNode.isStopping) }
+      if socket.requests == 0 && !socket.chain.owesSaved { sayGoodbye(slot) }
     } else if connections[slot].isStreaming {
-      endStream(slot, RelayNode.isStopping)
+      endStream(slot, stoppingRefusal())
     } else if connections[slot].http.exchange?.value.stage == .parked {
       answerEmpty(slot)
     }
+  }
+
+  /// Closes a socket because the relay stops. A close tells no time to come back, so that is said
+  /// before.
+  private mutating func sayGoodbye(_ slot: Hub.Slot) {
+    if reconnectWithin > 0, connections[slot].socket?.stage == .open {
+      say(slot, .error(id: nil, stoppingRefusal()))
+    }
+    closeSocket(slot, RelayNode.isStopping)
   }
 
   /// Whether a request is under way; a connection that merely stands has nothing to lose.

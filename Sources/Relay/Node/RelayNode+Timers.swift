@@ -158,6 +158,7 @@ extension RelayNode {
     if socket.unansweredPings >= 2 { return false }
     connections[slot].socket?.unansweredPings += 1
     send(slot, WebSocketFrame.ping())
+    if socket.stage == .open { tellReconnect(slot) }
     return true
   }
 

@@ -35,6 +35,8 @@ public struct RelayNode: Node, ~Copyable {
   /// The moment of the event that is being handled.
   var moment = Moment(instant: Instant(nanoseconds: 0), wall: 0)
   var stage = Stage.running
+  /// `reconnectWithin` as it was when the relay began to stop; nil before.
+  var stoppingSpread: Int64?
   var connections = ConnectionTable()
   var hub = Hub()
   var queue: CommitQueue
@@ -60,10 +62,10 @@ public struct RelayNode: Node, ~Copyable {
   var commits = AccountLog()
   /// When this node's change that was heard of last was durable. Its outcome comes right behind it.
   var durableAt: Instant?
-  /// Pieces of files that are coming in and going out, by their connection.
-  var uploads: [ConnectionID: ChunkUpload] = [:]
   /// Connections that are closed, for which the driver still holds what they have not taken.
   var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
+  /// Pieces of files that are coming in and going out, by their connection.
+  var uploads: [ConnectionID: ChunkUpload] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]
   /// Files to be removed when the store has committed something again.
   var leftovers: [ChunkFile] = []
@@ -186,14 +188,14 @@ public struct RelayNode: Node, ~Copyable {
 
   private mutating func closed(_ id: ConnectionID, _ cause: CloseCause) {
     guard let slot = connections.slot(of: id) else { return }
-    if connections[slot].socket != nil { status.socketsClosed.add(CloseTally.brokenOff) }
-    forget(slot)
     if cause == .endOfStream, connections[slot].http.exchange?.value.stage == .parked {
       // The client may still read; half a connection is not kept waiting.
       answerEmpty(slot, isLast: true)
       return
     }
     if cause == .endOfStream { keepHolding(slot) }
+    if connections[slot].socket != nil { status.socketsClosed.add(CloseTally.brokenOff) }
+    forget(slot)
   }
 
   /// Reads on where a connection stands, as far as there is room for more.
@@ -220,19 +222,10 @@ public struct RelayNode: Node, ~Copyable {
   /// Ends a connection; what was sent may leave before.
   mutating func close(_ slot: Hub.Slot, _ manner: CloseManner) {
     actions.append(.close(connections[slot].id, manner))
+    if manner == .afterSending { keepHolding(slot) }
     forget(slot)
   }
-    if manner == .afterSending { keepHolding(slot) }
 
-  func isClogged(_ slot: Hub.Slot) -> Bool {
-    let queue = connections[slot].queue
-    return queue.unsent > 0 && queue.isClogged(limit: sendQueueLimit(for: holder(of: slot)))
-  }
-
-  /// Bytes that may wait to leave one connection before its changes become a hint. Where its
-  /// account, or all together, hold as much as they may, whoever has bytes waiting gets no more.
-  func sendQueueLimit(for holder: Admission.Holder) -> Int {
-    admission.hasRoom(for: holder) ? configuration.limits.sendQueueBytes : 0
   /// The connection is about to be forgotten; what waits to leave it is counted until the driver
   /// has let go of it.
   private mutating func keepHolding(_ slot: Hub.Slot) {
@@ -243,6 +236,15 @@ public struct RelayNode: Node, ~Copyable {
     closing[connections[slot].id] = (holder, bytes)
   }
 
+  func isClogged(_ slot: Hub.Slot) -> Bool {
+    let queue = connections[slot].queue
+    return queue.unsent > 0 && queue.isClogged(limit: sendQueueLimit(for: holder(of: slot)))
+  }
+
+  /// Bytes that may wait to leave one connection before its changes become a hint. Where its
+  /// account, or all together, hold as much as they may, whoever has bytes waiting gets no more.
+  func sendQueueLimit(for holder: Admission.Holder) -> Int {
+    admission.hasRoom(for: holder) ? configuration.limits.sendQueueBytes : 0
   }
 
   /// Whose share of the memory the connection's bytes count in.
@@ -267,9 +269,9 @@ public struct RelayNode: Node, ~Copyable {
     noteRequest(slot)
     dropUpload(id)
     downloads[id] = nil
+    stopHolding(slot)
     signOut(slot)
     if connections[slot].socket != nil { sockets -= 1 }
-    stopHolding(slot)
     timers.cancel(.request(id))
     timers.cancel(.keepAlive(id))
     timers.cancel(.stalled(id))
@@ -278,8 +280,6 @@ public struct RelayNode: Node, ~Copyable {
     connections.remove(slot)
   }
 
-  /// Counts what the connection holds, pauses it where it holds enough, and refuses it where all
-  /// together hold too much.
   /// Nothing is counted for the connection until it is settled anew: it becomes somebody else's.
   mutating func stopHolding(_ slot: Hub.Slot) {
     let held = connections[slot].heldBytes + connections[slot].heldUnsent
@@ -289,6 +289,8 @@ public struct RelayNode: Node, ~Copyable {
     connections[slot].heldUnsent = 0
   }
 
+  /// Counts what the connection holds, pauses it where it holds enough, and refuses it where all
+  /// together hold too much.
   private mutating func settleBudget(_ slot: Hub.Slot) {
     if connections[slot].holdsNothing() { return }
     // What waits to leave takes the room of others, but only what comes in is refused for it.

@@ -21,7 +21,7 @@ extension RelayNode {
     guard let method = connections[slot].http.exchange?.value.head.method, let since = page.since
     else { return }
     guard stage == .running, connections[slot].session?.plan.hasNoZone == false else {
-      answer(slot, Answer(stage == .running ? Session.needsPlan : RelayNode.isStopping))
+      answer(slot, Answer(stage == .running ? Session.needsPlan : stoppingRefusal()))
       return
     }
     let isHead = method == "HEAD"

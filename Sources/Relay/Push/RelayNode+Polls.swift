@@ -39,7 +39,7 @@ extension RelayNode {
     guard let poll = connections[slot].http.exchange?.value.poll, !page.more,
       page.isEmpty || !(poll.isWoken || isWoken(slot, by: page.records))
     else {
-      answer(slot, Answer(status: 200, json: page.bytes))
+      answer(slot, answerWithReconnect(page.bytes))
       return
     }
     if let session = connections[slot].session, session.plan.hasNoZone {
@@ -137,7 +137,7 @@ extension RelayNode {
   private mutating func answerTogether(_ slots: [Hub.Slot], _ change: AccountChange) {
     guard let told = change.told else { return }
     let body = told.changes.body(since: change.since, token: change.token, more: false)
-    let answer = Answer(status: 200, json: body)
+    let answer = answerWithReconnect(body)
     status.pushes += slots.count
     // Pages of one origin get the same bytes, and so does whoever is no page.
     var rest = slots
@@ -188,7 +188,7 @@ extension RelayNode {
       let token = poll.passed == nil ? poll.token ?? poll.query.since : poll.query.since
     else { return }
     let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
-    answer(slot, Answer(status: 200, json: page.encodedBody()))
+    answer(slot, answerWithReconnect(page.encodedBody()), isLast: isLast)
   }
 
   // MARK: the same again

@@ -61,7 +61,7 @@ struct LoadWorker {
       case .saved(let id, let answer): saved(id, answer, at: now)
       case .changed: if isReading { fetch() }
       case .error(_, let refusal): refused(refusal, at: now)
-      case .changes, .time, .unknown: break
+      case .changes, .time, .reconnect, .unknown: break
       }
     } catch {
       steps.append(.failed(error.detail))

@@ -259,7 +259,7 @@ public struct ProbeNode: Node {
         case .changes(_, let page): hear(page.token, at: moment)
         case .changed(let token): hear(token, at: moment)
         case .error(_, let refusal): throw refusal
-        case .saved, .unknown: break
+        case .saved, .reconnect, .unknown: break
         }
       case .ended(let reason): finish(.broken(reason), at: moment)
       }

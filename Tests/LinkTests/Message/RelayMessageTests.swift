@@ -49,6 +49,7 @@ import Testing
         .error(id: "x", Refusal(.tooManyRequests, "Slow down.", retryAfterMilliseconds: 2000)),
         #"{"op":"error","id":"x","code":"tooManyRequests","detail":"Slow down.","retryAfter":2}"#
       ),
+      (.reconnect(withinMilliseconds: 15_000), #"{"op":"reconnect","within":15000}"#),
       (
         .changes(id: nil, ChangePage(since: nil, token: Self.token, more: true, changes: [])),
         #"{"op":"changes","since":null,"token":"ab.7","more":true,"changes":[]}"#

@@ -123,6 +123,18 @@ test("what the relay asks to be waited is waited", async () => {
   assert.equal(stand.environment.sockets.length, 2);
 });
 
+test("a page comes back within the span that the relay told it", async () => {
+  const stand = await Stand.start();
+  stand.environment.random = () => 0.5;
+  await stand.welcome();
+  await stand.say({ op: "reconnect", within: 15_000 });
+  stand.socket.end(1006, "");
+  await stand.environment.advance(7_499);
+  assert.equal(stand.environment.sockets.length, 1);
+  await stand.environment.advance(1);
+  assert.equal(stand.environment.sockets.length, 2);
+});
+
 test("a token that is not known any more needs a person, and is not tried again", async () => {
   const stand = await Stand.start();
   await stand.welcome();

@@ -23,6 +23,37 @@ test("the backoff is jittered in full, has a ceiling, and never cuts what the re
   assert.ok(backoff.next(0.999_999) < limits.backoffFirstMilliseconds);
 });
 
+/** The most of a crowd that is back within any second. Its tries fail until `outage` is over. */
+function mostWithinASecond(devices, spread, outage) {
+  let state = 7;
+  const chance = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const times = Array.from({ length: devices }, () => {
+    const backoff = new Backoff();
+    let time = backoff.next(chance(), 0, spread);
+    while (time < outage) time += 1 + backoff.next(chance(), 0, spread);
+    return time;
+  }).sort((one, other) => one - other);
+  let [most, first] = [0, 0];
+  times.forEach((time, index) => {
+    while (time - times[first] >= 1_000) first += 1;
+    most = Math.max(most, index - first + 1);
+  });
+  return most;
+}
+
+test("of a crowd that lost its relay a fifth at most is back in any second", () => {
+  for (const outage of [0, 500, 2_000, 10_000, 60_000]) {
+    assert.ok(mostWithinASecond(400, 15_000, outage) <= 80, `400 after ${outage} ms`);
+    assert.ok(mostWithinASecond(50_000, 50_000, outage) <= 10_000, `50,000 after ${outage} ms`);
+  }
+  assert.ok(new Backoff().next(0.999, 0, 0) < 1_000, "a household is back at once");
+  assert.ok(new Backoff().next(0.999, 4_000, 60_000) < 5_000, "what the relay drew is kept");
+  assert.ok(new Backoff().next(0.999, 0, 1e12) <= limits.reconnectObeyedMilliseconds);
+});
+
 test("a rung that fails twice is left, and the better one is tried at growing intervals", () => {
   const ladder = new Ladder(["websocket", "long-poll", "poll"]);
   ladder.rungFailed(0);

@@ -75,7 +75,7 @@ final class ModelDevice {
   private func take(_ message: RelayMessage) {
     note("< \(ModelDevice.short(message))")
     switch message {
-    case .welcome: break
+    case .welcome, .reconnect: break
     case .changes(nil, let page): takePush(page)
     case .changes(_, let page): takeAnswer(page)
     case .changed(let token): hint = token
@@ -155,7 +155,7 @@ final class ModelDevice {
     case .saved(_, let answer): "saved \(answer.since.text) → \(answer.token.text)"
     case .changed(let token): "changed \(token.text)"
     case .welcome(_, _, let token, _, _): "welcome \(token.text)"
-    case .time, .unknown: "?"
+    case .time, .reconnect, .unknown: "?"
     case .error(_, let refusal): "error \(refusal.code)"
     }
   }

@@ -12,6 +12,8 @@ final class SocketClient {
   private var reader: WebSocketReader?
   private(set) var closeCode: UInt16?
   private(set) var pings = 0
+  /// How it was told to come back last; nil where it was told nothing.
+  private(set) var reconnectWithin: Int64?
   /// Whether pings are answered.
   var answersPings = true
 
@@ -79,14 +81,17 @@ final class SocketClient {
     relay.settle()
   }
 
-  /// The next message that has come; nil where there is none.
+  /// The next message that has come, but for how to come back; nil where there is none.
   func next() throws -> RelayMessage? {
     let wire = relay.wire(id)
     reader?.receive(wire.incoming.span.bytes)
     wire.incoming = []
     while let event = try reader?.next() {
       switch event {
-      case .text(let bytes): return try RelayMessage.decode(bytes)
+      case .text(let bytes):
+        let message = try RelayMessage.decode(bytes)
+        guard case .reconnect(let within) = message else { return message }
+        reconnectWithin = within
       case .binary: Issue.record("the relay sent a binary frame")
       case .ping(let payload):
         pings += 1

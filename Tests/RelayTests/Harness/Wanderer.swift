@@ -146,7 +146,7 @@ final class Wanderer {
       socketFetches -= 1
       if page.more { mustFetch = true }
     case .changed(let token): hint(token)
-    case .welcome: break
+    case .welcome, .reconnect: break
     case .error(_, let refusal): breaches.append("refused: \(refusal.code) \(refusal.detail)")
     case .saved, .time, .unknown: breaches.append("an unexpected message came")
     }

@@ -189,7 +189,7 @@ struct ListenerNode: Node, ~Copyable {
       // What cannot be followed any more is read anew.
       if refusal.code.advice == .fetchFirst { cursor = nil }
       if refusal.code.advice == .fetchFirst { fetch() }
-    case .saved, .time, .unknown: break
+    case .saved, .time, .reconnect, .unknown: break
     }
   }
 

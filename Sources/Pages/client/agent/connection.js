@@ -29,6 +29,8 @@ export class Connection {
   #probe = null;
   #ladder;
   #backoff = new Backoff();
+  /** Over how long the relay's devices come back where all of them lose it, as it told last. */
+  #reconnectWithin = 0;
   #samplesWanted = 0;
   /** How a long-poll was cut, until it is known whether the relay is in reach. */
   #cutLongPoll = null;
@@ -210,6 +212,7 @@ export class Connection {
         break;
       case "fetchRefused": engine.fetchRefused(event.refusal, event.origin); break;
       case "hint": engine.hint(event.token); break;
+      case "reconnect": this.#reconnectWithin = event.within; break;
       case "failed": this.#failed(event); break;
       default: throw new TypeError(`an uplink does not tell ${event.kind}`);
     }
@@ -219,6 +222,8 @@ export class Connection {
     this.outage = null;
     this.pause = null;
     const { transport } = this.#ladder;
+    // A socket is told so right behind this, by a relay with many devices.
+    if (transport === "websocket") this.#reconnectWithin = 0;
     this.#engine.online(transport, newest);
     if (transport === "websocket") {
       this.#ladder.rungServed(this.#environment.forward());
@@ -265,7 +270,9 @@ export class Connection {
       this.#fail(refusal);
       return;
     }
-    this.#deadlines.retry.set(this.#nextDelay(refusal), () => {
+    // A rung that fails is the fault of the way, which nobody else may have met.
+    const spread = why === "rung" ? 0 : this.#reconnectWithin;
+    this.#deadlines.retry.set(this.#nextDelay(refusal, spread), () => {
       this.#connect();
       this.#moved();
     });
@@ -359,6 +366,8 @@ export class Connection {
     if (event.kind === "readyToGreet") {
       // Not with the cursor: what is on its way by the old transport may move it meanwhile.
       this.#probe.greet(null);
+    } else if (event.kind === "reconnect") {
+      this.#reconnectWithin = event.within;
     } else if (event.kind === "clock") {
       this.#clock.add(event.sample);
     } else if (event.kind === "online") {
@@ -385,8 +394,8 @@ export class Connection {
     this.#probe = null;
   }
 
-  #nextDelay(refusal = null) {
-    return this.#backoff.next(this.#environment.random(), askedWait(refusal));
+  #nextDelay(refusal = null, spread = 0) {
+    return this.#backoff.next(this.#environment.random(), askedWait(refusal), spread);
   }
 
   get #relayTime() {

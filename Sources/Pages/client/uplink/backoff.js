@@ -8,14 +8,20 @@ export class Backoff {
   failures = 0;
 
   /** Milliseconds. What the relay asked for (`Retry-After`) comes on top, so that it is never cut.
-   * `chance`: from 0 to below 1. */
-  next(chance, askedMilliseconds = 0) {
+   * `chance`: from 0 to below 1. `spreadMilliseconds`: over how long the relay's devices come back
+   * where all of them may have lost it; each try is spread as far, since the relay may not be back
+   * at the first. Where the relay asked for a wait, it has spread that itself. */
+  next(chance, askedMilliseconds = 0, spreadMilliseconds = 0) {
     const doublings = Math.min(this.failures, 20);
-    const ceiling = Math.min(
+    let ceiling = Math.min(
       limits.backoffMilliseconds, limits.backoffFirstMilliseconds * 2 ** doublings,
     );
     this.failures += 1;
     const asked = Math.max(0, Math.min(askedMilliseconds, limits.retryAfterMilliseconds));
+    if (asked === 0) {
+      const spread = Math.min(spreadMilliseconds, limits.reconnectObeyedMilliseconds);
+      ceiling = Math.max(ceiling, spread);
+    }
     return asked + Math.floor(chance * ceiling);
   }
 

@@ -48,8 +48,10 @@ export async function open(environment, request) {
 }
 
 /**
- * @typedef {{status: number, contentType: string | null, retryAfter: string | null, text: string}}
- *   Answer
+ * `reconnectWithin`: milliseconds, 0 where the relay has few devices.
+ *
+ * @typedef {{status: number, contentType: string | null, retryAfter: string | null, text: string,
+ *   reconnectWithin: number}} Answer
  */
 
 /** The same with its body, all within the deadline.
@@ -82,8 +84,11 @@ export async function call(environment, request) {
 
 /** @returns {Answer} */
 export function answerOf({ status, headers }, text) {
-  return { status, contentType: headers.get("Content-Type"),
-    retryAfter: headers.get("Retry-After"), text };
+  const within = Number(headers.get("Lockstep-Reconnect-Within") ?? 0);
+  return {
+    status, contentType: headers.get("Content-Type"), retryAfter: headers.get("Retry-After"), text,
+    reconnectWithin: Number.isSafeInteger(within) && within >= 0 ? within : 0,
+  };
 }
 
 const tooLarge = () => new CallError("unanswered", "the answer is too large");

@@ -54,6 +54,7 @@ export class HTTPUplink {
       }
       const received = this.#environment.forward();
       this.#tell({ kind: "clock", sample: { sent, received, relayTime } });
+      this.#tell({ kind: "reconnect", within: answer.reconnectWithin });
       if (!this.#isOnline) this.#tell({ kind: "online", newest: null });
       this.#isOnline = true;
     });
@@ -166,6 +167,7 @@ export class HTTPUplink {
       this.#tell({ kind: "fetchRefused", refusal, origin: "longPoll" });
     } else if (page) {
       if (2 * held >= seconds * 1_000) this.#tell({ kind: "longPollServed" });
+      this.#tell({ kind: "reconnect", within: answer.reconnectWithin });
       this.#tell({ kind: "page", page, origin: "longPoll" });
     } else {
       // Whoever it was: whether the relay is in reach shows by the next request.

@@ -10,7 +10,7 @@ import { RelayClock } from "./relayClock.js";
 /**
  * The life of one WebSocket to the relay, from connecting to its end. Knows messages, not what
  * they mean for the replica. It tells: `readyToGreet`, `online`, `clock`, `saved`, `saveRefused`,
- * `page`, `fetchRefused`, `hint`, and at last, once, `failed`.
+ * `page`, `fetchRefused`, `hint`, `reconnect`, and at last, once, `failed`.
  *
  * Stages: connecting → greeting → online → over; each may go to over.
  */
@@ -198,6 +198,12 @@ export class SocketUplink {
         this.#tell({ kind: "hint", token: message.token });
         break;
       case "time": this.#readTime(message); break;
+      case "reconnect":
+        if (!Number.isSafeInteger(message.within) || message.within < 0) {
+          throw new WireError("the time to come back is no number of milliseconds");
+        }
+        this.#tell({ kind: "reconnect", within: message.within });
+        break;
       case "error": this.#readError(message.id, readRefusal(message)); break;
       default: // What a later relay may say.
     }
