@@ -64,6 +64,12 @@ class Crowd:
             line.recv(2_048)
         return line
 
+    def are_answered(self):
+        """The first byte of each answer is here, and is not read."""
+        for line in self.lines:
+            with contextlib.suppress(OSError):
+                line.recv(1, socket.MSG_PEEK)
+
     def end(self):
         for line in self.lines:
             line.close()
@@ -115,10 +121,11 @@ def story_memory_stays_within_its_bound_whatever_is_left_unread():
                 f"Authorization: Bearer {people[number % 12].token}\r\n\r\n")
             crowd.say(crowd.line(), post.encode() + b" " * 1_900_000)
         holds("half a body")
-        for number in range(300):
-            crowd.ask(people[number % 12], "/v1/changes", "Connection: close" if number % 2 else "X-Y: z")
-        wait_until(lambda: Line(relay, people[0]).ask("GET", "/v1/time").status == 200, "an answer")
-        holds("pages that nobody reads")
+        for field in ("Connection: keep-alive", "Connection: close"):
+            for number in range(240):
+                crowd.ask(people[number % 12], "/v1/changes", field)
+            crowd.are_answered()
+            holds(f"pages that nobody reads, with {field}")
         for number in range(200):
             crowd.upgrade(people[number % 12])
         for number in range(60):
