@@ -36,6 +36,10 @@ struct HouseTests {
     expectNone(tree.libraries.flatMap { DropRule.faults(in: $0) })
   }
 
+  @Test func noObjectIsCopiedForEachOfItsMembers() {
+    expectNone(tree.libraries.flatMap { GrowthRule.faults(in: $0) })
+  }
+
   @Test func namesSaySomething() {
     expectNone(tree.files.flatMap { NameRule.faults(in: $0) })
   }
@@ -51,7 +55,9 @@ struct HouseTests {
 
   @Test func exceptionsStandForFilesThatExist() {
     let paths = Set(tree.files.map(\.path))
-    let listed = Array(PairingRule.exceptions.keys) + Array(OrderRule.exceptions.keys)
+    let listed =
+      Array(PairingRule.exceptions.keys) + Array(OrderRule.exceptions.keys)
+      + Array(GrowthRule.exceptions.keys)
     expectNone(
       listed.filter { !paths.contains($0) }.map {
         Fault(path: $0, line: 1, reason: "an exception names it, but it is gone")

@@ -87,6 +87,27 @@ struct RuleTests {
     }
   }
 
+  @Test func objectsThatGrowByCopyingAreFound() {
+    for source in [
+      "for a in b { c = c.setting(a.name, to: a.value) }",
+      "a.reduce([:]) { $0.setting($1.name, to: $1.value) }",
+      "while let a = b() { if c { d = d.setting(a, to: 1) } }",
+      "a.map { b in records.first { $0.key == b } }",
+      "for a in b { guard let c = state.records.first(where: { $0 == a }) else { continue } }",
+    ] {
+      #expect(GrowthRule.faults(in: relay(source)).count == 1, "\(source)")
+    }
+    for source in [
+      "for a in [\"x\", \"y\"] { c = c.setting(a, to: 1) }", "for a in b { c.setting(a) }",
+      "a.setting(\"x\", to: 1)", "let b = records.first { $0.key == a }",
+      "for a in b { c.append(d.setting(\"x\", to: a)) }",
+      "a.map { $0.setting(\"x\", to: nil) }",
+      "a.map { var c = $0; if b { c = c.setting(\"x\", to: 1) } }",
+    ] {
+      #expect(GrowthRule.faults(in: relay(source)).isEmpty, "\(source)")
+    }
+  }
+
   @Test func emptyNamesAreFound() {
     #expect(NameRule.faults(in: relay("struct SendManager {}")).count == 1)
     #expect(NameRule.faults(in: relay("enum Relay {}")).count == 1)

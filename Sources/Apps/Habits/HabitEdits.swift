@@ -27,7 +27,7 @@ enum HabitEdits {
     if changes.isEmpty { throw EditRefusal("say what is to change: its title, kind or target") }
     let members = changes
     let edit = writing(habit.record.name) { context in
-      members.reduce(context.current?.value ?? [:]) { $0.setting($1.name, to: $1.value) }
+      (context.current?.value ?? [:]).setting(members)
     }
     return AppOutcome(
       [.edit(edit)], view: told("changed", habit.record.name, order["title"]?.string ?? habit.title)

@@ -31,8 +31,7 @@ package struct HabitWeek {
 
   package func day(_ day: HabitDay) -> AppView {
     let json: [JSONValue] = book.habits.enumerated().map { place, habit in
-      guard let members = entry(habit, day).members else { return head(habit, place) }
-      return members.reduce(head(habit, place)) { $0.setting($1.name, to: $1.value) }
+      head(habit, place).setting(entry(habit, day).members ?? [])
     }
     let rows = book.habits.enumerated().map { place, habit -> String in
       let it = book.day(day, of: habit.record.name)
@@ -49,8 +48,9 @@ package struct HabitWeek {
 
   /// The habits that a person must decide about, by name.
   package var conflicts: [(key: RecordKey, local: Record?, cloud: Record)] {
-    state.asking.filter { $0.type == HabitsApp.habitType }
-      .map { cloud in (cloud.key, state.records.first { $0.key == cloud.key }, cloud) }
+    let held = state.recordsByKey
+    return state.asking.filter { $0.type == HabitsApp.habitType }
+      .map { cloud in (cloud.key, held[cloud.key], cloud) }
   }
 
   package var conflictChoice: Choice {

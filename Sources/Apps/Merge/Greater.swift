@@ -20,11 +20,10 @@ package enum Greater {
   /// either side the newer's value stays. nil where neither is an object.
   package static func numbers(_ newer: JSONValue?, _ older: JSONValue?) -> JSONValue? {
     guard newer?.members != nil || older?.members != nil else { return nil }
-    var result = older?.members == nil ? [:] : older ?? [:]
-    for member in newer?.members ?? [] {
-      let other = older?[member.name]
-      result = result.setting(member.name, to: number(member.value, other) ?? member.value)
+    let others = FieldTable(older)
+    let changes = (newer?.members ?? []).map { member in
+      JSONMember(member.name, number(member.value, others[member.name]) ?? member.value)
     }
-    return result
+    return (older ?? [:]).setting(changes)
   }
 }

@@ -27,6 +27,11 @@ extension AppState {
   /// The live records of a type.
   package func records(of type: Name) -> [Record] { records.filter { $0.type == type } }
 
+  /// For whoever looks for many of them.
+  package var recordsByKey: [RecordKey: Record] {
+    Dictionary(records.map { ($0.key, $0) }) { first, _ in first }
+  }
+
   /// A new record's name, which whoever gives the order has drawn.
   package static func newName(_ order: JSONValue) throws(EditRefusal) -> Name {
     guard let name = Name(try order.word("name")) else {

@@ -75,8 +75,9 @@ package struct VaultApp: App {
     var steps: [AppOutcome.Step] = []
     var settled = 0
     let waiting = state.asking.filter { $0.type == VaultApp.fileType }
+    let held = state.recordsByKey
     for server in waiting {
-      guard let local = state.records.first(where: { $0.key == server.key }) else { continue }
+      guard let local = held[server.key] else { continue }
       let resolver = VaultFileResolver(key: { key })
       let conflict = Conflict(base: nil, local: Version(local), server: Version(server))
       if case .merged(let fields, let copies) = resolver.resolve(conflict) {

@@ -21,8 +21,16 @@ package struct VaultShelf: Sendable {
     case unreadable
   }
 
+  /// What makes a copy of a file needless.
+  private struct Content: Hashable {
+    var file: [UInt8]
+    var isSealed: Bool
+    var sha256: ChunkHash
+  }
+
   /// By name.
   package let files: [File]
+  private let contents: Set<Content>
   private let hasKey: Bool
   package let others: [(record: Record, trouble: Trouble)]
 
@@ -47,6 +55,11 @@ package struct VaultShelf: Sendable {
       return names.0.elementsEqual(names.1)
         ? left.record.name < right.record.name : names.0.lexicographicallyPrecedes(names.1)
     }
+    contents = Set(
+      files.map {
+        Content(
+          file: Array($0.manifest.file.utf8), isSealed: $0.isSealed, sha256: $0.manifest.sha256)
+      })
     self.others = others
     hasKey = key != nil
   }
@@ -57,10 +70,9 @@ package struct VaultShelf: Sendable {
   /// Whether a copy has the same bytes as the file that it is a version of.
   package func isNeedless(_ copy: File) -> Bool {
     guard let original = copy.copyOf else { return false }
-    return files.contains { file in
-      file.manifest.file.utf8.elementsEqual(original.utf8) && file.isSealed == copy.isSealed
-        && file.manifest.sha256 == copy.manifest.sha256
-    }
+    return contents.contains(
+      Content(
+        file: Array(original.utf8), isSealed: copy.isSealed, sha256: copy.manifest.sha256))
   }
 
   package func view(_ shown: [File], of state: AppState, empty: String) -> AppView {

@@ -43,7 +43,8 @@ extension JSONValue {
   }
 
   /// This object with the member set: in its old place, or at the end where it is new. With nil the
-  /// member is left out. What is no object counts as an empty one.
+  /// member is left out. What is no object counts as an empty one. It copies the object: for more
+  /// than a few members there is `setting(_:)`.
   public func setting(_ name: String, to value: JSONValue?) -> JSONValue {
     var members = members ?? []
     switch (index(of: name), value) {
@@ -51,6 +52,26 @@ extension JSONValue {
     case (let index?, nil): members.remove(at: index)
     case (nil, let value?): members.append(JSONMember(name, value))
     case (nil, nil): break
+    }
+    return .object(members)
+  }
+
+  /// This object with all these members set, the later of two of one name: in one pass, for as many
+  /// as there are. What is no object counts as an empty one.
+  public func setting(_ changes: [JSONMember]) -> JSONValue {
+    var members = members ?? []
+    // Names are told apart by their bytes: `String` would take two spellings of one letter for one.
+    var places = Dictionary(
+      members.enumerated().map { (Array($1.name.utf8), $0) },
+      uniquingKeysWith: { first, _ in first })
+    for change in changes {
+      let name = Array(change.name.utf8)
+      if let place = places[name] {
+        members[place].value = change.value
+      } else {
+        places[name] = members.count
+        members.append(change)
+      }
     }
     return .object(members)
   }

@@ -23,16 +23,17 @@ enum AgentTimerSettingsCommand {
     options: AgentApp.options,
     operands: Command.Operands("NAME=VALUE", "What is to be what; several at once.", counts: 1...10)
   ) { arguments throws(CommandFailure) in
-    var settings: JSONValue = [:]
+    var settings: [JSONMember] = []
     for word in arguments.operands {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2 else {
         throw CommandFailure(
           "\"\(Log.oneLine(word))\" is not of the form NAME=VALUE", exitCode: .usage)
       }
-      settings = settings.setting(String(parts[0]), to: value(String(parts[1])))
+      settings.append(JSONMember(String(parts[0]), value(String(parts[1]))))
     }
-    return try AgentApp.order(arguments, app, ["do": "set", "settings": settings])
+    let all = JSONValue.null.setting(settings)
+    return try AgentApp.order(arguments, app, ["do": "set", "settings": all])
   }
 
   /// A number or a truth where it is one, otherwise a text.

@@ -5,7 +5,8 @@ import Glibc
 /// every wait: a command does one thing at a time.
 final class HomeConnection {
   private let descriptor: Int32
-  private var input: [UInt8] = []
+  /// A list of all that an account holds is one line: it is searched once, however it comes in.
+  private var lines = LineReader(bytesMax: .max)
 
   /// Connects to the process that holds the home; nil where none does.
   init?(socket path: String) {
@@ -59,9 +60,7 @@ final class HomeConnection {
   /// time to be up.
   func next(milliseconds: Int32, others: [Int32] = []) -> Event {
     while true {
-      if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
-        let line = Array(input[..<end])
-        input.removeSubrange(...end)
+      if case .text(let line) = lines.next() {
         do throws(JSONFault) {
           return .line(try JSONValue(parsing: line))
         } catch {
@@ -83,7 +82,7 @@ final class HomeConnection {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
     let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
     if count < 0 { return errno == EINTR }
-    input += buffer.prefix(count)
+    lines.receive(buffer.prefix(count))
     return count > 0
   }
 }

@@ -121,12 +121,13 @@ struct HomeExport {
 
   /// What waits for the person: both versions, and what the relay refused with its reason.
   private func writeConflicts(_ view: View) throws(CommandFailure) -> Int {
+    let held = Dictionary(view.records.map { ($0.key, $0) }) { first, _ in first }
     var lines: [String] = []
     for entry in view.outbox {
       let key: JSONValue = [
         "zone": .string(entry.key.zone.text), "name": .string(entry.key.name.text),
       ]
-      let local = view.records.first { $0.key == entry.key }.map { HomeExport.json(of: $0) }
+      let local = held[entry.key].map { HomeExport.json(of: $0) }
       switch entry.state {
       case .asking(let cloud):
         lines.append(
@@ -148,17 +149,21 @@ struct HomeExport {
   private func writeMemos(_ records: [Record]) throws(CommandFailure) -> Int {
     let memos = MemoShelf(records).memos
     var taken: Set<String> = []
+    // The last number behind a name: many memos may begin alike.
+    var numbers: [String: Int] = [:]
     for memo in memos {
       try goOn()
       let mark = memo.origin == nil ? "" : " (other version)"
       let stem =
         UniversalTime(memo.date).date + " " + HomeExport.fileName(memo.title) + mark
-      var name = stem
-      var number = 2
+      let folded = stem.lowercased()
+      var number = numbers[folded] ?? 1
+      var name = number == 1 ? stem : stem + " \(number)"
       while !taken.insert(name.lowercased()).inserted {
-        name = stem + " \(number)"
         number += 1
+        name = stem + " \(number)"
       }
+      numbers[folded] = number
       try write(memo.content, to: "memos/" + name + ".txt")
     }
     return memos.count

@@ -35,4 +35,18 @@ struct GreaterTests {
     let counts = Greater.numbers(["é": 1], ["e\u{301}": 2])
     #expect(counts?.members?.count == 2)
   }
+
+  /// As many as a record has room for: each is looked at once, and not once for each other.
+  @Test func aRecordFullOfCountsIsMerged() {
+    func counts(_ value: Int64, _ first: Int64) -> JSONValue {
+      .object(
+        (first..<first + 80_000).map {
+          JSONMember("device \($0)", .number(JSONNumber(value + $0 % 2)))
+        })
+    }
+    let greatest = Greater.numbers(counts(5, 0), counts(4, 40_000))
+    #expect(greatest?.members?.count == 120_000)
+    #expect(greatest?["device 0"] == 5 && greatest?["device 119999"] == 5)
+    #expect(greatest?["device 79999"] == 6 && greatest?["device 80000"] == 4)
+  }
 }

@@ -81,6 +81,19 @@ import Testing
     #expect(value["s"]?.members == nil)
   }
 
+  @Test func manyAreSetAtOnceAsOneAfterTheOther() {
+    let value: JSONValue = ["a": 1, "é": 2]
+    let changes = [
+      JSONMember("b", 3), JSONMember("a", .null), JSONMember("e\u{301}", 4), JSONMember("b", 5),
+    ]
+    let expected = [
+      JSONMember("a", .null), JSONMember("é", 2), JSONMember("b", 5), JSONMember("e\u{301}", 4),
+    ]
+    #expect(value.setting(changes).members == expected)
+    #expect(value.setting([]) == value)
+    #expect(JSONValue.null.setting(changes).members?.count == 3)
+  }
+
   @Test func settingReplacesAppendsAndRemoves() {
     let value: JSONValue = ["a": 1, "b": 2]
     #expect(value.setting("a", to: 3).members == [JSONMember("a", 3), JSONMember("b", 2)])

@@ -1,0 +1,14 @@
+import Changes
+import Testing
+
+@testable import Apps
+
+struct FieldTableTests {
+  @Test func fieldsAreFoundByTheBytesOfTheirNames() {
+    let table = FieldTable(["a": 1, "é": 2, "none": .null])
+    #expect(table["a"] == 1 && table["é"] == 2)
+    #expect(table["e\u{301}"] == nil && !table.holds("e\u{301}"))
+    #expect(table["none"] == JSONValue.null && table.holds("none"))
+    #expect(!FieldTable(nil).holds("a") && !FieldTable("text").holds("a"))
+  }
+}
