@@ -32,13 +32,12 @@ package struct TimerBoard: Hashable, Sendable {
 
   /// From what `json` wrote; nil for anything else.
   package init?(json: JSONValue) {
-    guard let screen = TimerScreen(json: json), let every = json["longBreakEvery"]?.int64 else {
-      return nil
-    }
+    guard let screen = TimerScreen(json: json), let every = json["longBreakEvery"]?.wholeNumber
+    else { return nil }
     self.screen = screen
     deviceName = json["deviceName"]?.string ?? ""
-    editedAt = json["editedAt"]?.int64
-    duration = json["duration"]?.int64
+    editedAt = json["editedAt"]?.wholeNumber
+    duration = json["duration"]?.wholeNumber
     longBreakEvery = every
   }
 

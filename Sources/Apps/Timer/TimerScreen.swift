@@ -26,9 +26,10 @@ package struct TimerScreen: Hashable, Sendable {
 
   /// From what `json` wrote; nil for anything else.
   package init?(json: JSONValue) {
-    guard let at = json["at"]?.int64, let stateType = json["stateType"]?.string,
-      let isPaused = json["isPaused"]?.bool, let remaining = json["remaining"]?.int64,
-      let completed = json["completedPomodoros"]?.int64, let device = json["device"]?.string
+    guard let at = json["at"]?.wholeNumber, let stateType = json["stateType"]?.string,
+      let isPaused = json["isPaused"]?.bool, let remaining = json["remaining"]?.wholeNumber,
+      let completed = json["completedPomodoros"]?.wholeNumber,
+      let device = json["device"]?.string
     else { return nil }
     self.at = at
     self.stateType = stateType
@@ -100,7 +101,7 @@ package struct TimerScreen: Hashable, Sendable {
 
   /// `24:59`, or `01:00:00`: seconds are rounded up.
   package static func clock(_ milliseconds: Int64) -> String {
-    let seconds = (milliseconds + 999) / 1_000
+    let seconds = max(0, milliseconds) / 1_000 + (milliseconds % 1_000 > 0 ? 1 : 0)
     let digits = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { part in
       part < 10 ? "0\(part)" : "\(part)"
     }

@@ -57,7 +57,7 @@ enum TimerNews {
   /// `25 min`, `90 s`, `1.5 min`: as short as it can be said.
   static func minutes(_ milliseconds: Int64) -> String {
     if milliseconds % 60_000 == 0 { return "\(milliseconds / 60_000) min" }
-    if milliseconds < 120_000 { return "\((milliseconds + 999) / 1_000) s" }
+    if milliseconds < 120_000 { return "\((max(0, milliseconds) + 999) / 1_000) s" }
     return TimerScreen.clock(milliseconds)
   }
 

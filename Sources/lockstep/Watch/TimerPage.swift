@@ -108,7 +108,9 @@ struct TimerPage {
     let length = TimerNews.minutes(duration)
     let room = min(60, columns - name.width - RowText.width(of: length) - 6)
     guard room >= 6 else { return name }
-    let done = Int(Int64(room) * max(0, duration - remaining) / duration)
+    // Records come from other programs as well, which may say a length of any size.
+    let passed = max(0, Double(duration) - Double(remaining))
+    let done = Int(Double(room) * passed / Double(duration))
     return name + ScreenRow("  " + String(repeating: "━", count: done), ink)
       + ScreenRow(String(repeating: "─", count: room - done), .faint)
       + ScreenRow("  " + length, .faint)
@@ -117,7 +119,8 @@ struct TimerPage {
   /// `●●○○ 2 done, long break in 2`.
   private var pomodoros: ScreenRow? {
     guard let board = view.board else { return nil }
-    let (done, every) = (board.screen.completedPomodoros, board.longBreakEvery)
+    // None of ours counts below 0; what another program wrote may.
+    let (done, every) = (max(0, board.screen.completedPomodoros), board.longBreakEvery)
     let count = done == 0 ? "none done yet" : "\(done) done"
     guard every > 0 else { return ScreenRow(" " + count) }
     // Once the last of them is done the row stays full as long as the long break goes on.

@@ -41,7 +41,7 @@ struct TimerView: WatchView {
   // MARK: what comes in
 
   mutating func take(_ line: JSONValue, at wall: Int64) {
-    if let clock = line["clock"]?.int64 { offset = clock }
+    if let clock = line["clock"]?.wholeNumber { offset = clock }
     if let view = line["view"], let new = TimerBoard(json: view) { take(new, at: wall) }
     if let status = line["status"] { take(HomeStatus(json: status), at: wall) }
     if let reason = line["error"]?.string {

@@ -67,6 +67,23 @@ struct TimerViewTests {
     #expect(one.changesAt(-999_300) == -999_000)
   }
 
+  /// Other programs write records as well: whatever numbers they say, the screen is drawn.
+  @Test(arguments: [0, 1, 153_722_867_280_912_930, 1 << 60, Int64.max, -1, Int64.min])
+  func anyLengthIsDrawn(_ length: Int64) {
+    for left in [0, 1, 60_000, 1 << 60] as [Int64] {
+      for done in [0, 3, 1 << 60, -1, -(1 << 60)] as [Int64] {
+        var view = Self.view()
+        let board = Self.board(left: left, done: done)
+          .setting("duration", to: .number(JSONNumber(length)))
+        view.take(Self.line(board), at: 0)
+        for (columns, height) in [(30, 4), (80, 24), (200, 60)] {
+          let rows = Self.text(view, columns: columns, height: height, at: 1)
+          #expect(rows.contains { $0.contains("focus") })
+        }
+      }
+    }
+  }
+
   @Test func aTimerThatStandsStillChangesByNobody() {
     var view = Self.view()
     #expect(view.changesAt(0) == nil)
