@@ -54,6 +54,21 @@ struct OutboxTests {
     #expect(outbox.nextNumber == 3)
   }
 
+  @Test func anEntryThatIsPutAgainKeepsItsPlace() {
+    var outbox = Outbox([
+      entry(1, "a"), entry(2, "b", .parked(Refusal(.badName, ""))), entry(3, "c"),
+    ])
+    outbox.put(entry(2, "b", .asking(.nothing(at: .desk("b"), type: TestApp.note))))
+    outbox.put(entry(1, "a", .asking(.nothing(at: .desk("a"), type: TestApp.note))))
+    #expect(outbox.entries.map(\.number) == [1, 2, 3] && outbox.bytes == 9)
+    #expect(outbox.summary.asking == [.desk("a"), .desk("b")])
+    #expect(outbox.summary.parkedCount == 0 && outbox.summary.unsent == 1)
+    // Under another name it is another's.
+    outbox.put(entry(2, "d"))
+    #expect(!outbox.holds(.desk("b")) && outbox.open(.desk("d"))?.number == 2)
+    #expect(outbox.summary.askingCount == 1 && outbox.summary.unsent == 2)
+  }
+
   @Test func theSummaryNamesOnlySoMany() {
     let count = Limits.statusRecords + 5
     let outbox = Outbox(

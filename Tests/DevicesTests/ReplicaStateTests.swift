@@ -232,6 +232,33 @@ struct ReplicaStateTests {
     #expect(group.atomic && group.mutations.count == 3)
   }
 
+  /// Long names are cut, so that a copy of a copy may have the copy's own name.
+  @Test func copiesThatLeadToThemselvesComeToAnEnd() throws {
+    var desk = try Desk()
+    try desk.apply([
+      desk.record("echo", TestApp.echo, ["text": "another's"], at: desk.now + 500, tag: 2)
+    ])
+    _ = desk.edit(.fields("a", TestApp.echo, ["text": "mine"]))
+    let batch = try desk.takeOne()
+    let server = desk.record("a", TestApp.echo, ["text": "theirs"], at: 10, tag: 4)
+    try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: server)])
+    #expect(try desk.store.record(.desk("a"))?.text == "mine")
+    #expect(try desk.store.outbox().count <= Limits.copiesOfOneMerge + 2)
+  }
+
+  /// The end of a name tells a copy apart; no letter is cut in two.
+  @Test func aCopysLongNameLosesItsBeginning() throws {
+    var desk = try Desk()
+    let name = String(repeating: "é", count: 120)
+    _ = desk.edit(.fields(name, TestApp.draft, ["text": "mine"]))
+    let batch = try desk.takeOne()
+    let server = desk.record(name, TestApp.draft, ["text": "theirs"], at: 10, tag: 4)
+    try desk.answer(batch, [.conflict(name: Name(trusted: name), record: server)])
+    let copy = try #require(try desk.takeOne().mutations.first).name.text
+    #expect(copy.utf8.count == Limits.nameBytes || copy.utf8.count == Limits.nameBytes - 1)
+    #expect(copy.hasPrefix("éé") && copy.hasSuffix("é~\(server.device.text)-10"))
+  }
+
   @Test func aQuestionHoldsUpItsRecordAlone() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.choice, ["v": 1]))

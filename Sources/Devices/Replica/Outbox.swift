@@ -77,9 +77,18 @@ struct Outbox {
   }
 
   mutating func put(_ entry: OutboxEntry) {
-    remove(entry.number)
-    entries.insert(entry, at: position(of: entry.number))
-    numbers[entry.key, default: []].append(entry.number)
+    let place = position(of: entry.number)
+    if place < entries.count, entries[place].number == entry.number, entries[place].key == entry.key
+    {
+      // In its place: all that stand behind it would have to move.
+      bytes -= entries[place].bytes
+      count(entries[place], by: -1)
+      entries[place] = entry
+    } else {
+      remove(entry.number)
+      entries.insert(entry, at: position(of: entry.number))
+      numbers[entry.key, default: []].append(entry.number)
+    }
     nextNumber = max(nextNumber, entry.number + 1)
     bytes += entry.bytes
     count(entry, by: 1)
@@ -120,10 +129,11 @@ struct Outbox {
   }
 
   private static func note(_ number: Int64, in numbers: inout [Int64], by step: Int) {
+    let place = numbers.lowerBound { $0 < number }
     if step > 0 {
-      numbers.insert(number, at: numbers.firstIndex { number < $0 } ?? numbers.endIndex)
-    } else {
-      numbers.removeAll { $0 == number }
+      numbers.insert(number, at: place)
+    } else if place < numbers.count, numbers[place] == number {
+      numbers.remove(at: place)
     }
   }
 

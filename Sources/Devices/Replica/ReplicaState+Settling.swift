@@ -115,8 +115,10 @@ extension ReplicaState {
 
   /// Nothing where the copy is here already. Where another stands under its name, such as that of
   /// a version of the same instant, none is written over: the two meet as any two versions do.
+  /// `depth`: how many copies led to this one. A copy's own copy may be called as it is itself.
   private mutating func collect(
-    _ copy: Resolution.Copy, of entry: OutboxEntry, _ server: Record, into wanted: inout [NewCopy]
+    _ copy: Resolution.Copy, of entry: OutboxEntry, _ server: Record,
+    into wanted: inout [NewCopy], depth: Int = 0
   ) throws(StorageError) {
     let key = RecordKey(zone: entry.key.zone, name: ReplicaState.name(copy.name))
     let fields = copy.fields.serialized()
@@ -128,7 +130,7 @@ extension ReplicaState {
       modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: nil,
       state: .waiting)
     var further: [Resolution.Copy] = []
-    if let held, !held.isDeleted, wanted.count < Limits.copiesOfOneMerge,
+    if let held, !held.isDeleted, max(depth, wanted.count) < Limits.copiesOfOneMerge,
       case .merged(let fields, let copies) = merging.resolve(change, held)
     {
       change.fields = fields?.serialized()
@@ -139,7 +141,9 @@ extension ReplicaState {
     if !Merging.equal(change.fields, held?.fields) {
       wanted.append(NewCopy(change: change, held: held))
     }
-    for copy in further { try collect(copy, of: entry, server, into: &wanted) }
+    for copy in further {
+      try collect(copy, of: entry, server, into: &wanted, depth: depth + 1)
+    }
   }
 
   private mutating func put(_ copy: NewCopy, group: Int64?) throws(StorageError) {
@@ -155,8 +159,12 @@ extension ReplicaState {
 
   /// A copy's name may be too long, made from a long name and more. Its end tells it apart.
   private static func name(_ text: String) -> Name {
-    var rest = Substring(text)
-    while rest.utf8.count > Limits.nameBytes { rest = rest.dropFirst() }
-    return Name(String(rest)) ?? Name(trusted: "copy")
+    var room = Limits.nameBytes
+    let kept = text.unicodeScalars.reversed().prefix { scalar in
+      room -= UTF8.width(scalar)
+      return room >= 0
+    }
+    let end = String(String.UnicodeScalarView(kept.reversed()))
+    return Name(end) ?? Name(trusted: "copy")
   }
 }

@@ -2,7 +2,7 @@ import { isNumber, isObject, serialize } from "../changes/json.js";
 import { canonicalNumber, isNumberText } from "../changes/jsonDecimal.js";
 import { limits } from "../changes/limits.js";
 import { isName } from "../changes/name.js";
-import { byteCount, hasLoneSurrogate } from "../changes/utf8.js";
+import { byteCount, hasLoneSurrogate, width } from "../changes/utf8.js";
 
 /** Fields are never changed once they are held, so they are measured once. */
 const sizes = new WeakMap();
@@ -62,7 +62,15 @@ export function faultOfName(name) {
 
 /** A name that was made from a long one and more may be too long. Its end tells it apart. */
 export function fittingName(name) {
-  let rest = [...name];
-  while (byteCount(rest.join("")) > limits.nameBytes) rest = rest.slice(1);
-  return rest.join("");
+  let start = name.length;
+  let room = limits.nameBytes;
+  while (start > 0) {
+    const unit = name.charCodeAt(start - 1);
+    const isPair = unit >= 0xdc00 && unit < 0xe000 && start > 1;
+    const units = isPair ? 2 : 1;
+    room -= isPair ? 4 : width(unit);
+    if (room < 0) break;
+    start -= units;
+  }
+  return name.slice(start);
 }

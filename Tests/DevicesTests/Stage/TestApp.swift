@@ -15,6 +15,9 @@ struct TestApp: App {
   /// `{"rings","dueAt","owner","again"?}`: rings once when it is time, and at `again` once more.
   static let egg = Name(trusted: "Egg")
 
+  /// The newer stays; the other is kept as a copy whose name does not tell it from others.
+  static let echo = Name(trusted: "Echo")
+
   /// `{"pieces": [hash…]}`: names pieces of files.
   static let album = Name(trusted: "Album")
 
@@ -27,6 +30,7 @@ struct TestApp: App {
     case TestApp.counter: CounterRule()
     case TestApp.choice: ChoiceRule()
     case TestApp.draft: DraftRule()
+    case TestApp.echo: EchoRule()
     default: nil
     }
   }
@@ -96,6 +100,15 @@ struct DraftRule: Resolver {
     let copy = Resolution.Copy(
       name: "\(older.name)~\(older.device)-\(older.modifiedAt)", fields: kept)
     return .merged(fields: newer.fields, copies: [copy])
+  }
+}
+
+struct EchoRule: Resolver {
+  func resolve(_ conflict: Conflict) -> Resolution {
+    let newer = conflict.newer
+    let older = newer == conflict.local ? conflict.server : conflict.local
+    let copies = older.fields.map { [Resolution.Copy(name: "echo", fields: $0)] } ?? []
+    return .merged(fields: newer.fields, copies: older.fields == newer.fields ? [] : copies)
   }
 }
 

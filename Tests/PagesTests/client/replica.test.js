@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { world, worldOf } from "./support/device.js";
-import { choice, modelApp, note, set } from "./support/modelApp.js";
+import { fittingName } from "../../../Sources/Pages/client/fields.js";
+import { choice, echo, modelApp, note, set } from "./support/modelApp.js";
 
 test("an edit shows at once, reaches the relay, and the other device", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
@@ -88,6 +89,28 @@ test("a merged record and its copies go as one atomic batch", () => {
   assert.equal(batch.atomic, true);
   assert.equal(batch.records.length, 2);
   assert.match(batch.records[0].name, /^n~phone-/);
+});
+
+test("copies that lead to themselves come to an end", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.now += 500;
+  phone.change(echo("echo", "another's"));
+  phone.now -= 500;
+  phone.sync(relay);
+  laptop.sync(relay);
+  phone.change(echo("e", "phone's"));
+  phone.sync(relay);
+  laptop.now += 100;
+  laptop.change(echo("e", "laptop's"));
+  laptop.sync(relay);
+  assert.deepEqual(laptop.fields("e"), { text: "laptop's" });
+});
+
+test("a copy's long name loses its beginning, and no letter is cut in two", () => {
+  assert.equal(fittingName("memo"), "memo");
+  assert.equal(fittingName(`${"é".repeat(200)}~x`), `${"é".repeat(126)}~x`);
+  assert.equal(fittingName(`${"😀".repeat(200)}~`), `${"😀".repeat(63)}~`);
+  assert.equal(fittingName(`${"水".repeat(500_000)}~ab`), `${"水".repeat(84)}~ab`);
 });
 
 test("a delete meets a change: the change stands", () => {

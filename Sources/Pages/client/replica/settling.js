@@ -115,7 +115,7 @@ export function stand(state, entry, server) {
 
 /** Nothing where the copy is here already. Where another stands under its name, such as that of a
  * version of the same instant, none is written over: the two meet as any two versions do. */
-function collect(state, copy, entry, server, wanted) {
+function collect(state, copy, entry, server, wanted, depth = 0) {
   const name = fittingName(copy.name);
   const key = keyOf({ zone: entry.zone, name });
   const held = state.ledger.record(key);
@@ -127,7 +127,8 @@ function collect(state, copy, entry, server, wanted) {
     state: waiting,
   };
   let further = [];
-  if (held && !held.deleted && wanted.length < limits.copiesOfOneMerge) {
+  const steps = Math.max(depth, wanted.length);
+  if (held && !held.deleted && steps < limits.copiesOfOneMerge) {
     const met = state.merging.resolve(change, held);
     if (!met.ask) {
       change = { ...change, fields: met.merged };
@@ -137,7 +138,7 @@ function collect(state, copy, entry, server, wanted) {
   change.base = held ?? null;
   if (held) change.modifiedAt = Math.max(change.modifiedAt, held.modifiedAt + 1);
   if (!equal(change.fields, held?.fields ?? null)) wanted.push({ change, held });
-  for (const next of further) collect(state, next, entry, server, wanted);
+  for (const next of further) collect(state, next, entry, server, wanted, depth + 1);
 }
 
 function putCopy(state, { change, held }, group) {

@@ -3,7 +3,8 @@ import { equal } from "../../../../Sources/Pages/changes/json.js";
 /**
  * Rules of which one can tell whether anything was lost: a `Set` joins what both sides have; a
  * `Note` keeps the newer text, and the other as a copy; `Fields` are merged each by itself, against
- * the base; of a `Solo`, which one device alone edits, the newer stands; a `Choice` asks.
+ * the base; of a `Solo`, which one device alone edits, the newer stands; a `Choice` asks. An `Echo`
+ * keeps the newer, and the other as a copy whose name does not tell it from others.
  */
 export const modelApp = {
   zone: "Model",
@@ -52,6 +53,13 @@ export const modelApp = {
         return { merged: (isNewer(local, server) ? local : server).fields, copies: [] };
       },
     },
+    Echo: {
+      resolve({ local, server }) {
+        const [kept, lost] = isNewer(local, server) ? [local, server] : [server, local];
+        const copies = equal(kept.fields, lost.fields) ? [] : [{ name: "echo", fields: lost.fields }];
+        return { merged: kept.fields, copies };
+      },
+    },
     Choice: { resolve: () => ({ ask: true }) },
   },
 };
@@ -66,5 +74,6 @@ const edit = (type) => (name, fields) => ({ zone: "Model", name, type, fields })
 /** Edits of each type. */
 export const set = (name, ...items) => edit("Set")(name, { items });
 export const note = (name, text) => edit("Note")(name, { text });
+export const echo = (name, text) => edit("Echo")(name, { text });
 export const choice = (name, title) => edit("Choice")(name, { title });
 export const fieldsOf = edit("Fields");
