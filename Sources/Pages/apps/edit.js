@@ -52,11 +52,16 @@ import { EditRefusal } from "./editRefusal.js";
  */
 export function act(app, state, action, now, random) {
   const { edits, decisions = [] } = app.outcome(state, action, random);
-  return { changes: edits.map((edit) => changed(edit, state, now)), decisions };
+  // An action may change as many records as there are.
+  const held = new Map(state.records.map((record) => [keyOf(record.zone ?? app.zone, record), record]));
+  const changes = edits.map((edit) => changed(edit, held.get(keyOf(edit.zone, edit)), state, now));
+  return { changes, decisions };
 }
 
-function changed({ zone, name, type, make }, state, now) {
-  const held = state.records.find((it) => it.name === name && (it.zone ?? zone) === zone);
+/** No zone has a line feed. */
+const keyOf = (zone, { name }) => `${zone}\n${name}`;
+
+function changed({ zone, name, type, make }, held, state, now) {
   const current = held && !isDeleted(held) ? held : undefined;
   const stamp = state.stamp?.(zone, name) ?? stampAfter(held, now);
   const fields = make({ current, stamp, device: state.device });

@@ -30,6 +30,9 @@ test("how long ago something was is told in the person's own calendar", () => {
   assert.equal(told(noon - 11 * 3_600_000), "01:00");
   assert.equal(told(noon - 11 * 3_600_000, -120), "yesterday");
   assert.equal(told(noon - 40 * 86_400_000), "3 February 2026");
+  for (const instant of [-(2 ** 60), 2 ** 60 - 2 ** 61, -62_200_000_000_000]) {
+    assert.equal(told(instant), "long ago", "in no calendar of four digits");
+  }
   assert.equal(clockTime(0, 90), "01:30");
   assert.equal(clockTime(0, -1), "23:59");
   assert.equal(dayAt(noon, 13 * 60), "2026-03-16");

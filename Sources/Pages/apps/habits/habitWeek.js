@@ -1,7 +1,7 @@
 import { isDeleted } from "../../changes/resolver.js";
 import { dateOf } from "../../changes/universalTime.js";
 import { goodDay } from "../actionWords.js";
-import { deviceName } from "../edit.js";
+import { deviceName, recordsOf } from "../edit.js";
 import { HabitBook, habitOf } from "./habitBook.js";
 
 /**
@@ -31,10 +31,10 @@ const plain = (habit) => ({ ...habit, target: Number(habit.target) });
  * version that is deleted only that is known, and of one deleted here not even when.
  */
 export function habitConflicts(state) {
+  const held = new Map(recordsOf(state, "Habit").map((record) => [record.name, record]));
   return (state.asking ?? []).filter((record) => record.type === "Habit").map((cloud) => ({
     name: cloud.name,
-    local: side(state, state.records.find(
-      (it) => it.type === "Habit" && it.name === cloud.name && !isDeleted(it))),
+    local: side(state, held.get(cloud.name)),
     cloud: side(state, cloud),
   }));
 }

@@ -22,12 +22,15 @@ export function clockTime(instant, minutesAhead) {
   return [Math.floor(inDay / 60), inDay % 60].map((it) => String(it).padStart(2, "0")).join(":");
 }
 
-/** How long ago something was: `just now`, `5 min ago`, `14:05`, `yesterday`, `3 March 2026`. */
+/** How long ago something was: `just now`, `5 min ago`, `14:05`, `yesterday`, `3 March 2026`,
+ * `long ago`. */
 export function ago(instant, now, minutesAhead) {
   const passed = now - instant;
   if (passed < minute) return "just now";
   if (passed < hour) return `${Math.floor(passed / minute)} min ago`;
   const [day, today] = [instant, now].map((it) => dayOf(dayAt(it, minutesAhead)));
+  // Another program may say any number: an instant that is in no calendar.
+  if (day === undefined) return "long ago";
   if (day === today) return clockTime(instant, minutesAhead);
   return day === today - 1 ? "yesterday" : longDate(dateOf(day));
 }
