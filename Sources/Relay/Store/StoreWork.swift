@@ -97,7 +97,14 @@ public enum StoreWork {
       .subscribed(account, device, all)
     case (.removeAccount(let account), .done):
       .accountRemoved(account)
-    default:
+    // It came to nothing.
+    case (.save, _), (.deleteZone, _), (.revokeDevice, _), (.setPlan, _), (.putSubscription, _),
+      (.removeSubscription, _), (.removeAccount, _):
+      nil
+    // Nobody but who asked is told.
+    case (.createAccount, _), (.issuePairing, _), (.redeemPairing, _), (.renameDevice, _),
+      (.touchDevices, _), (.proveWritable, _), (.addChunk, _), (.renewChunks, _),
+      (.vouchForChunks, _), (.collectChunks, _):
       nil
     }
   }
