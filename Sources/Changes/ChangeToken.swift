@@ -37,6 +37,10 @@ public struct ChangeToken: Hashable, Sendable {
   /// How far its history must reach for the token to be true of it.
   public var reach: Int64 { max(sequence, pinned ?? 0, horizon ?? 0) }
 
+  /// All tags that its history must have, in order. Who was given some beyond the place, by a relay
+  /// whose store had gone back meanwhile, knows of two histories.
+  package var tags: [ChangeTag] { [sequence, pinned, horizon].compactMap(\.self) }
+
   /// nil where `text` is not a token that this relay could have made.
   public init?(text: String) { self.init(bytes: text.utf8Span.span) }
 
@@ -88,6 +92,15 @@ public struct ChangeToken: Hashable, Sendable {
     var reached = self
     reached.horizon = horizon
     return reached
+  }
+
+  /// This place, for who has been given tags up to `tag` besides: a history that lacks them is
+  /// another one.
+  package func knowing(_ tag: ChangeTag) -> ChangeToken {
+    guard tag > reach else { return self }
+    var knowing = self
+    knowing.horizon = tag
+    return knowing
   }
 
   public var text: String {

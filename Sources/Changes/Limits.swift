@@ -23,6 +23,12 @@ public enum Limits {
   /// was made. At most, drawn at random: one copy may be put back twice, and the tags given after
   /// it, twice as well, must not meet.
   public static let restoredTags: ClosedRange<Int64> = 1 << 32...1 << 43
+  /// The same where an account is saved to first in another run of the store: less, since that
+  /// happens more often.
+  public static let runTags: ClosedRange<Int64> = 1 << 24...1 << 36
+  /// Gaps between runs that are remembered of an account, the newest ones: of as many restarts of
+  /// the relay with a save in between.
+  public static let tagGaps = 1_000
   /// After a restore an account's tags go on from the time, by so many a millisecond: more than are
   /// ever given in one, and below the tags' limit until 2109.
   public static let tagsPerMillisecond: Int64 = 1 << 10

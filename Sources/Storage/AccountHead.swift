@@ -6,11 +6,21 @@ package struct AccountHead: Hashable {
   package var generation: UInt32
   package var newest: ChangeTag
   package var forgotten: ChangeTag
+  /// The run of the store in which the account was saved to last (`TagGap`).
+  package var run: UInt64
+  /// Greater tags than this one, up to `newest`, were all given: the account's newest gap ends
+  /// here.
+  package var rangeStart: ChangeTag
 
-  package init(generation: UInt32, newest: ChangeTag, forgotten: ChangeTag = 0) {
+  package init(
+    generation: UInt32, newest: ChangeTag, forgotten: ChangeTag = 0, run: UInt64 = 0,
+    rangeStart: ChangeTag = 0
+  ) {
     self.generation = generation
     self.newest = newest
     self.forgotten = forgotten
+    self.run = run
+    self.rangeStart = rangeStart
   }
 
   package var token: ChangeToken { ChangeToken(generation: generation, sequence: newest) }
@@ -18,8 +28,10 @@ package struct AccountHead: Hashable {
   /// Whether changes can be followed from `token` on.
   ///
   /// `endedAt`: where the token's generation ended, if it is one before the account's own; nil
-  /// where the account has never had it.
-  package func check(_ token: ChangeToken, endedAt: ChangeTag?) throws(Refusal) {
+  /// where the account has never had it. `gap`: the one that a tag of the token lies in, if any.
+  package func check(
+    _ token: ChangeToken, endedAt: ChangeTag?, gap: TagGap? = nil
+  ) throws(Refusal) {
     guard token.generation == generation else {
       guard let endedAt else {
         throw Refusal(
@@ -27,12 +39,13 @@ package struct AccountHead: Hashable {
           token: self.token)
       }
       // A device that has to read a snapshot in any case must learn of the restore by it.
-      guard token.reach <= endedAt, isKept(since: token) else {
-        throw restored(through: endedAt)
+      guard token.reach <= endedAt, gap == nil, isKept(since: token) else {
+        throw restored(through: min(endedAt, gap?.after ?? endedAt))
       }
       return
     }
-    // Nobody noticed that an older copy was put back, and nobody knows what was lost.
+    if let gap { throw restored(through: gap.after) }
+    // Nothing tells when the older copy was put back, and so nobody knows what was lost.
     guard token.reach <= newest else { throw restored(through: 0) }
     guard isKept(since: token) else {
       throw Refusal(
@@ -44,10 +57,10 @@ package struct AccountHead: Hashable {
   /// Up to which tag a zone is to be deleted: all of it, or what `through` covers, a token of the
   /// account or of the zone.
   package func end(
-    ofDeleting zone: Name, through: ChangeToken?, endedAt: ChangeTag?
+    ofDeleting zone: Name, through: ChangeToken?, endedAt: ChangeTag?, gap: TagGap? = nil
   ) throws(Refusal) -> ChangeTag {
     guard let through else { return newest }
-    try check(through, endedAt: endedAt)
+    try check(through, endedAt: endedAt, gap: gap)
     guard through.zoneDigest == nil || through.zoneDigest == ChangeToken.digest(of: zone) else {
       throw Refusal(
         .filterChanged, "The token was made for another zone; name one of this zone or of all.")
@@ -61,7 +74,7 @@ package struct AccountHead: Hashable {
     (token.pinned ?? token.sequence) >= forgotten
   }
 
-  private func restored(through tag: ChangeTag) -> Refusal {
+  package func restored(through tag: ChangeTag) -> Refusal {
     Refusal(
       .storeRestored,
       "The relay came back from a backup that is older than the token; fetch without a token, then "
@@ -84,24 +97,100 @@ package struct AccountHead: Hashable {
     var mixed = SeededRandom(seed: random.next() ^ account.rawValue)
     var next = UInt32(truncatingIfNeeded: mixed.next() >> 32)
     while next == generation || earlier.contains(next) { next &+= 1 }
+    return AccountHead(
+      generation: next, newest: raised(by: opening, else: Limits.restoredTags, &mixed),
+      forgotten: forgotten, run: opening, rangeStart: rangeStart)
+  }
+
+  /// A tag from which on nobody was given any.
+  private func raised(
+    by opening: UInt64, else raises: ClosedRange<Int64>, _ random: inout SeededRandom
+  ) -> ChangeTag {
     let byTime = OpeningNumber.wall(of: opening) * Limits.tagsPerMillisecond
-    let jitter = Int64.random(in: 0..<64 * Limits.tagsPerMillisecond, using: &mixed)
+    let jitter = Int64.random(in: 0..<64 * Limits.tagsPerMillisecond, using: &random)
     // A clock that goes wrong, or stands still, leaves chance.
-    let raise = Int64.random(in: Limits.restoredTags, using: &mixed)
+    let raise = Int64.random(in: raises, using: &random)
     let room = max(0, Limits.sequenceLimit - 1 - newest)
     let isUsable = byTime > newest && byTime < Limits.sequenceLimit / 2
-    return AccountHead(
-      generation: next, newest: isUsable ? byTime + jitter : newest + min(raise, room / 2),
-      forgotten: forgotten)
+    return isUsable ? byTime + jitter : newest + min(raise, room / 2)
+  }
+}
+
+/// Tags that an account's history has passed over: those after `after`, up to `through`.
+///
+/// A *run* begins when a store is opened to be written, and has a number of its own, an
+/// `OpeningNumber`. With an account's first save in a run its tags go on from the time of that
+/// opening, above all that were given before:
+///
+///     first run         second                third
+///     1 2 3 … 100       20001 … 20007         30001 …
+///                ‹ gap ›             ‹  gap  ›
+///
+/// So where the store as a whole goes back to a former state, what it gives then is not what it
+/// gave before, and who comes with what is lost is recognised: the tag lies in a gap.
+package struct TagGap: Hashable, Sendable {
+  package var after: ChangeTag
+  package var through: ChangeTag
+
+  package init(after: ChangeTag, through: ChangeTag) {
+    self.after = after
+    self.through = through
+  }
+
+  package func contains(_ tag: ChangeTag) -> Bool { tag > after && tag <= through }
+}
+
+extension AccountHead {
+  /// Where the account goes on with its first save in `run`; itself in the run that it is in, and
+  /// where the store has begun none (0).
+  package func entering(_ run: UInt64, _ account: AccountID) -> AccountHead {
+    guard run != self.run, run != 0 else { return self }
+    var random = SeededRandom(seed: run)
+    var mixed = SeededRandom(seed: random.next() &+ account.rawValue)
+    var next = self
+    next.run = run
+    next.newest = raised(by: run, else: Limits.runTags, &mixed)
+    next.rangeStart = next.newest
+    return next
+  }
+
+  /// The gap that lies between `former` and this head, which has entered another run since.
+  package func gap(since former: AccountHead) -> TagGap? {
+    rangeStart > former.rangeStart ? TagGap(after: former.newest, through: rangeStart) : nil
+  }
+
+  /// The gap that `tag` lies in. `run` is the store's; `find` gives the first gap whose end is not
+  /// below the tag, and is asked only where there may be one.
+  package func gap<Fault: Error>(
+    at tag: ChangeTag, in run: UInt64, find: (ChangeTag) throws(Fault) -> TagGap?
+  ) throws(Fault) -> TagGap? {
+    guard tag <= newest else {
+      // Not saved to in this run, the account gave it in one that was lost.
+      return run == self.run || run == 0 ? nil : TagGap(after: newest, through: .max)
+    }
+    guard tag <= rangeStart, let gap = try find(tag), gap.contains(tag) else { return nil }
+    return gap
+  }
+
+  /// The same of the first of a token's tags that lies in one.
+  package func gap<Fault: Error>(
+    of token: ChangeToken, in run: UInt64, find: (ChangeTag) throws(Fault) -> TagGap?
+  ) throws(Fault) -> TagGap? {
+    for tag in token.tags {
+      if let gap = try gap(at: tag, in: run, find: find) { return gap }
+    }
+    return nil
   }
 }
 
 extension ZoneDeletion {
-  /// `count` records of an account that stood at `head` became tombstones.
+  /// `count` records of an account that stood at `head` became tombstones, with the tags that
+  /// follow `entered`.
   package init<Fault: Error>(
-    _ head: AccountHead, _ count: Int, tombstones: () throws(Fault) -> [Record]
+    _ head: AccountHead, _ entered: AccountHead, _ count: Int,
+    tombstones: () throws(Fault) -> [Record]
   ) throws(Fault) {
-    var end = head
+    var end = count > 0 ? entered : head
     end.newest += ChangeTag(count)
     self.init(
       since: head.token, token: end.token,

@@ -12,6 +12,8 @@ struct MemoryAccount {
   private(set) var head: AccountHead
   /// Where the generations before this one ended, oldest first.
   private(set) var lineage: [(generation: UInt32, endedAt: ChangeTag)] = []
+  /// What its tags have passed over, in order.
+  private(set) var gaps: [TagGap] = []
   let label: String
   let madeAt: Int64
   var plan = Plan.everything
@@ -28,8 +30,8 @@ struct MemoryAccount {
   /// Every save in the order of tags. An entry whose tag is not its record's any more is stale.
   private var log: [(tag: ChangeTag, key: RecordKey)] = []
 
-  init(generation: UInt32, label: String, madeAt: Int64) {
-    head = AccountHead(generation: generation, newest: 0)
+  init(generation: UInt32, run: UInt64 = 0, label: String, madeAt: Int64) {
+    head = AccountHead(generation: generation, newest: 0, run: run)
     self.label = label
     self.madeAt = madeAt
   }
@@ -60,8 +62,13 @@ struct MemoryAccount {
       .sorted { $0.tag < $1.tag }
   }
 
-  /// Takes records with the next tags, in order.
-  mutating func write(_ saved: [Record]) {
+  /// Takes records with the next tags, in order. `entered`: the head that they follow, where that
+  /// is not the account's own.
+  mutating func write(_ saved: [Record], after entered: AccountHead? = nil) {
+    if let entered, !saved.isEmpty {
+      if let gap = entered.gap(since: head) { gaps = (gaps + [gap]).suffix(Limits.tagGaps) }
+      head = entered
+    }
     for record in saved {
       records[record.key] = record
       log.append((record.tag, record.key))
@@ -93,12 +100,27 @@ struct MemoryAccount {
     lineage.first { $0.generation == generation }?.endedAt
   }
 
+  /// The gap that a tag lies in. `run` is the store's.
+  func gap(at tag: ChangeTag, in run: UInt64) -> TagGap? {
+    head.gap(at: tag, in: run, find: firstGap)
+  }
+
+  func gap(of token: ChangeToken, in run: UInt64) -> TagGap? {
+    head.gap(of: token, in: run, find: firstGap)
+  }
+
+  private func firstGap(from tag: ChangeTag) -> TagGap? {
+    let index = gaps.lowerBound { $0.through < tag }
+    return index < gaps.count ? gaps[index] : nil
+  }
+
   func page(
-    since: ChangeToken?, zone: Name?, limit: Int
+    since: ChangeToken?, zone: Name?, limit: Int, in run: UInt64 = 0
   ) throws(Refusal) -> ChangePage {
     var plan = try PagePlan(
       since: since, zone: zone, limit: limit, head: head,
-      endedAt: since.flatMap { end(of: $0.generation) })
+      endedAt: since.flatMap { end(of: $0.generation) },
+      gap: since.flatMap { gap(of: $0, in: run) })
     for entry in log[firstEntry(after: plan.after)...] {
       guard entry.tag <= plan.through else { break }
       guard let record = records[entry.key], record.tag == entry.tag,

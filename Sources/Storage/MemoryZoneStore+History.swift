@@ -16,9 +16,13 @@ struct Tombstone: Comparable {
 
 /// How much of the past is kept, and what an older copy of it leaves behind.
 extension MemoryZoneStore {
+  /// This state is opened anew, under an `OpeningNumber`.
+  package func begin(run: UInt64) { state.run = run }
+
   /// This state was put back from an older copy; `opening` is an `OpeningNumber`, drawn anew each
   /// time.
   package func restored(opening: UInt64) {
+    begin(run: opening)
     for id in state.accounts.keys.sorted() {
       state.accounts[id]?.restored(id, opening: opening)
     }

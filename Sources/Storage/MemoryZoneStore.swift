@@ -24,6 +24,8 @@ package final class MemoryZoneStore: ZoneStore {
     /// The remembered batches, oldest first, from `batchHead` on.
     var batchOrder: [(key: BatchKey, madeAt: Int64)] = []
     var batchHead = 0
+    /// The number of this run (`TagGap`).
+    var run: UInt64 = 0
     /// Tombstones, the oldest first; `Tombstone` tells their order. Some do not stand any more.
     var tombstones: [Tombstone] = []
   }
@@ -85,7 +87,8 @@ package final class MemoryZoneStore: ZoneStore {
     case .devices: return .devices(account.members.map(\.device))
     case .changes(_, let since, let zone, let limit):
       do {
-        return .page(try account.page(since: since, zone: zone, limit: limit))
+        return .page(
+          try account.page(since: since, zone: zone, limit: limit, in: state.run))
       } catch {
         return .refused(error)
       }
@@ -100,8 +103,9 @@ package final class MemoryZoneStore: ZoneStore {
     switch request {
     case .createAccount(let id, let generation, let label, let device, let pairing):
       createAccount(
-        id, MemoryAccount(generation: generation, label: label, madeAt: wall), device, pairing,
-        wall: wall)
+        id,
+        MemoryAccount(generation: generation, run: state.run, label: label, madeAt: wall), device,
+        pairing, wall: wall)
     case .issuePairing(let id, let pairing): issue(pairing, for: id, wall: wall)
     case .redeemPairing(let codeHash, let device): redeem(codeHash, for: device, wall: wall)
     case .renameDevice(let id, let device, let name): rename(device, of: id, to: name)
@@ -144,20 +148,25 @@ package final class MemoryZoneStore: ZoneStore {
       return .saved(SaveOutcome(answer: answer, changed: [], events: []))
     }
     if let refusal = commit.unlessKnown { return .refused(refusal) }
-    let plan = try SavePlan(commit, after: since.newest) { name in
+    let entered = since.entering(state.run, commit.account)
+    let plan = try SavePlan(commit, after: entered.newest) { name in
       current(name).map(Standing.init)
     } hasChunk: { hash in
       state.accounts[commit.account]?.chunks[hash] != nil
     }
+    for tag in plan.conflictingBases(of: commit.request) {
+      if let gap = state.accounts[commit.account]?.gap(at: tag, in: state.run) {
+        return .refused(since.restored(through: gap.after))
+      }
+    }
     let results = try plan.results(of: commit.request, record: current)
     let changed = plan.records
-    state.accounts[commit.account]?.write(changed)
+    state.accounts[commit.account]?.write(changed, after: entered)
     bury(changed, of: commit.account, wall: wall)
     apply(plan.chunkChanges, to: commit.account, wall: wall)
-    state.batches[key] = RememberedBatch(plan, after: since.newest, digest: commit.digest)
+    state.batches[key] = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
     state.batchOrder.append((key, wall))
-    var head = since
-    head.newest = plan.newest
+    let head = state.accounts[commit.account]?.head ?? since
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
   }
@@ -173,10 +182,12 @@ package final class MemoryZoneStore: ZoneStore {
     do throws(Refusal) {
       end = try since.end(
         ofDeleting: zone, through: through,
-        endedAt: through.flatMap { account.end(of: $0.generation) })
+        endedAt: through.flatMap { account.end(of: $0.generation) },
+        gap: through.flatMap { account.gap(of: $0, in: state.run) })
     } catch {
       return .refused(error)
     }
+    let entered = since.entering(state.run, id)
     var uses = ChunkUses()
     var tombstones = account.live(in: zone, through: end)
     for index in tombstones.indices {
@@ -185,12 +196,12 @@ package final class MemoryZoneStore: ZoneStore {
       tombstones[index].chunks = []
       tombstones[index].modifiedAt = wall
       tombstones[index].device = device
-      tombstones[index].tag = since.newest + ChangeTag(index) + 1
+      tombstones[index].tag = entered.newest + ChangeTag(index) + 1
     }
-    state.accounts[id]?.write(tombstones)
+    state.accounts[id]?.write(tombstones, after: entered)
     bury(tombstones, of: id, wall: wall)
     apply(uses.changes, to: id, wall: wall)
-    return .zoneDeleted(ZoneDeletion(since, tombstones.count) { tombstones })
+    return .zoneDeleted(ZoneDeletion(since, entered, tombstones.count) { tombstones })
   }
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.

@@ -25,12 +25,13 @@ package struct PagePlan {
   private var bytes = 0
   private var more = false
 
-  /// `endedAt` is told in `AccountHead.check`.
+  /// `endedAt` and `gap` are told in `AccountHead.check`.
   package init(
-    since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead, endedAt: ChangeTag? = nil
+    since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead, endedAt: ChangeTag? = nil,
+    gap: TagGap? = nil
   ) throws(Refusal) {
     if let since {
-      try head.check(since, endedAt: endedAt)
+      try head.check(since, endedAt: endedAt, gap: gap)
       guard since.zoneDigest == zone.map(ChangeToken.digest) else {
         throw Refusal(
           .filterChanged,

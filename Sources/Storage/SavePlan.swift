@@ -83,6 +83,15 @@ package struct SavePlan {
     verdicts.compactMap { if case .save(_, let event) = $0 { event } else { nil } }
   }
 
+  /// The tags that mutations in conflict were made on. One that the account has never given shows
+  /// that the store went back, and that the device has not noticed.
+  package func conflictingBases(of request: SaveRequest) -> [ChangeTag] {
+    zip(request.mutations, verdicts).compactMap { mutation, verdict in
+      guard verdict == .conflict, let tag = mutation.baseTag, tag > 0 else { return nil }
+      return tag
+    }
+  }
+
   /// The batch's results. `record` tells what stands now under the name of a conflict, tombstones
   /// too.
   package func results(

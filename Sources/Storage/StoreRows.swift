@@ -3,7 +3,7 @@ import Changes
 /// The tables of a relay's store, in every kind of store by these names, in the order in which they
 /// are moved to another one.
 package enum StoreTable: String, CaseIterable, Sendable {
-  case accounts, lineage, devices, pairings, subscriptions, zones, records, batches, chunks
+  case accounts, lineage, gaps, devices, pairings, subscriptions, zones, records, batches, chunks
 }
 
 /// Rows of one table, in words that every kind of store shares: what a store is moved by. They have
@@ -13,6 +13,7 @@ package enum StoreTable: String, CaseIterable, Sendable {
 package enum StoreRows: Hashable {
   case accounts([KeptAccount])
   case lineage([EndedGeneration])
+  case gaps([KeptGap])
   case devices([KeptDevice])
   case pairings([KeptPairing])
   case subscriptions([KeptSubscription])
@@ -25,6 +26,7 @@ package enum StoreRows: Hashable {
     switch self {
     case .accounts: .accounts
     case .lineage: .lineage
+    case .gaps: .gaps
     case .devices: .devices
     case .pairings: .pairings
     case .subscriptions: .subscriptions
@@ -39,6 +41,7 @@ package enum StoreRows: Hashable {
     switch self {
     case .accounts(let rows): rows.count
     case .lineage(let rows): rows.count
+    case .gaps(let rows): rows.count
     case .devices(let rows): rows.count
     case .pairings(let rows): rows.count
     case .subscriptions(let rows): rows.count
@@ -82,6 +85,16 @@ package struct EndedGeneration: Hashable {
     self.account = account
     self.generation = generation
     self.endedAt = endedAt
+  }
+}
+
+package struct KeptGap: Hashable {
+  package var account: AccountID
+  package var gap: TagGap
+
+  package init(account: AccountID, gap: TagGap) {
+    self.account = account
+    self.gap = gap
   }
 }
 

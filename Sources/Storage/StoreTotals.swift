@@ -20,7 +20,7 @@ package struct StoreTotals: Hashable, Sendable {
     switch more {
     case .records(let records): tombstones += Int64(records.count { $0.record.isDeleted })
     case .chunks(let chunks): chunkBytes += chunks.reduce(0) { $0 + Int64($1.stored.bytes) }
-    case .accounts, .lineage, .devices, .pairings, .subscriptions, .zones, .batches: break
+    case .accounts, .lineage, .gaps, .devices, .pairings, .subscriptions, .zones, .batches: break
     }
   }
 

@@ -150,15 +150,16 @@ private enum AccountWriter {
   static let insert = PostgresStatement(
     "insert account",
     """
-    INSERT INTO accounts (account, generation, label, made_at)
-    VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint)
+    INSERT INTO accounts (account, generation, label, made_at, run)
+    VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint,
+      coalesce((SELECT run FROM opening WHERE one), 0))
     """)
   static let setPlan = PostgresStatement(
     "set plan", "UPDATE accounts SET plan = $2::text WHERE account = $1::bigint")
   /// Of every table, what belongs to one account.
   static let removals = [
-    "accounts", "lineage", "devices", "pairings", "subscriptions", "zones", "records", "batches",
-    "chunks",
+    "accounts", "lineage", "gaps", "devices", "pairings", "subscriptions", "zones", "records",
+    "batches", "chunks",
   ].map { table in
     PostgresStatement("remove \(table)", "DELETE FROM \(table) WHERE account = $1::bigint")
   }

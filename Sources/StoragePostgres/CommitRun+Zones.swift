@@ -9,12 +9,17 @@ extension CommitRun {
     guard accounts.isMember(device, of: id), let head = accounts[id]?.head else {
       return .refused(StoreRefusals.revokedDevice)
     }
-    let endedAt = try through.flatMap { (token) throws(PostgresFault) in
-      try ending(of: token, in: head, of: id)
+    let ground = try through.flatMap { (token) throws(PostgresFault) in
+      try findGround(of: token, of: id)
     }
     let end: ChangeTag
     do throws(Refusal) {
-      end = try head.end(ofDeleting: zone, through: through, endedAt: endedAt)
+      end = try head.end(
+        ofDeleting: zone, through: through,
+        endedAt: through?.generation == head.generation ? nil : ground?.endedAt,
+        gap: through.flatMap { token in
+          head.gap(of: token, in: accounts.run ?? head.run) { ground?.gap(at: $0) }
+        })
     } catch {
       return .refused(error)
     }
@@ -22,29 +27,30 @@ extension CommitRun {
     allowTime()
     let range = PostgresParameters().bind(id.rawValue).bind(zone.text).bind(end)
     write(ZoneDeleter.release, range.bind(wall + rules.chunkLeaseMilliseconds))
-    let burial = range.bind(head.newest).bind(device.rawValue).bind(wall)
+    var entered = accounts.entering(head, of: id)
+    let burial = range.bind(entered.newest).bind(device.rawValue).bind(wall)
     let count = try ask { $0.add(ZoneDeleter.bury, burial) }[0].written
     let tombstones =
       count > 0 && count <= Limits.batchRecords
       ? try ask {
-        $0.add(ZoneDeleter.buried, PostgresParameters().bind(id.rawValue).bind(head.newest))
+        $0.add(ZoneDeleter.buried, PostgresParameters().bind(id.rawValue).bind(entered.newest))
       }[0].all { (row) throws(PostgresFault) in try row.record() } : []
-    let deletion = ZoneDeletion(head, count) { tombstones }
+    let deletion = ZoneDeletion(head, entered, count) { tombstones }
     if count > 0 {
       let fewer = PostgresParameters().bind([id.rawValue]).bind([zone.text]).bind([Int64(-count)])
       write(RecordChanges.count, fewer)
       write(RecordChanges.dropEmpty, fewer)
-      accounts.advance(id, to: deletion.token.sequence)
+      entered.newest = deletion.token.sequence
+      accounts.advance(id, to: entered)
     }
     return .zoneDeleted(deletion)
   }
 
-  private func ending(
-    of token: ChangeToken, in head: AccountHead, of id: AccountID
-  ) throws(PostgresFault) -> ChangeTag? {
-    if token.generation == head.generation { return nil }
-    let asked = PostgresParameters().bind(id.rawValue).bind(Int64(token.generation))
-    return try ask { $0.add(ZoneQueries.lineage, asked) }[0].first { $0.integer(0) }
+  func findGround(
+    of token: ChangeToken, of id: AccountID
+  ) throws(PostgresFault) -> TokenGround {
+    TokenGround(
+      try ask { $0.add(ZoneQueries.ground, ZoneQueries.ground(of: token, of: id)) }[0])
   }
 }
 

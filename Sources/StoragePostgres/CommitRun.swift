@@ -154,13 +154,32 @@ final class CommitRun {
       results[index] = .refused(StoreRefusals.revokedDevice)
       return
     }
-    switch saves.plan(commit, at: index, since: head) {
+    if let gap = try lostBase(of: commit, head) {
+      results[index] = .refused(head.restored(through: gap.after))
+      return
+    }
+    let entered = accounts.entering(head, of: commit.account)
+    switch saves.plan(commit, at: index, since: head, entered: entered) {
     case .answered(let result): results[index] = result
-    case .moved(let tag): accounts.advance(commit.account, to: tag)
+    case .moved(let reached): accounts.advance(commit.account, to: reached)
     }
     guard saves.bytes > Limits.databaseWriteBytes else { return }
     readAnew()
     _ = try send()
+  }
+
+  /// The gap that a tag lies in which a conflict was made on: one that was never given.
+  private func lostBase(
+    of commit: SaveCommit, _ head: AccountHead
+  ) throws(PostgresFault) -> TagGap? {
+    for tag in saves.conflictingBases(of: commit)
+    where tag <= head.rangeStart || tag > head.newest {
+      let token = ChangeToken(generation: 0, sequence: tag)
+      let ground = try findGround(of: token, of: commit.account)
+      let gap = head.gap(of: token, in: accounts.run ?? head.run, find: ground.gap)
+      if let gap { return gap }
+    }
+    return nil
   }
 
   /// Plans become writes.
@@ -179,7 +198,19 @@ final class CommitRun {
       writes.add(
         CommitRun.advance,
         PostgresParameters().bind(all.map(\.rawValue))
-          .bind(all.map { accounts[$0]?.head.newest ?? 0 }).bind(all.map { affairs[$0] ?? 0 }))
+          .bind(all.map { accounts[$0]?.head.newest ?? 0 }).bind(all.map { affairs[$0] ?? 0 })
+          .bind(all.map { accounts[$0]?.head.run ?? 0 })
+          .bind(all.map { accounts[$0]?.head.rangeStart ?? 0 }))
+    }
+    if !accounts.gaps.isEmpty {
+      writes.add(
+        CommitRun.passOver,
+        PostgresParameters().bind(accounts.gaps.map(\.account.rawValue))
+          .bind(accounts.gaps.map(\.gap.after)).bind(accounts.gaps.map(\.gap.through)))
+      writes.add(
+        CommitRun.forgetGaps,
+        PostgresParameters().bind(accounts.gaps.map(\.account.rawValue))
+          .bind(Int64(Limits.tagGaps)))
     }
     Forgetting.add(count, rules: rules, wall: wall, to: &writes)
     let commit = writes.add(.commit)
@@ -215,9 +246,25 @@ final class CommitRun {
   private static let advance = PostgresStatement(
     "advance",
     """
-    UPDATE accounts SET newest = next.newest, affairs = accounts.affairs + next.affairs
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS next (account, newest, affairs)
+    UPDATE accounts SET newest = next.newest, affairs = accounts.affairs + next.affairs,
+      run = next.run, range_start = next.range_start
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+      AS next (account, newest, affairs, run, range_start)
     WHERE accounts.account = next.account
+    """)
+  private static let passOver = PostgresStatement(
+    "pass over",
+    """
+    INSERT INTO gaps (account, after_tag, through_tag)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+    """)
+  private static let forgetGaps = PostgresStatement(
+    "forget gaps",
+    """
+    DELETE FROM gaps USING unnest($1::bigint[]) AS asked (account)
+    WHERE gaps.account = asked.account AND through_tag <= (
+      SELECT through_tag FROM gaps AS kept WHERE kept.account = asked.account
+      ORDER BY through_tag DESC OFFSET $2::bigint LIMIT 1)
     """)
   /// A transaction of its own behind the commit, in the same round trip, and not synced: whoever
   /// notifies holds a lock of the whole server until it ends, so within the commit the relays would

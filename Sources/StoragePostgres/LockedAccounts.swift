@@ -11,6 +11,10 @@ final class LockedAccounts {
 
   private var known: [AccountID: Known] = [:]
   private var members: [AccountID: Set<DeviceID>] = [:]
+  /// The run of the store; nil where no account was locked.
+  private(set) var run: UInt64?
+  /// What accounts passed over in this commit.
+  private(set) var gaps: [(account: AccountID, gap: TagGap)] = []
   /// In the order in which they moved first.
   private var movedAccounts: [AccountID] = []
 
@@ -27,7 +31,8 @@ final class LockedAccounts {
   }
 
   func add(_ id: AccountID, generation: UInt32) {
-    known[id] = Known(head: AccountHead(generation: generation, newest: 0), chunkBytes: 0)
+    known[id] = Known(
+      head: AccountHead(generation: generation, newest: 0, run: run ?? 0), chunkBytes: 0)
     members[id] = []
   }
 
@@ -35,15 +40,22 @@ final class LockedAccounts {
     known[id] = nil
     members[id] = nil
     movedAccounts.removeAll { $0 == id }
+    gaps.removeAll { $0.account == id }
   }
 
   func admit(_ device: DeviceID, to id: AccountID) { members[id, default: []].insert(device) }
 
   func revoke(_ device: DeviceID, of id: AccountID) { members[id]?.remove(device) }
 
-  func advance(_ id: AccountID, to tag: ChangeTag) {
-    guard known[id]?.head.newest != tag else { return }
-    known[id]?.head.newest = tag
+  /// Where the account goes on with a save.
+  func entering(_ head: AccountHead, of id: AccountID) -> AccountHead {
+    run.map { head.entering($0, id) } ?? head
+  }
+
+  func advance(_ id: AccountID, to head: AccountHead) {
+    guard let former = known[id]?.head, former.newest != head.newest else { return }
+    if let gap = head.gap(since: former) { gaps.append((id, gap)) }
+    known[id]?.head = head
     if !movedAccounts.contains(id) { movedAccounts.append(id) }
   }
 
@@ -76,12 +88,18 @@ final class LockedAccounts {
   }
 
   func learn(from rows: [PostgresRows]) {
-    for (id, account) in rows[0].all({ row in
-      (
-        AccountID(rawValue: row.bits(0)),
-        Known(head: AccountHead(row, from: 1), chunkBytes: row.integer(4))
+    for (id, account, run) in rows[0].all({ row in
+      var head = AccountHead(row, from: 1)
+      head.run = row.bits(5)
+      head.rangeStart = row.integer(6)
+      return (
+        AccountID(rawValue: row.bits(0)), Known(head: head, chunkBytes: row.integer(4)),
+        row.bits(7)
       )
-    }) { known[id] = account }
+    }) {
+      known[id] = account
+      self.run = run
+    }
     for (id, device) in rows[1].all({ row in
       (AccountID(rawValue: row.bits(0)), DeviceID(rawValue: row.bits(1)))
     }) { members[id, default: []].insert(device) }
@@ -91,7 +109,9 @@ final class LockedAccounts {
   private static let lock = PostgresStatement(
     "lock accounts",
     """
-    SELECT account, generation, newest, forgotten, chunk_bytes FROM accounts
+    SELECT account, generation, newest, forgotten, chunk_bytes, run, range_start,
+      (SELECT run FROM opening WHERE one)
+    FROM accounts
     WHERE account = ANY (ARRAY(
       SELECT unnest($1::bigint[])
       UNION SELECT account FROM pairings WHERE code_hash = ANY ($2::bytea[])))

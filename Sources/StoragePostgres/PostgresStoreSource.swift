@@ -115,6 +115,7 @@ package final class PostgresStoreSource: StoreSource {
     switch table {
     case .accounts: .accounts(try fetch(StoreRow.account))
     case .lineage: .lineage(try fetch(StoreRow.generation))
+    case .gaps: .gaps(try fetch(StoreRow.gap))
     case .devices: .devices(try fetch(StoreRow.device))
     case .pairings: .pairings(try fetch(StoreRow.pairing))
     case .subscriptions: .subscriptions(try fetch(StoreRow.subscription))
@@ -154,6 +155,7 @@ package final class PostgresStoreSource: StoreSource {
       switch table {
       case .accounts: "account"
       case .lineage: "account, generation"
+      case .gaps: "account, through_tag"
       case .devices, .pairings, .batches: "number"
       case .subscriptions: "account, device, id"
       case .zones: "account, zone"

@@ -24,6 +24,8 @@ package final class PostgresZoneStore: ZoneStore {
   /// `declareRestored`: the database was put back from an older copy in a way that nothing in it
   /// can show.
   ///
+  /// `beginsRun`: each session begins another run (`TagGap`), as a relay's does.
+  ///
   /// `restored` is told, on whichever thread, where an older copy is found later: a server fails
   /// over while relays run.
   ///
@@ -31,20 +33,22 @@ package final class PostgresZoneStore: ZoneStore {
   /// `readOnly`, `diskFull` or `failed` as their names say.
   package init(
     _ address: PostgresAddress, rules: StoreRules = StoreRules(), declareRestored: Bool = false,
-    restored: (@Sendable () -> Void)? = nil
+    beginsRun: Bool = true, restored: (@Sendable () -> Void)? = nil
   ) throws(StorageError) {
     self.rules = rules
     greeting = StoreOpening.greeting(restored)
+    let writing = StoreOpening.greeting(restored, beginsRun: beginsRun)
     let connection = PostgresConnection(address)
     let opened = try connection.perform("open") { () throws(PostgresFault) in
       try Schema.zones.migrate(connection)
       let wasRestored = try StoreOpening.meet(connection, isDeclared: declareRestored)
+      if beginsRun { try StoreOpening.beginRun(connection) }
       return (wasRestored: wasRestored, relay: try StoreOpening.draw(connection).random)
     }
     wasRestored = opened.wasRestored
     relay = opened.relay
     self.connection = connection
-    connection.greeting = greeting
+    connection.greeting = writing
     queries = ZoneQueries(connection, relay: opened.relay)
   }
 

@@ -28,8 +28,8 @@ final class SaveDesk {
 
   enum Decision {
     case answered(CommitResult)
-    /// The account's newest tag; it is answered once what it shows was read.
-    case moved(ChangeTag)
+    /// Where the account stands then; it is answered once what it shows was read.
+    case moved(AccountHead)
   }
 
   private let wall: Int64
@@ -106,20 +106,39 @@ final class SaveDesk {
 
   // MARK: Deciding
 
-  func plan(_ commit: SaveCommit, at index: Int, since head: AccountHead) -> Decision {
+  /// The tags that conflicts of a batch, if it is new, were made on.
+  func conflictingBases(of commit: SaveCommit) -> [ChangeTag] {
+    let batch = Batch(account: commit.account, device: commit.device, id: commit.request.id)
+    guard batches[batch] == nil, commit.unlessKnown == nil else { return [] }
+    return commit.request.mutations.compactMap { mutation in
+      guard mutation.refusal == nil, let tag = mutation.baseTag, tag > 0 else { return nil }
+      let key = RecordKey(zone: commit.request.zone, name: mutation.name)
+      return standing[Place(account: commit.account, key: key)]?.tag == tag ? nil : tag
+    }
+  }
+
+  /// `entered`: the head that new tags follow.
+  func plan(
+    _ commit: SaveCommit, at index: Int, since head: AccountHead, entered: AccountHead
+  ) -> Decision {
     let batch = Batch(account: commit.account, device: commit.device, id: commit.request.id)
     if let known = batches[batch] {
       guard known.digest == commit.digest else {
         return .answered(.refused(StoreRefusals.otherBatch))
       }
       let answer = PlannedSave.Answer.again(known, wall: wall)
-      plan(PlannedSave(index: index, commit: commit, since: head, answer: answer))
-      return .moved(head.newest)
+      plan(
+        PlannedSave(index: index, commit: commit, since: head, reached: head, answer: answer))
+      return .moved(head)
     }
     if let refusal = commit.unlessKnown { return .answered(.refused(refusal)) }
-    let plan = decide(commit, after: head.newest)
-    self.plan(PlannedSave(index: index, commit: commit, since: head, answer: .plan(plan)))
-    let remembered = RememberedBatch(plan, after: head.newest, digest: commit.digest)
+    let plan = decide(commit, after: entered.newest)
+    var reached = plan.newest > entered.newest ? entered : head
+    if plan.newest > entered.newest { reached.newest = plan.newest }
+    self.plan(
+      PlannedSave(
+        index: index, commit: commit, since: head, reached: reached, answer: .plan(plan)))
+    let remembered = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
     batches[batch] = remembered
     changes.remember(remembered, as: batch)
     for record in plan.records {
@@ -130,7 +149,7 @@ final class SaveDesk {
     for change in plan.chunkChanges {
       changes.count(change.change, of: Piece(account: commit.account, hash: change.hash))
     }
-    return .moved(plan.newest)
+    return .moved(reached)
   }
 
   private func decide(_ commit: SaveCommit, after newest: ChangeTag) -> SavePlan {
@@ -218,14 +237,19 @@ struct PlannedSave {
   let index: Int
   let commit: SaveCommit
   let since: AccountHead
+  /// Where the account stands after it.
+  let reached: AccountHead
   let answer: Answer
   /// Records that its conflicts show, written by saves before it in the same commit.
   var written: [Name: Record] = [:]
 
-  init(index: Int, commit: SaveCommit, since: AccountHead, answer: Answer) {
+  init(
+    index: Int, commit: SaveCommit, since: AccountHead, reached: AccountHead, answer: Answer
+  ) {
     self.index = index
     self.commit = commit
     self.since = since
+    self.reached = reached
     self.answer = answer
   }
 
@@ -249,9 +273,7 @@ struct PlannedSave {
       let answer = SaveAnswer(since: since.token, token: since.token, results: results)
       return SaveOutcome(answer: answer, changed: [], events: [])
     case .plan(let plan):
-      var head = since
-      head.newest = plan.newest
-      let answer = SaveAnswer(since: since.token, token: head.token, results: results)
+      let answer = SaveAnswer(since: since.token, token: reached.token, results: results)
       return SaveOutcome(answer: answer, changed: plan.records, events: plan.events)
     }
   }

@@ -2,11 +2,12 @@ extension Schema {
   /// The relay's tables. Each leads with the account, and so do their keys, so that a distributed
   /// database can place them by it. Who comes with a token or a pairing code does not say which
   /// account is his: an index finds it by the hash.
-  static let zones = Schema(steps: [version1, version2], oldest: 1)
+  static let zones = Schema(steps: [version1, version2, version3], oldest: 1)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
-  ///                     plan · made_at · chunk_bytes
+  ///                     plan · made_at · chunk_bytes · run · range_start (tag)
   ///     lineage         account · generation · ended_at (tag)
+  ///     gaps            account · through_tag · after_tag
   ///     devices         account · device · number · device_name · platform · app_version ·
   ///                     token_hash · last_seen · connected_by · connected_until
   ///     subscriptions   account · device · id · content
@@ -19,7 +20,7 @@ extension Schema {
   ///     chunks          account · hash · file · bytes · uses · lease_until · doubtful
   ///     files           account · number · owner · bytes · finished_at
   ///     file_parts      account · number · part · bytes
-  ///     opening         system_identifier · timeline · accounts_table            one row, or none
+  ///     opening         system_identifier · timeline · accounts_table · run      one row, or none
   ///
   /// As in SQLite's tables, which see, with these differences. `connected_by` is the relay that a
   /// device was connected to last, and `connected_until` when that is not believed any more.
@@ -192,5 +193,22 @@ extension Schema {
     "DROP INDEX devices_by_token",
     "CREATE INDEX pairings_by_code_hash ON pairings (code_hash)",
     "DROP INDEX pairings_by_code",
+  ]
+
+  /// A relay of the version before goes on in the range that an account is in.
+  private static let version3 = [
+    "ALTER TABLE opening ADD COLUMN run bigint NOT NULL DEFAULT 0",
+    """
+    ALTER TABLE accounts ADD COLUMN run bigint NOT NULL DEFAULT 0,
+      ADD COLUMN range_start bigint NOT NULL DEFAULT 0
+    """,
+    """
+    CREATE TABLE gaps (
+      account bigint NOT NULL,
+      through_tag bigint NOT NULL,
+      after_tag bigint NOT NULL,
+      PRIMARY KEY (account, through_tag)
+    )
+    """,
   ]
 }

@@ -15,7 +15,9 @@ import Storage
 /// relay that notices begins the generations, in one transaction; the others find it done. Where a
 /// managed server keeps the first two to itself they are 0 and say nothing.
 ///
-/// What it cannot see is a disk that went back as a whole. The owner says so then.
+/// What it cannot see is a disk that went back as a whole. Then each token tells (`TagGap`): a run
+/// is of the database, and another one begins with each session that a relay begins to write by.
+/// What goes back loses all sessions, so each relay begins one anew.
 enum StoreOpening {
   struct Place: Hashable {
     var system: Int64
@@ -42,11 +44,21 @@ enum StoreOpening {
   }
 
   /// What a server is asked when a session is begun anew: it may be another one by now.
-  static func greeting(_ restored: (@Sendable () -> Void)?) -> PostgresConnection.Greeting {
+  /// `beginsRun`: it is to be written by.
+  static func greeting(
+    _ restored: (@Sendable () -> Void)?, beginsRun: Bool = false
+  ) -> PostgresConnection.Greeting {
     { connection throws(PostgresFault) in
       try Schema.zones.migrate(connection)
       if try meet(connection, isDeclared: false) { restored?() }
+      if beginsRun { try beginRun(connection) }
     }
+  }
+
+  /// From here on all relays save in another run.
+  static func beginRun(_ connection: PostgresConnection) throws(PostgresFault) {
+    let run = try draw(connection).opening
+    _ = try connection.run(putRun, PostgresParameters().bind(run))
   }
 
   /// True where an older copy was put back, or `isDeclared`: the accounts are in new generations
@@ -187,6 +199,8 @@ enum StoreOpening {
     "opening", "SELECT system_identifier, timeline, accounts_table FROM opening")
   /// Writes what stands there.
   static let rewrite = PostgresStatement("rewrite opening", "UPDATE opening SET one = true")
+  private static let putRun = PostgresStatement(
+    "put run", "UPDATE opening SET run = $1::bigint WHERE one")
   private static let put = PostgresStatement(
     "put opening",
     """
@@ -215,7 +229,8 @@ enum StoreOpening {
   private static let begin = PostgresStatement(
     "begin generations",
     """
-    UPDATE accounts SET generation = next.generation, newest = next.newest
+    UPDATE accounts SET generation = next.generation, newest = next.newest,
+      run = (SELECT run FROM opening WHERE one)
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS next (account, generation, newest)
     WHERE accounts.account = next.account
     """)

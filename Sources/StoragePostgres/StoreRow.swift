@@ -6,8 +6,13 @@ enum StoreRow {
   /// Of each table, in the order in which they are read and written here.
   static func columns(of table: StoreTable) -> String {
     switch table {
-    case .accounts: "account, generation, newest, forgotten, label, plan, made_at, chunk_bytes"
+    case .accounts:
+      """
+      account, generation, newest, forgotten, label, plan, made_at, chunk_bytes, run,
+        range_start
+      """
     case .lineage: "account, generation, ended_at"
+    case .gaps: "account, after_tag, through_tag"
     case .devices: "account, device, device_name, platform, app_version, token_hash, last_seen"
     case .pairings: "account, code_hash, expires_at"
     case .subscriptions: "account, device, id, content"
@@ -24,8 +29,11 @@ enum StoreRow {
     guard let plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
       throw PostgresFault(cause: .damaged, message: "a plan is not of the form that one has")
     }
+    var head = AccountHead(row, from: 1)
+    head.run = row.bits(8)
+    head.rangeStart = row.integer(9)
     return KeptAccount(
-      id: AccountID(rawValue: row.bits(0)), head: AccountHead(row, from: 1), label: row.text(4),
+      id: AccountID(rawValue: row.bits(0)), head: head, label: row.text(4),
       plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7))
   }
 
@@ -33,6 +41,12 @@ enum StoreRow {
     EndedGeneration(
       account: AccountID(rawValue: row.bits(0)),
       generation: UInt32(truncatingIfNeeded: row.integer(1)), endedAt: row.integer(2))
+  }
+
+  static func gap(_ row: PostgresRow) -> KeptGap {
+    KeptGap(
+      account: AccountID(rawValue: row.bits(0)),
+      gap: TagGap(after: row.integer(1), through: row.integer(2)))
   }
 
   static func device(_ row: PostgresRow) -> KeptDevice {
@@ -94,8 +108,8 @@ enum StoreRow {
     let columns = columns(of: table)
     let types =
       switch table {
-      case .accounts: "bigint bigint bigint bigint text text bigint bigint"
-      case .lineage: "bigint bigint bigint"
+      case .accounts: "bigint bigint bigint bigint text text bigint bigint bigint bigint"
+      case .lineage, .gaps: "bigint bigint bigint"
       case .devices: "bigint bigint text text text bytea bigint"
       case .pairings: "bigint bytea bigint"
       case .subscriptions: "bigint bigint text text"
@@ -124,6 +138,9 @@ enum StoreRow {
     case .lineage(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue))
         .bind(rows.map { Int64($0.generation) }).bind(rows.map(\.endedAt))
+    case .gaps(let rows):
+      PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.gap.after))
+        .bind(rows.map(\.gap.through))
     case .devices(let rows): parameters(rows)
     case .pairings(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.pairing.codeHash))
@@ -144,6 +161,7 @@ enum StoreRow {
     PostgresParameters().bind(rows.map(\.id.rawValue)).bind(rows.map { Int64($0.head.generation) })
       .bind(rows.map(\.head.newest)).bind(rows.map(\.head.forgotten)).bind(rows.map(\.label))
       .bind(rows.map(\.plan.storedText)).bind(rows.map(\.madeAt)).bind(rows.map(\.chunkBytes))
+      .bind(rows.map(\.head.run)).bind(rows.map(\.head.rangeStart))
   }
 
   private static func parameters(_ rows: [KeptDevice]) -> PostgresParameters {

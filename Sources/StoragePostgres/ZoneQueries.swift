@@ -77,18 +77,19 @@ final class ZoneQueries {
     let isSnapshot = since == nil || since?.pinned != nil
     let rows = try connection.read { pipeline in
       pipeline.add(ZoneQueries.head, asked)
-      pipeline.add(ZoneQueries.lineage, asked.bind(Int64(since?.generation ?? 0)))
+      pipeline.add(ZoneQueries.ground, ZoneQueries.ground(of: since, of: account))
       pipeline.add(isSnapshot ? pages.snapshot : pages.changes, range)
     }
-    guard let head = rows[0].first({ AccountHead($0, from: 0) }) else {
+    guard let head = rows[0].first({ HeadRow($0) }) else {
       return .refused(StoreRefusals.unknownAccount)
     }
-    let isOwn = since?.generation == head.generation
+    let ground = TokenGround(rows[1])
     var plan: PagePlan
     do throws(Refusal) {
       plan = try PagePlan(
-        since: since, zone: zone, limit: limit, head: head,
-        endedAt: isOwn ? nil : rows[1].first { $0.integer(0) })
+        since: since, zone: zone, limit: limit, head: head.head,
+        endedAt: since?.generation == head.head.generation ? nil : ground.endedAt,
+        gap: since.flatMap { head.head.gap(of: $0, in: head.run, find: ground.gap) })
     } catch {
       return .refused(error)
     }
@@ -99,10 +100,28 @@ final class ZoneQueries {
   // MARK: Statements
 
   static let head = PostgresStatement(
-    "head", "SELECT generation, newest, forgotten FROM accounts WHERE account = $1::bigint")
-  static let lineage = PostgresStatement(
-    "lineage",
-    "SELECT ended_at FROM lineage WHERE account = $1::bigint AND generation = $2::bigint")
+    "head",
+    """
+    SELECT generation, newest, forgotten, run, range_start, (SELECT run FROM opening WHERE one)
+    FROM accounts WHERE account = $1::bigint
+    """)
+  /// Of what a token stands on, a row for each of its tags.
+  static let ground = PostgresStatement(
+    "ground",
+    """
+    SELECT (SELECT ended_at FROM lineage WHERE account = $1::bigint AND generation = $2::bigint),
+      gap.after_tag, gap.through_tag
+    FROM unnest($3::bigint[]) AS asked (tag) LEFT JOIN LATERAL (
+      SELECT after_tag, through_tag FROM gaps
+      WHERE account = $1::bigint AND through_tag >= asked.tag ORDER BY through_tag LIMIT 1
+    ) AS gap ON true
+    """)
+
+  static func ground(of token: ChangeToken?, of account: AccountID) -> PostgresParameters {
+    PostgresParameters().bind(account.rawValue).bind(Int64(token?.generation ?? 0))
+      .bind(token?.tags ?? [])
+  }
+
   private static let record = PostgresStatement(
     "record",
     """
@@ -146,6 +165,41 @@ final class ZoneQueries {
   private static let pages = (
     all: Pages("all", ""), zone: Pages("zone", "AND zone = $5::text")
   )
+}
+
+/// An account's whole head, and the run of the store.
+struct HeadRow {
+  var head: AccountHead
+  var run: UInt64
+
+  init(_ row: PostgresRow) {
+    head = AccountHead(row, from: 0)
+    head.run = row.bits(3)
+    head.rangeStart = row.integer(4)
+    run = row.bits(5)
+  }
+}
+
+/// What the rows of `ZoneQueries.ground` tell.
+struct TokenGround {
+  /// Where the token's generation ended.
+  var endedAt: ChangeTag?
+  private var gaps: [TagGap] = []
+
+  init(_ rows: PostgresRows) {
+    for (end, gap) in rows.all({ row in
+      (
+        row.isNull(0) ? nil : row.integer(0),
+        row.isNull(1) ? nil : TagGap(after: row.integer(1), through: row.integer(2))
+      )
+    }) {
+      endedAt = end
+      if let gap { gaps.append(gap) }
+    }
+  }
+
+  /// The one that a tag of the token lies in.
+  func gap(at tag: ChangeTag) -> TagGap? { gaps.first { $0.contains(tag) } }
 }
 
 extension PostgresConnection {

@@ -5,6 +5,7 @@ import Storage
 /// its first write, so that one which is refused leaves no trace in the transaction that it shares.
 final class AccountWriter {
   private let rules: StoreRules
+  private let run: UInt64
   private let account: SQLiteStatement
   private let insertAccount: SQLiteStatement
   private let setPlan: SQLiteStatement
@@ -28,16 +29,18 @@ final class AccountWriter {
   private let delete: SQLiteStatement
 
   private static let tables = [
-    "accounts", "lineage", "devices", "pairings", "subscriptions", "zones", "records", "batches",
-    "chunks",
+    "accounts", "lineage", "gaps", "devices", "pairings", "subscriptions", "zones", "records",
+    "batches", "chunks",
   ]
 
-  init(_ connection: SQLiteConnection, rules: StoreRules) throws(StorageError) {
+  init(_ connection: SQLiteConnection, rules: StoreRules, run: UInt64) throws(StorageError) {
     self.rules = rules
+    self.run = run
     account = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
     insertAccount = try connection.prepare(
       """
-      INSERT INTO accounts (account, generation, newest, label, made_at) VALUES (?, ?, 0, ?, ?)
+      INSERT INTO accounts (account, generation, newest, label, made_at, run)
+      VALUES (?, ?, 0, ?, ?, ?)
       """)
     setPlan = try connection.prepare("UPDATE accounts SET plan = ?2 WHERE account = ?1")
     var removals: [SQLiteStatement] = []
@@ -90,7 +93,8 @@ final class AccountWriter {
     guard try !exists(id), try isFree(device), try isFree(pairing, wall: wall) else {
       return .refused(StoreRefusals.taken)
     }
-    try insertAccount.bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall).run()
+    try insertAccount.bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall)
+      .bind(run).run()
     if let device { try admit(device, to: id, wall: wall) }
     if let pairing { try offer(pairing, by: id, wall: wall) }
     return .done

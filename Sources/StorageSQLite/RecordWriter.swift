@@ -17,6 +17,8 @@ final class RecordWriter {
   private let count: SQLiteStatement
   private let dropEmpty: SQLiteStatement
   private let advance: SQLiteStatement
+  private let insertGap: SQLiteStatement
+  private let forgetGaps: SQLiteStatement
   private let remember: SQLiteStatement
   private let oldestBatches: SQLiteStatement
   private let forget: SQLiteStatement
@@ -33,7 +35,7 @@ final class RecordWriter {
     self.rules = rules
     head = try connection.prepare(
       """
-      SELECT generation, newest FROM accounts
+      SELECT \(HeadRow.columns) FROM accounts
       WHERE account = ?1 AND EXISTS (SELECT 1 FROM devices WHERE account = ?1 AND device = ?2)
       """)
     remembered = try connection.prepare(
@@ -63,7 +65,16 @@ final class RecordWriter {
       """)
     dropEmpty = try connection.prepare(
       "DELETE FROM zones WHERE account = ? AND zone = ? AND live = 0")
-    advance = try connection.prepare("UPDATE accounts SET newest = ?2 WHERE account = ?1")
+    advance = try connection.prepare(
+      "UPDATE accounts SET newest = ?2, run = ?3, range_start = ?4 WHERE account = ?1")
+    insertGap = try connection.prepare(
+      "INSERT INTO gaps (account, after_tag, through_tag) VALUES (?, ?, ?)")
+    forgetGaps = try connection.prepare(
+      """
+      DELETE FROM gaps WHERE account = ?1 AND through_tag <= (
+        SELECT through_tag FROM gaps WHERE account = ?1
+        ORDER BY through_tag DESC LIMIT 1 OFFSET ?2)
+      """)
     remember = try connection.prepare(
       """
       INSERT INTO batches
@@ -93,14 +104,21 @@ final class RecordWriter {
     }
     // Where the records that stand are, by name.
     var numbers: [Name: Int64] = [:]
-    let plan = try SavePlan(commit, after: since.newest) { (name) throws(StorageError) in
+    let entered = since.entering(queries.run, commit.account)
+    let plan = try SavePlan(commit, after: entered.newest) { (name) throws(StorageError) in
       guard let (standing, number) = try standing(name, in: commit) else { return nil }
       numbers[name] = number
       return standing
     } hasChunk: { (hash) throws(StorageError) in
       try queries.chunks.find(hash, of: commit.account) != nil
     }
-    let batch = RememberedBatch(plan, after: since.newest, digest: commit.digest)
+    for tag in plan.conflictingBases(of: request) {
+      if let gap = try queries.gap(at: tag, in: since, of: commit.account) {
+        return try known(commit, since: since, wall: wall)
+          ?? .refused(since.restored(through: gap.after))
+      }
+    }
+    let batch = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
     guard try remember(batch, of: commit, wall: wall) else {
       return try known(commit, since: since, wall: wall) ?? .refused(StoreRefusals.otherBatch)
     }
@@ -114,9 +132,12 @@ final class RecordWriter {
     }
     try chunks.apply(plan.chunkChanges, to: commit.account, wall: wall)
     if plan.liveChange != 0 { try count(plan.liveChange, in: request.zone, of: commit.account) }
-    if !changed.isEmpty { try advance(commit.account, to: plan.newest) }
     var head = since
-    head.newest = plan.newest
+    if !changed.isEmpty {
+      head = entered
+      head.newest = plan.newest
+      try advance(commit.account, from: since, to: head)
+    }
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
   }
@@ -137,9 +158,14 @@ final class RecordWriter {
     }
   }
 
-  /// The account's newest tag is another one.
-  func advance(_ account: AccountID, to tag: ChangeTag) throws(StorageError) {
-    try advance.bind(account.rawValue).bind(tag).run()
+  /// The account stands somewhere else.
+  func advance(
+    _ account: AccountID, from former: AccountHead, to head: AccountHead
+  ) throws(StorageError) {
+    try advance.bind(account.rawValue).bind(head.newest).bind(head.run).bind(head.rangeStart).run()
+    guard let gap = head.gap(since: former) else { return }
+    try insertGap.bind(account.rawValue).bind(gap.after).bind(gap.through).run()
+    try forgetGaps.bind(account.rawValue).bind(Int64(Limits.tagGaps)).run()
   }
 
   /// The zone has so many live records more.
@@ -153,7 +179,7 @@ final class RecordWriter {
   /// Where the account stands; nil where the device is not, or no more, one of its own.
   private func head(for commit: SaveCommit) throws(StorageError) -> AccountHead? {
     try head.bind(commit.account.rawValue).bind(commit.device.rawValue).first { row in
-      AccountHead(generation: UInt32(truncatingIfNeeded: row.integer(0)), newest: row.integer(1))
+      HeadRow.head(row)
     }
   }
 

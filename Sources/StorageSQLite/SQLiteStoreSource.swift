@@ -71,11 +71,14 @@ package final class SQLiteStoreSource: StoreSource {
     switch table {
     case .accounts:
       """
-      SELECT account, generation, newest, forgotten, label, plan, made_at, chunk_bytes
+      SELECT account, generation, newest, forgotten, label, plan, made_at, chunk_bytes,
+        run, range_start
       FROM accounts ORDER BY account
       """
     case .lineage:
       "SELECT account, generation, ended_at FROM lineage ORDER BY account, generation"
+    case .gaps:
+      "SELECT account, after_tag, through_tag FROM gaps ORDER BY account, through_tag"
     case .devices:
       """
       SELECT account, device, device_name, platform, app_version, token_hash, last_seen
@@ -109,6 +112,7 @@ package final class SQLiteStoreSource: StoreSource {
     switch table {
     case .accounts: .accounts(try take(rows, SQLiteStoreSource.account))
     case .lineage: .lineage(try take(rows, SQLiteStoreSource.generation))
+    case .gaps: .gaps(try take(rows, SQLiteStoreSource.gap))
     case .devices: .devices(try take(rows, SQLiteStoreSource.device))
     case .pairings: .pairings(try take(rows, SQLiteStoreSource.pairing))
     case .subscriptions: .subscriptions(try take(rows, SQLiteStoreSource.subscription))
@@ -146,7 +150,7 @@ package final class SQLiteStoreSource: StoreSource {
       id: AccountID(rawValue: row.bits(0)),
       head: AccountHead(
         generation: UInt32(truncatingIfNeeded: row.integer(1)), newest: row.integer(2),
-        forgotten: row.integer(3)),
+        forgotten: row.integer(3), run: row.bits(8), rangeStart: row.integer(9)),
       label: row.text(4), plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7))
   }
 
@@ -154,6 +158,12 @@ package final class SQLiteStoreSource: StoreSource {
     EndedGeneration(
       account: AccountID(rawValue: row.bits(0)),
       generation: UInt32(truncatingIfNeeded: row.integer(1)), endedAt: row.integer(2))
+  }
+
+  private static func gap(_ row: SQLiteStatement) -> KeptGap {
+    KeptGap(
+      account: AccountID(rawValue: row.bits(0)),
+      gap: TagGap(after: row.integer(1), through: row.integer(2)))
   }
 
   private static func device(_ row: SQLiteStatement) -> KeptDevice {

@@ -49,6 +49,10 @@ package final class SQLiteStoreTarget: StoreTarget {
         for row in rows {
           try insert.bind(row.account.rawValue).bind(Int64(row.generation)).bind(row.endedAt).run()
         }
+      case .gaps(let rows):
+        for row in rows {
+          try insert.bind(row.account.rawValue).bind(row.gap.after).bind(row.gap.through).run()
+        }
       case .devices(let rows): for row in rows { try put(row, insert) }
       case .pairings(let rows):
         for row in rows {
@@ -77,8 +81,13 @@ package final class SQLiteStoreTarget: StoreTarget {
 
   private static func columns(of table: StoreTable) -> String {
     switch table {
-    case .accounts: "account, generation, newest, forgotten, label, plan, made_at, chunk_bytes"
+    case .accounts:
+      """
+      account, generation, newest, forgotten, label, plan, made_at, chunk_bytes, run,
+        range_start
+      """
     case .lineage: "account, generation, ended_at"
+    case .gaps: "account, after_tag, through_tag"
     case .devices:
       "account, device, device_name, platform, app_version, token_hash, last_seen"
     case .pairings: "account, code_hash, expires_at"
@@ -93,7 +102,8 @@ package final class SQLiteStoreTarget: StoreTarget {
   private func put(_ row: KeptAccount, _ insert: SQLiteStatement) throws(StorageError) {
     insert.bind(row.id.rawValue).bind(Int64(row.head.generation)).bind(row.head.newest)
     insert.bind(row.head.forgotten).bind(row.label).bind(row.plan.storedText)
-    try insert.bind(row.madeAt).bind(row.chunkBytes).run()
+    try insert.bind(row.madeAt).bind(row.chunkBytes).bind(row.head.run)
+      .bind(row.head.rangeStart).run()
   }
 
   private func put(_ row: KeptDevice, _ insert: SQLiteStatement) throws(StorageError) {

@@ -6,9 +6,10 @@ package final class SQLiteZoneReader: ZoneReader {
   let connection: SQLiteConnection
   private let queries: ZoneQueries
 
-  init(path: String) throws(StorageError) {
+  /// `run`: the writer's.
+  init(path: String, run: UInt64) throws(StorageError) {
     connection = try SQLiteConnection(path: path, role: .reader, schema: .zones)
-    queries = try ZoneQueries(connection)
+    queries = try ZoneQueries(connection, run: run)
   }
 
   deinit { close() }

@@ -21,6 +21,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let records: RecordWriter
   private let zones: ZoneDeleter
   private let opening: StoreOpening
+  private let run: UInt64
   /// Pages in the log at which it is moved in the next pause, and before the next commit. Where a
   /// reader stays (a backup), what it keeps in the log is not tried again each time.
   private var logPages = Limits.logPages
@@ -34,13 +35,14 @@ package final class SQLiteZoneStore: ZoneStore {
   /// Opens the store in `directory`, or makes it there, readable by its owner alone.
   ///
   /// `opening` is an `OpeningNumber`, drawn anew each time. `declareRestored`: the directory as a
-  /// whole was put back from an older copy, which nothing in it can show.
+  /// whole was put back from an older copy, which nothing in it can show. `run` is the number of
+  /// the run that begins (`TagGap`), the same as `opening` where it is not named.
   ///
   /// Throws `inUse` while another store, here or in another process, has the directory; `tooNew`,
   /// `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
   package init(
     directory: String, rules: StoreRules = StoreRules(), opening: UInt64,
-    declareRestored: Bool = false
+    declareRestored: Bool = false, run: UInt64? = nil
   ) throws(StorageError) {
     self.directory = directory
     lock = try DirectoryLock(directory: directory)
@@ -48,9 +50,11 @@ package final class SQLiteZoneStore: ZoneStore {
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
     self.opening = try StoreOpening(connection, directory: directory)
-    wasRestored = try self.opening.begin(opening, isDeclared: declareRestored)
-    queries = try ZoneQueries(connection)
-    accounts = try AccountWriter(connection, rules: rules)
+    let run = run ?? opening
+    self.run = run
+    wasRestored = try self.opening.begin(opening, isDeclared: declareRestored, run: run)
+    queries = try ZoneQueries(connection, run: run)
+    accounts = try AccountWriter(connection, rules: rules, run: run)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
@@ -91,7 +95,7 @@ package final class SQLiteZoneStore: ZoneStore {
 
   /// A view for another thread, on a connection of its own that cannot write.
   package func makeReader() throws(StorageError) -> sending SQLiteZoneReader {
-    try SQLiteZoneReader(path: SQLiteZoneStore.path(in: directory))
+    try SQLiteZoneReader(path: SQLiteZoneStore.path(in: directory), run: run)
   }
 
   /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log takes.

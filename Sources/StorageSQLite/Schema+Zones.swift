@@ -1,7 +1,8 @@
 extension Schema {
   /// The relay's tables. Each leads with the account, so that a distributed database could place
   /// them by it.
-  static let zones = Schema(applicationID: 0x4C53_7A6F, steps: [zonesVersion1, zonesVersion2])
+  static let zones = Schema(
+    applicationID: 0x4C53_7A6F, steps: [zonesVersion1, zonesVersion2, zonesVersion3])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
   ///     devices    account · number · device · device_name · platform · app_version · token_hash ·
@@ -147,5 +148,22 @@ extension Schema {
       one INTEGER PRIMARY KEY CHECK (one = 1),
       number INTEGER NOT NULL
     ) STRICT;
+    """
+
+  ///     accounts   … · run · range_start (tag)
+  ///     gaps       account · through_tag · after_tag
+  ///
+  /// What the tags of an account passed over (`TagGap`), and in which run it was saved to last: for
+  /// a store that as a whole went back to a former state.
+  private static let zonesVersion3 = """
+    ALTER TABLE accounts ADD COLUMN run INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE accounts ADD COLUMN range_start INTEGER NOT NULL DEFAULT 0;
+
+    CREATE TABLE gaps (
+      account INTEGER NOT NULL,
+      through_tag INTEGER NOT NULL,
+      after_tag INTEGER NOT NULL,
+      PRIMARY KEY (account, through_tag)
+    ) STRICT, WITHOUT ROWID;
     """
 }

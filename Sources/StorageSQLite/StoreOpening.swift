@@ -17,7 +17,8 @@ import Storage
 /// Copies are also made of a store that is open. So the number moves on once more when the store is
 /// closed, and in its pauses after much was written: a copy made before that is older as well.
 ///
-/// What it cannot see is that the whole directory went back, the file too. The owner says so then.
+/// What it cannot see is that the whole directory went back, the file too. Then each token tells
+/// (`TagGap`).
 final class StoreOpening {
   private let connection: SQLiteConnection
   private let directory: String
@@ -33,8 +34,10 @@ final class StoreOpening {
   }
 
   /// Opens the store under `drawn`, its number. True where an older copy was put back, or
-  /// `isDeclared`: the accounts are in new generations then.
-  func begin(_ drawn: UInt64, isDeclared: Bool) throws(StorageError) -> Bool {
+  /// `isDeclared`: the accounts are in new generations then, which `run` began.
+  func begin(
+    _ drawn: UInt64, isDeclared: Bool, run: UInt64
+  ) throws(StorageError) -> Bool {
     let found = try select.first { $0.bits(0) } ?? 0
     let isRestored = try isOlderCopy() || isDeclared
     number = found
@@ -43,7 +46,7 @@ final class StoreOpening {
       // The file may not excuse the number that was found: after a crash it must be seen again.
       try replaceFile(newest: next, former: next)
       try connection.write { () throws(StorageError) in
-        try beginGenerations(next)
+        try beginGenerations(next, run: run)
         try put.bind(next).run()
       }
       number = next
@@ -88,12 +91,12 @@ final class StoreOpening {
 
   // MARK: Generations
 
-  private func beginGenerations(_ opening: UInt64) throws(StorageError) {
+  private func beginGenerations(_ opening: UInt64, run: UInt64) throws(StorageError) {
     let all = try connection.prepare("SELECT account, generation, newest, forgotten FROM accounts")
     let earlier = try connection.prepare("SELECT generation FROM lineage WHERE account = ?")
     let end = try connection.prepare("INSERT INTO lineage VALUES (?, ?, ?)")
     let begin = try connection.prepare(
-      "UPDATE accounts SET generation = ?2, newest = ?3 WHERE account = ?1")
+      "UPDATE accounts SET generation = ?2, newest = ?3, run = ?4 WHERE account = ?1")
     let accounts = try all.all { row in
       (
         AccountID(rawValue: row.bits(0)),
@@ -106,9 +109,11 @@ final class StoreOpening {
       let generations = try earlier.bind(account.rawValue).all {
         UInt32(truncatingIfNeeded: $0.integer(0))
       }
-      let next = head.restored(account, opening: opening, earlier: generations)
+      var next = head.restored(account, opening: opening, earlier: generations)
+      next.run = run
       try end.bind(account.rawValue).bind(Int64(head.generation)).bind(head.newest).run()
-      try begin.bind(account.rawValue).bind(Int64(next.generation)).bind(next.newest).run()
+      try begin.bind(account.rawValue).bind(Int64(next.generation)).bind(next.newest)
+        .bind(next.run).run()
     }
     try connection.execute("UPDATE chunks SET doubtful = 1")
   }

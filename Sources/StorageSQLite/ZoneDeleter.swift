@@ -47,20 +47,26 @@ final class ZoneDeleter {
     let endedAt = try through.flatMap { (token) throws(StorageError) in
       try queries.end(of: token, in: head, of: account)
     }
+    let gap = try through.flatMap { (token) throws(StorageError) in
+      try queries.gap(of: token, in: head, of: account)
+    }
     let end: ChangeTag
     do throws(Refusal) {
-      end = try head.end(ofDeleting: zone, through: through, endedAt: endedAt)
+      end = try head.end(ofDeleting: zone, through: through, endedAt: endedAt, gap: gap)
     } catch {
       return .refused(error)
     }
     try release(zone, through: end, of: account, wall: wall)
-    let count = try buryAll(zone, through: end, after: head, by: device, of: account, wall: wall)
-    let deletion = try ZoneDeletion(head, count) { () throws(StorageError) in
+    var entered = head.entering(queries.run, account)
+    let count = try buryAll(
+      zone, through: end, after: entered, by: device, of: account, wall: wall)
+    let deletion = try ZoneDeletion(head, entered, count) { () throws(StorageError) in
       try queries.records(of: account, after: head.newest)
     }
     if count > 0 {
       try records.count(-count, in: zone, of: account)
-      try records.advance(account, to: deletion.token.sequence)
+      entered.newest = deletion.token.sequence
+      try records.advance(account, from: head, to: entered)
     }
     return .zoneDeleted(deletion)
   }

@@ -66,6 +66,7 @@ extension ZoneInspector {
   private static let owned = [
     (1, ["devices", "pairings", "records", "batches"]),
     (2, ["lineage", "subscriptions", "zones", "chunks"]),
+    (3, ["gaps"]),
   ].flatMap { since, tables in
     tables.map { table in
       Rule(
@@ -117,6 +118,13 @@ extension ZoneInspector {
         SELECT account, 'deletions up to ' || forgotten || ' are forgotten, and the newest tag is '
           || newest
         FROM accounts WHERE forgotten > newest
+        """),
+    Rule(
+      code: "tagInGap", since: 3,
+      query: """
+        SELECT account, zone || '/' || name || ' has the tag ' || tag
+          || ', and none from ' || (after_tag + 1) || ' to ' || through_tag || ' was given'
+        FROM gaps JOIN records USING (account) WHERE tag > after_tag AND tag <= through_tag
         """),
     Rule(
       code: "liveCount", since: 2,

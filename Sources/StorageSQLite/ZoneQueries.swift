@@ -5,9 +5,12 @@ import Storage
 final class ZoneQueries {
   let accounts: AccountQueries
   let chunks: ChunkQueries
+  /// Of the store's writer.
+  let run: UInt64
   private let connection: SQLiteConnection
   private let head: SQLiteStatement
   private let lineage: SQLiteStatement
+  private let gap: SQLiteStatement
   private let zones: SQLiteStatement
   private let record: SQLiteStatement
   private let pages: (all: PageQueries, zone: PageQueries)
@@ -25,14 +28,20 @@ final class ZoneQueries {
     }
   }
 
-  init(_ connection: SQLiteConnection) throws(StorageError) {
+  init(_ connection: SQLiteConnection, run: UInt64) throws(StorageError) {
+    self.run = run
     self.connection = connection
     accounts = try AccountQueries(connection)
     chunks = try ChunkQueries(connection)
     head = try connection.prepare(
-      "SELECT generation, newest, forgotten FROM accounts WHERE account = ?")
+      "SELECT \(HeadRow.columns) FROM accounts WHERE account = ?")
     lineage = try connection.prepare(
       "SELECT ended_at FROM lineage WHERE account = ? AND generation = ?")
+    gap = try connection.prepare(
+      """
+      SELECT after_tag, through_tag FROM gaps WHERE account = ? AND through_tag >= ?
+      ORDER BY through_tag LIMIT 1
+      """)
     zones = try connection.prepare(
       "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
     record = try connection.prepare(
@@ -89,7 +98,7 @@ final class ZoneQueries {
   }
 
   func head(of account: AccountID) throws(StorageError) -> AccountHead? {
-    try head.bind(account.rawValue).first { row in AccountHead(row, from: 0) }
+    try head.bind(account.rawValue).first { row in HeadRow.head(row) }
   }
 
   private func movements(of accounts: [AccountID]) throws(StorageError) -> ReadResult {
@@ -112,6 +121,31 @@ final class ZoneQueries {
     }
   }
 
+  /// The gap that a tag lies in, if any.
+  func gap(
+    at tag: ChangeTag, in head: AccountHead, of account: AccountID
+  ) throws(StorageError) -> TagGap? {
+    try head.gap(at: tag, in: run) { (tag) throws(StorageError) in
+      try firstGap(from: tag, of: account)
+    }
+  }
+
+  func gap(
+    of token: ChangeToken, in head: AccountHead, of account: AccountID
+  ) throws(StorageError) -> TagGap? {
+    try head.gap(of: token, in: run) { (tag) throws(StorageError) in
+      try firstGap(from: tag, of: account)
+    }
+  }
+
+  private func firstGap(
+    from tag: ChangeTag, of account: AccountID
+  ) throws(StorageError) -> TagGap? {
+    try gap.bind(account.rawValue).bind(tag).first {
+      TagGap(after: $0.integer(0), through: $0.integer(1))
+    }
+  }
+
   private func zones(
     of account: AccountID, after: Name?, limit: Int
   ) throws(StorageError) -> ReadResult {
@@ -129,9 +163,13 @@ final class ZoneQueries {
     let endedAt = try since.flatMap { (token) throws(StorageError) in
       try end(of: token, in: head, of: account)
     }
+    let passed = try since.flatMap { (token) throws(StorageError) in
+      try gap(of: token, in: head, of: account)
+    }
     var plan: PagePlan
     do {
-      plan = try PagePlan(since: since, zone: zone, limit: limit, head: head, endedAt: endedAt)
+      plan = try PagePlan(
+        since: since, zone: zone, limit: limit, head: head, endedAt: endedAt, gap: passed)
     } catch {
       return .refused(error)
     }
@@ -149,6 +187,18 @@ final class ZoneQueries {
     var record = try row.record()
     record.chunks = try chunks.hashes(row, 7)
     return record
+  }
+}
+
+/// How the whole head of an account stands in its row.
+enum HeadRow {
+  static let columns = "generation, newest, forgotten, run, range_start"
+
+  static func head(_ row: SQLiteStatement) -> AccountHead {
+    var head = AccountHead(row, from: 0)
+    head.run = row.bits(3)
+    head.rangeStart = row.integer(4)
+    return head
   }
 }
 

@@ -42,8 +42,8 @@ enum RelayCommand {
     "Whether large messages on a WebSocket are compressed, for clients that ask for it.")
   static let isRestored = CommandOption.flag(
     "restored",
-    "The whole store was put back from an older copy, as with a snapshot of the machine. Where only "
-      + "the database was, the relay sees it by itself.")
+    "The store was put back from an older copy in a way that it cannot see. Copies of the database, "
+      + "and of the whole store or machine, it sees by itself.")
   static let loops = CommandOption.defaulted(
     "loops", .integer(1...64), default: String(processors),
     "Threads that serve connections; one a core if not given.")

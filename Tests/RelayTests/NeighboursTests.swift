@@ -33,6 +33,34 @@ struct NeighboursTests {
     try socket.all().compactMap { if case .changes(nil, let page) = $0 { page } else { nil } }
   }
 
+  /// The database goes back below the relays, and nothing in it tells. Nobody saves.
+  @Test func whoIsConnectedLearnsThatTheStoreWentBack() throws {
+    let relay = neighbours()
+    let phone = try relay.newAccount()
+    let laptop = try relay.newDevice(beside: phone)
+    relay.store.begin(run: OpeningNumber.draw(wall: relay.moment.wall, random: 1))
+    let kept = try newest(relay, phone)
+    let copy = relay.store.copy()
+    let writer = try SocketClient(relay, node: 0, as: phone, since: kept)
+    writer.call(.save(save("r", zone: "z", id: batch(1))))
+    let lost = try newest(relay, phone)
+    let socket = try SocketClient(relay, node: 1, as: laptop, since: lost)
+    let poll = park(relay, laptop, since: lost)
+    // A look that is only late ends nothing.
+    relay.advance(Limits.movementMilliseconds)
+    #expect(!socket.isClosed)
+    copy.begin(run: OpeningNumber.draw(wall: relay.moment.wall, random: 2))
+    relay.store = copy
+    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.movementMilliseconds)
+    #expect(socket.isClosed)
+    #expect(try poll.next()?.json?["changes"]?.array?.count == 0)
+    let again = HTTPClient(relay, node: 1)
+    again.send("GET", "/v1/changes?wait=60&since=\(lost.text)", token: laptop.token)
+    relay.settle()
+    #expect(try again.next()?.status == 410)
+  }
+
   @Test func whatOneSavesTheOtherPushesAfterOneRead() throws {
     let relay = neighbours()
     let phone = try relay.newAccount()

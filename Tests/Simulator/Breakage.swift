@@ -5,6 +5,7 @@ package enum Breakage: String, CaseIterable {
   case answersBeforeCommit = "answers-before-commit"
   case tellsBeforeCommit = "tells-before-commit"
   case reusesTags = "reuses-tags"
+  case trustsRolledBackTokens = "trusts-rolled-back-tokens"
   case forgetsBatches = "forgets-batches"
   case dropsTombstones = "drops-tombstones"
   case hidesTombstones = "hides-tombstones"
@@ -34,6 +35,8 @@ package enum Breakage: String, CaseIterable {
     case .answersBeforeCommit: "the relay says \"saved\" before the save is durable"
     case .tellsBeforeCommit: "the relay tells the others of a save that may yet fail"
     case .reusesTags: "a relay that is put back from a backup gives tags out again"
+    case .trustsRolledBackTokens:
+      "a relay whose store went back as a whole takes tokens of what it lost for its own"
     case .forgetsBatches: "the relay does not know a batch again that it has had already"
     case .dropsTombstones: "the relay forgets deletions after 3 s, and tells nobody"
     case .hidesTombstones: "the relay leaves deletions out of what it tells"
@@ -64,6 +67,7 @@ package enum Breakage: String, CaseIterable {
     case .answersBeforeCommit: .crashes.with { $0.kinds = [.crashRelay] }
     case .tellsBeforeCommit: .crashes.with { $0.kinds = [.failStore] }
     case .reusesTags, .forgetsLosses: .restored
+    case .trustsRolledBackTokens: .rolledBack
     case .forgetsBatches:
       .crashes.with { profile in
         profile.kinds = [.crashRelay, .cut]
@@ -101,6 +105,7 @@ package enum Breakage: String, CaseIterable {
     case .answersBeforeCommit: ["the store lost"]
     case .tellsBeforeCommit, .leaksAccounts: ["is not what the relay saved with tag"]
     case .reusesTags: ["was used twice"]
+    case .trustsRolledBackTokens: ["was used twice", "not in step"]
     case .forgetsBatches: ["a retried batch"]
     case .dropsTombstones, .hidesTombstones, .missesWakes, .forgetsLosses, .movesCursorFirst:
       ["not in step"]

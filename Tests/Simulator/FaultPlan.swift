@@ -29,6 +29,8 @@ package struct FaultPlan {
     case failReplica(device: Int, write: Int, milliseconds: Int64)
     /// The relay's store is put back as it was so long ago, while the relay is down.
     case restoreStore(ageMilliseconds: Int64, milliseconds: Int64)
+    /// The same of all that the store is kept in, so that nothing in it tells.
+    case rollBackStore(ageMilliseconds: Int64, milliseconds: Int64)
     /// The person switches a zone off on one device, and on again.
     case switchZone(device: Int, zone: Name, milliseconds: Int64)
     /// The plan of a device's account has only these zones for a while.
@@ -84,7 +86,7 @@ package struct FaultPlan {
   /// Weeks pass once at most. And nobody is signed out of a relay that is put back: what he alone
   /// had seen of what the relay then lacks is gone with him, and no history tells what that was.
   private mutating func leaveOutWhatDoesNotMeet() {
-    let isRestored = faults.contains { $0.fault.kind == .restoreStore }
+    let isRestored = faults.contains { [.restoreStore, .rollBackStore].contains($0.fault.kind) }
     let away = faults.firstIndex { $0.fault.kind == .putAway }
     let places = faults.indices.filter { place in
       switch faults[place].fault.kind {
@@ -108,7 +110,7 @@ package struct FaultPlan {
   package enum Kind: String, CaseIterable {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
     case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
-    case fillRelayDisk, fillDisk, slowStore, revoke, putAway
+    case fillRelayDisk, fillDisk, slowStore, revoke, putAway, rollBackStore
 
     /// What goes wrong in the life of a relay that is never restored, and sells nothing.
     package static let usual: [Kind] = [
@@ -149,6 +151,9 @@ package struct FaultPlan {
         device: device, write: random.count(in: 1...3), milliseconds: milliseconds)
     case .restoreStore:
       return .restoreStore(
+        ageMilliseconds: random.number(in: 0...15_000), milliseconds: min(milliseconds, 10_000))
+    case .rollBackStore:
+      return .rollBackStore(
         ageMilliseconds: random.number(in: 0...15_000), milliseconds: min(milliseconds, 10_000))
     case .switchZone:
       return .switchZone(
@@ -196,6 +201,7 @@ extension FaultPlan.Fault {
     case .failStore: .failStore
     case .failReplica: .failReplica
     case .restoreStore: .restoreStore
+    case .rollBackStore: .rollBackStore
     case .changePlan: .changePlan
     case .switchZone: .switchZone
     case .fillRelayDisk: .fillRelayDisk
@@ -203,6 +209,14 @@ extension FaultPlan.Fault {
     case .slowStore: .slowStore
     case .revoke: .revoke
     case .putAway: .putAway
+    }
+  }
+
+  /// How long before it a copy of the store is made, in milliseconds; nil where it takes none.
+  package var backupAge: Int64? {
+    switch self {
+    case .restoreStore(let age, _), .rollBackStore(let age, _): age
+    default: nil
     }
   }
 }

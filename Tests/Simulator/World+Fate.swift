@@ -65,10 +65,11 @@ extension World {
     case .failReplica(let device, let write, _): devices[device].store.fail(atWrite: write)
     case .fillDisk(let device, let milliseconds):
       devices[device].store.fill(until: timeline.now + Span.milliseconds(milliseconds))
-    case .restoreStore(_, let milliseconds):
+    case .restoreStore(_, let milliseconds), .rollBackStore(_, let milliseconds):
       guard let backup = backups[number] else { return false }
       relay.crash(isMachineGone: false)
-      relay.store.restore(backup, opening: opening())
+      let isSeen = fault.kind == .restoreStore
+      relay.store.restore(backup, opening: isSeen ? opening() : nil)
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }
       return true
     default: break

@@ -198,7 +198,7 @@ extension World {
       }
     }
     for (number, planned) in plan.faults.enumerated() {
-      if case .restoreStore(let age, _) = planned.fault {
+      if let age = planned.fault.backupAge {
         timeline.at(instant(of: max(1, planned.at - age))) { [unowned self] in
           backups[number] = relay.store.backUp()
         }

@@ -43,7 +43,7 @@ package struct WorldProfile {
 
   /// Whether the relay may say that a device's cursor cannot be followed.
   var mayLoseCursor: Bool {
-    kinds.contains { [.restoreStore, .putAway].contains($0) }
+    kinds.contains { [.restoreStore, .rollBackStore, .putAway].contains($0) }
       || historyMilliseconds < Limits.historyMilliseconds
   }
 
@@ -95,6 +95,11 @@ extension WorldProfile {
     name: "restored", kinds: [.restoreStore, .unplug, .cut, .crashDevice], faults: 2...6,
     span: 20_000...60_000, notes: 12, hasListeners: true)
 
+  /// All that the store is kept in goes back, and nothing tells.
+  package static let rolledBack = WorldProfile(
+    name: "rolled back", kinds: [.rollBackStore, .unplug, .cut, .crashDevice, .crashRelay],
+    faults: 2...6, span: 20_000...60_000, notes: 12, hasListeners: true)
+
   /// Plans run out and are renewed.
   package static let plans = WorldProfile(
     name: "plans", kinds: [.changePlan, .cut, .unplug, .crashRelay], faults: 3...8, notes: 12,
@@ -134,13 +139,14 @@ extension WorldProfile {
   /// … of a relay that forgets, and is put back from a backup.
   package static let zonesOffAndRestored = WorldProfile(
     name: "zones off and restored",
-    kinds: [.switchZone, .switchZone, .restoreStore, .unplug, .crashDevice], faults: 3...9,
+    kinds: [.switchZone, .switchZone, .restoreStore, .rollBackStore, .unplug, .crashDevice],
+    faults: 3...9,
     span: 20_000...60_000, notes: 12, historyMilliseconds: 20_000)
 
   package static let all: [WorldProfile] = [
     trial, wideTrial, sharedTrial, quiet, partitions, crashes, slowReaders, clockJumps, everything,
     crowded,
-    forgetful, restored, plans, large, whole, wholeAndLarge, unrestored, files,
+    forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     zonesOff, zonesOffAndRestored, apps,
   ]
 }

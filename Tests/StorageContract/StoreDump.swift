@@ -6,6 +6,7 @@ import Testing
 package struct StoreDump: Equatable {
   package private(set) var accounts: [KeptAccount] = []
   package private(set) var lineage: [EndedGeneration] = []
+  package private(set) var gaps: [KeptGap] = []
   package private(set) var devices: [KeptDevice] = []
   package private(set) var pairings: [KeptPairing] = []
   package private(set) var subscriptions: [KeptSubscription] = []
@@ -35,6 +36,7 @@ package struct StoreDump: Equatable {
     switch rows {
     case .accounts(let more): accounts += more
     case .lineage(let more): lineage += more
+    case .gaps(let more): gaps += more
     case .devices(let more): devices += more
     case .pairings(let more): pairings += more
     case .subscriptions(let more): subscriptions += more

@@ -7,6 +7,8 @@ package final class ZoneScene {
   package private(set) var store: any ZoneStore
   private let reopening: (any ZoneStore) throws -> any ZoneStore
   private let copying: (any ZoneStore) throws -> PutBack
+  private let runs: Runs?
+  private var run: UInt64 = 0
   private var batches: UInt64 = 0
   var wall: Int64 = 1_700_000_000_000
 
@@ -19,14 +21,48 @@ package final class ZoneScene {
   /// Puts a copy that was made earlier in place of the store that stands now, and opens it.
   package typealias PutBack = (any ZoneStore) throws -> any ZoneStore
 
+  /// How a store comes up in another run.
+  package struct Runs {
+    package typealias Opening = (any ZoneStore, _ run: UInt64) throws -> any ZoneStore
+
+    /// Closes the store and gives what comes up after it.
+    let opening: Opening
+    /// Keeps all that the store is kept in; what it gives puts that in its place, and opens it.
+    let copying: (any ZoneStore) throws -> Opening
+
+    package init(
+      opening: @escaping Opening, copying: @escaping (any ZoneStore) throws -> Opening
+    ) {
+      self.opening = opening
+      self.copying = copying
+    }
+  }
+
   /// `reopening` closes a store and gives what comes up after it; `copying` keeps a copy of it.
   package init(
     _ store: any ZoneStore, reopening: @escaping (any ZoneStore) throws -> any ZoneStore,
-    copying: @escaping (any ZoneStore) throws -> PutBack
+    copying: @escaping (any ZoneStore) throws -> PutBack, runs: Runs? = nil
   ) {
     self.store = store
     self.reopening = reopening
     self.copying = copying
+    self.runs = runs
+  }
+
+  /// The relay starts anew, some time later.
+  func restart() throws {
+    store = try #require(runs).opening(store, nextRun())
+  }
+
+  /// All that the store is kept in, as it is now.
+  func copyAll() throws -> Runs.Opening { try #require(runs).copying(store) }
+
+  /// It is put back while no relay runs, and nothing in it tells so.
+  func rollBack(to copy: Runs.Opening) throws { store = try copy(store, nextRun()) }
+
+  private func nextRun() -> UInt64 {
+    run += 1
+    return OpeningNumber.draw(wall: wall + Int64(run) * 60_000, random: run)
   }
 
   func reopen() throws { store = try reopening(store) }

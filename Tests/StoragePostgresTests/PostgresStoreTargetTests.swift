@@ -81,7 +81,7 @@ struct PostgresStoreTargetTests {
     func begin() throws -> any ZoneStore {
       let folder = try TemporaryFolder()
       self.folder = folder
-      return try SQLiteZoneStore(directory: folder.path, rules: rules, opening: 1)
+      return try SQLiteZoneStore(directory: folder.path, rules: rules, opening: 1, run: 0)
     }
 
     func move(_ store: any ZoneStore) throws -> any ZoneStore {
@@ -93,7 +93,7 @@ struct PostgresStoreTargetTests {
           to: try PostgresStoreTarget(new.address))
         #expect(try StoreDump(try PostgresStoreSource(new.address)) == dump)
         (folder, database) = (nil, new)
-        let next = try PostgresZoneStore(new.address, rules: rules)
+        let next = try PostgresZoneStore(new.address, rules: rules, beginsRun: false)
         #expect(!next.wasRestored)
         return next
       }
@@ -106,7 +106,7 @@ struct PostgresStoreTargetTests {
       #expect(try StoreDump(source) == dump)
       source.close()
       (folder, database) = (new, nil)
-      let next = try SQLiteZoneStore(directory: new.path, rules: rules, opening: 1)
+      let next = try SQLiteZoneStore(directory: new.path, rules: rules, opening: 1, run: 0)
       #expect(!next.wasRestored)
       return next
     }
@@ -142,10 +142,10 @@ struct PostgresStoreTargetTests {
     let (old, new) = (try MovingDatabase(), try MovingDatabase())
     var walk = ZoneWalk(seed: 9)
     let last = try walk.lead(
-      try PostgresZoneStore(old.address, rules: ZoneWalk.rules), steps: 300
+      try PostgresZoneStore(old.address, rules: ZoneWalk.rules, beginsRun: false), steps: 300
     ) { store in
       (store as? PostgresZoneStore)?.close()
-      return try PostgresZoneStore(old.address, rules: ZoneWalk.rules)
+      return try PostgresZoneStore(old.address, rules: ZoneWalk.rules, beginsRun: false)
     }
     (last as? PostgresZoneStore)?.close()
     // In a new generation, so that there is something of all kinds.

@@ -40,6 +40,61 @@ struct PostgresZoneStoreTests {
     try story.tell(scene)
   }
 
+  /// The disk of the server goes back.
+  @Test(arguments: RunStories.all) func tellsItsRunsApart(_ story: ZoneStory) throws {
+    let database = try TestDatabase()
+    func open() throws -> StoreAndReader {
+      try StoreAndReader(database, story.rules, beginsRun: true)
+    }
+    let runs = ZoneScene.Runs { store, _ in
+      (store as? StoreAndReader)?.close()
+      return try open()
+    } copying: { _ in
+      let copy = try TableCopy(database)
+      return { store, _ in
+        (store as? StoreAndReader)?.close()
+        try copy.putBack(isSeen: false)
+        let opened = try open()
+        #expect(!opened.writer.wasRestored)
+        return opened
+      }
+    }
+    let scene = ZoneScene(
+      try StoreAndReader(database, story.rules), reopening: { $0 }, copying: { _ in { $0 } },
+      runs: runs)
+    try story.tell(scene)
+  }
+
+  /// Sessions end, also where the server goes back, and each that is begun anew to write by begins
+  /// another run, for all relays.
+  @Test func eachSessionBeginsARunOfAllRelays() throws {
+    let database = try TestDatabase()
+    let (one, other) = (try database.store(beginsRun: true), try database.store(beginsRun: true))
+    let account = AccountID(rawValue: 5)
+    func run() throws -> UInt64 {
+      UInt64(bitPattern: try database.number("SELECT run FROM \(database.schema).opening"))
+    }
+    func newest(_ store: PostgresZoneStore) throws -> ChangeTag {
+      guard case .token(let token) = try store.read(.newestToken(account)) else { return -1 }
+      return token.sequence
+    }
+    _ = try one.commit([TestRequests.create(account)], wall: 0)
+    _ = try one.commit([TestRequests.save("a", in: account)], wall: 0)
+    _ = try other.commit([TestRequests.save("b", in: account)], wall: 0)
+    #expect(try newest(other) == 2)
+    let first = try run()
+    try database.endSessions()
+    #expect(try newest(one) == 2)
+    _ = try other.commit([TestRequests.save("c", in: account)], wall: 0)
+    let second = try run()
+    #expect(second != first)
+    let third = try newest(one)
+    #expect(third > 1 << 40)
+    _ = try one.commit([TestRequests.save("d", in: account)], wall: 0)
+    #expect(try newest(other) == third + 1)
+    #expect(try database.number("SELECT count(*) FROM \(database.schema).gaps") == 1)
+  }
+
   @Test(arguments: 1...6 as ClosedRange<UInt64>) func walksInStepWithTheReference(
     seed: UInt64
   ) throws {
@@ -104,8 +159,8 @@ private final class StoreAndReader: ZoneStore {
   let writer: PostgresZoneStore
   private let reader: PostgresZoneReader
 
-  init(_ database: TestDatabase, _ rules: StoreRules) throws {
-    writer = try database.store(rules: rules)
+  init(_ database: TestDatabase, _ rules: StoreRules, beginsRun: Bool = false) throws {
+    writer = try database.store(rules: rules, beginsRun: beginsRun)
     reader = try writer.makeReader()
   }
 

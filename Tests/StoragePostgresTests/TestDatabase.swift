@@ -48,10 +48,12 @@ final class TestDatabase: @unchecked Sendable {
 
   private static let kept = KeptSchemas()
 
+  /// In one run, so that tags follow one another, but where another is to begin.
   func store(
-    rules: StoreRules = StoreRules(), declareRestored: Bool = false
+    rules: StoreRules = StoreRules(), declareRestored: Bool = false, beginsRun: Bool = false
   ) throws -> PostgresZoneStore {
-    try PostgresZoneStore(address, rules: rules, declareRestored: declareRestored)
+    try PostgresZoneStore(
+      address, rules: rules, declareRestored: declareRestored, beginsRun: beginsRun)
   }
 
   /// In the schema of no test: names of its tables need `schema` before them.
@@ -123,14 +125,15 @@ final class TableCopy {
     }
   }
 
-  /// As though it were another server's.
-  func putBack() throws {
+  /// As though it were another server's; or the same one's, whose disk went back.
+  func putBack(isSeen: Bool = true) throws {
     for table in tables {
       let name = "\(database.schema).\(table)"
       try database.run("DELETE FROM \(name)")
       try database.run(
         "INSERT INTO \(name) OVERRIDING SYSTEM VALUE SELECT * FROM \(place).\(table)")
     }
+    guard isSeen else { return }
     try database.run(
       "UPDATE \(database.schema).opening SET system_identifier = system_identifier # 1")
   }

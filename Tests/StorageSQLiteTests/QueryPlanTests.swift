@@ -11,12 +11,12 @@ struct QueryPlanTests {
     let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("zones.sqlite"), role: .writer, schema: .zones)
-    let queries = try ZoneQueries(connection)
+    let queries = try ZoneQueries(connection, run: 0)
     let chunks = try ChunkWriter(connection, queries: queries.chunks, rules: StoreRules())
     let records = try RecordWriter(
       connection, queries: queries, chunks: chunks, rules: StoreRules())
     let writers = (
-      try AccountWriter(connection, rules: StoreRules()),
+      try AccountWriter(connection, rules: StoreRules(), run: 0),
       try SubscriptionWriter(connection, queries: queries.accounts),
       try ZoneDeleter(connection, queries: queries, records: records, chunks: chunks),
       try StoreOpening(connection, directory: directory.path)

@@ -44,6 +44,32 @@ struct SQLiteZoneStoreTests {
     try story.tell(scene)
   }
 
+  /// The folder is copied as a whole, and put back as a whole.
+  @Test(arguments: RunStories.all) func tellsItsRunsApart(_ story: ZoneStory) throws {
+    let directory = try TemporaryFolder()
+    func open(_ run: UInt64) throws -> StoreAndReader {
+      try StoreAndReader(directory.path, story.rules, run: run)
+    }
+    let runs = ZoneScene.Runs { store, run in
+      (store as? StoreAndReader)?.close()
+      return try open(run)
+    } copying: { store in
+      let copy = try StoreCopy(try #require(store as? StoreAndReader).writer)
+      let opening = try directory.bytes("opening")
+      return { store, run in
+        (store as? StoreAndReader)?.close()
+        try copy.putBack(in: directory)
+        try directory.write(opening, to: "opening")
+        let opened = try open(run)
+        #expect(!opened.writer.wasRestored)
+        return opened
+      }
+    }
+    let scene = ZoneScene(
+      try open(0), reopening: { $0 }, copying: { _ in { $0 } }, runs: runs)
+    try story.tell(scene)
+  }
+
   @Test(arguments: 1...6 as ClosedRange<UInt64>) func walksInStepWithTheReference(
     seed: UInt64
   ) throws {
@@ -191,8 +217,8 @@ private final class StoreAndReader: ZoneStore {
   let writer: SQLiteZoneStore
   private let reader: SQLiteZoneReader
 
-  init(_ directory: String, _ rules: StoreRules) throws {
-    writer = try SQLiteZoneStore(directory: directory, rules: rules)
+  init(_ directory: String, _ rules: StoreRules, run: UInt64 = 0) throws {
+    writer = try SQLiteZoneStore(directory: directory, rules: rules, run: run)
     reader = try writer.makeReader()
   }
 

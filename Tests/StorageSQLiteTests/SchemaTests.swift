@@ -76,6 +76,69 @@ struct SchemaTests {
     #expect(outcome.changed.isEmpty)
   }
 
+  /// What came before runs stays good, and what is lost of it is known from then on.
+  @Test func aRelaysStoreOfVersion2BeginsARun() throws {
+    let directory = try TemporaryFolder()
+    let version2 = Schema(applicationID: 0x4C53_7A6F, steps: Array(Schema.zones.steps.prefix(2)))
+    let connection = try SQLiteConnection(
+      path: directory.path("zones.sqlite"), role: .writer, schema: version2)
+    try connection.execute(
+      """
+      INSERT INTO accounts VALUES (1, 1, 2, 'Ada', 0, NULL, 0, 0);
+      INSERT INTO devices VALUES (1, 1, 1, 'd', 'p', '1', zeroblob(32), 5);
+      INSERT INTO zones VALUES (1, 'Z', 1);
+      INSERT INTO records VALUES (1, 1, 'Z', 'r', 'T', 1, 1, 2, CAST('{}' AS BLOB), NULL, NULL);
+      PRAGMA user_version = 2;
+      """)
+    connection.close()
+    let run = OpeningNumber.draw(wall: 1_700_000_000_000, random: 5)
+    let store = try SQLiteZoneStore(directory: directory.path, run: run)
+    let account = AccountID(rawValue: 1)
+    func refusal(since sequence: Int64) throws -> Refusal? {
+      let token = ChangeToken(generation: 1, sequence: sequence)
+      let read = ReadRequest.changes(account, since: token, zone: nil, limit: 9)
+      guard case .refused(let refusal) = try store.read(read) else { return nil }
+      return refusal
+    }
+    for _ in 0..<2 {
+      #expect(try refusal(since: 2) == nil)
+      #expect(try refusal(since: 3)?.restoredThrough == 2)
+      _ = try store.commit([TestRequests.save("s", in: account)], wall: 0)
+    }
+    #expect(try TestRequests.names(account, in: store) == ["r", "s"])
+    #expect(try store.connection.number("SELECT count(*) FROM gaps") == 1)
+  }
+
+  /// What is remembered of an account has a bound, and what is forgotten makes no token bad.
+  @Test func theNewestGapsAreRemembered() throws {
+    let directory = try TemporaryFolder()
+    let account = AccountID(rawValue: 1)
+    let first = try SQLiteZoneStore(directory: directory.path)
+    _ = try first.commit([TestRequests.create(account)], wall: 0)
+    _ = try first.commit([TestRequests.save("r", in: account)], wall: 0)
+    try first.connection.execute(
+      """
+      WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1000)
+      INSERT INTO gaps (account, after_tag, through_tag) SELECT 1, 10 * n, 10 * n + 5 FROM n;
+      UPDATE accounts SET newest = 10010, range_start = 10005;
+      """)
+    first.close()
+    let run = OpeningNumber.draw(wall: 1_700_000_000_000, random: 5)
+    let store = try SQLiteZoneStore(directory: directory.path, run: run)
+    _ = try store.commit([TestRequests.save("r", in: account)], wall: 0)
+    #expect(try store.connection.number("SELECT count(*) FROM gaps") == Int64(Limits.tagGaps))
+    #expect(try store.connection.number("SELECT min(after_tag) FROM gaps") == 20)
+    for (sequence, isGood) in [(12, true), (17, true), (22, false), (27, true), (10_010, true)] {
+      let token = ChangeToken(generation: 1, sequence: Int64(sequence))
+      let read = ReadRequest.changes(account, since: token, zone: nil, limit: 9)
+      guard case .page = try store.read(read) else {
+        #expect(!isGood, "\(sequence)")
+        continue
+      }
+      #expect(isGood, "\(sequence)")
+    }
+  }
+
   @Test func aDevicesStoreOfVersion1IsUnderstood() throws {
     let directory = try TemporaryFolder()
     let version1 = Schema(

@@ -31,12 +31,14 @@ struct StoreCopy {
 }
 
 extension SQLiteZoneStore {
-  /// Under a number of the moment, as a relay opens it.
+  /// Under a number of the moment, as a relay opens it. In one run, so that tags follow one
+  /// another, but where another is named.
   convenience init(
-    directory: String, rules: StoreRules = StoreRules(), declareRestored: Bool = false
+    directory: String, rules: StoreRules = StoreRules(), declareRestored: Bool = false,
+    run: UInt64 = 0
   ) throws(StorageError) {
     try self.init(
       directory: directory, rules: rules, opening: .random(in: 1 ... .max),
-      declareRestored: declareRestored)
+      declareRestored: declareRestored, run: run)
   }
 }

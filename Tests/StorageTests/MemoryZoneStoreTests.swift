@@ -11,6 +11,22 @@ struct MemoryZoneStoreTests {
     try story.tell(scene)
   }
 
+  @Test(arguments: RunStories.all) func tellsItsRunsApart(_ story: ZoneStory) throws {
+    func open(_ store: any ZoneStore, _ run: UInt64) throws -> any ZoneStore {
+      let opened = try #require(store as? MemoryZoneStore).copy()
+      opened.begin(run: run)
+      return opened
+    }
+    let runs = ZoneScene.Runs(opening: open) { store in
+      let copy = Self.reopening(store)
+      return { _, run in try open(copy, run) }
+    }
+    let scene = ZoneScene(
+      MemoryZoneStore(rules: story.rules), reopening: Self.reopening, copying: copying(),
+      runs: runs)
+    try story.tell(scene)
+  }
+
   @Test func aCopyIsAStoreOfItsOwn() throws {
     let store = MemoryZoneStore()
     let account = AccountID(rawValue: 1)

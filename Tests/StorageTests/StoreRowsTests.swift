@@ -5,8 +5,8 @@ import Testing
 struct StoreRowsTests {
   @Test func eachTableHasRowsOfItsOwn() {
     let empty: [StoreRows] = [
-      .accounts([]), .lineage([]), .devices([]), .pairings([]), .subscriptions([]), .zones([]),
-      .records([]), .batches([]), .chunks([]),
+      .accounts([]), .lineage([]), .gaps([]), .devices([]), .pairings([]), .subscriptions([]),
+      .zones([]), .records([]), .batches([]), .chunks([]),
     ]
     #expect(empty.map(\.table) == StoreTable.allCases)
     #expect(empty.allSatisfy { $0.count == 0 })

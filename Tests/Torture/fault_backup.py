@@ -78,7 +78,7 @@ class BackupFault(Fault):
             relay.start()
         shutil.rmtree(place, ignore_errors=True)
         self.acted("put back")
-        when = f"{when}, after an old backup was put back"
+        when = f"{when}, after an old copy was put back"
         self.world.rest(when)
         self.forgive(when)
         self.world.check(when)

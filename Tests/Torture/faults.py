@@ -79,6 +79,34 @@ class StopFault(Fault):
                 each.go_on()
 
 
+class SuspendFault(Fault):
+    name = "suspend"
+    about = "SIGSTOP of holders for longer than a countdown of the timer lasts, as of closed lids"
+
+    # A countdown of a minute, and some more.
+    SECONDS = (62, 80)
+
+    def act(self, dice, until):
+        """Goes on beyond the end of the round, where a countdown is longer than that."""
+        homes = dice.sample(self.world.homes, dice.choice([1, 1, 2]))
+        for home in self.world.homes:
+            self.shorten(home)
+        for home in homes:
+            home.stop()
+            self.acted("a holder was suspended")
+        time.sleep(dice.uniform(*self.SECONDS))
+        for home in homes:
+            home.go_on()
+
+    def shorten(self, home):
+        """Its focus lasts a minute, from the next one on."""
+        try:
+            home.run("timer", "settings", "set", "focusMinutes=1", "shortBreakMinutes=1")
+        except Exception as reason:
+            # Of other faults. A countdown that is longer is no matter.
+            self.notes.say(f"{home.name} keeps its countdowns: {reason}")
+
+
 class LineFault(Fault):
     name = "line"
     about = "a line that delays, stalls, refuses, and cuts by RST and FIN at any byte, either way"

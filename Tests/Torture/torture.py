@@ -18,20 +18,23 @@ from fault_disk import DiskErrorsFault, DiskFullFault
 from fault_network import ClockFault, WireFault
 from fault_power import PowerFault
 from fault_replay import ReplayFault
+from fault_rollback import RollbackFault
 from ledger import Ledger
 from notes import Account, Notes
 from program import Trouble
 from sandbox import Sandbox
 from world import World
 
-FAULTS = [faults.KillFault, faults.StopFault, faults.LineFault, ClockFault, DiskFullFault,
-          DiskErrorsFault, WireFault, PowerFault, ReplayFault, BackupFault]
-FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.LineFault, ClockFault,
-                      DatabaseFault, BusFault]
+FAULTS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.LineFault, ClockFault,
+          DiskFullFault, DiskErrorsFault, WireFault, PowerFault, ReplayFault, BackupFault,
+          RollbackFault]
+FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.LineFault,
+                      ClockFault, DatabaseFault, BusFault]
 # The others, and why no cluster has them.
 NOT_OF_CLUSTERS = {
     **{kind.name: "it belongs to a store in a folder; a database's files are its server's affair"
-       for kind in (DiskFullFault, DiskErrorsFault, PowerFault, ReplayFault, BackupFault)},
+       for kind in (DiskFullFault, DiskErrorsFault, PowerFault, ReplayFault, BackupFault,
+                    RollbackFault)},
     WireFault.name: "the relays of a cluster and their database are in one network"}
 DESCRIPTION = """\
 Runs a real relay and real devices as processes under faults, in rounds. Each

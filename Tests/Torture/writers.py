@@ -85,6 +85,11 @@ class Writer(threading.Thread):
             {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
         answer = self.connection.getresponse()
         status, body = answer.status, json.loads(answer.read())
+        if status == 410 and body.get("code") == "storeRestored":
+            # What it was made on is lost; what stands now, the next conflict tells.
+            self.notes.count("saves made on what was lost, and made anew")
+            self.pending, self.seen = None, (0, 0)
+            return False
         if status != 200:
             if status not in LATER:
                 self.notes.wrong(f"writer {self.number} was answered {status} {body}")

@@ -229,6 +229,7 @@ struct SyncEngine {
       if refusal.code.advice == .askPerson { return fail(refusal) }
       if refusal.code.advice == .fetchFirst {
         refuse(id, refusal)
+        if refusal.code == .storeRestored { loseCursor(refusal) }
         return fetchNow()
       }
       // Anything else that does not blame the content may be over in a while: the batch stays
@@ -252,13 +253,17 @@ struct SyncEngine {
     mustFetch = transport != nil
     switch refusal.code.advice {
     case .fetchFirst where since != nil:
-      isChained = false
-      pending.append(
-        .forgetCursor(restoredThrough: refusal.provenLoss, in: refusal.token?.generation))
-      applications += 1
+      loseCursor(refusal)
     case .askPerson: fail(refusal)
     case .fetchFirst, .retry, .park, .stampAnew, .fixRequest: pause(refusal)
     }
+  }
+
+  private mutating func loseCursor(_ refusal: Refusal) {
+    isChained = false
+    pending.append(
+      .forgetCursor(restoredThrough: refusal.provenLoss, in: refusal.token?.generation))
+    applications += 1
   }
 
   // MARK: what the worker says

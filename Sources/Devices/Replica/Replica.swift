@@ -43,6 +43,9 @@ struct ReplicaState {
   /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
   /// and not more than a batch has.
   var overtaken: [Record] = []
+  /// The newest answer that no cursor covers yet. The relay may lose what it told before the device
+  /// has read so far.
+  var answered: ChangeToken?
   /// Relay time less wall clock, as untrusted stamps in the outbox assume it.
   var assumedOffset: Int64 = 0
   /// The wall clock's steps that `assumedOffset` has followed.
@@ -206,6 +209,11 @@ struct ReplicaState {
     heldBefore = try ledger.store.value(ReplicaState.heldBeforeKey).flatMap { HeldBefore(text: $0) }
     offer = try storedOffer()
     hasLost = try !ledger.store.lostRecords(limit: 1, bytes: 0).isEmpty
+    answered = nil
+    // What was taken beyond the store's cursor is known; the relay may have lost it meanwhile.
+    if let cursor = position.cursor, restore == nil, !hasLost {
+      position = .cursor(cursor.knowing(try ledger.greatestTag()))
+    }
     try loadZonesOff()
     try loadWelcomes()
     try loadDueEdits()

@@ -16,7 +16,7 @@ extension ReplicaState {
         applied.isAtEnd = !page.more && position.isCursor(at: page.token)
       case .answer(let id, let answer, let isLink):
         try apply(id, answer, &applied)
-        if isLink { follow(answer, &applied) }
+        follow(answer, isLink: isLink, &applied)
         try takeOvertaken(&applied)
       }
     }
@@ -68,20 +68,35 @@ extension ReplicaState {
       && !page.token.isSamePlace(as: cursor)
   }
 
-  /// An answer that begins beyond the cursor shows that others have saved in between.
-  private mutating func follow(_ answer: SaveAnswer, _ applied: inout Applied) {
-    guard let cursor = position.cursor else { return }
-    if cursor.isSamePlace(as: answer.since) {
+  /// An answer that begins beyond the cursor shows that others have saved in between. What it told
+  /// is known here until a cursor covers it, and the relay learns so by the token that it is shown.
+  private mutating func follow(
+    _ answer: SaveAnswer, isLink: Bool, _ applied: inout Applied
+  ) {
+    guard let cursor = position.cursor else {
+      answered = answer.token
+      return
+    }
+    if isLink, cursor.isSamePlace(as: answer.since) {
       applied.isLinked = true
       return move(to: answer.token)
     }
-    if !cursor.covers(answer.token) { applied.foundGap = true }
+    guard !cursor.covers(answer.token) else { return }
+    if isLink { applied.foundGap = true }
+    answered = answer.token
+    if cursor.generation == answer.token.generation {
+      position = .cursor(cursor.knowing(answer.token.sequence))
+    }
   }
 
   /// While a record is held back (`overtaken`), the store keeps the cursor that does not cover it
   /// yet: a crash then costs a fetch.
   private mutating func move(to token: ChangeToken) {
-    let reached = token.reached(from: position.cursor)
+    var reached = token.reached(from: position.cursor)
+    if let answered {
+      if answered.generation == token.generation { reached = reached.knowing(answered.sequence) }
+      if reached.horizon == nil { self.answered = nil }
+    }
     guard position != .cursor(reached) else { return }
     position = .cursor(reached)
     if overtaken.isEmpty { keep(reached) }

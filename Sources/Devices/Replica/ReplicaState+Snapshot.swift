@@ -16,6 +16,7 @@ extension ReplicaState {
     setHeldBefore(nil)
     position = .nothing
     overtaken = []
+    answered = nil
     ledger.setCursor(nil)
   }
 

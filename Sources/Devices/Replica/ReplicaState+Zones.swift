@@ -51,8 +51,9 @@ extension ReplicaState {
       ledger.setCursor(nil)
       return position
     }
-    position = .cursor(since)
-    ledger.setCursor(since)
+    let known = since.knowing(now.reach)
+    position = .cursor(known)
+    ledger.setCursor(known)
     return position
   }
 

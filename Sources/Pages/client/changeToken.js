@@ -62,5 +62,16 @@ export function reached(text, earlier) {
   return `${bare}.h${from.horizon}`;
 }
 
+/**
+ * The place `text`, for who has been given tags up to `tag` besides: a history that lacks them is
+ * another one.
+ */
+export function knowing(text, tag) {
+  const place = readToken(text);
+  if (!place || tag <= Math.max(place.sequence, place.pinned ?? 0, place.horizon ?? 0)) return text;
+  const bare = place.horizon === null ? text : text.slice(0, text.lastIndexOf(".h"));
+  return `${bare}.h${tag}`;
+}
+
 /** @returns {string | null} which history the place belongs to */
 export const generationOf = (text) => readToken(text)?.generation ?? null;

@@ -11,6 +11,8 @@ struct Neighbours: Sendable {
 
   /// Accounts of which is being read what was saved unheard.
   private var reading: [AccountID: Reading] = [:]
+  /// Accounts that the store placed, at the last look, before where they stood here then.
+  private var behind: [AccountID: ChangeToken] = [:]
   /// Long-polls that were parked so far, of whatever account.
   private var parked: UInt64 = 0
   /// Whether the store is asked where accounts stand.
@@ -28,6 +30,21 @@ struct Neighbours: Sendable {
   mutating func park() -> UInt64 {
     parked += 1
     return parked
+  }
+
+  /// Whether the store stands before `newest` at two looks in a row, and nobody has saved between
+  /// them: a single look may only be late.
+  mutating func isBehind(
+    _ account: AccountID, _ newest: ChangeToken?, storeAt token: ChangeToken
+  ) -> Bool {
+    guard let newest, newest.covers(token), newest.sequence > token.sequence else {
+      behind[account] = nil
+      return false
+    }
+    if behind.removeValue(forKey: account) == newest { return true }
+    if behind.count >= Limits.movementAccounts { behind = [:] }
+    behind[account] = newest
+    return false
   }
 
   func isReading(_ account: AccountID) -> Bool { reading[account] != nil }

@@ -156,6 +156,10 @@ extension RelayNode {
     var gone = Set(accounts)
     for movement in movements {
       gone.remove(movement.account)
+      let newest = hub.newest(of: movement.account)
+      if neighbours.isBehind(movement.account, newest, storeAt: movement.token) {
+        wentBack(movement.account, to: movement.token)
+      }
       movedElsewhere(movement.account, to: movement.token)
       if hub.learned(movement.account, affairs: movement.affairs) {
         askAfterMembers(of: movement.account)
@@ -163,6 +167,14 @@ extension RelayNode {
     }
     for account in accounts where gone.contains(account) { accountRemoved(account) }
     if let place = neighbours.nextPlace { lookOn(from: place) } else { scheduleLook() }
+  }
+
+  /// All that the store is kept in went back below this relay. Who is connected comes back, and
+  /// learns by his own token what is lost.
+  private mutating func wentBack(_ account: AccountID, to token: ChangeToken) {
+    commits.changed(account)
+    hub.moved(account, to: token)
+    for slot in members(of: account) { windDown(slot) }
   }
 
   /// None while nobody is there: the next who comes begins it.

@@ -10,7 +10,7 @@ from story import LOCKSTEP, ROOT, folder, main
 
 # Those that need no rights; the last of them put a library of their own before the program's,
 # which a sanitizer's runtime does not bear.
-FAULTS = ["kill", "stop", "line", "clock", "backup"]
+FAULTS = ["kill", "stop", "line", "clock", "backup", "rollback"]
 FAULTS_OF_DISKS = ["disk-errors", "replay"]
 
 

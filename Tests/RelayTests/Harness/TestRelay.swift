@@ -40,7 +40,7 @@ final class TestRelay {
 
   /// The nodes are relays of their own, which share the store and tell each other hints only.
   let areNeighbours: Bool
-  let store: MemoryZoneStore
+  var store: MemoryZoneStore
   let files: MemoryChunkStore
   var places: [Place] = []
   var wires: [ConnectionID: Wire] = [:]

@@ -17,7 +17,7 @@ package final class Ledger {
     var firstAnswered: [BatchID: Int64] = [:]
     var sequence: Int64 = 0
     /// The next tag need not follow the last one.
-    var isRestored = false
+    var mayPassOver = false
   }
 
   /// All that was ever saved, also what a backup did not have.
@@ -125,11 +125,17 @@ package final class Ledger {
       guard kept < book.sequence else { continue }
       let range = kept + 1...book.sequence
       lost[account, default: []].append(range)
+      times[account]?.removeAll { range.contains($0.tag) }
       let saves = everSaved[account]?.keys.count { range.contains($0) }
       outside.tally.note(.saveLost, saves ?? 0)
     }
     accounts = page.accounts
-    for account in accounts.keys.sorted() { accounts[account]?.isRestored = true }
+    beganRun()
+  }
+
+  /// The store was opened anew: the next tag of an account is any that is greater.
+  package func beganRun() {
+    for account in accounts.keys.sorted() { accounts[account]?.mayPassOver = true }
   }
 
   /// What stands in the account now, by zone and name.
@@ -161,13 +167,13 @@ package final class Ledger {
     }
     for record in outcome.changed {
       let follows = book.sequence == 0 || record.tag == book.sequence + 1
-      if !follows && !(book.isRestored && record.tag > book.sequence) {
+      if !follows && !(book.mayPassOver && record.tag > book.sequence) {
         outside.fault("tag \(record.tag) follows \(book.sequence) in \(save.account.text)")
       }
       if everSaved[save.account, default: [:]].updateValue(record, forKey: record.tag) != nil {
         outside.fault("tag \(record.tag) was used twice in \(save.account.text)")
       }
-      book.isRestored = false
+      book.mayPassOver = false
       if record.device != save.device {
         outside.fault("the record of tag \(record.tag) does not name the device that saved it")
       }

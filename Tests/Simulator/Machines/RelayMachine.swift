@@ -82,12 +82,20 @@ package final class RelayMachine {
     isUp = true
     stopped = 0
     stopping = nil
+    beginRun()
     startWorker()
     seats = (0..<nodes).map { seat(at: $0) }
     outside.log(from: "relay", to: "", .note("starts"))
     for seat in seats { seat.begin() }
     asking = nil
     carryOut()
+  }
+
+  /// Of the store, as with each session that a relay begins to write by.
+  private func beginRun() {
+    store.begin(
+      run: OpeningNumber.draw(
+        wall: clock.moment(at: outside.timeline.now).wall, random: random.next()))
   }
 
   private func seat(at index: Int) -> Seat<RelayNode> {
@@ -130,6 +138,7 @@ package final class RelayMachine {
     outside.log(from: dead.name, to: "", .note("crashes"))
     outside.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
       guard isUp, stopping == nil, seats[index] === dead else { return }
+      beginRun()
       seats[index] = seat(at: index)
       seats[index].begin()
     }

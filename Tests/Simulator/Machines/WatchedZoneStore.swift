@@ -52,16 +52,24 @@ package final class WatchedZoneStore: ZoneStore {
     fileprivate let page: Ledger.Page
   }
 
-  /// Puts a copy back, as a relay finds it when it starts. `opening`: that start's random number.
-  package func restore(_ backup: Backup, opening: UInt64) {
+  /// Puts a copy back, as a relay finds it when it starts. `opening`: that start's random number;
+  /// nil where nothing in the store tells.
+  package func restore(_ backup: Backup, opening: UInt64?) {
     backing = backup.store.copy()
-    if breakage != .reusesTags { backing.restored(opening: opening) }
+    if let opening, breakage != .reusesTags { backing.restored(opening: opening) }
     durable = durable.map { _ in backing.copy() }
     let isBlind = backup.page.restores < ledger.restores
     ledger.restore(backup.page)
     for account in ledger.accountsEver {
       histories(account)?.relayLost(isBlind: isBlind) { ledger.isLost(account, tag: $0) }
     }
+  }
+
+  /// A relay opens it.
+  package func begin(run: UInt64) {
+    guard breakage != .trustsRolledBackTokens else { return }
+    backing.begin(run: run)
+    ledger.beganRun()
   }
 
   /// The next `calls` commits fail.

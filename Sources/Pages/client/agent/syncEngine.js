@@ -230,6 +230,7 @@ export class SyncEngine {
       this.#pending.push({ do: "fail", refusal });
     } else if (advice(refusal) === "fetchFirst") {
       this.#refuse(id, refusal);
+      if (refusal.code === "storeRestored") this.#loseCursor(refusal);
       this.fetchNow();
     } else if (refusal.isTooLarge) {
       const what = this.#bounds.tooLarge(batch, refusal);
@@ -261,14 +262,18 @@ export class SyncEngine {
     this.#hasCaughtUp = false;
     this.#mustFetch = this.transport !== null;
     if (advice(refusal) === "fetchFirst" && since !== null) {
-      this.#isChained = false;
-      this.#apply({ task: "forgetCursor", restoredThrough: provenLoss(refusal),
-        generation: generationOf(refusal.token) });
+      this.#loseCursor(refusal);
     } else if (advice(refusal) === "askPerson") {
       this.#pending.push({ do: "fail", refusal });
     } else {
       this.#pause(refusal);
     }
+  }
+
+  #loseCursor(refusal) {
+    this.#isChained = false;
+    this.#apply({ task: "forgetCursor", restoredThrough: provenLoss(refusal),
+      generation: generationOf(refusal.token) });
   }
 
   // what the replica says

@@ -1,4 +1,4 @@
-import { covers, generationOf, isSamePlace, reached } from "../changeToken.js";
+import { covers, generationOf, isSamePlace, knowing, reached, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
 import { applyAnswer } from "./answers.js";
@@ -28,7 +28,7 @@ export function applyArrivals(state, arrivals, clock) {
       applied.isAtEnd = !page.more && isSamePlace(state.cursor, page.token);
     } else {
       applyAnswer(state, arrival.id, arrival.answer, applied);
-      if (arrival.isLink) follow(state, arrival.answer, applied);
+      follow(state, arrival.answer, arrival.isLink, applied);
       takeOvertaken(state, applied);
     }
   }
@@ -83,22 +83,35 @@ function overlaps(state, page) {
     && covers(page.token, cursor) && !isSamePlace(page.token, cursor);
 }
 
-/** An answer that begins beyond the cursor shows that others have saved in between. */
-function follow(state, answer, applied) {
+/** An answer that begins beyond the cursor shows that others have saved in between. What it told is
+ * known here until a cursor covers it, and the relay learns so by the token that it is shown. */
+function follow(state, answer, isLink, applied) {
   const { cursor } = state;
-  if (cursor === null) return;
-  if (isSamePlace(cursor, answer.since)) {
+  if (cursor === null) {
+    state.answered = answer.token;
+  } else if (isLink && isSamePlace(cursor, answer.since)) {
     applied.isLinked = true;
     move(state, answer.token);
   } else if (!covers(cursor, answer.token)) {
-    applied.foundGap = true;
+    if (isLink) applied.foundGap = true;
+    state.answered = answer.token;
+    const token = knownBy(state, cursor);
+    state.position = { kind: "cursor", token };
   }
+}
+
+/** The place, with what answers have told beyond it. */
+function knownBy(state, token) {
+  const { answered } = state;
+  if (answered === null || generationOf(answered) !== generationOf(token)) return token;
+  return knowing(token, readToken(answered)?.sequence ?? 0);
 }
 
 /** While a record is held back (`overtaken`), the store keeps the cursor that does not cover it
  * yet: a crash then costs a fetch. */
 function move(state, token) {
-  const to = { kind: "cursor", token: reached(token, state.cursor) };
+  const to = { kind: "cursor", token: knownBy(state, reached(token, state.cursor)) };
+  if (readToken(to.token)?.horizon === null) state.answered = null;
   if (state.overtaken.length === 0) keep(state, to);
   else state.position = to;
 }

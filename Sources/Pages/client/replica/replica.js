@@ -1,3 +1,4 @@
+import { knowing } from "../changeToken.js";
 import { keyOf } from "../record.js";
 import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
 import { DueIndex } from "./dueIndex.js";
@@ -35,7 +36,14 @@ export class Replica {
     /** Records that came while a change of ours was in flight, and wait for its answer. Each once,
      * so not more than a batch has. */
     this.overtaken = [];
+    /** The token of the newest answer that no cursor covers yet. The relay may lose what it told
+     * before the device has read so far. */
+    this.answered = null;
     this.hasLost = this.ledger.lostRecords(1, 0).length > 0;
+    if (cursor !== undefined && !this.hasLost && !this.restore) {
+      // What was taken beyond the stored cursor is known; the relay may have lost it meanwhile.
+      this.position = { kind: "cursor", token: knowing(cursor, this.ledger.greatestTag()) };
+    }
     /** The wall clock's steps that the remembered offset has followed. */
     this.followedSteps = 0;
     /** Changes that are too large for the way to the relay, until they are tried again: the entry's

@@ -106,6 +106,7 @@ export function forgetCursor(state, restoredThrough, generation) {
   }
   state.note("heldBefore", null);
   state.overtaken = [];
+  state.answered = null;
   state.moveTo({ kind: "nothing" });
 }
 

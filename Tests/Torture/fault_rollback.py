@@ -1,0 +1,35 @@
+"""The relay's whole store goes back to a former state, and nothing in it says so."""
+
+import os
+import shutil
+
+from fault_backup import BackupFault
+from program import Trouble
+
+
+class RollbackFault(BackupFault):
+    name = "rollback"
+    about = "the whole store is copied while everybody saves, and put back later without a word"
+
+    def make(self, place):
+        """As a snapshot of the machine has it: all files of one moment."""
+        relay = self.world.relay
+        with relay.lock:
+            if not relay.runs:
+                raise Trouble("the relay does not run just now")
+            relay.freeze()
+            try:
+                shutil.copytree(relay.store, place, ignore=shutil.ignore_patterns("*.sock"))
+            except (OSError, shutil.Error) as reason:
+                raise Trouble(f"the store cannot be copied: {reason}") from reason
+            finally:
+                relay.go_on()
+
+    def put_back(self, place, store):
+        for name in os.listdir(store):
+            path = os.path.join(store, name)
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            else:
+                os.remove(path)
+        shutil.copytree(place, store, dirs_exist_ok=True)
