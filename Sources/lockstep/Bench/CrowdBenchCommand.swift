@@ -13,6 +13,9 @@ enum CrowdBenchCommand {
     "seconds", .integer(1...600), default: "10", "How long changes are made in each run.")
   static let rate = CommandOption.defaulted(
     "rate", .integer(1...10_000), default: "200", "Changes a second of those who are measured.")
+  static let isHostile = CommandOption.flag(
+    "hostile",
+    "Measure what one hostile account does to another's saves and reads, attack by attack.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
 
   static let command = Command(
@@ -23,13 +26,24 @@ enum CrowdBenchCommand {
       once on a quiet relay, once beside the crowd, and so on in turns. Twenty records of 4 KiB a \
       second are saved into each account of slow readers; each of them takes 4 KiB a second. The \
       exit code is 1 where a change was lost or the 99th percentile more than doubled. --report \
-      draws both beside each other.
+      draws both beside each other. --hostile measures zone deletions, saves that name 4,096 \
+      pieces, reads of an empty zone, a flood of records, pages that nobody takes and half \
+      messages before hello; the exit code is 1 where one of them moved a 99th percentile by more \
+      than 20 ms.
       """,
     options: [
-      idle.entry, slow.entry, runs.entry, seconds.entry, rate.entry, BenchReport.report.entry,
+      idle.entry, slow.entry, runs.entry, seconds.entry, rate.entry, isHostile.entry,
+      BenchReport.report.entry,
       BenchReport.against.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
+    if arguments[isHostile] {
+      let table = try HostileBench(
+        seconds: arguments[seconds], runs: arguments[runs], progress: Progress()
+      ).run()
+      _ = try TerminalOutput.printed(arguments[json] ? table.json.text : table.text)
+      return table.isMet ? .success : .failure
+    }
     var plan = CrowdPlan()
     plan.idle = arguments[idle]
     plan.slow = arguments[slow]

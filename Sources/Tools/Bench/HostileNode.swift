@@ -1,0 +1,279 @@
+public import Changes
+public import Devices
+public import Link
+
+/// What one connection of a hostile bench does, again and again.
+public enum HostileTask: Sendable, Hashable {
+  /// Saves one small record, or reads one, fifty times a second: the victim.
+  case saves
+  case reads
+  /// Saves so many full batches, and is done.
+  case fills(batches: Int)
+  /// Fills a zone with so many full batches, then deletes it.
+  case deletesZone(batches: Int)
+  /// Saves a record that names as many pieces as it may, none of which is there.
+  case namesPieces
+  /// Reads a zone that has no record, in an account that has many.
+  case readsEmptyZone
+  /// Saves the largest records.
+  case floods
+  /// Asks for full pages, and takes none of them.
+  case takesNothing
+  /// Opens a socket, and sends most of the largest message in place of a hello.
+  case sendsHalf
+
+  var isVictim: Bool { self == .saves || self == .reads }
+}
+
+/// One connection, and in whose name it asks.
+public struct HostileClient: Sendable, Hashable {
+  public var token: String
+  public var task: HostileTask
+
+  public init(token: String, task: HostileTask) {
+    self.token = token
+    self.task = task
+  }
+}
+
+/// Connections that ask all the time, one request after the other, whatever is answered. What a
+/// relay closes is opened again. Victims ask at a fixed pace, and are measured from when a request
+/// was due to its answer.
+public struct HostileNode: Node, ~Copyable {
+  public typealias Job = Never
+  public typealias Outcome = Never
+  public typealias Order = LoadOrder
+  public typealias Report = LoadReport
+  public typealias News = Never
+
+  private struct Seat {
+    let client: HostileClient
+    var id: ConnectionID
+    var parser = HTTPResponseParser()
+    var sent = 0
+    var isOpen = false
+    /// The request under way was due then; nil while none is.
+    var dueAt: Instant?
+    var nextDue: Instant?
+  }
+
+  private static let paceMilliseconds: Int64 = 20
+  /// After a connection was closed.
+  private static let pauseMilliseconds: Int64 = 100
+
+  private let relay: RelayAddress
+  private var random: SeededRandom
+  private var seats: [Seat] = []
+  private var connections: UInt64 = 0
+  private var isReady = false
+  private var isOver = false
+  private var counts = false
+  private var latency = LatencyHistogram()
+  private var done = 0
+  private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
+
+  public init(_ clients: [HostileClient], to relay: RelayAddress, random: SeededRandom) {
+    self.relay = relay
+    self.random = random
+    for client in clients {
+      seats.append(Seat(client: client, id: .outgoing(0)))
+      open(seats.count - 1)
+    }
+  }
+
+  public var nextDeadline: Instant? {
+    isOver ? nil : seats.compactMap { $0.dueAt == nil ? $0.nextDue : nil }.min()
+  }
+
+  public mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
+    actions.popFirst()
+  }
+
+  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    guard let place = place(of: id) else { return }
+    switch seats[place].client.task {
+    case .takesNothing: return actions.append(.pauseReading(id))
+    case .sendsHalf: return sendHalf(place)
+    case .saves, .reads, .fills, .deletesZone, .namesPieces, .readsEmptyZone, .floods: break
+    }
+    seats[place].parser.receive(bytes)
+    do throws(Refusal) {
+      while let event = try seats[place].parser.next() {
+        if case .end = event { answered(place, at: moment.instant) }
+      }
+    } catch {
+      actions.append(.close(id, .now))
+      lose(place, at: moment.instant)
+    }
+  }
+
+  public mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
+    switch event {
+    case .opened(let id, _):
+      guard let place = place(of: id) else { return }
+      seats[place].isOpen = true
+      ask(place, dueAt: moment.instant)
+      if !isReady, seats.allSatisfy(\.isOpen) {
+        isReady = true
+        actions.append(.report(.ready))
+      }
+    case .closed(_, .connectFailed(let reason)):
+      end(.failed("a connection was not made: \(reason)"))
+    case .closed(let id, _):
+      if let place = place(of: id) { lose(place, at: moment.instant) }
+    case .deadlineReached: askWhatIsDue(at: moment.instant)
+    case .ordered(.openWindow): counts = true
+    case .ordered(.closeWindow):
+      counts = false
+      actions.append(.report(.window(latency)))
+      latency = LatencyHistogram()
+    case .stopping: end(.stopped)
+    case .drained, .turnedAway: break
+    }
+  }
+
+  // MARK: connections
+
+  private func place(of id: ConnectionID) -> Int? { seats.firstIndex { $0.id == id } }
+
+  private mutating func open(_ place: Int) {
+    connections += 1
+    seats[place].id = .outgoing(connections)
+    seats[place].parser = HTTPResponseParser()
+    seats[place].nextDue = nil
+    actions.append(.open(seats[place].id, relay.peer))
+  }
+
+  private mutating func lose(_ place: Int, at now: Instant) {
+    seats[place].isOpen = false
+    seats[place].dueAt = nil
+    seats[place].nextDue = now.advanced(milliseconds: Self.pauseMilliseconds)
+  }
+
+  private mutating func askWhatIsDue(at now: Instant) {
+    for place in seats.indices where seats[place].dueAt == nil {
+      guard let due = seats[place].nextDue, due <= now else { continue }
+      if seats[place].isOpen { ask(place, dueAt: due) } else { open(place) }
+    }
+  }
+
+  // MARK: requests
+
+  private mutating func ask(_ place: Int, dueAt: Instant) {
+    seats[place].dueAt = dueAt
+    seats[place].nextDue = nil
+    let (method, bytes) = request(of: place)
+    seats[place].sent += 1
+    seats[place].parser.expectAnswer(to: method)
+    actions.append(.send(seats[place].id, bytes))
+  }
+
+  private mutating func answered(_ place: Int, at now: Instant) {
+    let task = seats[place].client.task
+    guard let dueAt = seats[place].dueAt else { return }
+    if case .fills(let batches) = task, seats[place].sent >= batches {
+      seats[place].dueAt = nil
+      done += 1
+      if done == seats.count { actions.append(.report(.done(LoadResult()))) }
+      return
+    }
+    guard task.isVictim else { return ask(place, dueAt: now) }
+    if counts { latency.record(nanoseconds: now.nanoseconds - dueAt.nanoseconds) }
+    seats[place].dueAt = nil
+    let next = dueAt.advanced(milliseconds: Self.paceMilliseconds)
+    seats[place].nextDue = next
+    if next <= now { ask(place, dueAt: next) }
+  }
+
+  private mutating func request(of place: Int) -> (method: String, bytes: [UInt8]) {
+    let (client, number) = (seats[place].client, seats[place].sent)
+    switch client.task {
+    case .saves:
+      return save(client, "Victim", [record("\(number % 100)", bytes: 100)])
+    case .reads: return read(client, [("limit", "1")])
+    case .fills: return save(client, "Large", full("\(number)"))
+    case .deletesZone(let batches):
+      guard number % (batches + 1) == batches else {
+        return save(client, "Large", full("\(number % (batches + 1))"))
+      }
+      return ("DELETE", call(client, "DELETE", ["v1", "zones", "Large"]))
+    case .namesPieces:
+      var film = record("film", bytes: 100)
+      film.chunks = (0..<Limits.chunksPerRecord).compactMap { _ in
+        ChunkHash(bytes: (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &random) })
+      }
+      return save(client, "Films", [film])
+    case .readsEmptyZone: return read(client, [("zone", "Nothing"), ("limit", "1")])
+    case .floods:
+      return save(
+        client, "Flood",
+        [record("\(2 * number)", bytes: 900_000), record("\(2 * number + 1)", bytes: 900_000)])
+    case .takesNothing: return read(client, [("limit", "\(Limits.pageRecords)")])
+    case .sendsHalf:
+      let nonce = (0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
+      let headers = WebSocketHandshake.offer(key: WebSocketHandshake.key(nonce: nonce))
+      return (
+        "GET",
+        HTTPWriter.request(
+          method: "GET", target: RequestTarget(path: ["v1", "socket"]), host: relay.authority,
+          headers: headers)
+      )
+    }
+  }
+
+  private mutating func sendHalf(_ place: Int) {
+    guard seats[place].sent == 1 else { return }
+    seats[place].sent += 1
+    let text = [UInt8](repeating: UInt8(ascii: " "), count: Limits.messageBytes)
+    let frame = WebSocketFrame.text(text, mask: UInt32.random(in: 0 ... .max, using: &random))
+    actions.append(.send(seats[place].id, Array(frame.dropLast(1_024))))
+  }
+
+  private func full(_ batch: String) -> [Mutation] {
+    (0..<Limits.batchRecords).map { record("\(batch) \($0)", bytes: 100) }
+  }
+
+  private func record(_ name: String, bytes: Int) -> Mutation {
+    let fields = "{\"text\":\"\(String(repeating: "x", count: bytes))\"}"
+    return Mutation(
+      name: Name(trusted: name), type: Name(trusted: "Load"), fields: Array(fields.utf8),
+      modifiedAt: 0, baseTag: nil)
+  }
+
+  private mutating func save(
+    _ client: HostileClient, _ zone: String, _ mutations: [Mutation]
+  ) -> (String, [UInt8]) {
+    let request = SaveRequest(
+      id: BatchID(random: &random), zone: Name(trusted: zone), atomic: false,
+      mutations: mutations)
+    return (
+      "POST", call(client, "POST", ["v1", "zones", zone, "records"], body: request.encodedBody())
+    )
+  }
+
+  private func read(
+    _ client: HostileClient, _ query: [(String, String)]
+  ) -> (String, [UInt8]) {
+    let items = query.map { RequestTarget.QueryItem(name: $0.0, value: $0.1) }
+    return ("GET", call(client, "GET", ["v1", "changes"], query: items))
+  }
+
+  private func call(
+    _ client: HostileClient, _ method: String, _ path: [String],
+    query: [RequestTarget.QueryItem] = [], body: [UInt8]? = nil
+  ) -> [UInt8] {
+    var headers = HTTPHeaders()
+    headers.append("Authorization", "Bearer " + client.token)
+    if body != nil { headers.append("Content-Type", "application/json") }
+    return HTTPWriter.request(
+      method: method, target: RequestTarget(path: path, query: query), host: relay.authority,
+      headers: headers, body: body)
+  }
+
+  private mutating func end(_ report: LoadReport) {
+    guard !isOver else { return }
+    isOver = true
+    for seat in seats { actions.append(.close(seat.id, .now)) }
+    actions.append(.report(report))
+  }
+}

@@ -1,0 +1,111 @@
+public import Changes
+
+/// What one client does to others in the middle of a hostile bench.
+public enum HostileAttack: String, Sendable, CaseIterable {
+  case zoneDeletions = "zone deletions"
+  case pieceNames = "saves with 4,096 hashes"
+  case emptyZoneReads = "reads of an empty zone"
+  case recordFlood = "flood of records"
+  case unreadPages = "pages nobody takes"
+  case halfMessages = "half messages before hello"
+}
+
+/// The victim's saves and reads, quiet or beside an attack.
+public struct HostileWindow: Sendable {
+  public var saves: LatencyHistogram
+  public var reads: LatencyHistogram
+
+  public init(saves: LatencyHistogram, reads: LatencyHistogram) {
+    self.saves = saves
+    self.reads = reads
+  }
+}
+
+/// One attack: quiet windows and those beside it, in turns.
+public struct HostileRow: Sendable {
+  public var attack: HostileAttack
+  public var quiet: [HostileWindow] = []
+  public var attacked: [HostileWindow] = []
+
+  public init(attack: HostileAttack) { self.attack = attack }
+
+  static func median(
+    _ windows: [HostileWindow], _ part: KeyPath<HostileWindow, LatencyHistogram>, _ share: Double
+  ) -> Int64? {
+    Figure.median(windows.compactMap { $0[keyPath: part].quantile(share) })
+  }
+
+  /// By how much an attack moves the 99th percentile, in nanoseconds; nil where nothing was
+  /// measured.
+  func moved(_ part: KeyPath<HostileWindow, LatencyHistogram>) -> Int64? {
+    guard let quiet = Self.median(quiet, part, 0.99),
+      let attacked = Self.median(attacked, part, 0.99)
+    else { return nil }
+    return attacked - quiet
+  }
+}
+
+/// What a hostile bench found, as figures and as text for a person.
+public struct HostileTable: Sendable {
+  public var rows: [HostileRow]
+  public var seconds: Int
+
+  /// No account moves another's 99th percentile by more than this, whatever it does.
+  public static let movedMost: Int64 = 20_000_000
+
+  public init(rows: [HostileRow], seconds: Int) {
+    self.rows = rows
+    self.seconds = seconds
+  }
+
+  public var isMet: Bool {
+    rows.allSatisfy { row in
+      [row.moved(\.saves), row.moved(\.reads)].allSatisfy { ($0 ?? .max) <= Self.movedMost }
+    }
+  }
+
+  public var json: JSONValue {
+    .object([
+      JSONMember("seconds", .whole(Int64(seconds))),
+      JSONMember("attacks", .array(rows.map(Self.json))),
+      JSONMember("isMet", .bool(isMet)),
+    ])
+  }
+
+  private static func json(_ row: HostileRow) -> JSONValue {
+    var members = [JSONMember("attack", .string(row.attack.rawValue))]
+    for (name, part) in [("save", \HostileWindow.saves), ("read", \HostileWindow.reads)] {
+      for (when, windows) in [("Quiet", row.quiet), ("Attacked", row.attacked)] {
+        members.append(
+          JSONMember(name + when + "P50Ms", .milliseconds(HostileRow.median(windows, part, 0.5))))
+        members.append(
+          JSONMember(name + when + "P99Ms", .milliseconds(HostileRow.median(windows, part, 0.99))))
+      }
+    }
+    return .object(members)
+  }
+
+  public var text: String {
+    var lines = [
+      "A victim's saves and reads, quiet and beside one hostile account; medians of "
+        + "\(rows.first?.quiet.count ?? 0) windows of \(seconds) s",
+      "", Figure.row("", ["quiet p50", "p99", "attacked p50", "p99", "moved"]),
+    ]
+    for row in rows {
+      for (name, part) in [("saves", \HostileWindow.saves), ("reads", \HostileWindow.reads)] {
+        lines.append(
+          Figure.row(
+            "\(row.attack.rawValue), \(name)",
+            [
+              Figure.milliseconds(HostileRow.median(row.quiet, part, 0.5)),
+              Figure.milliseconds(HostileRow.median(row.quiet, part, 0.99)),
+              Figure.milliseconds(HostileRow.median(row.attacked, part, 0.5)),
+              Figure.milliseconds(HostileRow.median(row.attacked, part, 0.99)),
+              Figure.milliseconds(row.moved(part)),
+            ]))
+      }
+    }
+    lines += ["", "p99 moved by at most 20 ms: \(isMet ? "met" : "MISSED")"]
+    return lines.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,60 @@
+import Changes
+import Devices
+import Link
+import Simulation
+import Storage
+import Testing
+
+@testable import Tools
+
+struct HostileNodeTests {
+  private let relay: VirtualRelay
+
+  init() throws { relay = try VirtualRelay(accounts: 1, devices: 2) }
+
+  private func stage(_ task: HostileTask, count: Int = 1) -> LoadStage<HostileNode> {
+    let client = HostileClient(token: relay.credentials[0].token, task: task)
+    return LoadStage(
+      relay,
+      HostileNode(
+        Array(repeating: client, count: count), to: RelayAddress(host: "relay", port: 1),
+        random: SeededRandom(seed: 5)))
+  }
+
+  private func records() throws -> Int64 {
+    guard
+      case .account(let summary) = try relay.store.read(.account(relay.credentials[0].account))
+    else { throw Refusal(.notFound, "no such account") }
+    return summary.records
+  }
+
+  @Test func aVictimAsksAtItsPaceAndIsMeasured() throws {
+    let stage = stage(.saves)
+    try stage.next(\.isReady)
+    stage.order(.openWindow)
+    stage.run(seconds: 10)
+    stage.order(.closeWindow)
+    let latency = try stage.next(\.window)
+    #expect((400...500).contains(latency.count))
+    #expect(try records() == 100)
+  }
+
+  @Test func whoFillsIsDone() throws {
+    let stage = stage(.fills(batches: 3))
+    try stage.next { report in if case .done = report { () } else { nil } }
+    #expect(try records() == 1_200)
+  }
+
+  @Test func attacksGoOnWhateverIsAnswered() throws {
+    for task in [
+      HostileTask.deletesZone(batches: 2), .namesPieces, .readsEmptyZone, .floods, .takesNothing,
+      .sendsHalf,
+    ] {
+      let stage = stage(task, count: 2)
+      try stage.next(\.isReady)
+      stage.run(seconds: 5)
+      #expect(stage.reports.isEmpty, "\(task)")
+      stage.stop()
+    }
+  }
+}
