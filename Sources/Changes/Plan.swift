@@ -5,8 +5,16 @@
 public struct Plan: Hashable, Sendable {
   /// The zones into which may be saved; nil: all, also those that nobody thought of yet.
   public var zones: [Name]?
+  /// Bytes of records, and records, that the account may have; nil: what the relay's owner set for
+  /// all accounts.
+  public var bytes: Int64?
+  public var records: Int64?
 
-  public init(zones: [Name]?) { self.zones = zones }
+  public init(zones: [Name]?, bytes: Int64? = nil, records: Int64? = nil) {
+    self.zones = zones
+    self.bytes = bytes
+    self.records = records
+  }
 
   public static let everything = Plan(zones: nil)
 

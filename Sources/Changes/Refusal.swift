@@ -57,7 +57,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   case unsupportedMediaType, upgradeRequired, expectationFailed, lengthRequired
   case unsupportedTransferCoding, unsupportedVersion
   case helloRequired, requestTimeout
-  case storeUnavailable, overloaded, stopping, internalError
+  case diskLow, storeUnavailable, overloaded, stopping, internalError
 
   /// The HTTP status.
   public var status: Int {
@@ -86,6 +86,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .internalError: 500
     case .unsupportedTransferCoding: 501
     case .unsupportedVersion: 505
+    case .diskLow: 507
     case .storeUnavailable, .overloaded, .stopping: 503
     }
   }
@@ -129,7 +130,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .chunksMissing: "The record names pieces that were not uploaded"
     case .recordTooLarge: "The record is too large"
     case .hashMismatch: "The bytes do not have the hash that they were sent under"
-    case .quotaExceeded: "The account's pieces of files take all the room that it has"
+    case .quotaExceeded: "The account has no room left for this"
     case .rangeNotSatisfiable: "The piece has no such range of bytes"
     case .tooManySubscriptions: "The device has as many subscriptions as it may have"
     case .tokenExpired: "The change token is older than the history kept"
@@ -148,6 +149,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .unsupportedVersion: "This relay speaks HTTP/1.0 and HTTP/1.1"
     case .helloRequired: "No hello came in time"
     case .requestTimeout: "The request did not arrive in time"
+    case .diskLow: "The relay's disk is nearly full"
     case .storeUnavailable: "The store cannot be reached"
     case .overloaded: "The relay has too much to do"
     case .stopping: "The relay is stopping"
@@ -157,7 +159,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
 
   public var advice: RefusalAdvice {
     switch self {
-    case .tooManyRequests, .storeUnavailable, .overloaded, .stopping, .internalError,
+    case .tooManyRequests, .diskLow, .storeUnavailable, .overloaded, .stopping, .internalError,
       .helloRequired, .requestTimeout:
       .retry
     case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken, .batchAborted,

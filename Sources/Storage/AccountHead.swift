@@ -187,13 +187,24 @@ extension ZoneDeletion {
   /// `count` records of an account that stood at `head` became tombstones, with the tags that
   /// follow `entered`.
   package init<Fault: Error>(
-    _ head: AccountHead, _ entered: AccountHead, _ count: Int,
+    _ head: AccountHead, _ entered: AccountHead, _ count: Int, rest: ZonePortion? = nil,
     tombstones: () throws(Fault) -> [Record]
   ) throws(Fault) {
     var end = count > 0 ? entered : head
     end.newest += ChangeTag(count)
     self.init(
       since: head.token, token: end.token,
-      changed: count > Limits.batchRecords ? nil : try tombstones())
+      changed: count > Limits.batchRecords ? nil : try tombstones(), rest: rest)
+  }
+}
+
+extension ZonePortion {
+  /// What is left after a commit that looked at the rows up to `scanned`, all of them where that is
+  /// nil, and deleted `deleted`, the last of which had the tag `last`; at most `limit` go at once.
+  package func rest(
+    scanned: ChangeTag?, deleted: Int, last: ChangeTag?, limit: Int
+  ) -> ZonePortion? {
+    let after = deleted >= limit ? last ?? end : scanned ?? end
+    return after < end ? ZonePortion(after: after, end: end) : nil
   }
 }

@@ -26,6 +26,8 @@ struct MemoryAccount {
   /// The pieces of files that it has, and their bytes together.
   var chunks: [ChunkHash: MemoryChunk] = [:]
   var chunkBytes: Int64 = 0
+  /// Room that records and remembered batches take.
+  var use = AccountUse()
   private var records: [RecordKey: Record] = [:]
   /// Every save in the order of tags. An entry whose tag is not its record's any more is stale.
   private var log: [(tag: ChangeTag, key: RecordKey)] = []
@@ -39,7 +41,8 @@ struct MemoryAccount {
   func summary(of id: AccountID) -> AccountSummary {
     AccountSummary(
       id: id, label: label, plan: plan, madeAt: madeAt, devices: members.count,
-      newestTag: head.newest, chunkBytes: chunkBytes)
+      newestTag: head.newest, chunkBytes: chunkBytes, recordBytes: use.bytes,
+      records: use.records)
   }
 
   func record(_ key: RecordKey) -> Record? { records[key] }
@@ -56,9 +59,10 @@ struct MemoryAccount {
     return .zones(Array(rest.prefix(count)), more: rest.count > count)
   }
 
-  /// The live records of a zone up to a tag, in the order of their tags.
-  func live(in zone: Name, through tag: ChangeTag) -> [Record] {
-    records.values.filter { $0.zone == zone && !$0.isDeleted && $0.tag <= tag }
+  /// The live records of a zone between two tags, in the order of their tags.
+  func live(in zone: Name, after: ChangeTag, through tag: ChangeTag) -> [Record] {
+    records.values
+      .filter { $0.zone == zone && !$0.isDeleted && $0.tag > after && $0.tag <= tag }
       .sorted { $0.tag < $1.tag }
   }
 
@@ -81,10 +85,21 @@ struct MemoryAccount {
 
   /// The tombstone is not kept any more, if it stands there still.
   mutating func forget(_ key: RecordKey, tag: ChangeTag) -> Bool {
-    guard records[key]?.tag == tag else { return false }
+    guard let record = records[key], record.tag == tag else { return false }
     records[key] = nil
+    use += -AccountUse(bytes: record.storedBytes, records: 1)
     head.forgotten = max(head.forgotten, tag)
     return true
+  }
+
+  /// Lets go of at most so many records and tombstones, and gives how many it were.
+  mutating func remove(atMost count: Int) -> Int {
+    let gone = records.values.sorted { $0.tag < $1.tag }.prefix(count)
+    for record in gone {
+      records[record.key] = nil
+      use += -AccountUse(bytes: record.storedBytes, records: 1)
+    }
+    return gone.count
   }
 
   /// What stands here was put back from an older copy.
@@ -121,14 +136,25 @@ struct MemoryAccount {
       since: since, zone: zone, limit: limit, head: head,
       endedAt: since.flatMap { end(of: $0.generation) },
       gap: since.flatMap { gap(of: $0, in: run) })
+    if plan.isSparse { plan.stop(at: scanEnd(after: plan.after, plan.scanned)) }
     for entry in log[firstEntry(after: plan.after)...] {
-      guard entry.tag <= plan.through else { break }
+      guard entry.tag <= plan.last else { break }
       guard let record = records[entry.key], record.tag == entry.tag,
         !(plan.isSnapshot && record.isDeleted), zone == nil || record.zone == zone
       else { continue }
       guard plan.take(record) else { break }
     }
     return plan.page()
+  }
+
+  /// The tag of the last of so many records and tombstones after a tag; nil where there are fewer.
+  func scanEnd(after tag: ChangeTag, _ count: Int) -> ChangeTag? {
+    var seen = 0
+    for entry in log[firstEntry(after: tag)...] where records[entry.key]?.tag == entry.tag {
+      seen += 1
+      if seen == count { return entry.tag }
+    }
+    return nil
   }
 
   private func firstEntry(after tag: ChangeTag) -> Int {

@@ -25,11 +25,17 @@ extension MemoryZoneStore {
   }
 
   func removeAccount(_ id: AccountID) -> CommitResult {
-    guard let account = state.accounts.removeValue(forKey: id) else {
+    guard let account = state.accounts[id] else {
       return .refused(StoreRefusals.unknownAccount)
     }
     for member in account.members { state.principals[member.tokenHash] = nil }
     for pairing in account.pairings { state.pairingOwners[pairing.codeHash] = nil }
+    state.accounts[id]?.members = []
+    state.accounts[id]?.pairings = []
+    state.accounts[id]?.affairs += 1
+    let records = state.accounts[id]?.remove(atMost: rules.deletedPerCommit) ?? 0
+    guard records < rules.deletedPerCommit else { return .removing }
+    state.accounts[id] = nil
     state.batches = state.batches.filter { $0.key.account != id }
     state.batchOrder = state.batchOrder[state.batchHead...].filter { $0.key.account != id }
     state.batchHead = 0

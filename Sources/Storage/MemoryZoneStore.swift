@@ -126,6 +126,8 @@ package final class MemoryZoneStore: ZoneStore {
     case .collectChunks(let count): collectChunks(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       deleteZone(zone, through: through, by: device, of: id, wall: wall)
+    case .deleteZoneRest(let id, let device, let zone, let portion):
+      delete(portion, of: zone, by: device, of: id, wall: wall)
     }
   }
 
@@ -149,7 +151,8 @@ package final class MemoryZoneStore: ZoneStore {
     }
     if let refusal = commit.unlessKnown { return .refused(refusal) }
     let entered = since.entering(state.run, commit.account)
-    let plan = try SavePlan(commit, after: entered.newest) { name in
+    let room = state.accounts[commit.account].map { $0.plan.room(beside: $0.use, rules) }
+    let plan = try SavePlan(commit, after: entered.newest, room: room ?? .unlimited) { name in
       current(name).map(Standing.init)
     } hasChunk: { hash in
       state.accounts[commit.account]?.chunks[hash] != nil
@@ -164,8 +167,13 @@ package final class MemoryZoneStore: ZoneStore {
     state.accounts[commit.account]?.write(changed, after: entered)
     bury(changed, of: commit.account, wall: wall)
     apply(plan.chunkChanges, to: commit.account, wall: wall)
-    state.batches[key] = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
-    state.batchOrder.append((key, wall))
+    state.accounts[commit.account]?.use += plan.growth
+    if plan.isRemembered {
+      let batch = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
+      state.batches[key] = batch
+      state.batchOrder.append((key, wall))
+      state.accounts[commit.account]?.use += batch.use
+    }
     let head = state.accounts[commit.account]?.head ?? since
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
@@ -187,21 +195,42 @@ package final class MemoryZoneStore: ZoneStore {
     } catch {
       return .refused(error)
     }
+    return delete(ZonePortion(after: 0, end: end), of: zone, by: device, of: id, wall: wall)
+  }
+
+  private func delete(
+    _ portion: ZonePortion, of zone: Name, by device: DeviceID, of id: AccountID, wall: Int64
+  ) -> CommitResult {
+    guard let account = state.accounts[id], account.position(of: device) != nil else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
+    let since = account.head
     let entered = since.entering(state.run, id)
+    let scanned = account.scanEnd(after: portion.after, Limits.scannedRecords)
     var uses = ChunkUses()
-    var tombstones = account.live(in: zone, through: end)
+    var growth = AccountUse()
+    var tombstones = Array(
+      account.live(in: zone, after: portion.after, through: min(portion.end, scanned ?? .max))
+        .prefix(rules.deletedPerCommit))
+    let rest = portion.rest(
+      scanned: scanned, deleted: tombstones.count, last: tombstones.last?.tag,
+      limit: rules.deletedPerCommit)
     for index in tombstones.indices {
       uses.replace(tombstones[index].chunks, by: [])
+      growth += -AccountUse(bytes: tombstones[index].storedBytes)
       tombstones[index].fields = nil
       tombstones[index].chunks = []
+      growth += AccountUse(bytes: tombstones[index].storedBytes)
       tombstones[index].modifiedAt = wall
       tombstones[index].device = device
       tombstones[index].tag = entered.newest + ChangeTag(index) + 1
     }
     state.accounts[id]?.write(tombstones, after: entered)
+    state.accounts[id]?.use += growth
     bury(tombstones, of: id, wall: wall)
     apply(uses.changes, to: id, wall: wall)
-    return .zoneDeleted(ZoneDeletion(since, entered, tombstones.count) { tombstones })
+    return .zoneDeleted(
+      ZoneDeletion(since, entered, tombstones.count, rest: rest) { tombstones })
   }
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.
@@ -210,7 +239,9 @@ package final class MemoryZoneStore: ZoneStore {
       guard state.batchHead < state.batchOrder.count else { break }
       let oldest = state.batchOrder[state.batchHead]
       guard oldest.madeAt < wall - rules.historyMilliseconds else { break }
-      state.batches[oldest.key] = nil
+      if let batch = state.batches.removeValue(forKey: oldest.key) {
+        state.accounts[oldest.key.account]?.use += -batch.use
+      }
       state.batchHead += 1
     }
     guard state.batchHead > 1_024, 2 * state.batchHead > state.batchOrder.count else { return }

@@ -18,17 +18,26 @@ package struct PagePlan {
   package let zone: Name?
   /// At most this many records.
   package let limit: Int
+  /// Where the looking ends, at `through` or before.
+  package private(set) var last: ChangeTag
+  /// Rows that are looked at, where some of them are passed over: `isSparse`.
+  package let scanned: Int
 
   private let since: ChangeToken?
   private let head: AccountHead
   private var changes: [Record] = []
   private var bytes = 0
   private var more = false
+  private var isFull = false
+
+  /// Some of what lies between may be passed over, so that a page may have to look at many rows for
+  /// few records.
+  package var isSparse: Bool { isSnapshot || zone != nil }
 
   /// `endedAt` and `gap` are told in `AccountHead.check`.
   package init(
     since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead, endedAt: ChangeTag? = nil,
-    gap: TagGap? = nil
+    gap: TagGap? = nil, scanned: Int = Limits.scannedRecords
   ) throws(Refusal) {
     if let since {
       try head.check(since, endedAt: endedAt, gap: gap)
@@ -45,6 +54,16 @@ package struct PagePlan {
     after = since?.sequence ?? 0
     isSnapshot = since == nil || since?.pinned != nil
     through = since?.pinned ?? head.newest
+    last = through
+    self.scanned = scanned
+  }
+
+  /// The page ends at this tag, the last of the rows that are looked at for it; nil where there are
+  /// fewer. What lies beyond comes with the next page.
+  package mutating func stop(at tag: ChangeTag?) {
+    guard let tag, tag < through else { return }
+    last = tag
+    more = true
   }
 
   /// Takes the page's next record, in the order of tags; false when the page is full. A store
@@ -53,6 +72,7 @@ package struct PagePlan {
     let size = record.size
     guard changes.isEmpty || (changes.count < limit && bytes + size <= Limits.pageBytes) else {
       more = true
+      isFull = true
       return false
     }
     changes.append(record)
@@ -63,8 +83,8 @@ package struct PagePlan {
   package consuming func page() -> ChangePage {
     var token = head.token
     token.zoneDigest = zone.map(ChangeToken.digest)
-    if more, let last = changes.last {
-      token.sequence = last.tag
+    if more {
+      token.sequence = (isFull ? changes.last?.tag : nil) ?? last
       if isSnapshot { token.pinned = through }
     } else {
       token.sequence = through

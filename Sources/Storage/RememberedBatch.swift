@@ -12,6 +12,17 @@ package struct RememberedBatch: Hashable {
   /// `conflict` or the code of a refusal.
   package var words: String?
 
+  /// What each takes at least.
+  package static let leastUse = AccountUse(bytes: Limits.rowBytes, batches: 1)
+
+  /// What it counts for.
+  package var use: AccountUse { RememberedBatch.use(words: words?.utf8.count ?? 0) }
+
+  /// `words`: how many bytes they have.
+  package static func use(words: Int) -> AccountUse {
+    AccountUse(bytes: Limits.rowBytes + Int64(words), batches: 1)
+  }
+
   package init(digest: [UInt8], firstTag: ChangeTag, words: String?) {
     self.digest = digest
     self.firstTag = firstTag

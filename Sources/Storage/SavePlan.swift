@@ -21,13 +21,21 @@ package struct SavePlan {
   package let newest: ChangeTag
   /// By how many the zone's live records become more.
   package let liveChange: Int
+  /// Room that the records take more, or less; without the batch, see `isRemembered`.
+  package let growth: AccountUse
+  /// False where the account has no room for the memory of a batch, and nothing was saved by it: a
+  /// retry is then decided anew.
+  package let isRemembered: Bool
   /// By how many records more or less a piece is named, by hash; none that stays as it was.
   package let chunkChanges: [ChunkChange]
 
   /// `standing` tells what the store holds under a mutation's name; it is asked once a mutation
   /// that is not refused already, in order. `hasChunk` tells whether the account has a piece.
+  ///
+  /// `room`: what is left of the account's room. A deletion of a live record is always possible: a
+  /// tombstone takes its place, and no more room than it did.
   package init(
-    _ commit: SaveCommit, after newest: ChangeTag,
+    _ commit: SaveCommit, after newest: ChangeTag, room: AccountUse = .unlimited,
     standing: (Name) throws(StorageError) -> Standing?,
     hasChunk: (ChunkHash) throws(StorageError) -> Bool
   ) throws(StorageError) {
@@ -36,6 +44,10 @@ package struct SavePlan {
     var tag = newest
     var liveChange = 0
     var chunkUses = ChunkUses()
+    var growth = AccountUse()
+    var room = room
+    room += -RememberedBatch.leastUse
+    let wasFull = room.isOverdrawn
     for mutation in commit.request.mutations {
       if let refusal = mutation.refusal {
         verdicts.append(.refuse(refusal))
@@ -51,26 +63,36 @@ package struct SavePlan {
         verdicts.append(.refuse(StoreRefusals.chunksMissing(missing)))
         continue
       }
-      tag += 1
-      chunkUses.replace(current?.chunks ?? [], by: mutation.isDelete ? [] : mutation.chunks)
       let wasLive = !(current?.isDeleted ?? true)
+      let record = SavePlan.record(mutation, over: current, in: commit, tag: tag + 1)
+      let more = AccountUse(
+        bytes: record.storedBytes - (current?.bytes ?? 0), records: current == nil ? 1 : 0)
+      guard mutation.isDelete && wasLive || !room.isOverdrawn && more.fits(into: room)
+      else {
+        verdicts.append(.refuse(StoreRefusals.recordQuotaExceeded))
+        continue
+      }
+      tag += 1
+      growth += more
+      room += -more
+      chunkUses.replace(current?.chunks ?? [], by: mutation.isDelete ? [] : mutation.chunks)
       liveChange += (mutation.isDelete ? 0 : 1) - (wasLive ? 1 : 0)
-      verdicts.append(
-        .save(
-          SavePlan.record(mutation, over: current, in: commit, tag: tag),
-          SavePlan.event(mutation, over: current)))
+      verdicts.append(.save(record, SavePlan.event(mutation, over: current)))
     }
     if commit.request.atomic, tag - newest < verdicts.count {
       self.verdicts = verdicts.map(SavePlan.aborted)
       self.newest = newest
       self.liveChange = 0
+      self.growth = AccountUse()
       chunkChanges = []
     } else {
       self.verdicts = verdicts
       self.newest = tag
       self.liveChange = liveChange
+      self.growth = growth
       chunkChanges = chunkUses.changes
     }
+    isRemembered = !wasFull || self.newest > newest
   }
 
   /// The records to write, in the order of their tags.
@@ -165,8 +187,13 @@ package struct Standing: Hashable {
   package var type: Name
   package var isDeleted: Bool
   package var chunks: [ChunkHash]
+  /// `Record.storedBytes`.
+  package var bytes: Int64
 
-  package init(tag: ChangeTag, type: Name, isDeleted: Bool, chunks: [ChunkHash] = []) {
+  package init(
+    tag: ChangeTag, type: Name, isDeleted: Bool, chunks: [ChunkHash] = [], bytes: Int64 = 0
+  ) {
+    self.bytes = bytes
     self.tag = tag
     self.type = type
     self.isDeleted = isDeleted
@@ -175,7 +202,8 @@ package struct Standing: Hashable {
 
   package init(_ record: Record) {
     self.init(
-      tag: record.tag, type: record.type, isDeleted: record.isDeleted, chunks: record.chunks)
+      tag: record.tag, type: record.type, isDeleted: record.isDeleted, chunks: record.chunks,
+      bytes: record.storedBytes)
   }
 }
 

@@ -20,6 +20,9 @@ package enum StoreRefusals {
     .quotaExceeded,
     "The account's pieces of files take all the room that it has; delete some records that name "
       + "pieces, wait a day, then try again.")
+  package static let recordQuotaExceeded = Refusal(
+    .quotaExceeded,
+    "The account's records take all the room that it has; delete some, then try again.")
   package static func chunksMissing(_ count: Int) -> Refusal {
     let pieces = count == 1 ? "One piece" : "\(count) pieces"
     return Refusal(

@@ -62,9 +62,11 @@ package struct KeptAccount: Hashable {
   package var madeAt: Int64
   /// Of all its pieces together.
   package var chunkBytes: Int64
+  package var use: AccountUse
 
   package init(
-    id: AccountID, head: AccountHead, label: String, plan: Plan, madeAt: Int64, chunkBytes: Int64
+    id: AccountID, head: AccountHead, label: String, plan: Plan, madeAt: Int64, chunkBytes: Int64,
+    use: AccountUse = AccountUse()
   ) {
     self.id = id
     self.head = head
@@ -72,6 +74,7 @@ package struct KeptAccount: Hashable {
     self.plan = plan
     self.madeAt = madeAt
     self.chunkBytes = chunkBytes
+    self.use = use
   }
 }
 

@@ -45,13 +45,17 @@ public enum CommitRequest: Sendable, Hashable {
   /// Writes what changes nothing: shows whether the store takes what is written to it again.
   case proveWritable
   case save(SaveCommit)
-  /// Makes a tombstone of each live record of the zone, or only of those that `through` covers.
+  /// Makes a tombstone of each live record of the zone, or only of those that `through` covers: of
+  /// the first ones, and what is left is asked for by `ZoneDeletion.rest`.
   case deleteZone(AccountID, DeviceID, Name, through: ChangeToken?)
+  /// Goes on with that.
+  case deleteZoneRest(AccountID, DeviceID, Name, ZonePortion)
   /// Makes or replaces the device's subscription of that id.
   case putSubscription(AccountID, DeviceID, Subscription)
   case removeSubscription(AccountID, DeviceID, Name)
   case setPlan(AccountID, Plan)
-  /// All of the account goes: devices, records, pieces of files.
+  /// All of the account goes: its devices at once, records and pieces of files in portions. Asked
+  /// again until the result is no longer `removing`, also after a crash.
   case removeAccount(AccountID)
   /// The file holds the bytes of this hash, whole and checked: from here on the account has the
   /// piece. `bytes`: its length.
@@ -68,6 +72,28 @@ public enum CommitRequest: Sendable, Hashable {
 }
 
 extension CommitRequest {
+  /// Whether its result may leave some of it undone.
+  public var hasPortions: Bool {
+    switch self {
+    case .deleteZone, .deleteZoneRest, .removeAccount: true
+    case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
+      .touchDevices, .proveWritable, .save, .putSubscription, .removeSubscription, .setPlan,
+      .addChunk, .renewChunks, .vouchForChunks, .collectChunks:
+      false
+    }
+  }
+
+  /// What is to be asked next, until nothing of the request is left undone; nil where it is done.
+  public func rest(after result: CommitResult) -> CommitRequest? {
+    switch (self, result) {
+    case (.deleteZone(let account, let device, let zone, _), .zoneDeleted(let deletion)),
+      (.deleteZoneRest(let account, let device, let zone, _), .zoneDeleted(let deletion)):
+      deletion.rest.map { .deleteZoneRest(account, device, zone, $0) }
+    case (.removeAccount, .removing): self
+    default: nil
+    }
+  }
+
   /// How many old batches, and as many old tombstones and codes, a commit forgets for this request.
   /// What is asked now and then anyway forgets more, so that a store which rests catches up.
   package var forgets: Int {
@@ -123,8 +149,16 @@ public struct StoreRules: Sendable, Hashable {
   public var historyMilliseconds = Limits.historyMilliseconds
   /// Bytes of pieces of files that one account may keep.
   public var chunkBytesPerAccount = Limits.chunkBytesPerAccount
+  /// Bytes of records, tombstones and remembered batches that one account may keep, as
+  /// `AccountUse` counts them, unless its plan says otherwise; records, tombstones among them; and
+  /// batches that are remembered.
+  public var recordBytesPerAccount = Limits.recordBytesPerAccount
+  public var recordsPerAccount = Limits.recordsPerAccount
+  public var batchesPerAccount = Limits.batchesPerAccount
   /// How long a piece that no record names is kept, in milliseconds.
   public var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
+  /// Records, tombstones, batches and pieces that one commit deletes of a zone or an account.
+  public var deletedPerCommit = Limits.deletedPerCommit
   /// Devices of one account; those that are there stay where there are more.
   public var devicesPerAccount = Limits.devicesPerAccount
 
@@ -206,6 +240,8 @@ public enum CommitResult: Sendable, Hashable {
   case redeemed(AccountID)
   case saved(SaveOutcome)
   case zoneDeleted(ZoneDeletion)
+  /// The account's devices are turned away, and a part of what it had is gone.
+  case removing
   /// All of the device's subscriptions as they stand now. `isNew`: there was none of that id.
   case subscribed([Subscription], isNew: Bool)
   /// `isNew` false: the account had the piece already, in another file; this one is not needed.
@@ -233,7 +269,20 @@ public struct SaveOutcome: Sendable, Hashable {
   }
 }
 
-/// What the deletion of a zone did.
+/// The records of a zone that its deletion has not come to yet.
+public struct ZonePortion: Sendable, Hashable {
+  /// Those with a greater tag than this,
+  public var after: ChangeTag
+  /// up to this one. What is saved while the deletion goes on lies beyond it, and stays.
+  public var end: ChangeTag
+
+  public init(after: ChangeTag, end: ChangeTag) {
+    self.after = after
+    self.end = end
+  }
+}
+
+/// What the deletion of a zone did, or one portion of it.
 public struct ZoneDeletion: Sendable, Hashable {
   /// The account's newest token before and after.
   public var since: ChangeToken
@@ -241,11 +290,17 @@ public struct ZoneDeletion: Sendable, Hashable {
   /// The tombstones; nil where there are more than `Limits.batchRecords`: too many to be told to
   /// anyone but by a hint.
   public var changed: [Record]?
+  /// What is left to be deleted, with a commit of its own, so that others' go between; nil where
+  /// the zone is empty.
+  public var rest: ZonePortion?
 
-  public init(since: ChangeToken, token: ChangeToken, changed: [Record]?) {
+  public init(
+    since: ChangeToken, token: ChangeToken, changed: [Record]?, rest: ZonePortion? = nil
+  ) {
     self.since = since
     self.token = token
     self.changed = changed
+    self.rest = rest
   }
 }
 
@@ -348,10 +403,14 @@ public struct AccountSummary: Sendable, Hashable {
   public var devices: Int
   public var newestTag: ChangeTag
   public var chunkBytes: Int64
+  /// Of records, tombstones and remembered batches.
+  public var recordBytes: Int64
+  /// Tombstones among them.
+  public var records: Int64
 
   public init(
     id: AccountID, label: String, plan: Plan, madeAt: Int64, devices: Int, newestTag: ChangeTag,
-    chunkBytes: Int64
+    chunkBytes: Int64, recordBytes: Int64 = 0, records: Int64 = 0
   ) {
     self.id = id
     self.label = label
@@ -360,5 +419,7 @@ public struct AccountSummary: Sendable, Hashable {
     self.devices = devices
     self.newestTag = newestTag
     self.chunkBytes = chunkBytes
+    self.recordBytes = recordBytes
+    self.records = records
   }
 }

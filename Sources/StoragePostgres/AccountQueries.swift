@@ -14,7 +14,7 @@ enum AccountQueries {
     let found = try rows[0].first { (row) throws(PostgresFault) in
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        newest: AccountHead(row, from: 3).token, plan: try row.plan(2), affairs: row.integer(6))
+        newest: AccountHead(row, from: 5).token, plan: try row.plan(2), affairs: row.integer(8))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     found.subscriptions = try rows[1].all { (row) throws(PostgresFault) in try row.subscription() }
@@ -97,7 +97,8 @@ enum AccountQueries {
   private static let principal = PostgresStatement(
     "principal",
     """
-    SELECT account, device, plan, generation, newest, forgotten, affairs
+    SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
+      affairs
     FROM devices JOIN accounts USING (account) WHERE token_hash = $1::bytea
     """)
   private static let subscriptionsOfToken = PostgresStatement(
@@ -116,8 +117,9 @@ enum AccountQueries {
   private static let list = PostgresStatement(
     "accounts",
     """
-    SELECT account, label, plan, made_at,
-      (SELECT count(*) FROM devices WHERE devices.account = accounts.account), newest, chunk_bytes
+    SELECT account, label, plan, quota_bytes, quota_records, made_at,
+      (SELECT count(*) FROM devices WHERE devices.account = accounts.account), newest, chunk_bytes,
+      record_bytes, record_count
     FROM accounts WHERE account >= $1::bigint AND account <= $2::bigint
     ORDER BY account LIMIT $3::bigint
     """)
@@ -139,14 +141,18 @@ enum AccountQueries {
 extension PostgresRow {
   fileprivate func summary() throws(PostgresFault) -> AccountSummary {
     AccountSummary(
-      id: AccountID(rawValue: bits(0)), label: text(1), plan: try plan(2), madeAt: integer(3),
-      devices: Int(clamping: integer(4)), newestTag: integer(5), chunkBytes: integer(6))
+      id: AccountID(rawValue: bits(0)), label: text(1), plan: try plan(2), madeAt: integer(5),
+      devices: Int(clamping: integer(6)), newestTag: integer(7), chunkBytes: integer(8),
+      recordBytes: integer(9), records: integer(10))
   }
 
+  /// From `plan`, `quota_bytes` and `quota_records`.
   fileprivate func plan(_ column: Int32) throws(PostgresFault) -> Plan {
-    guard let plan = Plan(storedText: isNull(column) ? nil : text(column)) else {
+    guard var plan = Plan(storedText: isNull(column) ? nil : text(column)) else {
       throw PostgresFault(cause: .damaged, message: "a plan is not of the form that one has")
     }
+    plan.bytes = isNull(column + 1) ? nil : integer(column + 1)
+    plan.records = isNull(column + 2) ? nil : integer(column + 2)
     return plan
   }
 

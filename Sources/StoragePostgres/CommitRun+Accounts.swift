@@ -21,20 +21,31 @@ extension CommitRun {
 
   func setPlan(_ plan: Plan, of id: AccountID) -> CommitResult {
     guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
-    write(AccountWriter.setPlan, PostgresParameters().bind(id.rawValue).bind(plan.storedText))
+    write(
+      AccountWriter.setPlan,
+      PostgresParameters().bind(id.rawValue).bind(plan.storedText).bind([plan.bytes])
+        .bind([plan.records]))
+    accounts.plan(id, plan)
     note(affairsOf: id)
     return .done
   }
 
-  func removeAccount(_ id: AccountID) -> CommitResult {
+  /// A portion with each commit; its devices are turned away with the first.
+  func removeAccount(_ id: AccountID) throws(PostgresFault) -> CommitResult {
     guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
     readAnew()
-    allowTime()
-    for removal in AccountWriter.removals {
-      write(removal, PostgresParameters().bind(id.rawValue))
-    }
-    accounts.remove(id)
+    let asked = PostgresParameters().bind(id.rawValue)
+    for removal in AccountWriter.accessRemovals { write(removal, asked) }
+    accounts.revokeAll(of: id)
     note(affairsOf: id)
+    let gone = try ask { pipeline in
+      for removal in AccountWriter.portionRemovals {
+        pipeline.add(removal, asked.bind(Int64(rules.deletedPerCommit)))
+      }
+    }
+    guard gone.allSatisfy({ $0.written < rules.deletedPerCommit }) else { return .removing }
+    for removal in AccountWriter.endRemovals { write(removal, asked) }
+    accounts.remove(id)
     return .done
   }
 
@@ -155,14 +166,31 @@ private enum AccountWriter {
       coalesce((SELECT run FROM opening WHERE one), 0))
     """)
   static let setPlan = PostgresStatement(
-    "set plan", "UPDATE accounts SET plan = $2::text WHERE account = $1::bigint")
-  /// Of every table, what belongs to one account.
-  static let removals = [
-    "accounts", "lineage", "gaps", "devices", "pairings", "subscriptions", "zones", "records",
-    "batches", "chunks",
-  ].map { table in
-    PostgresStatement("remove \(table)", "DELETE FROM \(table) WHERE account = $1::bigint")
+    "set plan",
+    """
+    UPDATE accounts SET plan = $2::text, quota_bytes = ($3::bigint[])[1],
+      quota_records = ($4::bigint[])[1]
+    WHERE account = $1::bigint
+    """)
+  /// Of every table, what belongs to one account: what lets somebody in, what there may be much of,
+  /// and the rest.
+  static let accessRemovals = removals(["devices", "pairings", "subscriptions"])
+  static let portionRemovals = ["records", "batches", "chunks"].map { table in
+    PostgresStatement(
+      "remove some \(table)",
+      """
+      DELETE FROM \(table) WHERE account = $1::bigint AND ctid = ANY (ARRAY(
+        SELECT ctid FROM \(table) WHERE account = $1::bigint LIMIT $2::bigint))
+      """)
   }
+  static let endRemovals = removals(["zones", "lineage", "gaps", "accounts"])
+
+  private static func removals(_ tables: [String]) -> [PostgresStatement] {
+    tables.map { table in
+      PostgresStatement("remove \(table)", "DELETE FROM \(table) WHERE account = $1::bigint")
+    }
+  }
+
   static let token = PostgresStatement(
     "token", "SELECT 1::bigint FROM devices WHERE token_hash = $1::bytea")
   static let code = PostgresStatement(

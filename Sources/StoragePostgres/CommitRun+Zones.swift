@@ -1,7 +1,7 @@
 import Changes
 import Storage
 
-/// Makes tombstones of all of a zone at once.
+/// Makes tombstones of a zone's records, a portion with each commit.
 extension CommitRun {
   func deleteZone(
     _ zone: Name, through: ChangeToken?, by device: DeviceID, of id: AccountID
@@ -23,25 +23,45 @@ extension CommitRun {
     } catch {
       return .refused(error)
     }
+    return try delete(ZonePortion(after: 0, end: end), of: zone, by: device, of: id)
+  }
+
+  /// Its first records; the result says what is left.
+  func delete(
+    _ portion: ZonePortion, of zone: Name, by device: DeviceID, of id: AccountID
+  ) throws(PostgresFault) -> CommitResult {
+    guard accounts.isMember(device, of: id), let head = accounts[id]?.head else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     readAnew()
-    allowTime()
-    let range = PostgresParameters().bind(id.rawValue).bind(zone.text).bind(end)
+    let scanned = try ask {
+      $0.add(
+        ZoneQueries.scanned, PostgresParameters().bind(id.rawValue).bind(portion.after))
+    }[0].first { $0.integer(0) }
+    let range = PostgresParameters().bind(id.rawValue).bind(zone.text).bind(portion.after)
+      .bind(min(portion.end, scanned ?? .max)).bind(Int64(rules.deletedPerCommit))
     write(ZoneDeleter.release, range.bind(wall + rules.chunkLeaseMilliseconds))
     var entered = accounts.entering(head, of: id)
     let burial = range.bind(entered.newest).bind(device.rawValue).bind(wall)
-    let count = try ask { $0.add(ZoneDeleter.bury, burial) }[0].written
+    let found = try ask { $0.add(ZoneDeleter.bury, burial) }[0].first { row in
+      (count: Int(row.integer(0)), last: row.integer(1), bytes: row.integer(2))
+    }
+    let (count, last, bytes) = found ?? (0, 0, 0)
+    let rest = portion.rest(
+      scanned: scanned, deleted: count, last: last, limit: rules.deletedPerCommit)
     let tombstones =
       count > 0 && count <= Limits.batchRecords
       ? try ask {
         $0.add(ZoneDeleter.buried, PostgresParameters().bind(id.rawValue).bind(entered.newest))
       }[0].all { (row) throws(PostgresFault) in try row.record() } : []
-    let deletion = ZoneDeletion(head, entered, count) { tombstones }
+    let deletion = ZoneDeletion(head, entered, count, rest: rest) { tombstones }
     if count > 0 {
       let fewer = PostgresParameters().bind([id.rawValue]).bind([zone.text]).bind([Int64(-count)])
       write(RecordChanges.count, fewer)
       write(RecordChanges.dropEmpty, fewer)
       entered.newest = deletion.token.sequence
       accounts.advance(id, to: entered)
+      accounts.grow(id, by: AccountUse(bytes: -bytes))
     }
     return .zoneDeleted(deletion)
   }
@@ -54,22 +74,26 @@ extension CommitRun {
   }
 }
 
-/// The statements. Those that go through a whole zone are planned each time, for the tables as they
-/// are then: what fits an empty one would compare each row with each.
+/// The statements. Those that go through a zone are planned each time, for the tables as they are
+/// then: what fits an empty one would compare each row with each.
 private enum ZoneDeleter {
   /// The records let go of the pieces that they name, each record once of each piece.
   static let release = PostgresStatement(
     "",
     """
-    WITH named AS (
+    WITH live AS MATERIALIZED (
+      SELECT name, chunks FROM records
+      WHERE account = $1::bigint AND zone = $2::text AND tag > $3::bigint AND tag <= $4::bigint
+        AND fields IS NOT NULL
+      ORDER BY tag LIMIT $5::bigint),
+    named AS (
       SELECT hash, count(*) AS uses FROM (
         SELECT DISTINCT name, substr(chunks, 32 * place + 1, 32) AS hash
-        FROM records, generate_series(0, octet_length(chunks) / 32 - 1) AS place
-        WHERE account = $1::bigint AND zone = $2::text AND tag <= $3::bigint
-          AND chunks IS NOT NULL
+        FROM live, generate_series(0, octet_length(chunks) / 32 - 1) AS place
+        WHERE chunks IS NOT NULL
       ) AS pairs GROUP BY hash)
     UPDATE chunks SET uses = chunks.uses - named.uses,
-      lease_until = CASE chunks.uses - named.uses WHEN 0 THEN $4::bigint
+      lease_until = CASE chunks.uses - named.uses WHEN 0 THEN $6::bigint
         ELSE chunks.lease_until END
     FROM named WHERE chunks.account = $1::bigint AND chunks.hash = named.hash
     """)
@@ -78,13 +102,18 @@ private enum ZoneDeleter {
     "",
     """
     WITH live AS MATERIALIZED (
-      SELECT name, row_number() OVER (ORDER BY tag) AS place FROM records
-      WHERE account = $1::bigint AND zone = $2::text AND tag <= $3::bigint
-        AND fields IS NOT NULL)
-    UPDATE records SET fields = NULL, chunks = NULL, tag = $4::bigint + live.place,
-      device = $5::bigint, modified_at = $6::bigint, deleted_at = $6::bigint
-    FROM live
-    WHERE records.account = $1::bigint AND records.zone = $2::text AND records.name = live.name
+      SELECT name, tag, octet_length(fields) + coalesce(octet_length(chunks), 0) AS bytes,
+        row_number() OVER (ORDER BY tag) AS place
+      FROM records
+      WHERE account = $1::bigint AND zone = $2::text AND tag > $3::bigint AND tag <= $4::bigint
+        AND fields IS NOT NULL
+      ORDER BY tag LIMIT $5::bigint),
+    buried AS (
+      UPDATE records SET fields = NULL, chunks = NULL, tag = $6::bigint + live.place,
+        device = $7::bigint, modified_at = $8::bigint, deleted_at = $8::bigint
+      FROM live
+      WHERE records.account = $1::bigint AND records.zone = $2::text AND records.name = live.name)
+    SELECT count(*), coalesce(max(tag), 0)::bigint, coalesce(sum(bytes), 0)::bigint FROM live
     """)
   static let buried = PostgresStatement(
     "buried",

@@ -82,7 +82,7 @@ final class CommitRun {
       try put(subscription, for: device, of: id)
     case .removeSubscription(let id, let device, let name):
       try removeSubscription(name, for: device, of: id)
-    case .removeAccount(let id): removeAccount(id)
+    case .removeAccount(let id): try removeAccount(id)
     case .addChunk(let id, let hash, let file, let bytes):
       addChunk(hash, of: id, file: file, bytes: bytes)
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id)
@@ -90,6 +90,8 @@ final class CommitRun {
     case .collectChunks(let count): try collectChunks(atMost: count)
     case .deleteZone(let id, let device, let zone, let through):
       try deleteZone(zone, through: through, by: device, of: id)
+    case .deleteZoneRest(let id, let device, let zone, let portion):
+      try delete(portion, of: zone, by: device, of: id)
     }
   }
 
@@ -149,19 +151,22 @@ final class CommitRun {
 
   private func take(_ commit: SaveCommit, at index: Int) throws(PostgresFault) {
     guard accounts.isMember(commit.device, of: commit.account),
-      let head = accounts[commit.account]?.head
+      let account = accounts[commit.account]
     else {
       results[index] = .refused(StoreRefusals.revokedDevice)
       return
     }
-    if let gap = try lostBase(of: commit, head) {
-      results[index] = .refused(head.restored(through: gap.after))
+    if let gap = try lostBase(of: commit, account.head) {
+      results[index] = .refused(account.head.restored(through: gap.after))
       return
     }
-    let entered = accounts.entering(head, of: commit.account)
-    switch saves.plan(commit, at: index, since: head, entered: entered) {
+    let entered = accounts.entering(account.head, of: commit.account)
+    let room = account.plan.room(beside: account.use, rules)
+    switch saves.plan(commit, at: index, since: account.head, entered: entered, room: room) {
     case .answered(let result): results[index] = result
-    case .moved(let reached): accounts.advance(commit.account, to: reached)
+    case .moved(let reached, let growth):
+      accounts.advance(commit.account, to: reached)
+      accounts.grow(commit.account, by: growth)
     }
     guard saves.bytes > Limits.databaseWriteBytes else { return }
     readAnew()
@@ -193,14 +198,16 @@ final class CommitRun {
     settleSaves()
     let moved = accounts.moved
     let concerned = affairs.filter { accounts[$0.key] != nil }.sorted { $0.key < $1.key }
-    if !moved.isEmpty || !concerned.isEmpty {
-      let all = Set(moved.map(\.account) + concerned.map(\.key)).sorted()
+    let all = Set(moved.map(\.account) + concerned.map(\.key) + accounts.growths.keys).sorted()
+    if !all.isEmpty {
+      let growths = all.map { accounts.growths[$0] ?? AccountUse() }
       writes.add(
         CommitRun.advance,
         PostgresParameters().bind(all.map(\.rawValue))
           .bind(all.map { accounts[$0]?.head.newest ?? 0 }).bind(all.map { affairs[$0] ?? 0 })
           .bind(all.map { accounts[$0]?.head.run ?? 0 })
-          .bind(all.map { accounts[$0]?.head.rangeStart ?? 0 }))
+          .bind(all.map { accounts[$0]?.head.rangeStart ?? 0 })
+          .bind(growths.map(\.bytes)).bind(growths.map(\.records)).bind(growths.map(\.batches)))
     }
     if !accounts.gaps.isEmpty {
       writes.add(
@@ -247,9 +254,11 @@ final class CommitRun {
     "advance",
     """
     UPDATE accounts SET newest = next.newest, affairs = accounts.affairs + next.affairs,
-      run = next.run, range_start = next.range_start
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-      AS next (account, newest, affairs, run, range_start)
+      run = next.run, range_start = next.range_start, record_bytes = record_bytes + next.bytes,
+      record_count = record_count + next.records, batch_count = batch_count + next.batches
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+        $6::bigint[], $7::bigint[], $8::bigint[])
+      AS next (account, newest, affairs, run, range_start, bytes, records, batches)
     WHERE accounts.account = next.account
     """)
   private static let passOver = PostgresStatement(

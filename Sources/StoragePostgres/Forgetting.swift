@@ -14,15 +14,28 @@ enum Forgetting {
     pipeline.add(codes, PostgresParameters().bind(wall).bind(Int64(count)))
   }
 
+  /// The account is locked, since its row counts them.
   private static let batches = PostgresStatement(
     "forget batches",
     """
-    WITH old AS (
+    WITH old AS MATERIALIZED (
       SELECT account, device, batch_high, batch_low FROM batches WHERE made_at < $1::bigint
-      ORDER BY made_at, number LIMIT $2::bigint FOR UPDATE SKIP LOCKED)
-    DELETE FROM batches USING old
-    WHERE batches.account = old.account AND batches.device = old.device
-      AND batches.batch_high = old.batch_high AND batches.batch_low = old.batch_low
+      ORDER BY made_at, number LIMIT $2::bigint),
+    held AS MATERIALIZED (
+      SELECT account FROM accounts WHERE account = ANY (ARRAY(SELECT account FROM old))
+      ORDER BY account FOR UPDATE SKIP LOCKED),
+    gone AS (
+      DELETE FROM batches USING old, held
+      WHERE old.account = held.account AND batches.account = old.account
+        AND batches.device = old.device AND batches.batch_high = old.batch_high
+        AND batches.batch_low = old.batch_low
+      RETURNING batches.account,
+        \(Limits.rowBytes) + coalesce(octet_length(batches.words), 0) AS bytes)
+    UPDATE accounts SET record_bytes = record_bytes - fewer.bytes,
+      batch_count = batch_count - fewer.batches
+    FROM (SELECT account, sum(bytes)::bigint AS bytes, count(*) AS batches FROM gone
+      GROUP BY account) AS fewer
+    WHERE accounts.account = fewer.account
     """)
 
   /// The account is locked first: who holds it has decided by what stands there.
@@ -39,9 +52,11 @@ enum Forgetting {
       DELETE FROM records USING old, held
       WHERE old.account = held.account AND records.account = old.account
         AND records.zone = old.zone AND records.name = old.name AND records.tag = old.tag
-      RETURNING records.account, records.tag)
-    UPDATE accounts SET forgotten = greatest(forgotten, last.tag)
-    FROM (SELECT account, max(tag) AS tag FROM gone GROUP BY account) AS last
+      RETURNING records.account, records.tag, \(RecordRow.storedBytes) AS bytes)
+    UPDATE accounts SET forgotten = greatest(forgotten, last.tag),
+      record_bytes = record_bytes - last.bytes, record_count = record_count - last.records
+    FROM (SELECT account, max(tag) AS tag, sum(bytes)::bigint AS bytes, count(*) AS records
+      FROM gone GROUP BY account) AS last
     WHERE accounts.account = last.account
     """)
 

@@ -7,6 +7,9 @@ final class LockedAccounts {
   struct Known {
     var head: AccountHead
     var chunkBytes: Int64
+    var use = AccountUse()
+    /// Its zones are not known.
+    var plan = Plan.everything
   }
 
   private var known: [AccountID: Known] = [:]
@@ -15,6 +18,8 @@ final class LockedAccounts {
   private(set) var run: UInt64?
   /// What accounts passed over in this commit.
   private(set) var gaps: [(account: AccountID, gap: TagGap)] = []
+  /// By how much accounts take more room than before this commit.
+  private(set) var growths: [AccountID: AccountUse] = [:]
   /// In the order in which they moved first.
   private var movedAccounts: [AccountID] = []
 
@@ -41,7 +46,11 @@ final class LockedAccounts {
     members[id] = nil
     movedAccounts.removeAll { $0 == id }
     gaps.removeAll { $0.account == id }
+    growths[id] = nil
   }
+
+  /// Its devices are turned away.
+  func revokeAll(of id: AccountID) { members[id] = [] }
 
   func admit(_ device: DeviceID, to id: AccountID) { members[id, default: []].insert(device) }
 
@@ -57,6 +66,14 @@ final class LockedAccounts {
     if let gap = head.gap(since: former) { gaps.append((id, gap)) }
     known[id]?.head = head
     if !movedAccounts.contains(id) { movedAccounts.append(id) }
+  }
+
+  func plan(_ id: AccountID, _ plan: Plan) { known[id]?.plan = plan }
+
+  func grow(_ id: AccountID, by growth: AccountUse) {
+    guard growth != AccountUse(), known[id] != nil else { return }
+    known[id]?.use += growth
+    growths[id, default: AccountUse()] += growth
   }
 
   func addChunkBytes(_ bytes: Int64, to id: AccountID) { known[id]?.chunkBytes += bytes }
@@ -93,7 +110,14 @@ final class LockedAccounts {
       head.run = row.bits(5)
       head.rangeStart = row.integer(6)
       return (
-        AccountID(rawValue: row.bits(0)), Known(head: head, chunkBytes: row.integer(4)),
+        AccountID(rawValue: row.bits(0)),
+        Known(
+          head: head, chunkBytes: row.integer(4),
+          use: AccountUse(
+            bytes: row.integer(8), records: row.integer(9), batches: row.integer(10)),
+          plan: Plan(
+            zones: nil, bytes: row.isNull(11) ? nil : row.integer(11),
+            records: row.isNull(12) ? nil : row.integer(12))),
         row.bits(7)
       )
     }) {
@@ -110,7 +134,8 @@ final class LockedAccounts {
     "lock accounts",
     """
     SELECT account, generation, newest, forgotten, chunk_bytes, run, range_start,
-      (SELECT run FROM opening WHERE one)
+      (SELECT run FROM opening WHERE one), record_bytes, record_count, batch_count, quota_bytes,
+      quota_records
     FROM accounts
     WHERE account = ANY (ARRAY(
       SELECT unnest($1::bigint[])
@@ -131,7 +156,8 @@ extension CommitRequest {
   var accounts: [AccountID] {
     switch self {
     case .createAccount(let id, _, _, _, _), .issuePairing(let id, _), .renameDevice(let id, _, _),
-      .revokeDevice(let id, _), .deleteZone(let id, _, _, _), .putSubscription(let id, _, _),
+      .revokeDevice(let id, _), .deleteZone(let id, _, _, _), .deleteZoneRest(let id, _, _, _),
+      .putSubscription(let id, _, _),
       .removeSubscription(let id, _, _), .setPlan(let id, _), .removeAccount(let id),
       .addChunk(let id, _, _, _), .renewChunks(let id, _):
       [id]
@@ -145,8 +171,8 @@ extension CommitRequest {
   var device: (account: AccountID, device: DeviceID)? {
     switch self {
     case .renameDevice(let id, let device, _), .revokeDevice(let id, let device),
-      .deleteZone(let id, let device, _, _), .putSubscription(let id, let device, _),
-      .removeSubscription(let id, let device, _):
+      .deleteZone(let id, let device, _, _), .deleteZoneRest(let id, let device, _, _),
+      .putSubscription(let id, let device, _), .removeSubscription(let id, let device, _):
       (id, device)
     case .save(let commit): (commit.account, commit.device)
     case .issuePairing(let id, let pairing): pairing.issuer.map { (id, $0) }
@@ -161,8 +187,9 @@ extension CommitRequest {
     switch self {
     case .save, .addChunk, .renewChunks: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-      .touchDevices, .proveWritable, .deleteZone, .putSubscription, .removeSubscription, .setPlan,
-      .removeAccount, .vouchForChunks, .collectChunks:
+      .touchDevices, .proveWritable, .deleteZone, .deleteZoneRest, .putSubscription,
+      .removeSubscription,
+      .setPlan, .removeAccount, .vouchForChunks, .collectChunks:
       false
     }
   }

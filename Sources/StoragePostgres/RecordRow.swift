@@ -6,6 +6,13 @@ enum RecordRow {
   /// The columns in the order in which `record` reads them.
   static let columns = "zone, name, type, modified_at, device, tag, fields, chunks"
 
+  /// `Record.storedBytes` of a row.
+  static let storedBytes = """
+    \(Limits.rowBytes) + octet_length(records.zone) + octet_length(records.name) \
+    + octet_length(records.type) + coalesce(octet_length(records.fields), 0) \
+    + coalesce(octet_length(records.chunks), 0)
+    """
+
   /// The pieces that a record names stand in one column: their hashes, 32 bytes each, one behind
   /// the other; NULL where there are none.
   static func column(of chunks: [ChunkHash]) -> [UInt8]? {

@@ -28,8 +28,9 @@ final class SaveDesk {
 
   enum Decision {
     case answered(CommitResult)
-    /// Where the account stands then; it is answered once what it shows was read.
-    case moved(AccountHead)
+    /// Where the account stands then, and the room that it takes more; it is answered once what it
+    /// shows was read.
+    case moved(AccountHead, AccountUse)
   }
 
   private let wall: Int64
@@ -86,9 +87,14 @@ final class SaveDesk {
     standing.reserveCapacity(rows[first + 1].count)
     for row in rows[first + 1].all({ $0 }) {
       guard asked.indices.contains(Int(row.integer(0)) - 1) else { continue }
-      standing[asked[Int(row.integer(0)) - 1]] = Standing(
-        tag: row.integer(1), type: try row.name(2), isDeleted: row.bool(3),
-        chunks: try row.chunks(4))
+      let place = asked[Int(row.integer(0)) - 1]
+      let (type, chunks) = (try row.name(2), try row.chunks(4))
+      let isDeleted = row.isNull(3)
+      standing[place] = Standing(
+        tag: row.integer(1), type: type, isDeleted: isDeleted, chunks: chunks,
+        bytes: Record.storedBytes(
+          zone: place.key.zone, name: place.key.name, type: type,
+          fields: isDeleted ? 0 : Int(clamping: row.integer(3)), chunks: chunks.count))
     }
     for row in rows[first + 2].all({ $0 }) {
       let piece = Piece(account: AccountID(rawValue: row.bits(0)), hash: try row.hash(1))
@@ -117,9 +123,10 @@ final class SaveDesk {
     }
   }
 
-  /// `entered`: the head that new tags follow.
+  /// `entered`: the head that new tags follow; `room`: what the account has left.
   func plan(
-    _ commit: SaveCommit, at index: Int, since head: AccountHead, entered: AccountHead
+    _ commit: SaveCommit, at index: Int, since head: AccountHead, entered: AccountHead,
+    room: AccountUse
   ) -> Decision {
     let batch = Batch(account: commit.account, device: commit.device, id: commit.request.id)
     if let known = batches[batch] {
@@ -129,18 +136,22 @@ final class SaveDesk {
       let answer = PlannedSave.Answer.again(known, wall: wall)
       plan(
         PlannedSave(index: index, commit: commit, since: head, reached: head, answer: answer))
-      return .moved(head)
+      return .moved(head, AccountUse())
     }
     if let refusal = commit.unlessKnown { return .answered(.refused(refusal)) }
-    let plan = decide(commit, after: entered.newest)
+    let plan = decide(commit, after: entered.newest, room: room)
     var reached = plan.newest > entered.newest ? entered : head
     if plan.newest > entered.newest { reached.newest = plan.newest }
     self.plan(
       PlannedSave(
         index: index, commit: commit, since: head, reached: reached, answer: .plan(plan)))
-    let remembered = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
-    batches[batch] = remembered
-    changes.remember(remembered, as: batch)
+    var growth = plan.growth
+    if plan.isRemembered {
+      let remembered = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
+      batches[batch] = remembered
+      changes.remember(remembered, as: batch)
+      growth += remembered.use
+    }
     for record in plan.records {
       standing[Place(account: commit.account, key: record.key)] = Standing(record)
       changes.put(record, of: commit.account, deletedAt: record.isDeleted ? wall : nil)
@@ -149,12 +160,14 @@ final class SaveDesk {
     for change in plan.chunkChanges {
       changes.count(change.change, of: Piece(account: commit.account, hash: change.hash))
     }
-    return .moved(reached)
+    return .moved(reached, growth)
   }
 
-  private func decide(_ commit: SaveCommit, after newest: ChangeTag) -> SavePlan {
+  private func decide(
+    _ commit: SaveCommit, after newest: ChangeTag, room: AccountUse
+  ) -> SavePlan {
     do throws(StorageError) {
-      return try SavePlan(commit, after: newest) { name in
+      return try SavePlan(commit, after: newest, room: room) { name in
         let key = RecordKey(zone: commit.request.zone, name: name)
         return standing[Place(account: commit.account, key: key)]
       } hasChunk: { hash in

@@ -16,8 +16,8 @@ struct SaveQuestion {
       case .addChunk(let account, let hash, _, _): add([hash], of: account, &known)
       case .renewChunks(let account, let hashes): add(hashes, of: account, &known)
       case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-        .touchDevices, .proveWritable, .deleteZone, .putSubscription, .removeSubscription,
-        .setPlan, .removeAccount, .vouchForChunks, .collectChunks:
+        .touchDevices, .proveWritable, .deleteZone, .deleteZoneRest, .putSubscription,
+        .removeSubscription, .setPlan, .removeAccount, .vouchForChunks, .collectChunks:
         break
       }
     }
@@ -67,7 +67,7 @@ struct SaveQuestion {
   static let records = PostgresStatement(
     "standing records",
     """
-    SELECT place, tag, type, fields IS NULL, chunks
+    SELECT place, tag, type, octet_length(fields)::bigint, chunks
     FROM unnest($1::bigint[], $2::text[], $3::text[])
       WITH ORDINALITY AS asked (account, zone, name, place)
     JOIN records USING (account, zone, name)

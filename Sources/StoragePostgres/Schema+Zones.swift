@@ -195,6 +195,11 @@ extension Schema {
     "DROP INDEX pairings_by_code",
   ]
 
+  ///     accounts   … · quota_bytes · quota_records · record_bytes · record_count · batch_count
+  ///
+  /// As in SQLite's tables. A relay of the version before does not count: while relays are upgraded
+  /// one by one, what passes through an old one is left out of the figures.
+  ///
   /// A relay of the version before goes on in the range that an account is in.
   private static let version3 = [
     "ALTER TABLE opening ADD COLUMN run bigint NOT NULL DEFAULT 0",
@@ -209,6 +214,25 @@ extension Schema {
       after_tag bigint NOT NULL,
       PRIMARY KEY (account, through_tag)
     )
+    """,
+    "ALTER TABLE accounts ADD COLUMN quota_bytes bigint",
+    "ALTER TABLE accounts ADD COLUMN quota_records bigint",
+    "ALTER TABLE accounts ADD COLUMN record_bytes bigint NOT NULL DEFAULT 0",
+    "ALTER TABLE accounts ADD COLUMN record_count bigint NOT NULL DEFAULT 0",
+    "ALTER TABLE accounts ADD COLUMN batch_count bigint NOT NULL DEFAULT 0",
+    """
+    UPDATE accounts SET record_bytes = held.bytes, record_count = held.records,
+      batch_count = held.batches
+    FROM (
+      SELECT account, sum(bytes)::bigint AS bytes, sum(records)::bigint AS records,
+        sum(batches)::bigint AS batches
+      FROM (
+        SELECT account, 128 + octet_length(zone) + octet_length(name) + octet_length(type)
+          + coalesce(octet_length(fields), 0) + coalesce(octet_length(chunks), 0) AS bytes,
+          1 AS records, 0 AS batches FROM records
+        UNION ALL SELECT account, 128 + coalesce(octet_length(words), 0), 0, 1 FROM batches
+      ) AS rows GROUP BY account) AS held
+    WHERE accounts.account = held.account
     """,
   ]
 }

@@ -7,10 +7,8 @@ enum StoreRow {
   static func columns(of table: StoreTable) -> String {
     switch table {
     case .accounts:
-      """
-      account, generation, newest, forgotten, label, plan, made_at, chunk_bytes, run,
-        range_start
-      """
+      "account, generation, newest, forgotten, label, plan, made_at, chunk_bytes, quota_bytes, "
+        + "quota_records, record_bytes, record_count, batch_count, run, range_start"
     case .lineage: "account, generation, ended_at"
     case .gaps: "account, after_tag, through_tag"
     case .devices: "account, device, device_name, platform, app_version, token_hash, last_seen"
@@ -26,15 +24,19 @@ enum StoreRow {
   // MARK: Reading
 
   static func account(_ row: PostgresRow) throws(PostgresFault) -> KeptAccount {
-    guard let plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
+    guard var plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
       throw PostgresFault(cause: .damaged, message: "a plan is not of the form that one has")
     }
+    plan.bytes = row.isNull(8) ? nil : row.integer(8)
+    plan.records = row.isNull(9) ? nil : row.integer(9)
     var head = AccountHead(row, from: 1)
-    head.run = row.bits(8)
-    head.rangeStart = row.integer(9)
+    head.run = row.bits(13)
+    head.rangeStart = row.integer(14)
     return KeptAccount(
       id: AccountID(rawValue: row.bits(0)), head: head, label: row.text(4),
-      plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7))
+      plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7),
+      use: AccountUse(
+        bytes: row.integer(10), records: row.integer(11), batches: row.integer(12)))
   }
 
   static func generation(_ row: PostgresRow) -> EndedGeneration {
@@ -108,7 +110,9 @@ enum StoreRow {
     let columns = columns(of: table)
     let types =
       switch table {
-      case .accounts: "bigint bigint bigint bigint text text bigint bigint bigint bigint"
+      case .accounts:
+        "bigint bigint bigint bigint text text bigint bigint bigint bigint bigint bigint bigint "
+          + "bigint bigint"
       case .lineage, .gaps: "bigint bigint bigint"
       case .devices: "bigint bigint text text text bytea bigint"
       case .pairings: "bigint bytea bigint"
@@ -161,6 +165,8 @@ enum StoreRow {
     PostgresParameters().bind(rows.map(\.id.rawValue)).bind(rows.map { Int64($0.head.generation) })
       .bind(rows.map(\.head.newest)).bind(rows.map(\.head.forgotten)).bind(rows.map(\.label))
       .bind(rows.map(\.plan.storedText)).bind(rows.map(\.madeAt)).bind(rows.map(\.chunkBytes))
+      .bind(rows.map(\.plan.bytes)).bind(rows.map(\.plan.records)).bind(rows.map(\.use.bytes))
+      .bind(rows.map(\.use.records)).bind(rows.map(\.use.batches))
       .bind(rows.map(\.head.run)).bind(rows.map(\.head.rangeStart))
   }
 

@@ -79,6 +79,9 @@ final class ZoneQueries {
       pipeline.add(ZoneQueries.head, asked)
       pipeline.add(ZoneQueries.ground, ZoneQueries.ground(of: since, of: account))
       pipeline.add(isSnapshot ? pages.snapshot : pages.changes, range)
+      if isSnapshot || zone != nil {
+        pipeline.add(ZoneQueries.scanned, asked.bind(since?.sequence ?? 0))
+      }
     }
     guard let head = rows[0].first({ HeadRow($0) }) else {
       return .refused(StoreRefusals.unknownAccount)
@@ -93,6 +96,7 @@ final class ZoneQueries {
     } catch {
       return .refused(error)
     }
+    if plan.isSparse { plan.stop(at: rows[3].first { $0.integer(0) }) }
     for index in 0..<rows[2].count where !plan.take(try rows[2][index].record()) { break }
     return .page(plan.page())
   }
@@ -117,9 +121,19 @@ final class ZoneQueries {
     ) AS gap ON true
     """)
 
+  /// The tag of the last of the rows that are looked at from a tag on.
+  static let scanned = PostgresStatement("scanned", scan("$1::bigint", "$2::bigint"))
+
   static func ground(of token: ChangeToken?, of account: AccountID) -> PostgresParameters {
     PostgresParameters().bind(account.rawValue).bind(Int64(token?.generation ?? 0))
       .bind(token?.tags ?? [])
+  }
+
+  private static func scan(_ account: String, _ after: String) -> String {
+    """
+    SELECT tag FROM records WHERE account = \(account) AND tag > \(after)
+    ORDER BY tag OFFSET \(Limits.scannedRecords - 1) LIMIT 1
+    """
   }
 
   private static let record = PostgresStatement(
@@ -140,9 +154,12 @@ final class ZoneQueries {
     let snapshot: PostgresStatement
 
     init(_ name: String, _ condition: String) {
-      changes = PostgresStatement("changes \(name)", Pages.sql(condition))
+      // Where nothing is passed over, no more rows are looked at than are told.
+      let bound = "AND tag <= coalesce((\(scan("$1::bigint", "$2::bigint"))), $3::bigint)"
+      changes = PostgresStatement(
+        "changes \(name)", Pages.sql(condition.isEmpty ? "" : "\(bound) \(condition)"))
       snapshot = PostgresStatement(
-        "snapshot \(name)", Pages.sql("\(condition) AND fields IS NOT NULL"))
+        "snapshot \(name)", Pages.sql("\(bound) \(condition) AND fields IS NOT NULL"))
     }
 
     /// No more bytes than a page takes, and the record that does not fit: their lengths are known

@@ -15,7 +15,7 @@ final class AccountQueries {
     self.connection = connection
     principal = try connection.prepare(
       """
-      SELECT account, device, plan, generation, newest, forgotten
+      SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten
       FROM devices JOIN accounts USING (account) WHERE token_hash = ?
       """)
     subscriptions = try connection.prepare(
@@ -23,9 +23,9 @@ final class AccountQueries {
     total = try connection.prepare("SELECT count(*) FROM accounts")
     list = try connection.prepare(
       """
-      SELECT account, label, plan, made_at,
+      SELECT account, label, plan, quota_bytes, quota_records, made_at,
         (SELECT count(*) FROM devices WHERE devices.account = accounts.account),
-        newest, chunk_bytes
+        newest, chunk_bytes, record_bytes, record_count
       FROM accounts WHERE account >= ? AND account <= ? ORDER BY account LIMIT ?
       """)
     exists = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
@@ -40,7 +40,7 @@ final class AccountQueries {
     let found = try principal.bind(tokenHash).first { (row) throws(StorageError) in
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        newest: AccountHead(row, from: 3).token, plan: try plan(row, 2))
+        newest: AccountHead(row, from: 5).token, plan: try plan(row, 2))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     found.subscriptions = try subscriptions(of: found.device, of: found.account)
@@ -104,15 +104,18 @@ final class AccountQueries {
   private func summary(_ row: SQLiteStatement) throws(StorageError) -> AccountSummary {
     AccountSummary(
       id: AccountID(rawValue: row.bits(0)), label: row.text(1), plan: try plan(row, 2),
-      madeAt: row.integer(3), devices: Int(clamping: row.integer(4)), newestTag: row.integer(5),
-      chunkBytes: row.integer(6))
+      madeAt: row.integer(5), devices: Int(clamping: row.integer(6)), newestTag: row.integer(7),
+      chunkBytes: row.integer(8), recordBytes: row.integer(9), records: row.integer(10))
   }
 
+  /// From `plan`, `quota_bytes` and `quota_records`.
   private func plan(_ row: SQLiteStatement, _ column: Int32) throws(StorageError) -> Plan {
     let text = row.isNull(column) ? nil : row.text(column)
-    guard let plan = Plan(storedText: text) else {
+    guard var plan = Plan(storedText: text) else {
       throw connection.damage("a plan is not of the form that one has")
     }
+    plan.bytes = row.isNull(column + 1) ? nil : row.integer(column + 1)
+    plan.records = row.isNull(column + 2) ? nil : row.integer(column + 2)
     return plan
   }
 }

@@ -9,8 +9,6 @@ final class AccountWriter {
   private let account: SQLiteStatement
   private let insertAccount: SQLiteStatement
   private let setPlan: SQLiteStatement
-  /// Of every table, what belongs to one account.
-  private let removals: [SQLiteStatement]
   private let token: SQLiteStatement
   private let member: SQLiteStatement
   private let memberCount: SQLiteStatement
@@ -28,11 +26,6 @@ final class AccountWriter {
   private let expired: SQLiteStatement
   private let delete: SQLiteStatement
 
-  private static let tables = [
-    "accounts", "lineage", "gaps", "devices", "pairings", "subscriptions", "zones", "records",
-    "batches", "chunks",
-  ]
-
   init(_ connection: SQLiteConnection, rules: StoreRules, run: UInt64) throws(StorageError) {
     self.rules = rules
     self.run = run
@@ -42,12 +35,10 @@ final class AccountWriter {
       INSERT INTO accounts (account, generation, newest, label, made_at, run)
       VALUES (?, ?, 0, ?, ?, ?)
       """)
-    setPlan = try connection.prepare("UPDATE accounts SET plan = ?2 WHERE account = ?1")
-    var removals: [SQLiteStatement] = []
-    for table in AccountWriter.tables {
-      removals.append(try connection.prepare("DELETE FROM \(table) WHERE account = ?"))
-    }
-    self.removals = removals
+    setPlan = try connection.prepare(
+      """
+      UPDATE accounts SET plan = ?2, quota_bytes = ?3, quota_records = ?4 WHERE account = ?1
+      """)
     token = try connection.prepare("SELECT 1 FROM devices WHERE token_hash = ?")
     member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
     memberCount = try connection.prepare("SELECT count(*) FROM devices WHERE account = ?")
@@ -102,13 +93,8 @@ final class AccountWriter {
 
   func setPlan(_ plan: Plan, of id: AccountID) throws(StorageError) -> CommitResult {
     guard try exists(id) else { return .refused(StoreRefusals.unknownAccount) }
-    try setPlan.bind(id.rawValue).bind(plan.storedText).run()
-    return .done
-  }
-
-  func remove(_ id: AccountID) throws(StorageError) -> CommitResult {
-    guard try exists(id) else { return .refused(StoreRefusals.unknownAccount) }
-    for removal in removals { try removal.bind(id.rawValue).run() }
+    try setPlan.bind(id.rawValue).bind(plan.storedText).bind(plan.bytes)
+      .bind(plan.records).run()
     return .done
   }
 

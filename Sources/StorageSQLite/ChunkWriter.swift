@@ -104,10 +104,13 @@ final class ChunkWriter {
     let gone = try spent.bind(wall).bind(Int64(max(0, limit))).all { row -> Spent in
       (AccountID(rawValue: row.bits(0)), row.bytes(1), row.bits(2), row.integer(3))
     }
-    for chunk in gone {
-      try delete.bind(chunk.account.rawValue).bind(chunk.hash).run()
-      try count.bind(chunk.account.rawValue).bind(-chunk.bytes).run()
-    }
+    for chunk in gone { try remove(chunk.hash, of: chunk.account, bytes: chunk.bytes) }
     return .collected(gone.map { ChunkFile(account: $0.account, number: $0.file) })
+  }
+
+  /// The account has the piece no more.
+  func remove(_ hash: [UInt8], of account: AccountID, bytes: Int64) throws(StorageError) {
+    try delete.bind(account.rawValue).bind(hash).run()
+    try count.bind(account.rawValue).bind(-bytes).run()
   }
 }

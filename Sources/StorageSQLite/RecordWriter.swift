@@ -25,6 +25,7 @@ final class RecordWriter {
   private let oldTombstones: SQLiteStatement
   private let drop: SQLiteStatement
   private let noteDropped: SQLiteStatement
+  private let noteForgotten: SQLiteStatement
 
   init(
     _ connection: SQLiteConnection, queries: ZoneQueries, chunks: ChunkWriter, rules: StoreRules
@@ -35,7 +36,9 @@ final class RecordWriter {
     self.rules = rules
     head = try connection.prepare(
       """
-      SELECT \(HeadRow.columns) FROM accounts
+      SELECT \(HeadRow.columns), record_bytes, record_count, batch_count, quota_bytes,
+        quota_records
+      FROM accounts
       WHERE account = ?1 AND EXISTS (SELECT 1 FROM devices WHERE account = ?1 AND device = ?2)
       """)
     remembered = try connection.prepare(
@@ -45,7 +48,7 @@ final class RecordWriter {
       """)
     standing = try connection.prepare(
       """
-      SELECT tag, type, fields IS NULL, chunks, number FROM records
+      SELECT tag, type, length(fields), chunks, number FROM records
       WHERE account = ? AND zone = ? AND name = ?
       """)
     insert = try connection.prepare(
@@ -66,7 +69,11 @@ final class RecordWriter {
     dropEmpty = try connection.prepare(
       "DELETE FROM zones WHERE account = ? AND zone = ? AND live = 0")
     advance = try connection.prepare(
-      "UPDATE accounts SET newest = ?2, run = ?3, range_start = ?4 WHERE account = ?1")
+      """
+      UPDATE accounts SET newest = ?2, run = ?3, range_start = ?4, record_bytes = record_bytes + ?5,
+        record_count = record_count + ?6, batch_count = batch_count + ?7
+      WHERE account = ?1
+      """)
     insertGap = try connection.prepare(
       "INSERT INTO gaps (account, after_tag, through_tag) VALUES (?, ?, ?)")
     forgetGaps = try connection.prepare(
@@ -84,28 +91,42 @@ final class RecordWriter {
       """)
     // The oldest are the first by number.
     oldestBatches = try connection.prepare(
-      "SELECT number, made_at FROM batches ORDER BY number LIMIT ?")
+      "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?")
     forget = try connection.prepare("DELETE FROM batches WHERE number = ?")
     oldTombstones = try connection.prepare(
       """
-      SELECT number, account, tag FROM records INDEXED BY records_by_deletion
+      SELECT number, account, tag, \(RecordRow.storedBytes)
+      FROM records INDEXED BY records_by_deletion
       WHERE deleted_at < ? ORDER BY deleted_at, account, tag LIMIT ?
       """)
     drop = try connection.prepare("DELETE FROM records WHERE number = ?")
     noteDropped = try connection.prepare(
-      "UPDATE accounts SET forgotten = max(forgotten, ?2) WHERE account = ?1")
+      """
+      UPDATE accounts SET forgotten = max(forgotten, ?2), record_bytes = record_bytes - ?3,
+        record_count = record_count - 1
+      WHERE account = ?1
+      """)
+    noteForgotten = try connection.prepare(
+      """
+      UPDATE accounts SET record_bytes = record_bytes - ?2, batch_count = batch_count - ?3
+      WHERE account = ?1
+      """)
   }
 
   func save(_ commit: SaveCommit, wall: Int64) throws(StorageError) -> CommitResult {
     let request = commit.request
-    guard let since = try head(for: commit) else { return .refused(StoreRefusals.revokedDevice) }
+    guard let (since, room) = try head(for: commit) else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     if let refusal = commit.unlessKnown {
       return try known(commit, since: since, wall: wall) ?? .refused(refusal)
     }
     // Where the records that stand are, by name.
     var numbers: [Name: Int64] = [:]
     let entered = since.entering(queries.run, commit.account)
-    let plan = try SavePlan(commit, after: entered.newest) { (name) throws(StorageError) in
+    let plan = try SavePlan(
+      commit, after: entered.newest, room: room
+    ) { (name) throws(StorageError) in
       guard let (standing, number) = try standing(name, in: commit) else { return nil }
       numbers[name] = number
       return standing
@@ -118,9 +139,15 @@ final class RecordWriter {
           ?? .refused(since.restored(through: gap.after))
       }
     }
-    let batch = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
-    guard try remember(batch, of: commit, wall: wall) else {
-      return try known(commit, since: since, wall: wall) ?? .refused(StoreRefusals.otherBatch)
+    var growth = plan.growth
+    if plan.isRemembered {
+      let batch = RememberedBatch(plan, after: entered.newest, digest: commit.digest)
+      guard try remember(batch, of: commit, wall: wall) else {
+        return try known(commit, since: since, wall: wall) ?? .refused(StoreRefusals.otherBatch)
+      }
+      growth += batch.use
+    } else if let known = try known(commit, since: since, wall: wall) {
+      return known
     }
     let results = try plan.results(of: request) { (name) throws(StorageError) in
       try current(name, in: commit)
@@ -136,7 +163,9 @@ final class RecordWriter {
     if !changed.isEmpty {
       head = entered
       head.newest = plan.newest
-      try advance(commit.account, from: since, to: head)
+    }
+    if !changed.isEmpty || growth != AccountUse() {
+      try advance(commit.account, from: since, to: head, growth)
     }
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
@@ -144,25 +173,34 @@ final class RecordWriter {
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.
   func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
-    for number in try oldBatches(count, wall: wall) { try forget.bind(number).run() }
+    // Most often they are of few accounts, each of which is counted once.
+    var uses: [UInt64: AccountUse] = [:]
+    for batch in try oldBatches(count, wall: wall) {
+      try forget.bind(batch.number).run()
+      uses[batch.account, default: AccountUse()] += batch.use
+    }
+    for (account, use) in uses {
+      try noteForgotten.bind(account).bind(use.bytes).bind(use.batches).run()
+    }
   }
 
   /// Drops at most `count` tombstones that are older than the history kept, the oldest first.
   func forgetTombstones(_ count: Int, wall: Int64) throws(StorageError) {
     let old = try oldTombstones.bind(wall - rules.historyMilliseconds).bind(Int64(count)).all {
-      (number: $0.integer(0), account: $0.bits(1), tag: $0.integer(2))
+      (number: $0.integer(0), account: $0.bits(1), tag: $0.integer(2), bytes: $0.integer(3))
     }
     for tombstone in old {
       try drop.bind(tombstone.number).run()
-      try noteDropped.bind(tombstone.account).bind(tombstone.tag).run()
+      try noteDropped.bind(tombstone.account).bind(tombstone.tag).bind(tombstone.bytes).run()
     }
   }
 
-  /// The account stands somewhere else.
+  /// The account stands somewhere else, and its records take so much more room.
   func advance(
-    _ account: AccountID, from former: AccountHead, to head: AccountHead
+    _ account: AccountID, from former: AccountHead, to head: AccountHead, _ growth: AccountUse
   ) throws(StorageError) {
-    try advance.bind(account.rawValue).bind(head.newest).bind(head.run).bind(head.rangeStart).run()
+    try advance.bind(account.rawValue).bind(head.newest).bind(head.run).bind(head.rangeStart)
+      .bind(growth.bytes).bind(growth.records).bind(growth.batches).run()
     guard let gap = head.gap(since: former) else { return }
     try insertGap.bind(account.rawValue).bind(gap.after).bind(gap.through).run()
     try forgetGaps.bind(account.rawValue).bind(Int64(Limits.tagGaps)).run()
@@ -176,10 +214,19 @@ final class RecordWriter {
     if change < 0 { try dropEmpty.bind(account.rawValue).bind(zone).run() }
   }
 
-  /// Where the account stands; nil where the device is not, or no more, one of its own.
-  private func head(for commit: SaveCommit) throws(StorageError) -> AccountHead? {
+  /// Where the account stands, and the room that it has left; nil where the device is not, or no
+  /// more, one of its own.
+  private func head(
+    for commit: SaveCommit
+  ) throws(StorageError) -> (head: AccountHead, room: AccountUse)? {
     try head.bind(commit.account.rawValue).bind(commit.device.rawValue).first { row in
-      HeadRow.head(row)
+      let next = HeadRow.count
+      let plan = Plan(
+        zones: nil, bytes: row.isNull(next + 3) ? nil : row.integer(next + 3),
+        records: row.isNull(next + 4) ? nil : row.integer(next + 4))
+      let use = AccountUse(
+        bytes: row.integer(next), records: row.integer(next + 1), batches: row.integer(next + 2))
+      return (HeadRow.head(row), plan.room(beside: use, rules))
     }
   }
 
@@ -209,16 +256,19 @@ final class RecordWriter {
     }
   }
 
-  private func oldBatches(_ count: Int, wall: Int64) throws(StorageError) -> [Int64] {
-    var numbers: [Int64] = []
+  private func oldBatches(
+    _ count: Int, wall: Int64
+  ) throws(StorageError) -> [(number: Int64, account: UInt64, use: AccountUse)] {
+    var batches: [(number: Int64, account: UInt64, use: AccountUse)] = []
     oldestBatches.bind(Int64(count))
     defer { oldestBatches.reset() }
     while try oldestBatches.step(),
       oldestBatches.integer(1) < wall - rules.historyMilliseconds
     {
-      numbers.append(oldestBatches.integer(0))
+      let use = RememberedBatch.use(words: Int(clamping: oldestBatches.integer(3)))
+      batches.append((oldestBatches.integer(0), oldestBatches.bits(2), use))
     }
-    return numbers
+    return batches
   }
 
   private func standing(
@@ -226,9 +276,12 @@ final class RecordWriter {
   ) throws(StorageError) -> (Standing, number: Int64)? {
     try standing.bind(commit.account.rawValue).bind(commit.request.zone).bind(name).first {
       (row) throws(StorageError) in
+      let (type, chunks) = (try row.name(1), try queries.chunks.hashes(row, 3))
+      let bytes = Record.storedBytes(
+        zone: commit.request.zone, name: name, type: type, fields: Int(clamping: row.integer(2)),
+        chunks: chunks.count)
       let standing = Standing(
-        tag: row.integer(0), type: try row.name(1), isDeleted: row.integer(2) != 0,
-        chunks: try queries.chunks.hashes(row, 3))
+        tag: row.integer(0), type: type, isDeleted: row.isNull(2), chunks: chunks, bytes: bytes)
       return (standing, row.integer(4))
     }
   }

@@ -5,6 +5,11 @@ import Storage
 enum RecordRow {
   /// The columns in the order in which `record` reads them.
   static let columns = "zone, name, type, modified_at, device, tag, fields"
+  /// `Record.storedBytes` of a row.
+  static let storedBytes = """
+    \(Limits.rowBytes) + length(CAST(zone AS BLOB)) + length(CAST(name AS BLOB)) \
+    + length(CAST(type AS BLOB)) + coalesce(length(fields), 0) + coalesce(length(chunks), 0)
+    """
 }
 
 extension SQLiteStatement {

@@ -72,7 +72,7 @@ package final class SQLiteStoreSource: StoreSource {
     case .accounts:
       """
       SELECT account, generation, newest, forgotten, label, plan, made_at, chunk_bytes,
-        run, range_start
+        quota_bytes, quota_records, record_bytes, record_count, batch_count, run, range_start
       FROM accounts ORDER BY account
       """
     case .lineage:
@@ -143,15 +143,19 @@ package final class SQLiteStoreSource: StoreSource {
   }
 
   private static func account(_ row: SQLiteStatement) throws(StorageError) -> KeptAccount {
-    guard let plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
+    guard var plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
       throw row.damage("a plan is not of the form that one has")
     }
+    plan.bytes = row.isNull(8) ? nil : row.integer(8)
+    plan.records = row.isNull(9) ? nil : row.integer(9)
     return KeptAccount(
       id: AccountID(rawValue: row.bits(0)),
       head: AccountHead(
         generation: UInt32(truncatingIfNeeded: row.integer(1)), newest: row.integer(2),
-        forgotten: row.integer(3), run: row.bits(8), rangeStart: row.integer(9)),
-      label: row.text(4), plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7))
+        forgotten: row.integer(3), run: row.bits(13), rangeStart: row.integer(14)),
+      label: row.text(4), plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7),
+      use: AccountUse(
+        bytes: row.integer(10), records: row.integer(11), batches: row.integer(12)))
   }
 
   private static func generation(_ row: SQLiteStatement) -> EndedGeneration {

@@ -82,10 +82,8 @@ package final class SQLiteStoreTarget: StoreTarget {
   private static func columns(of table: StoreTable) -> String {
     switch table {
     case .accounts:
-      """
-      account, generation, newest, forgotten, label, plan, made_at, chunk_bytes, run,
-        range_start
-      """
+      "account, generation, newest, forgotten, label, plan, made_at, chunk_bytes, quota_bytes, "
+        + "quota_records, record_bytes, record_count, batch_count, run, range_start"
     case .lineage: "account, generation, ended_at"
     case .gaps: "account, after_tag, through_tag"
     case .devices:
@@ -102,8 +100,9 @@ package final class SQLiteStoreTarget: StoreTarget {
   private func put(_ row: KeptAccount, _ insert: SQLiteStatement) throws(StorageError) {
     insert.bind(row.id.rawValue).bind(Int64(row.head.generation)).bind(row.head.newest)
     insert.bind(row.head.forgotten).bind(row.label).bind(row.plan.storedText)
-    try insert.bind(row.madeAt).bind(row.chunkBytes).bind(row.head.run)
-      .bind(row.head.rangeStart).run()
+    insert.bind(row.madeAt).bind(row.chunkBytes).bind(row.plan.bytes).bind(row.plan.records)
+    insert.bind(row.use.bytes).bind(row.use.records).bind(row.use.batches)
+    try insert.bind(row.head.run).bind(row.head.rangeStart).run()
   }
 
   private func put(_ row: KeptDevice, _ insert: SQLiteStatement) throws(StorageError) {

@@ -20,6 +20,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let chunks: ChunkWriter
   private let records: RecordWriter
   private let zones: ZoneDeleter
+  private let remover: AccountRemover
   private let opening: StoreOpening
   private let run: UInt64
   /// Pages in the log at which it is moved in the next pause, and before the next commit. Where a
@@ -58,7 +59,10 @@ package final class SQLiteZoneStore: ZoneStore {
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
-    zones = try ZoneDeleter(connection, queries: queries, records: records, chunks: chunks)
+    zones = try ZoneDeleter(
+      connection, queries: queries, records: records, chunks: chunks, rules: rules)
+    remover = try AccountRemover(
+      connection, queries: queries, records: records, chunks: chunks, rules: rules)
   }
 
   /// Whether a store is in that directory, opened by somebody or not.
@@ -158,7 +162,7 @@ package final class SQLiteZoneStore: ZoneStore {
       try subscriptions.put(subscription, for: device, of: id)
     case .removeSubscription(let id, let device, let name):
       try subscriptions.remove(name, for: device, of: id)
-    case .removeAccount(let id): try accounts.remove(id)
+    case .removeAccount(let id): try remover.remove(id, wall: wall)
     case .addChunk(let id, let hash, let file, let bytes):
       try chunks.add(hash, of: id, file: file, bytes: bytes, wall: wall)
     case .renewChunks(let id, let hashes): try chunks.renew(hashes, of: id, wall: wall)
@@ -166,6 +170,8 @@ package final class SQLiteZoneStore: ZoneStore {
     case .collectChunks(let count): try chunks.collect(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       try zones.delete(zone, through: through, by: device, of: id, wall: wall)
+    case .deleteZoneRest(let id, let device, let zone, let portion):
+      try zones.delete(portion, of: zone, by: device, of: id, wall: wall)
     }
   }
 

@@ -155,6 +155,11 @@ extension Schema {
   ///
   /// What the tags of an account passed over (`TagGap`), and in which run it was saved to last: for
   /// a store that as a whole went back to a former state.
+  ///
+  ///     accounts        … · quota_bytes · quota_records · record_bytes · record_count · batch_count
+  ///
+  /// `quota_bytes` and `quota_records` are the plan's, NULL where it has none. `record_bytes`,
+  /// `record_count` and `batch_count` are the account's `AccountUse`.
   private static let zonesVersion3 = """
     ALTER TABLE accounts ADD COLUMN run INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE accounts ADD COLUMN range_start INTEGER NOT NULL DEFAULT 0;
@@ -165,5 +170,21 @@ extension Schema {
       after_tag INTEGER NOT NULL,
       PRIMARY KEY (account, through_tag)
     ) STRICT, WITHOUT ROWID;
+
+    ALTER TABLE accounts ADD COLUMN quota_bytes INTEGER;
+    ALTER TABLE accounts ADD COLUMN quota_records INTEGER;
+    ALTER TABLE accounts ADD COLUMN record_bytes INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE accounts ADD COLUMN record_count INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE accounts ADD COLUMN batch_count INTEGER NOT NULL DEFAULT 0;
+    UPDATE accounts SET
+      record_count = (SELECT count(*) FROM records WHERE records.account = accounts.account),
+      batch_count = (SELECT count(*) FROM batches WHERE batches.account = accounts.account),
+      record_bytes = (
+        SELECT coalesce(sum(128 + length(CAST(zone AS BLOB)) + length(CAST(name AS BLOB))
+          + length(CAST(type AS BLOB)) + coalesce(length(fields), 0)
+          + coalesce(length(chunks), 0)), 0)
+        FROM records WHERE records.account = accounts.account)
+        + (SELECT coalesce(sum(128 + coalesce(length(words), 0)), 0)
+        FROM batches WHERE batches.account = accounts.account);
     """
 }

@@ -1,34 +1,42 @@
 import Changes
 import Storage
 
-/// Makes tombstones of all of a zone at once.
+/// Makes tombstones of a zone's records, a portion with each commit.
 final class ZoneDeleter {
   private let queries: ZoneQueries
   private let records: RecordWriter
   private let chunks: ChunkWriter
+  private let rules: StoreRules
   private let member: SQLiteStatement
   private let live: SQLiteStatement
-  private let named: SQLiteStatement
   private let bury: SQLiteStatement
+
+  private struct Row {
+    var number: Int64
+    /// As it stands, and as its tombstone has it.
+    var tag: ChangeTag
+    var newTag: ChangeTag = 0
+    /// By how much the tombstone is smaller.
+    var bytes: Int64
+    var chunks: [ChunkHash]
+  }
 
   init(
     _ connection: SQLiteConnection, queries: ZoneQueries, records: RecordWriter,
-    chunks: ChunkWriter
+    chunks: ChunkWriter, rules: StoreRules
   ) throws(StorageError) {
     self.queries = queries
     self.records = records
     self.chunks = chunks
+    self.rules = rules
     member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
-    // The index by name holds a zone together; the one by tag holds the whole account.
+    // In the order of tags, with the zone in the index: rows of other zones are passed over unread.
     live = try connection.prepare(
       """
-      SELECT number, tag FROM records INDEXED BY records_by_name
-      WHERE account = ? AND zone = ? AND tag <= ? AND fields IS NOT NULL
-      """)
-    named = try connection.prepare(
-      """
-      SELECT chunks FROM records INDEXED BY records_by_name
-      WHERE account = ? AND zone = ? AND tag <= ? AND chunks IS NOT NULL
+      SELECT number, tag, coalesce(length(fields), 0) + coalesce(length(chunks), 0), chunks
+      FROM records INDEXED BY records_by_tag
+      WHERE account = ? AND tag > ? AND tag <= ? AND zone = ? AND fields IS NOT NULL
+      ORDER BY tag LIMIT ?
       """)
     bury = try connection.prepare(
       """
@@ -41,9 +49,9 @@ final class ZoneDeleter {
   func delete(
     _ zone: Name, through: ChangeToken?, by device: DeviceID, of account: AccountID, wall: Int64
   ) throws(StorageError) -> CommitResult {
-    guard try member.bind(account.rawValue).bind(device.rawValue).first({ _ in true }) ?? false,
-      let head = try queries.head(of: account)
-    else { return .refused(StoreRefusals.revokedDevice) }
+    guard let head = try head(of: account, for: device) else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     let endedAt = try through.flatMap { (token) throws(StorageError) in
       try queries.end(of: token, in: head, of: account)
     }
@@ -56,47 +64,76 @@ final class ZoneDeleter {
     } catch {
       return .refused(error)
     }
-    try release(zone, through: end, of: account, wall: wall)
+    return try delete(
+      ZonePortion(after: 0, end: end), of: zone, by: device, of: account, wall: wall)
+  }
+
+  /// Its first records; the result says what is left.
+  func delete(
+    _ portion: ZonePortion, of zone: Name, by device: DeviceID, of account: AccountID, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    guard let head = try head(of: account, for: device) else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
+    let scanned = try queries.scanEnd(of: account, after: portion.after)
+    var rows = try rows(of: portion, in: zone, through: scanned, of: account)
+    let rest = portion.rest(
+      scanned: scanned, deleted: rows.count, last: rows.last?.tag, limit: rules.deletedPerCommit)
+    try release(rows, of: account, wall: wall)
     var entered = head.entering(queries.run, account)
-    let count = try buryAll(
-      zone, through: end, after: entered, by: device, of: account, wall: wall)
-    let deletion = try ZoneDeletion(head, entered, count) { () throws(StorageError) in
+    try buryAll(&rows, after: entered, by: device, wall: wall)
+    let deletion = try ZoneDeletion(
+      head, entered, rows.count, rest: rest
+    ) { () throws(StorageError) in
       try queries.records(of: account, after: head.newest)
     }
-    if count > 0 {
-      try records.count(-count, in: zone, of: account)
+    if !rows.isEmpty {
+      try records.count(-rows.count, in: zone, of: account)
+      let fewer = AccountUse(bytes: -rows.reduce(0) { $0 + $1.bytes })
       entered.newest = deletion.token.sequence
-      try records.advance(account, from: head, to: entered)
+      try records.advance(account, from: head, to: entered, fewer)
     }
     return .zoneDeleted(deletion)
   }
 
+  private func head(
+    of account: AccountID, for device: DeviceID
+  ) throws(StorageError) -> AccountHead? {
+    guard try member.bind(account.rawValue).bind(device.rawValue).first({ _ in true }) ?? false
+    else { return nil }
+    return try queries.head(of: account)
+  }
+
+  private func rows(
+    of portion: ZonePortion, in zone: Name, through scanned: ChangeTag?, of account: AccountID
+  ) throws(StorageError) -> [Row] {
+    live.bind(account.rawValue).bind(portion.after).bind(min(portion.end, scanned ?? .max))
+    return try live.bind(zone).bind(Int64(rules.deletedPerCommit)).all {
+      (row) throws(StorageError) in
+      Row(
+        number: row.integer(0), tag: row.integer(1), bytes: row.integer(2),
+        chunks: try queries.chunks.hashes(row, 3))
+    }
+  }
+
   /// The records let go of the pieces that they name.
   private func release(
-    _ zone: Name, through end: ChangeTag, of account: AccountID, wall: Int64
+    _ rows: [Row], of account: AccountID, wall: Int64
   ) throws(StorageError) {
     var uses = ChunkUses()
-    named.bind(account.rawValue).bind(zone).bind(end)
-    defer { named.reset() }
-    while try named.step() { uses.replace(try queries.chunks.hashes(named, 0), by: []) }
+    for row in rows where !row.chunks.isEmpty { uses.replace(row.chunks, by: []) }
     try chunks.apply(uses.changes, to: account, wall: wall)
   }
 
   /// Tags rise in the order in which the records were saved. The rows are written in the order in
   /// which they lie, which is twice as fast once they have been saved in another one.
   private func buryAll(
-    _ zone: Name, through end: ChangeTag, after head: AccountHead, by device: DeviceID,
-    of account: AccountID, wall: Int64
-  ) throws(StorageError) -> Int {
-    var rows = try live.bind(account.rawValue).bind(zone).bind(end).all { row in
-      (number: row.integer(0), tag: row.integer(1))
-    }
-    rows.sort { $0.tag < $1.tag }
-    for index in rows.indices { rows[index].tag = head.newest + ChangeTag(index) + 1 }
+    _ rows: inout [Row], after head: AccountHead, by device: DeviceID, wall: Int64
+  ) throws(StorageError) {
+    for index in rows.indices { rows[index].newTag = head.newest + ChangeTag(index) + 1 }
     rows.sort { $0.number < $1.number }
     for row in rows {
-      try bury.bind(row.number).bind(row.tag).bind(device.rawValue).bind(wall).run()
+      try bury.bind(row.number).bind(row.newTag).bind(device.rawValue).bind(wall).run()
     }
-    return rows.count
   }
 }

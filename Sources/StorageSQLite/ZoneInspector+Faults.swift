@@ -146,6 +146,24 @@ extension ZoneInspector {
         GROUP BY account HAVING coalesce(sum(bytes), 0) <> chunk_bytes
         """),
     Rule(
+      code: "recordUse", since: 3,
+      query: """
+        SELECT account, 'its records and batches come to ' || bytes || ' bytes, ' || records
+          || ' records and ' || batches || ' batches, and it counts ' || record_bytes || ', '
+          || record_count || ' and ' || batch_count
+        FROM (
+          SELECT account, sum(bytes) AS bytes, sum(records) AS records, sum(batches) AS batches
+          FROM (
+            SELECT account, \(RecordRow.storedBytes) AS bytes, 1 AS records, 0 AS batches
+              FROM records
+            UNION ALL SELECT account, \(Limits.rowBytes) + coalesce(length(words), 0), 0, 1
+              FROM batches
+            UNION ALL SELECT account, 0, 0, 0 FROM accounts)
+          GROUP BY account)
+        JOIN accounts USING (account)
+        WHERE bytes <> record_bytes OR records <> record_count OR batches <> batch_count
+        """),
+    Rule(
       code: "pieceHash", since: 2,
       query: """
         SELECT account, 'a piece''s hash has ' || length(hash) || ' bytes and not 32'

@@ -13,6 +13,7 @@ final class ZoneQueries {
   private let gap: SQLiteStatement
   private let zones: SQLiteStatement
   private let record: SQLiteStatement
+  private let scanned: SQLiteStatement
   private let pages: (all: PageQueries, zone: PageQueries)
 
   private struct PageQueries {
@@ -47,6 +48,12 @@ final class ZoneQueries {
     record = try connection.prepare(
       "SELECT \(RecordRow.columns), chunks FROM records WHERE account = ? AND zone = ? AND name = ?"
     )
+    // In the index alone.
+    scanned = try connection.prepare(
+      """
+      SELECT tag FROM records INDEXED BY records_by_tag WHERE account = ? AND tag > ?
+      ORDER BY tag LIMIT 1 OFFSET \(Limits.scannedRecords - 1)
+      """)
     pages = (
       all: try PageQueries(connection, where: ""),
       zone: try PageQueries(connection, where: "AND zone = ?4")
@@ -88,6 +95,12 @@ final class ZoneQueries {
     try pages.all.changes.bind(account.rawValue).bind(tag).bind(Int64.max).all {
       (row) throws(StorageError) in try whole(row)
     }
+  }
+
+  /// The tag of the last of the rows that are looked at from a tag on; nil where there are fewer
+  /// than `Limits.scannedRecords`.
+  func scanEnd(of account: AccountID, after tag: ChangeTag) throws(StorageError) -> ChangeTag? {
+    try scanned.bind(account.rawValue).bind(tag).first { $0.integer(0) }
   }
 
   private func live(_ key: RecordKey, of account: AccountID) throws(StorageError) -> ReadResult {
@@ -175,7 +188,8 @@ final class ZoneQueries {
     }
     let queries = zone == nil ? pages.all : pages.zone
     let query = plan.isSnapshot ? queries.snapshot : queries.changes
-    query.bind(account.rawValue).bind(plan.after).bind(plan.through)
+    if plan.isSparse { plan.stop(at: try scanEnd(of: account, after: plan.after)) }
+    query.bind(account.rawValue).bind(plan.after).bind(plan.last)
     if let zone { query.bind(zone) }
     defer { query.reset() }
     while try query.step(), plan.take(try whole(query)) {}
@@ -193,6 +207,7 @@ final class ZoneQueries {
 /// How the whole head of an account stands in its row.
 enum HeadRow {
   static let columns = "generation, newest, forgotten, run, range_start"
+  static let count: Int32 = 5
 
   static func head(_ row: SQLiteStatement) -> AccountHead {
     var head = AccountHead(row, from: 0)

@@ -31,7 +31,11 @@ enum RelayCommand {
       + "was deleted is remembered for as long.")
   static let quota = CommandOption.defaulted(
     "quota", .bytes(0...1 << 50), default: "\(Limits.chunkBytesPerAccount >> 30)G",
-    "How many bytes of files an account may keep.")
+    "How many bytes of pieces of files an account may keep, and how many of records, each.")
+  static let diskFloor = CommandOption.defaulted(
+    "disk-floor", .bytes(0...1 << 50), default: "\(Limits.diskFloorBytes >> 20)M",
+    "Free bytes of the store's disk below which nothing new is taken; reads, deletions and pushes go "
+      + "on. 0: no floor. Not for a database.")
   static let keepAlive = CommandOption.defaulted(
     "keep-alive",
     ValueKind.decimal(0.1...Double(Limits.keepAliveCeilingMilliseconds) / 1_000, "SECONDS"),
@@ -92,7 +96,8 @@ enum RelayCommand {
       """,
     options: [
       listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
-      retention.entry, quota.entry, keepAlive.entry, compression.entry, isRestored.entry,
+      retention.entry, quota.entry, diskFloor.entry, keepAlive.entry, compression.entry,
+      isRestored.entry,
       loops.entry, limits.entry, exempt.entry, origin.entry, trustProxy.entry, logLevel.entry,
       logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
     ],
@@ -116,7 +121,9 @@ enum RelayCommand {
     configuration.keepAliveMilliseconds = Int64(arguments[keepAlive] * 1_000)
     configuration.compresses = arguments[compression] == .on
     configuration.rules.historyMilliseconds = arguments[retention]
+    configuration.diskFloorBytes = arguments[diskFloor]
     configuration.rules.chunkBytesPerAccount = arguments[quota]
+    configuration.rules.recordBytesPerAccount = arguments[quota]
     configuration.limits = arguments[limits] ?? RelayLimits()
     configuration.rules.devicesPerAccount = configuration.limits.devicesPerAccount
     configuration.exempt = arguments[exempt]

@@ -123,6 +123,14 @@ struct RelayService {
       case .deviceRevoked(let account, let device):
         log.info("a device was revoked", [.device(device), .account(account)])
       case .storeFailed(let error): log.error("\(error)", [LogLine.Field("node", node)])
+      case .disk(isLow: true, let free):
+        log.error(
+          "the store's disk is nearly full: nothing new is taken until there is room",
+          [LogLine.Field("node", node), LogLine.Field("free", Int(clamping: free))])
+      case .disk(isLow: false, let free):
+        log.info(
+          "the store's disk has room again",
+          [LogLine.Field("node", node), LogLine.Field("free", Int(clamping: free))])
       case .storeRecovered: log.info("the store works again", [LogLine.Field("node", node)])
       case .undeclaredProxy(let peer):
         log.warning(

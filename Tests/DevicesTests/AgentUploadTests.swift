@@ -168,6 +168,31 @@ struct AgentUploadTests {
     #expect(device.status.state == .inSync)
   }
 
+  /// The account is full: what does not fit waits and is shown, and goes by itself when another
+  /// device has made room.
+  @Test func aRecordThatHasNoRoomWaitsUntilThereIsSome() throws {
+    var rules = StoreRules()
+    rules.recordsPerAccount = 2
+    rules.historyMilliseconds = 100_000
+    let stage = try Stage(rules)
+    let device = try stage.device(1)
+    for name in ["a", "b", "c"] { _ = try device.edit(.note(name, "x")) }
+    try stage.run(3_000)
+    #expect(try isSaved(stage, "a") && isSaved(stage, "b"))
+    #expect(try !isSaved(stage, "c"))
+    #expect(device.status.parked.map(\.refusal.code) == [.quotaExceeded])
+    #expect(device.status.state == .needsPerson)
+    // Deleting is always possible; the tombstone gives its place up when it is forgotten.
+    _ = try device.edit(.delete("a"))
+    try stage.run(3_000)
+    #expect(try !isSaved(stage, "a"))
+    #expect(device.status.parkedCount == 1)
+    try stage.run(900_000)
+    #expect(try isSaved(stage, "c"))
+    #expect(device.status.parkedCount == 0)
+    #expect(device.status.state == .inSync)
+  }
+
   @Test func aPieceThatTheDiskDamagedParksItsRecordAlone() throws {
     let stage = try Stage()
     let device = try stage.device(1)

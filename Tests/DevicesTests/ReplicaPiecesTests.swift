@@ -169,6 +169,22 @@ struct ReplicaPiecesTests {
     #expect(needs(desk) == [try hash(1)])
   }
 
+  @Test func aBatchNamesNoMorePiecesThanTheRelayLooksUpForOne() throws {
+    var desk = try Desk()
+    let many = try (0..<Limits.chunksPerRecord).map { number in
+      try #require(
+        ChunkHash(
+          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 9, count: 30)))
+    }
+    try desk.letPiecesThrough(many)
+    _ = desk.edit(.album("a", many))
+    _ = desk.edit(.album("b", Array(many.prefix(2))))
+    let first = try desk.takeOne()
+    #expect(names(first) == ["a"])
+    try desk.answer(first, [.saved(name: Name(trusted: "a"), tag: 5)])
+    #expect(names(desk.take()) == ["b"])
+  }
+
   @Test func theRelaysWordIsNotGoodForEver() throws {
     var desk = try Desk()
     try desk.letPiecesThrough([try hash(1)])

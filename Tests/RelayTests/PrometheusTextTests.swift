@@ -108,6 +108,7 @@ struct PrometheusTextTests {
     #expect(text.contains("\nlockstep_accounts 3\n"))
     #expect(text.contains("\nlockstep_store_bytes 4096\n"))
     #expect(!text.contains("lockstep_log_bytes"), "nobody measured it")
+    #expect(!text.contains("lockstep_disk_free_bytes"), "nobody measured it")
     #expect(text.contains("\nprocess_resident_memory_bytes 1000\n"))
     #expect(text.contains("\nprocess_cpu_seconds_total 2.5\n"))
     #expect(text.contains("\nprocess_open_fds 7\n"))

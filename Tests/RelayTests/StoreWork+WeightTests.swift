@@ -29,6 +29,22 @@ struct StoreWorkWeightTests {
     #expect(StoreWork.weight(of: save(records: 1, bytes: Limits.recordBytes)).cost > 1_000)
   }
 
+  @Test func aSaveWeighsThePiecesThatItNames() throws {
+    let hashes = try (0..<4_096).map { number in
+      try #require(
+        ChunkHash(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 2 * 8)) }))
+    }
+    let mutation = Mutation(
+      name: Name(trusted: "film"), type: nil, fields: Array("{}".utf8), modifiedAt: 0, baseTag: nil,
+      chunks: hashes)
+    let request = SaveRequest(
+      id: BatchID(high: 1, low: 1), zone: Name(trusted: "z"), atomic: false, mutations: [mutation])
+    let commit = SaveCommit(
+      account: account, device: DeviceID(rawValue: 1), request: request, digest: [])
+    let job = StoreJob.commit(.save(commit), by: CommitOrigin(node: 0, connection: nil))
+    #expect(StoreWork.weight(of: job).cost > StoreWork.portions.cost, "it is a portion of its own")
+  }
+
   @Test func aPressIsLightAndAFullBatchIsNot() {
     let portions = StoreWork.portions
     #expect(StoreWork.weight(of: save(records: 3, bytes: 500)).cost <= portions.lightCost)

@@ -18,7 +18,10 @@ struct QueryPlanTests {
     let writers = (
       try AccountWriter(connection, rules: StoreRules(), run: 0),
       try SubscriptionWriter(connection, queries: queries.accounts),
-      try ZoneDeleter(connection, queries: queries, records: records, chunks: chunks),
+      try ZoneDeleter(
+        connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),
+      try AccountRemover(
+        connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),
       try StoreOpening(connection, directory: directory.path)
     )
     withExtendedLifetime(writers) {
@@ -28,7 +31,7 @@ struct QueryPlanTests {
           // Asked when the relay starts, and for its metrics.
           "SELECT count(*) FROM accounts",
           // Ends at the first row that is not old.
-          "SELECT number, made_at FROM batches ORDER BY number LIMIT ?",
+          "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?",
           // One row.
           "FROM opening",
         ])

@@ -23,8 +23,9 @@ struct UpgradeTests {
     connection.close()
   }
 
-  private func layRelay() throws {
-    try lay(PackageResources.zones_1_sql, as: "zones.sqlite", .zones, version: 1)
+  private func layRelay(_ version: Int = 1) throws {
+    let fixture = version == 1 ? PackageResources.zones_1_sql : PackageResources.zones_2_sql
+    try lay(fixture, as: "zones.sqlite", .zones, version: version)
   }
 
   private func layHome(_ version: Int) throws {
@@ -113,6 +114,35 @@ struct UpgradeTests {
     after.close()
   }
 
+  /// Nothing was counted before: what there is then counts from the upgrade on.
+  @Test(arguments: [1, 2])
+  func theRoomOfRecordsIsCountedInTheUpgrade(_ version: Int) throws {
+    try layRelay(version)
+    let store = try SQLiteZoneStore(directory: directory.path)
+    defer { store.close() }
+    guard
+      case .accounts(let accounts, more: false) = try store.read(.accounts(after: nil, limit: 9)),
+      let account = accounts.first
+    else {
+      Issue.record("the account is not there")
+      return
+    }
+    #expect(accounts.count == 1)
+    let records = try rows(
+      store.connection,
+      """
+      SELECT count(*), sum(length(CAST(zone || name || type AS BLOB)) + coalesce(length(fields), 0)
+        + coalesce(length(chunks), 0)), X'' FROM records
+      """)
+    let batches = try rows(
+      store.connection, "SELECT count(*), coalesce(sum(length(words)), 0), X'' FROM batches")
+    let (record, batch) = (try #require(records.first), try #require(batches.first))
+    #expect(record.0 > 0 && batch.0 > 0)
+    #expect(account.records == Int64(record.0))
+    let rowBytes = Limits.rowBytes * Int64(record.0 + batch.0)
+    #expect(account.recordBytes == rowBytes + Int64(record.1 + batch.1))
+  }
+
   // MARK: a home
 
   @Test(arguments: [1, 2])
@@ -152,13 +182,13 @@ struct UpgradeTests {
   // MARK: killed in the middle
 
   private static let ways: [(name: String, version: Int)] = [
-    ("zones.sqlite", 1), ("replica.sqlite", 1), ("replica.sqlite", 2),
+    ("zones.sqlite", 1), ("zones.sqlite", 2), ("replica.sqlite", 1), ("replica.sqlite", 2),
   ]
 
   @Test(arguments: ways)
   func anUpgradeThatFailsAtAnyStepLeavesWhatWasThere(_ way: (name: String, version: Int)) throws {
     let schema = way.name == "zones.sqlite" ? Schema.zones : .replica
-    try way.name == "zones.sqlite" ? layRelay() : layHome(way.version)
+    try way.name == "zones.sqlite" ? layRelay(way.version) : layHome(way.version)
     let before = try content(way.name, schema)
     for end in way.version...schema.version {
       let broken = Schema(
@@ -174,7 +204,7 @@ struct UpgradeTests {
   @Test(arguments: ways)
   func anUpgradeThatIsKilledBeforeItsEndIsDoneAnew(_ way: (name: String, version: Int)) throws {
     let schema = way.name == "zones.sqlite" ? Schema.zones : .replica
-    try way.name == "zones.sqlite" ? layRelay() : layHome(way.version)
+    try way.name == "zones.sqlite" ? layRelay(way.version) : layHome(way.version)
     let before = try content(way.name, schema)
     let older = Schema(
       applicationID: schema.applicationID, steps: Array(schema.steps.prefix(way.version)))

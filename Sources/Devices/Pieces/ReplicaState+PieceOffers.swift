@@ -65,8 +65,13 @@ extension ReplicaState {
     self.offer = offer
   }
 
-  /// Asks about the pieces that parked changes lack.
+  /// Asks about the pieces that parked changes lack, and lets those go again that the account had no
+  /// room for.
   mutating func askForLacking() throws(StorageError) {
+    for var entry in ledger.outbox.parkedEntries where entry.lacksRoom {
+      entry.state = .waiting
+      ledger.put(entry)
+    }
     for entry in ledger.outbox.parkedEntries where entry.lacksPieces {
       _ = gate.name(try chunks(of: entry))
     }
@@ -74,6 +79,12 @@ extension ReplicaState {
 }
 
 extension OutboxEntry {
+  /// It is parked because the account's records took all the room that it has.
+  fileprivate var lacksRoom: Bool {
+    guard case .parked(let refusal) = state else { return false }
+    return refusal.code == .quotaExceeded
+  }
+
   /// It is parked for want of a piece.
   var lacksPieces: Bool {
     guard case .parked(let refusal) = state else { return false }

@@ -55,7 +55,12 @@ extension ReplicaState {
         return try gather(from: first, at: most, clock)
       }
       let bytes = together.reduce(0) { $0 + $1.bytes }
-      if members.count <= Limits.batchRecords, bytes <= ReplicaState.batchBytes { return together }
+      let chunks = together.reduce(0) { $0 + $1.mutation.chunks.count }
+      if members.count <= Limits.batchRecords, bytes <= ReplicaState.batchBytes,
+        chunks <= Limits.chunksPerBatch
+      {
+        return together
+      }
       return try parcels(Array(ungroup(members).prefix(1)))
     }
     return []
@@ -89,6 +94,7 @@ extension ReplicaState {
   ) throws(StorageError) -> [Parcel] {
     var gathered: [Parcel] = []
     var bytes = 0
+    var chunks = 0
     for entry in ledger.outbox.entries {
       guard entry.number >= first.number, entry.state == .waiting, entry.group == nil,
         entry.key.zone == first.key.zone, !gate.holdsBack(entry)
@@ -96,7 +102,9 @@ extension ReplicaState {
       let parcel = try self.parcel(entry)
       guard letThrough([parcel], clock) else { continue }
       bytes += parcel.bytes
-      if !gathered.isEmpty, bytes > ReplicaState.batchBytes { break }
+      chunks += parcel.mutation.chunks.count
+      let isTooMuch = bytes > ReplicaState.batchBytes || chunks > Limits.chunksPerBatch
+      if !gathered.isEmpty, isTooMuch { break }
       gathered.append(parcel)
       if gathered.count == most { break }
     }

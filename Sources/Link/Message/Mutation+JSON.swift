@@ -5,6 +5,7 @@ extension MessageReader {
   /// that mutation's `refusal`.
   mutating func mutations() throws(Refusal) -> [Mutation] {
     var mutations: [Mutation] = []
+    var chunks = 0
     try enterArray(.records)
     while try nextElement() {
       guard mutations.count < Limits.batchRecords else {
@@ -13,8 +14,16 @@ extension MessageReader {
           "A batch holds at most \(Limits.batchRecords) records; send the rest in another batch.")
       }
       place = Place(list: .records, index: mutations.count)
-      mutations.append(try mutation())
+      let mutation = try mutation()
       place = nil
+      chunks += mutation.chunks.count
+      guard chunks <= Limits.chunksPerBatch else {
+        throw Refusal(
+          .tooManyRecords,
+          "The records of a batch name at most \(Limits.chunksPerBatch) pieces together; send the "
+            + "rest in another batch.")
+      }
+      mutations.append(mutation)
     }
     try refuseRepeatedName(in: mutations)
     return mutations

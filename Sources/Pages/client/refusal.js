@@ -39,6 +39,7 @@ const codes = {
   tooManyRequests: [429, "retry", 4429],
   helloRequired: [408, "retry", 4408],
   requestTimeout: [408, "retry"],
+  diskLow: [507, "retry"],
   storeUnavailable: [503, "retry", 1013],
   overloaded: [503, "retry", 1013],
   stopping: [503, "retry", 1012],
@@ -56,6 +57,12 @@ export function blamesContent(refusal) {
     "badName", "chunksMissing", "recordTooLarge", "badJSON", "badRequest", "badMessage",
     "bodyTooLarge", "tooManyRecords",
   ].includes(refusal.code);
+}
+
+/** A record that was refused so may be taken later: another device has brought what it lacked, or
+ * made room in the account. */
+export function mayPass(refusal) {
+  return refusal.code === "chunksMissing" || refusal.code === "quotaExceeded";
 }
 
 /**

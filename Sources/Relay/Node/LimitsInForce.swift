@@ -23,6 +23,7 @@ package enum LimitsInForce {
     ("clockAheadMilliseconds", Limits.clockAheadMilliseconds),
     ("chunkBytes", Int64(Limits.chunkBytes)),
     ("chunksPerRecord", Int64(Limits.chunksPerRecord)),
+    ("chunksPerBatch", Int64(Limits.chunksPerBatch)),
     ("chunkHashes", Int64(Limits.chunkHashes)),
     ("chunkHashesBytes", Int64(Limits.chunkHashesBytes)),
     ("pageRecords", Int64(Limits.pageRecords)),
@@ -49,6 +50,9 @@ package enum LimitsInForce {
   private static func store(_ configuration: RelayConfiguration) -> [(String, Int64)] {
     [
       ("chunkBytesPerAccount", configuration.rules.chunkBytesPerAccount),
+      ("recordBytesPerAccount", configuration.rules.recordBytesPerAccount),
+      ("recordsPerAccount", configuration.rules.recordsPerAccount),
+      ("batchesPerAccount", configuration.rules.batchesPerAccount),
       ("chunkLeaseMilliseconds", configuration.rules.chunkLeaseMilliseconds),
       ("historyMilliseconds", configuration.rules.historyMilliseconds),
       ("keepAliveMilliseconds", configuration.keepAliveMilliseconds),

@@ -91,6 +91,9 @@ extension PrometheusText {
     if let bytes = measures.databaseBytes {
       add("lockstep_store_bytes", .gauge, "Bytes of the database.", String(bytes))
     }
+    if let bytes = measures.freeBytes {
+      add("lockstep_disk_free_bytes", .gauge, "Free bytes of the store's disk.", String(bytes))
+    }
     if let bytes = measures.logBytes {
       add("lockstep_log_bytes", .gauge, "Bytes of the write-ahead log.", String(bytes))
     }
@@ -115,6 +118,9 @@ extension RelayNode {
         ("http", max(0, sum.connections - sum.sockets - sum.streams - sum.parkedPolls)),
       ])
     text.add("lockstep_accounts", .gauge, "Accounts in the store.", String(measures.accounts))
+    text.add(
+      "lockstep_disk_low", .gauge, "1 while nothing new is taken for want of disk.",
+      String(health.isDiskLow ? 1 : 0))
     text.add(
       "lockstep_connected_accounts", .gauge, "Accounts with a connected device.",
       String(presence.connectedAccounts))

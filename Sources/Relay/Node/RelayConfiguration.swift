@@ -18,6 +18,9 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var compresses = true
   /// What the owner may set of how much the relay takes on.
   public var limits = RelayLimits()
+  /// Free bytes of the store's disk below which nothing new is taken; 0: no such floor. It does not
+  /// hold for a store that does not tell (`StoreMeasures.freeBytes`), as a database elsewhere.
+  public var diskFloorBytes: Int64 = 0
   /// Whose requests are not limited by their address.
   public var exempt: [IPNetwork] = []
   /// Whose word is taken on where the requests come from that they pass on.

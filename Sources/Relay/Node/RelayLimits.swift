@@ -9,6 +9,7 @@ public struct RelayLimits: Sendable, Hashable {
   public var connectionsPerAddress = Limits.connectionsPerAddress
   public var connectionsPerAccount = Limits.connectionsPerAccount
   public var bodyBudgetBytes = Limits.bodyBudgetBytes
+  public var accounts = Limits.accounts
   public var accountsPerHourPerAddress = Limits.accountsPerHourPerAddress
   public var pairingGuessesPerAddress = Limits.pairingGuessesPerAddress
   public var pairingGuessesInAll = Limits.pairingGuessesInAll
@@ -133,6 +134,9 @@ public struct SettableLimit: Sendable {
     SettableLimit(
       "devicesPerAccount", .count, .relay, 1...Limits.devicesPerAccount, \.devicesPerAccount,
       "Devices of one account; 403 `tooManyDevices` beyond it."),
+    SettableLimit(
+      "accounts", .count, .relay, 0...1_000_000_000, \.accounts,
+      "Accounts in the store beyond which strangers make no more on an open relay: 403."),
     SettableLimit(
       "accountsPerHourPerAddress", .perHour, .relay, 1...1_000_000, \.accountsPerHourPerAddress,
       "Accounts that one address may make on an open relay, and as many at once; 429 beyond it."),

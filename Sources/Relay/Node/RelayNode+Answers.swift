@@ -77,13 +77,15 @@ extension RelayNode {
 
   mutating func count(_ code: RefusalCode) { status.count(code) }
 
-  func healthAnswer(_ call: HealthCall) -> Answer {
+  mutating func healthAnswer(_ call: HealthCall) -> Answer {
     switch call {
     case .live: return RelayNode.plain(200, "alive\n")
     case .ready:
       if stage != .running { return Answer(RelayNode.isStopping) }
       if health.fault != nil { return Answer(StoreHealth.unavailable) }
-      return RelayNode.plain(200, "ready\n")
+      // Reads, deletions and pushes go on, so whoever sends devices here may go on.
+      return RelayNode.plain(
+        200, isDiskLow() ? "ready, but takes nothing new: the disk is nearly full\n" : "ready\n")
     case .metrics:
       var answer = Answer(status: 200)
       answer.headers.append("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

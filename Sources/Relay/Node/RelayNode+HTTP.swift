@@ -284,6 +284,7 @@ extension RelayNode {
       case .socket: upgrade(slot)
       case .upload: break
       case .guest(let call):
+        if call == .createAccount { try refuseAccountsTooMany() }
         let step = try Guest().perform(call, body: body, in: context)
         // A body without a code in it is no guess.
         if call == .join { try countGuess(slot) }
@@ -298,6 +299,17 @@ extension RelayNode {
       }
     } catch {
       answer(slot, Answer(error))
+    }
+  }
+
+  /// An open relay takes so many accounts of strangers, and none while its disk is nearly full.
+  private mutating func refuseAccountsTooMany() throws(Refusal) {
+    guard configuration.isOpen else { return }
+    if isDiskLow() { throw StoreHealth.diskLow }
+    guard measures.read().accounts < configuration.limits.accounts else {
+      throw Refusal(
+        .registrationClosed,
+        "This relay has as many accounts as it takes; ask its owner for a pairing code.")
     }
   }
 

@@ -20,6 +20,8 @@ public enum RelayReport: Sendable, Hashable {
   /// The store failed; nothing was done. Told once, until it works again.
   case storeFailed(StorageError)
   case storeRecovered
+  /// The store's disk has too little room, and nothing new is taken; or has enough again.
+  case disk(isLow: Bool, free: Int64)
   /// Requests from there say that they were passed on, and the relay was not told to believe it.
   /// Told once.
   case undeclaredProxy(PeerNetwork)

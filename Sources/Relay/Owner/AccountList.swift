@@ -29,7 +29,8 @@ package struct AccountList: Hashable, Sendable {
 }
 
 extension AccountSummary {
-  /// `{"accountID","label","plan","madeAt","devices","newestTag","chunkBytes"}`.
+  /// `{"accountID","label","plan","madeAt","devices","newestTag","chunkBytes",
+  /// "recordBytes","records"}`.
   package var json: JSONValue {
     [
       "accountID": .string(id.text), "label": .string(label), "plan": plan.json,
@@ -37,6 +38,8 @@ extension AccountSummary {
       "devices": JSONValue(integerLiteral: Int64(devices)),
       "newestTag": JSONValue(integerLiteral: newestTag),
       "chunkBytes": JSONValue(integerLiteral: chunkBytes),
+      "recordBytes": JSONValue(integerLiteral: recordBytes),
+      "records": JSONValue(integerLiteral: records),
     ]
   }
 
@@ -55,14 +58,19 @@ extension AccountSummary {
     }
     self.init(
       id: id, label: label, plan: try Plan(json: plan), madeAt: madeAt, devices: devices,
-      newestTag: newestTag, chunkBytes: chunkBytes)
+      newestTag: newestTag, chunkBytes: chunkBytes,
+      recordBytes: json["recordBytes"]?.int64 ?? 0, records: json["records"]?.int64 ?? 0)
   }
 }
 
 extension Plan {
-  /// `{"zones":["timer",…]}`, or `{"zones":null}` for all.
+  /// `{"zones":["timer",…]}`, or `{"zones":null}` for all; with `recordBytes` and `records` where
+  /// the account has limits of its own.
   package var json: JSONValue {
-    ["zones": zones.map { .array($0.map { .string($0.text) }) } ?? .null]
+    var json: JSONValue = ["zones": zones.map { .array($0.map { .string($0.text) }) } ?? .null]
+    if let bytes { json = json.setting("recordBytes", to: JSONValue(integerLiteral: bytes)) }
+    if let records { json = json.setting("records", to: JSONValue(integerLiteral: records)) }
+    return json
   }
 
   package func encodedBody() -> [UInt8] { json.serialized() }
@@ -76,8 +84,10 @@ extension Plan {
     guard let zones = json["zones"] else {
       throw Refusal(.badRequest, "`zones` must be there: a list of zones, or null for all.")
     }
+    let bytes = try Plan.limit("recordBytes", in: json)
+    let records = try Plan.limit("records", in: json)
     if zones.isNull {
-      self = .everything
+      self.init(zones: nil, bytes: bytes, records: records)
       return
     }
     guard let elements = zones.array, elements.count <= Limits.planZones else {
@@ -95,7 +105,16 @@ extension Plan {
       }
       names.insert(name)
     }
-    self.init(zones: names.sorted())
+    self.init(zones: names.sorted(), bytes: bytes, records: records)
+  }
+
+  /// nil where it is left out: what the relay allows every account.
+  private static func limit(_ name: String, in json: JSONValue) throws(Refusal) -> Int64? {
+    guard let value = json[name], !value.isNull else { return nil }
+    guard let number = value.int64, (0...1 << 50).contains(number) else {
+      throw Refusal(.badRequest, "`\(name)` must be a whole number from 0, or left out.")
+    }
+    return number
   }
 }
 

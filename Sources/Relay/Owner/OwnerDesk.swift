@@ -43,8 +43,12 @@ package struct OwnerDesk: Sendable {
       switch try Owner().perform(call, body: body, in: context) {
       case .answer(let answer): return answer
       case .commit(let request, let continuation):
-        let results = try store.commit([request], wall: wall)
+        var results = try store.commit([request], wall: wall)
         precondition(results.count == 1, "a store left a request unanswered")
+        while let rest = request.rest(after: results[0]) {
+          results = try store.commit([rest], wall: wall)
+          precondition(results.count == 1, "a store left a request unanswered")
+        }
         let answer = try continuation.answer(to: results[0])
         if case .removeAccount(let account) = call {
           _ = try files.perform(.removeAll(of: account))

@@ -15,6 +15,10 @@ extension RelayNode {
       connections[slot].http.exchange?.value.verdict = Answer(StoreRefusals.tooManyUploads)
       return
     }
+    guard !isDiskLow() else {
+      connections[slot].http.exchange?.value.verdict = Answer(StoreHealth.diskLow)
+      return
+    }
     uploads[connections[slot].id] = ChunkUpload(hash)
   }
 

@@ -63,6 +63,8 @@ enum Errand: Sendable {
 struct CommitQueue: Sendable {
   private let limit: Int
   private var errands: [JobID: Errand] = [:]
+  /// Commits that may have to be gone on with, by a job of its own each time.
+  private var portions: [JobID: CommitRequest] = [:]
   private var lastID: UInt64 = 0
 
   init(limit: Int) { self.limit = limit }
@@ -78,10 +80,21 @@ struct CommitQueue: Sendable {
     return id
   }
 
+  /// The request's result may say that some of it is left undone.
+  mutating func note(_ request: CommitRequest, as id: JobID) { portions[id] = request }
+
+  /// What is to be asked next; nil where the request is done.
+  mutating func rest(of id: JobID, after result: CommitResult) -> CommitRequest? {
+    portions.removeValue(forKey: id)?.rest(after: result)
+  }
+
   /// Who waits for the outcome of a request; nil where nobody does.
   func connection(of id: JobID) -> ConnectionID? { errands[id]?.connection }
 
-  mutating func take(_ id: JobID) -> Errand? { errands.removeValue(forKey: id) }
+  mutating func take(_ id: JobID) -> Errand? {
+    portions[id] = nil
+    return errands.removeValue(forKey: id)
+  }
 
   static let overloaded = Refusal(
     .overloaded, "The relay has too much to do; try again in a moment.",

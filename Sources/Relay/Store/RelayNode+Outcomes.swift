@@ -9,7 +9,9 @@ extension RelayNode {
     guard let id = queue.add(errand) else { return false }
     let lane: Lane
     switch job {
-    case .commit: lane = .commits
+    case .commit(let request, _):
+      if request.hasPortions { queue.note(request, as: id) }
+      lane = .commits
     case .page, .read(.changes):
       guard pages.admits(id, job) else { return true }
       lane = .reads
@@ -23,7 +25,25 @@ extension RelayNode {
   /// Asks for a commit, by whoever waits for it. False where too much is asked already.
   mutating func askCommit(_ request: CommitRequest, for errand: Errand) -> Bool {
     let origin = CommitOrigin(node: configuration.node, connection: errand.connection)
+    if case .save(var save) = request, save.unlessKnown == nil,
+      save.request.mutations.contains(where: { !$0.isDelete }), isDiskLow()
+    {
+      save.unlessKnown = StoreHealth.diskLow
+      return ask(.commit(.save(save), by: origin), for: errand)
+    }
     return ask(.commit(request, by: origin), for: errand)
+  }
+
+  /// Whether the store's disk has less room than its owner wants left. Looked at now and again, when
+  /// something new comes.
+  mutating func isDiskLow() -> Bool {
+    guard configuration.diskFloorBytes > 0, health.looksAtDisk(at: moment.instant) else {
+      return health.isDiskLow
+    }
+    guard let free = measures.read().freeBytes else { return false }
+    let isLow = free < configuration.diskFloorBytes
+    if health.found(isDiskLow: isLow) { actions.append(.report(.disk(isLow: isLow, free: free))) }
+    return isLow
   }
 
   /// Asks for a page of changes. False where there is no room for it, or too much is asked.
@@ -59,10 +79,20 @@ extension RelayNode {
   }
 
   private mutating func finish(_ job: JobID, _ outcome: StoreOutcome) {
+    var rest: CommitRequest?
+    if case .committed(.success(let result)) = outcome { rest = queue.rest(of: job, after: result) }
     guard let errand = queue.take(job) else { return }
     switch outcome {
     case .committed(.success(let result)):
       status.commits += 1
+      // Behind the commits that came meanwhile. Whoever waits is answered when all is done.
+      if let rest {
+        durableAt = nil
+        if !askCommit(rest, for: errand) {
+          committed(errand, .failure(CommitQueue.overloaded))
+        }
+        return
+      }
       if health.commitWorked() { actions.append(.report(.storeRecovered)) }
       removeLeftovers()
       committed(errand, result.orRefusal)

@@ -52,6 +52,31 @@ struct StoreHealth: Sendable {
     return filesFault != nil
   }
 
+  /// When the disk's free bytes were last looked at, and whether there were too few.
+  private var lookedAt: Instant?
+  private(set) var isDiskLow = false
+
+  /// True where it is time to look.
+  mutating func looksAtDisk(at instant: Instant) -> Bool {
+    if let lookedAt, instant < lookedAt.advanced(milliseconds: Limits.diskLookMilliseconds) {
+      return false
+    }
+    lookedAt = instant
+    return true
+  }
+
+  /// True where this is news.
+  mutating func found(isDiskLow: Bool) -> Bool {
+    defer { self.isDiskLow = isDiskLow }
+    return self.isDiskLow != isDiskLow
+  }
+
+  static let diskLow = Refusal(
+    .diskLow,
+    "The relay's disk is nearly full, and it takes nothing new; what is there can be read and "
+      + "deleted. Its owner must make room.",
+    retryAfterMilliseconds: Limits.diskRetryMilliseconds)
+
   static let unavailable = Refusal(
     .storeUnavailable, "The relay's store cannot be reached, and nothing was done; try again soon.",
     retryAfterMilliseconds: Limits.storeTrialMilliseconds)

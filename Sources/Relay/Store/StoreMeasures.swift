@@ -22,6 +22,8 @@ public struct StoreMeasures: Sendable, Hashable {
   /// Of the database, and of its write-ahead log; nil where nobody looked.
   public var databaseBytes: Int64?
   public var logBytes: Int64?
+  /// Free on the disk that the store is on, for who runs the relay; nil where nobody looked.
+  public var freeBytes: Int64?
 
   public init() {}
 }

@@ -42,7 +42,8 @@ extension StoreWork {
     switch request {
     case .createAccount(let account, _, _, _, _), .issuePairing(let account, _),
       .renameDevice(let account, _, _), .revokeDevice(let account, _),
-      .deleteZone(let account, _, _, _), .putSubscription(let account, _, _),
+      .deleteZone(let account, _, _, _), .deleteZoneRest(let account, _, _, _),
+      .putSubscription(let account, _, _),
       .removeSubscription(let account, _, _), .setPlan(let account, _),
       .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
       account.rawValue
@@ -54,13 +55,18 @@ extension StoreWork {
   private static func cost(of request: CommitRequest) -> Int {
     switch request {
     case .save(let commit):
-      max(1, commit.request.mutations.reduce(0) { $0 + 1 + ($1.fields?.count ?? 0) >> 10 })
+      // Each hash that a record names is looked up.
+      max(
+        1,
+        commit.request.mutations.reduce(0) {
+          $0 + 1 + ($1.fields?.count ?? 0) >> 10 + $1.chunks.count
+        })
     case .touchDevices(let sightings): 1 + sightings.count
     case .renewChunks(_, let hashes): 1 + hashes.count
     case .vouchForChunks(let files): 1 + files.count
     case .collectChunks(let count): 1 + count
-    // Nobody knows how many records there are.
-    case .deleteZone, .removeAccount: Limits.portionCost
+    // A portion each, however many records there are.
+    case .deleteZone, .deleteZoneRest, .removeAccount: Limits.portionCost
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .putSubscription, .removeSubscription, .setPlan, .addChunk, .proveWritable:
       1
@@ -81,7 +87,10 @@ extension StoreWork {
 
   private static func cost(of request: ReadRequest) -> Int {
     switch request {
-    case .changes(_, _, _, let limit): 1 + max(0, min(limit, Limits.pageRecords))
+    // Rows that are passed over are looked at in the index alone.
+    case .changes(_, let since, let zone, let limit):
+      1 + max(0, min(limit, Limits.pageRecords))
+        + (zone != nil || since?.pinned != nil ? Limits.scannedRecords >> 5 : 0)
     case .zones(_, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
     case .fileUses(let files): 1 + files.count
     case .movements(let accounts): 1 + accounts.count

@@ -86,6 +86,8 @@ public enum StoreWork {
           since: outcome.answer.since, token: outcome.answer.token, records: outcome.changed,
           events: outcome.events))
     case (.deleteZone(let account, _, let zone, _), .zoneDeleted(let deletion))
+    where deletion.since != deletion.token,
+      (.deleteZoneRest(let account, _, let zone, _), .zoneDeleted(let deletion))
     where deletion.since != deletion.token:
       .changed(change(account, zone, deletion, by: origin))
     case (.revokeDevice(let account, let device), .done):
@@ -95,7 +97,7 @@ public enum StoreWork {
     case (.putSubscription(let account, let device, _), .subscribed(let all, _)),
       (.removeSubscription(let account, let device, _), .subscribed(let all, _)):
       .subscribed(account, device, all)
-    case (.removeAccount(let account), .done):
+    case (.removeAccount(let account), .done), (.removeAccount(let account), .removing):
       .accountRemoved(account)
     // It came to nothing.
     case (.save, _), (.deleteZone, _), (.revokeDevice, _), (.setPlan, _), (.putSubscription, _),

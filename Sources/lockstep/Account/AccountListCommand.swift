@@ -10,7 +10,8 @@ enum AccountListCommand {
     summary: "Shows all accounts.",
     discussion: """
       DEVICES is how many devices are signed in, CHANGES how many saves and deletes there have \
-      been so far (the newest tag), FILES how much room the pieces of files take.
+      been so far (the newest tag), RECORDS how much room records take, with those that \
+      were deleted and are remembered, FILES how much the pieces of files take.
       """,
     options: [RelayCommand.store.entry, json.entry]
   ) { arguments throws(CommandFailure) in
@@ -23,15 +24,15 @@ enum AccountListCommand {
     }
     var table = TextTable([
       ("ACCOUNT", .left), ("NAME", .left), ("DEVICES", .right), ("PLAN", .left),
-      ("CHANGES", .right), ("FILES", .right), ("MADE", .left),
+      ("CHANGES", .right), ("RECORDS", .right), ("FILES", .right), ("MADE", .left),
     ])
     var count = 0
     try office.eachAccount { account in
       count += 1
       table.add(
         account.id.text, account.label, "\(account.devices)", account.plan.text,
-        "\(account.newestTag)", ByteCount.text(account.chunkBytes),
-        CalendarTime.text(account.madeAt))
+        "\(account.newestTag)", ByteCount.text(account.recordBytes),
+        ByteCount.text(account.chunkBytes), CalendarTime.text(account.madeAt))
     }
     return try TerminalOutput.printed(
       count == 0
@@ -42,7 +43,15 @@ enum AccountListCommand {
 extension Plan {
   /// In a few words.
   var text: String {
-    guard let zones else { return "all zones" }
-    return zones.isEmpty ? "no zone" : zones.map { Log.oneLine($0.text) }.joined(separator: ", ")
+    let zones =
+      zones.map { names in
+        names.isEmpty
+          ? "no zone" : names.map { Log.oneLine($0.text) }.joined(separator: ", ")
+      } ?? "all zones"
+    let limits = [
+      bytes.map { "\(ByteCount.text($0)) of records" },
+      records.map { "\($0) records" },
+    ].compactMap { $0 }
+    return ([zones] + limits).joined(separator: "; ")
   }
 }

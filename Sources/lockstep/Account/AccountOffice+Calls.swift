@@ -24,7 +24,7 @@ extension AccountOffice {
 
   func remove(_ account: AccountID) throws(CommandFailure) {
     var request = HTTPCallRequest("DELETE", path: Self.path(account))
-    // All records of an account go in one transaction.
+    // All records of an account go, portion by portion.
     request.deadlineMilliseconds = Limits.removalMilliseconds
     _ = try answer(to: request)
   }

@@ -13,24 +13,33 @@ enum AccountPlanCommand {
   static let none = CommandOption.flag(
     "none", "No zone: its devices are turned away until the plan has one.")
 
+  static let quota = CommandOption.optional(
+    "quota", ValueKind.bytes(0...1 << 50),
+    "How many bytes of records the account may have, in place of the relay's --quota.")
+  static let records = CommandOption.optional(
+    "records", ValueKind.integer(0...1 << 40),
+    "How many records the account may have, deleted ones that are remembered among them.")
+  static let usual = CommandOption.flag(
+    "usual-limits", "The relay's own limits again, in place of --quota and --records.")
+
   static let command = Command(
     name: "plan",
-    summary: "Shows which zones an account may save into, or changes that.",
+    summary: "Shows what an account may save, and into which zones, or changes that.",
     discussion: """
       A new plan holds at once. What the account holds already it may always read; a plan without \
       any zone turns all its devices away. Nothing that a device has not sent yet is lost: it goes \
       out when the plan includes it again.
       """,
     options: [
-      RelayCommand.store.entry, zones.entry, all.entry, free.entry, none.entry,
-      AccountCommand.json.entry,
+      RelayCommand.store.entry, zones.entry, all.entry, free.entry, none.entry, quota.entry,
+      records.entry, usual.entry, AccountCommand.json.entry,
     ],
     operands: AccountCommand.account
   ) { arguments throws(CommandFailure) in
-    let wanted = try plan(arguments)
+    let zones = try plan(arguments)
     let office = try AccountCommand.office(arguments)
     var account = try office.account(named: arguments.operands[0])
-    if let wanted {
+    if let wanted = plan(account.plan, zones, arguments) {
       try office.setPlan(wanted, of: account.id)
       account.plan = wanted
     }
@@ -42,7 +51,19 @@ enum AccountPlanCommand {
       "\(AccountCommand.name(of: account)) may save into \(account.plan.text)")
   }
 
-  /// nil where the plan is only to be shown.
+  /// What is not named stays as it is; nil where the plan is only to be shown.
+  private static func plan(_ old: Plan, _ zones: Plan?, _ arguments: Arguments) -> Plan? {
+    var plan = old
+    if let zones { plan.zones = zones.zones }
+    if arguments[usual] { (plan.bytes, plan.records) = (nil, nil) }
+    if let bytes = arguments[quota] { plan.bytes = bytes }
+    if let count = arguments[records] { plan.records = Int64(count) }
+    let isNamed =
+      zones != nil || arguments[usual] || arguments[quota] != nil || arguments[records] != nil
+    return isNamed ? plan : nil
+  }
+
+  /// Of the zones; nil where none are named.
   private static func plan(_ arguments: Arguments) throws(CommandFailure) -> Plan? {
     let plans = [
       arguments[zones].map { Plan(zones: $0) },

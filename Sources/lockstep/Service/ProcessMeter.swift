@@ -23,4 +23,13 @@ enum ProcessMeter {
     var facts = stat()
     return stat(path, &facts) == 0 ? Int64(facts.st_size) : nil
   }
+
+  /// Free on the disk of a folder, for who is not root; nil where that cannot be told.
+  static func freeBytes(of folder: String) -> Int64? {
+    var facts = statvfs()
+    guard statvfs(folder, &facts) == 0 else { return nil }
+    let (bytes, isTooMuch) = UInt64(facts.f_bavail).multipliedReportingOverflow(
+      by: UInt64(facts.f_frsize))
+    return isTooMuch ? .max : Int64(clamping: bytes)
+  }
 }

@@ -16,11 +16,16 @@ final class StoreMeter: Sendable {
   /// `store`: where it is.
   func source(of store: StorePlace) -> MeasureSource {
     var database: String?
-    if case .folder(let folder) = store { database = folder + "/" + SQLiteZoneStore.databaseName }
-    return MeasureSource { [database] in
+    var directory: String?
+    if case .folder(let folder) = store {
+      database = folder + "/" + SQLiteZoneStore.databaseName
+      directory = folder
+    }
+    return MeasureSource { [database, directory] in
       var measures = self.measures.withLock { $0 }
       measures.databaseBytes = database.flatMap { ProcessMeter.fileBytes($0) }
       measures.logBytes = database.flatMap { ProcessMeter.fileBytes($0 + "-wal") }
+      measures.freeBytes = directory.flatMap(ProcessMeter.freeBytes)
       return measures
     } process: {
       ProcessMeter.read()

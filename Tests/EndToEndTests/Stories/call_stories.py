@@ -16,11 +16,12 @@ DEVICE = {"deviceName": "Ada's phone", "platform": "test os 1", "appVersion": "2
 LIMITS = {
     "nameBytes": 255, "recordBytes": 1 << 20, "batchRecords": 400, "batchBytes": 2 << 20,
     "jsonDepth": 64, "clockAheadMilliseconds": 5_000, "chunkBytes": 4 << 20, "chunkHashes": 4_096,
-    "chunksPerRecord": 4_096, "chunkLeaseMilliseconds": 86_400_000, "pageRecords": 1_000,
+    "chunksPerRecord": 4_096, "chunksPerBatch": 4_096, "chunkLeaseMilliseconds": 86_400_000, "pageRecords": 1_000,
     "pushBytes": 64 << 10, "longPollMilliseconds": 60_000, "listedZones": 1_000,
     "messageBytes": 2 << 20, "helloMilliseconds": 5_000, "keepAliveMilliseconds": 25_000,
     "devicesPerAccount": 100, "subscriptionsPerDevice": 64, "subscriptionConditions": 16,
     "subscriptionBytes": 4 << 10, "pairingMilliseconds": 600_000, "chunkBytesPerAccount": 10 << 30,
+    "recordBytesPerAccount": 10 << 30, "recordsPerAccount": 2_000_000, "batchesPerAccount": 5_000_000,
     "historyMilliseconds": 30 * 86_400_000,
 }
 

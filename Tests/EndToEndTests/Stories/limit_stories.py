@@ -6,11 +6,13 @@ and codes of ten minutes are not waited for."""
 
 import hashlib
 import json
+import os
 
 from bad_input_stories import DEVICE
 from refusal_stories import by_hand
 from socket_stories import Socket, play
-from story import Line, Person, Relay, expect, main, new_id, now, record, wait_until
+from story import (
+    Line, Person, Relay, curl, expect, folder, main, new_id, now, record, run, wait_until)
 
 
 def story_a_request_line_and_headers_at_their_limits():
@@ -109,6 +111,107 @@ def story_a_quota_to_the_byte():
         expect(put(0, b""), 201)
         expect(Line(relay, Person.new(relay)).ask(
             "PUT", "/v1/chunks/" + hashlib.sha256(b"a" * quota).hexdigest(), raw=b"a" * quota), 201)
+
+
+def story_records_take_no_more_than_the_quota_and_deleting_makes_room():
+    """A device saves until its account is full: what is beyond is refused record by record, the
+    owner sees how much there is, and after a deletion there is room again."""
+    with Relay("--quota", "1M", "--exempt", "none") as relay:
+        person = Person.new(relay)
+        text = "x" * 100_000
+        refused_ones = saved = 0
+        for number in range(15):
+            answer = expect(person.save(record(f"r{number}", text), record(f"s{number}", "y")), 200)
+            for result in answer.json["results"]:
+                if "error" in result:
+                    assert result["error"]["code"] == "quotaExceeded", result
+                    refused_ones += 1
+                else:
+                    saved += 1
+        assert refused_ones >= 5 and saved >= 18, (refused_ones, saved)
+        [account] = [json.loads(each) for each in
+                     run("account", "list", "--store", relay.store, "--json").stdout.splitlines()]
+        assert 900_000 < account["recordBytes"] <= 1 << 20, account
+        # Nothing that stands is lost, and deleting is always possible.
+        assert len(expect(person.changes(), 200).json["changes"]) == saved
+        gone = {"name": "r0", "deleted": True, "modifiedAt": now()}
+        [result] = expect(person.save(gone), 200).json["results"]
+        assert "tag" in result, result
+        [result] = expect(person.save(record("again", text)), 200).json["results"]
+        assert "tag" in result, result
+        # The owner gives this account more.
+        run("account", "plan", account["accountID"], "--quota", "5M", "--store", relay.store)
+        [result] = expect(person.save(record("more", text)), 200).json["results"]
+        assert "tag" in result, result
+
+
+def story_a_relay_with_little_disk_takes_nothing_new():
+    """Its floor is above what is free: nothing new is taken, and what is there is read, deleted and
+    told. The floor is lowered, and all is as before."""
+    with folder() as directory:
+        store = os.path.join(directory, "store")
+        with Relay(store=store) as relay:
+            person = Person.new(relay)
+            expect(person.save(record("a"), record("b")), 200)
+        with Relay("--disk-floor", "1000000G", store=store) as relay:
+            person.relay = relay
+            told = expect(person.save(record("c")), 507, "diskLow")
+            assert int(told.headers["retry-after"]) == 60, told
+            expect(curl(relay, "POST", "/v1/accounts",
+                        {"deviceName": "x", "platform": "x", "appVersion": "x"}), 507, "diskLow")
+            expect(person.call("PUT", "/v1/chunks/" + hashlib.sha256(b"x").hexdigest(), raw=b"x"),
+                   507, "diskLow")
+            ready = expect(curl(relay, "GET", "/readyz"), 200)
+            assert b"takes nothing new" in ready.body, ready
+            gone = {"name": "a", "deleted": True, "modifiedAt": now()}
+            [result] = expect(person.save(gone), 200).json["results"]
+            assert "tag" in result, result
+            expect(person.call("DELETE", "/v1/zones/Notes"), 204)
+            assert "disk is nearly full" in relay.text(), relay.text()
+        with Relay(store=store) as relay:
+            person.relay = relay
+            expect(person.save(record("c")), 200)
+
+
+def story_a_zone_is_deleted_in_portions_while_others_save():
+    """A zone of thousands of records is deleted: all of it when the answer comes, and each change
+    is told once, in order."""
+    with Relay("--exempt", "none") as relay:
+        person = Person.new(relay)
+        line = Line(relay, person)
+        for batch in range(9):
+            body = {"id": new_id(), "records": [record(f"{batch} {number}") for number in range(400)]}
+            expect(line.ask("POST", "/v1/zones/Large/records", body), 200)
+        expect(person.save(record("kept")), 200)
+        before = person.changes(limit=1).json
+        token = line.ask("GET", "/v1/changes").json["token"]
+        while True:
+            page = line.ask("GET", f"/v1/changes?since={token}").json
+            token = page["token"]
+            if not page["more"]:
+                break
+        expect(line.ask("DELETE", "/v1/zones/Large"), 204)
+        names = []
+        while True:
+            page = expect(line.ask("GET", f"/v1/changes?since={token}"), 200).json
+            assert all(each["deleted"] for each in page["changes"]), page
+            names += [each["name"] for each in page["changes"]]
+            token = page["token"]
+            if not page["more"]:
+                break
+        assert names == [f"{batch} {number}" for batch in range(9) for number in range(400)]
+        assert [each["zone"] for each in person.call("GET", "/v1/zones").json["zones"]] == ["Notes"]
+
+
+def story_accounts_in_all_at_their_limit():
+    """An open relay lets strangers make so many accounts; its owner may make more."""
+    with Relay("--limits", "accounts=2") as relay:
+        people = [Person.new(relay) for _ in range(2)]
+        answer = curl(relay, "POST", "/v1/accounts",
+                      {"deviceName": "x", "platform": "x", "appVersion": "x"})
+        expect(answer, 403, "registrationClosed")
+        run("account", "create", "mum", "--store", relay.store)
+        expect(people[0].save(record("a")), 200)
 
 
 def story_wrong_codes_at_their_limit():

@@ -2,7 +2,7 @@
 provoked from outside comes with its status, its title and the form that "Problems" tells of.
 
 Not here: `registrationClosed` (curl), `tokenExpired` and `storeRestored` (history), `storeUnavailable`
-(trouble, chunk: a full disk), `requestTimeout` (patience), `quotaExceeded` (chunk). Close codes: 4400,
+(trouble, chunk: a full disk), `requestTimeout` (patience), `quotaExceeded` (chunk), `diskLow` (limit). Close codes: 4400,
 1003, 1009 (socket: bad_messages…), 4408 (who_does_not_say_hello…), 4501, 4502 (wake), 1012 (socket:
 a_restart_says_so). Not to be had from outside: `helloRequired` as a status (a socket is closed with
 4408 instead), `internalError`, and what closes a socket with 1011, 1013, 1001 or 4429.
@@ -22,7 +22,7 @@ from wake_stories import Waiting
 DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
 ELSEWHERE = {
     "registrationClosed", "originNotAllowed", "tokenExpired", "storeRestored", "storeUnavailable",
-    "requestTimeout", "quotaExceeded", "planRequired", "overloaded", "stopping"}
+    "requestTimeout", "quotaExceeded", "diskLow", "planRequired", "overloaded", "stopping"}
 NOT_FROM_OUTSIDE = {"helloRequired", "internalError", "badMessage"}
 HASH = hashlib.sha256(b"x").hexdigest()
 

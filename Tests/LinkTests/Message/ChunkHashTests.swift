@@ -34,6 +34,23 @@ struct ChunkHashTests {
     #expect(throws: Refusal.self) { try names(Limits.chunksPerRecord + 1) }
   }
 
+  @Test func theRecordsOfABatchNameSoManyPiecesTogetherAndNoMore() throws {
+    func names(_ counts: [Int]) throws -> Int {
+      let records = counts.enumerated().map { place, count in
+        let list = (0..<count).map { index in
+          "\"" + String(String(index, radix: 16).reversed()).padded(to: 64) + "\""
+        }
+        return #"{"name":"\#(place)","type":"T","fields":{},"modifiedAt":1,"chunks":["#
+          + list.joined(separator: ",") + "]}"
+      }
+      let request = try save(records.joined(separator: ","))
+      return request.mutations.reduce(0) { $0 + $1.chunks.count }
+    }
+    #expect(try names([Limits.chunksPerBatch - 1, 1]) == Limits.chunksPerBatch)
+    let refusal = #expect(throws: Refusal.self) { try names([Limits.chunksPerBatch, 1]) }
+    #expect(refusal?.code == .tooManyRecords)
+  }
+
   @Test func aRecordTellsItsPieces() throws {
     let chunk = try #require(ChunkHash(text: hash))
     let record = Record(

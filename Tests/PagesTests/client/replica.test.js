@@ -157,6 +157,22 @@ test("a refused record is parked and shown, the others go on, an edit gives it a
   assert.deepEqual(phone.take("next").records.map((record) => record.name), ["bad"]);
 });
 
+test("a record that the account has no room for waits, is shown, and goes again", () => {
+  const [, phone] = world("phone");
+  phone.change(set("large", "x"), set("small", "y"));
+  phone.take("batch");
+  const error = { code: "quotaExceeded", detail: "no room" };
+  phone.apply({ kind: "answer", id: "batch", isLink: true, answer: {
+    since: "a1.0", token: "a1.1", results: [{ name: "large", error }, { name: "small", tag: 1 }],
+  } });
+  assert.deepEqual(phone.summary.parked.map((it) => it.refusal.code), ["quotaExceeded"]);
+  assert.equal(phone.summary.mayRetryParked, true);
+  assert.equal(phone.take("none"), null);
+  phone.step({ task: "retryParked" });
+  assert.equal(phone.summary.parkedCount, 0);
+  assert.deepEqual(phone.take("next").records.map((record) => record.name), ["large"]);
+});
+
 test("a batch that is turned down for its content shrinks to the record at fault", () => {
   const [, phone] = world("phone");
   phone.change(set("a", "1"), set("b", "2"));

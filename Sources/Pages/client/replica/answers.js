@@ -1,4 +1,4 @@
-import { advice, blamesContent } from "../refusal.js";
+import { advice, blamesContent, mayPass } from "../refusal.js";
 import { keyOf, nothingAt } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
 import { noticeRestoreByAnswer } from "./restore.js";
@@ -55,9 +55,9 @@ export function reopenParked(state, isMeant) {
   }
 }
 
-/** Parked records whose pieces of files another device may have brought by now have another try. */
+/** Parked records that may be taken by now have another try. */
 export function retryParked(state) {
-  reopenParked(state, (entry) => entry.state.refusal.code === "chunksMissing");
+  reopenParked(state, (entry) => mayPass(entry.state.refusal));
 }
 
 function acknowledge(state, entry, tag) {

@@ -1,6 +1,7 @@
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf } from "../record.js";
+import { mayPass } from "../refusal.js";
 
 /**
  * A local change that the relay has not acknowledged. Entries are never changed, but replaced.
@@ -101,7 +102,7 @@ export class Outbox {
       }
       if (state.kind === "parked") {
         summary.parkedCount += 1;
-        summary.mayRetryParked ||= state.refusal.code === "chunksMissing";
+        summary.mayRetryParked ||= mayPass(state.refusal);
         if (summary.parked.length < limits.statusRecords) {
           summary.parked.push({ zone, name, refusal: state.refusal });
         }

@@ -1,0 +1,70 @@
+import Changes
+
+/// Room that an account's records take in the store, or that is left for them.
+///
+/// Counted in the account's row, in the transaction that changes them, so that no commit has to
+/// look at what is there. Every store counts by the same rule:
+///
+///     record, tombstone   rowBytes + zone + name + type + fields + 32 × pieces
+///     remembered batch    rowBytes + words
+package struct AccountUse: Hashable, Sendable {
+  /// Of records, tombstones and remembered batches.
+  package var bytes: Int64
+  /// Tombstones among them.
+  package var records: Int64
+  /// Those that the store remembers.
+  package var batches: Int64
+
+  package init(bytes: Int64 = 0, records: Int64 = 0, batches: Int64 = 0) {
+    self.bytes = bytes
+    self.records = records
+    self.batches = batches
+  }
+
+  /// For whoever asks of no limit.
+  package static let unlimited = AccountUse(bytes: 1 << 60, records: 1 << 60, batches: 1 << 60)
+
+  /// As room: not even a batch may be remembered.
+  package var isOverdrawn: Bool { bytes < 0 || batches < 0 }
+
+  /// Where nothing becomes more, there is room; a room below zero has none for what grows.
+  package func fits(into room: AccountUse) -> Bool {
+    bytes <= max(0, room.bytes) && records <= max(0, room.records)
+  }
+
+  package static func += (left: inout AccountUse, right: AccountUse) {
+    left.bytes &+= right.bytes
+    left.records &+= right.records
+    left.batches &+= right.batches
+  }
+
+  package static prefix func - (use: AccountUse) -> AccountUse {
+    AccountUse(bytes: 0 &- use.bytes, records: 0 &- use.records, batches: 0 &- use.batches)
+  }
+}
+
+/// What an account's plan sets in place of the relay's own limits.
+extension Plan {
+  /// Room that is left beside `use`; below zero where limits were lowered.
+  package func room(beside use: AccountUse, _ rules: StoreRules) -> AccountUse {
+    AccountUse(
+      bytes: (bytes ?? rules.recordBytesPerAccount) &- use.bytes,
+      records: (records ?? rules.recordsPerAccount) &- use.records,
+      batches: rules.batchesPerAccount &- use.batches)
+  }
+}
+
+extension Record {
+  /// Bytes that it counts for.
+  package var storedBytes: Int64 {
+    Record.storedBytes(
+      zone: zone, name: name, type: type, fields: fields?.count ?? 0, chunks: chunks.count)
+  }
+
+  package static func storedBytes(
+    zone: Name, name: Name, type: Name, fields: Int, chunks: Int
+  ) -> Int64 {
+    let names = zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count
+    return Limits.rowBytes + Int64(names + fields + 32 * chunks)
+  }
+}
