@@ -40,9 +40,6 @@ public enum Limits {
   public static let chunkBytes = 4 << 20
   /// Pieces that one record names: with the largest ones a file of 16 GiB.
   public static let chunksPerRecord = 4_096
-  /// Pieces that the records of one batch name together: each is looked up on the thread that does
-  /// everybody's commits.
-  public static let chunksPerBatch = 4_096
   /// Hashes that one call asks about; as many as a record may name.
   public static let chunkHashes = 4_096
   /// A body of `chunkHashes` hashes as JSON, spelt generously.
@@ -51,16 +48,6 @@ public enum Limits {
   public static let chunkLeaseMilliseconds: Int64 = 24 * 3_600_000
   /// Bytes of pieces that one account keeps, where the relay's owner says nothing else: 10 GiB.
   public static let chunkBytesPerAccount: Int64 = 10 << 30
-  /// … and of records, tombstones and remembered batches. Apart from the pieces, so that files
-  /// which take all their room do not stop a timer or a memo.
-  public static let recordBytesPerAccount: Int64 = 10 << 30
-  /// Records of one account, tombstones among them: many times what a person makes.
-  public static let recordsPerAccount: Int64 = 2_000_000
-  /// Batches of one account that the relay remembers: one a second for the whole history kept, and
-  /// as many again.
-  public static let batchesPerAccount: Int64 = 5_000_000
-  /// A row in the store takes about as many bytes beyond its names and contents, indexes included.
-  public static let rowBytes: Int64 = 128
   /// Read from or written to a file at once, and what may wait to be written for one upload.
   public static let chunkPieceBytes = 128 << 10
   public static let chunkWaitingBytes = 512 << 10
@@ -75,9 +62,6 @@ public enum Limits {
   public static let collectPauseMilliseconds: Int64 = 100
 
   // What a relay's owner asks.
-  /// Records, tombstones, batches and pieces that one commit deletes of a zone or an account: some
-  /// milliseconds. Others' commits go between.
-  public static let deletedPerCommit = 1_000
   /// How long the removal of an account with all that it has may take.
   public static let removalMilliseconds: Int64 = 10 * 60_000
 
@@ -100,9 +84,6 @@ public enum Limits {
   // Fetching and pushing.
   /// Records a page when the client names no limit, and at most.
   public static let pageRecords = 1_000
-  /// Rows of an account that are looked at for one page, or for one portion of a deletion. Where
-  /// most of them are other zones' or tombstones, the page is shorter, or empty, with `more`.
-  public static let scannedRecords = 8_192
   /// Bytes of fields and names a page: about 2 MiB of JSON.
   public static let pageBytes = 2 << 20
   /// A push larger than this is told as a hint.
@@ -227,14 +208,6 @@ public enum Limits {
   public static let storeRequests = 20_000
   /// Bodies and messages in memory over all connections of a relay.
   public static let bodyBudgetBytes = 512 << 20
-  /// Accounts that strangers make on an open relay, in all.
-  public static let accounts = 10_000
-  /// Free bytes of the relay's disk below which it takes nothing new, where its owner says nothing
-  /// else: room for the log to be moved and for deletions, and for what comes between two looks.
-  public static let diskFloorBytes: Int64 = 512 << 20
-  /// How often that is looked at, and when whoever is refused for it comes back.
-  public static let diskLookMilliseconds: Int64 = 1_000
-  public static let diskRetryMilliseconds: Int64 = 60_000
   /// How long batch ids and tombstones are kept, in milliseconds: 30 days.
   public static let historyMilliseconds: Int64 = 30 * 24 * 3_600_000
   /// The longest of them that a relay's owner may ask for, in milliseconds: ten years.

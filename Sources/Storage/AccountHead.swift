@@ -197,14 +197,3 @@ extension ZoneDeletion {
       changed: count > Limits.batchRecords ? nil : try tombstones(), rest: rest)
   }
 }
-
-extension ZonePortion {
-  /// What is left after a commit that looked at the rows up to `scanned`, all of them where that is
-  /// nil, and deleted `deleted`, the last of which had the tag `last`; at most `limit` go at once.
-  package func rest(
-    scanned: ChangeTag?, deleted: Int, last: ChangeTag?, limit: Int
-  ) -> ZonePortion? {
-    let after = deleted >= limit ? last ?? end : scanned ?? end
-    return after < end ? ZonePortion(after: after, end: end) : nil
-  }
-}

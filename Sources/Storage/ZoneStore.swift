@@ -269,41 +269,6 @@ public struct SaveOutcome: Sendable, Hashable {
   }
 }
 
-/// The records of a zone that its deletion has not come to yet.
-public struct ZonePortion: Sendable, Hashable {
-  /// Those with a greater tag than this,
-  public var after: ChangeTag
-  /// up to this one. What is saved while the deletion goes on lies beyond it, and stays.
-  public var end: ChangeTag
-
-  public init(after: ChangeTag, end: ChangeTag) {
-    self.after = after
-    self.end = end
-  }
-}
-
-/// What the deletion of a zone did, or one portion of it.
-public struct ZoneDeletion: Sendable, Hashable {
-  /// The account's newest token before and after.
-  public var since: ChangeToken
-  public var token: ChangeToken
-  /// The tombstones; nil where there are more than `Limits.batchRecords`: too many to be told to
-  /// anyone but by a hint.
-  public var changed: [Record]?
-  /// What is left to be deleted, with a commit of its own, so that others' go between; nil where
-  /// the zone is empty.
-  public var rest: ZonePortion?
-
-  public init(
-    since: ChangeToken, token: ChangeToken, changed: [Record]?, rest: ZonePortion? = nil
-  ) {
-    self.since = since
-    self.token = token
-    self.changed = changed
-    self.rest = rest
-  }
-}
-
 /// What the relay asks to be told.
 public enum ReadRequest: Sendable, Hashable {
   /// Who holds this token? (SHA-256 of it.)

@@ -20,12 +20,6 @@ final class RecordWriter {
   private let insertGap: SQLiteStatement
   private let forgetGaps: SQLiteStatement
   private let remember: SQLiteStatement
-  private let oldestBatches: SQLiteStatement
-  private let forget: SQLiteStatement
-  private let oldTombstones: SQLiteStatement
-  private let drop: SQLiteStatement
-  private let noteDropped: SQLiteStatement
-  private let noteForgotten: SQLiteStatement
 
   init(
     _ connection: SQLiteConnection, queries: ZoneQueries, chunks: ChunkWriter, rules: StoreRules
@@ -89,28 +83,6 @@ final class RecordWriter {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (account, device, batch_high, batch_low) DO NOTHING
       """)
-    // The oldest are the first by number.
-    oldestBatches = try connection.prepare(
-      "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?")
-    forget = try connection.prepare("DELETE FROM batches WHERE number = ?")
-    oldTombstones = try connection.prepare(
-      """
-      SELECT number, account, tag, \(RecordRow.storedBytes)
-      FROM records INDEXED BY records_by_deletion
-      WHERE deleted_at < ? ORDER BY deleted_at, account, tag LIMIT ?
-      """)
-    drop = try connection.prepare("DELETE FROM records WHERE number = ?")
-    noteDropped = try connection.prepare(
-      """
-      UPDATE accounts SET forgotten = max(forgotten, ?2), record_bytes = record_bytes - ?3,
-        record_count = record_count - 1
-      WHERE account = ?1
-      """)
-    noteForgotten = try connection.prepare(
-      """
-      UPDATE accounts SET record_bytes = record_bytes - ?2, batch_count = batch_count - ?3
-      WHERE account = ?1
-      """)
   }
 
   func save(_ commit: SaveCommit, wall: Int64) throws(StorageError) -> CommitResult {
@@ -169,30 +141,6 @@ final class RecordWriter {
     }
     let answer = SaveAnswer(since: since.token, token: head.token, results: results)
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
-  }
-
-  /// Forgets at most `count` batches that are older than the history kept, the oldest first.
-  func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
-    // Most often they are of few accounts, each of which is counted once.
-    var uses: [UInt64: AccountUse] = [:]
-    for batch in try oldBatches(count, wall: wall) {
-      try forget.bind(batch.number).run()
-      uses[batch.account, default: AccountUse()] += batch.use
-    }
-    for (account, use) in uses {
-      try noteForgotten.bind(account).bind(use.bytes).bind(use.batches).run()
-    }
-  }
-
-  /// Drops at most `count` tombstones that are older than the history kept, the oldest first.
-  func forgetTombstones(_ count: Int, wall: Int64) throws(StorageError) {
-    let old = try oldTombstones.bind(wall - rules.historyMilliseconds).bind(Int64(count)).all {
-      (number: $0.integer(0), account: $0.bits(1), tag: $0.integer(2), bytes: $0.integer(3))
-    }
-    for tombstone in old {
-      try drop.bind(tombstone.number).run()
-      try noteDropped.bind(tombstone.account).bind(tombstone.tag).bind(tombstone.bytes).run()
-    }
   }
 
   /// The account stands somewhere else, and its records take so much more room.
@@ -254,21 +202,6 @@ final class RecordWriter {
       RememberedBatch(
         digest: row.bytes(0), firstTag: row.integer(1), words: row.isNull(2) ? nil : row.text(2))
     }
-  }
-
-  private func oldBatches(
-    _ count: Int, wall: Int64
-  ) throws(StorageError) -> [(number: Int64, account: UInt64, use: AccountUse)] {
-    var batches: [(number: Int64, account: UInt64, use: AccountUse)] = []
-    oldestBatches.bind(Int64(count))
-    defer { oldestBatches.reset() }
-    while try oldestBatches.step(),
-      oldestBatches.integer(1) < wall - rules.historyMilliseconds
-    {
-      let use = RememberedBatch.use(words: Int(clamping: oldestBatches.integer(3)))
-      batches.append((oldestBatches.integer(0), oldestBatches.bits(2), use))
-    }
-    return batches
   }
 
   private func standing(

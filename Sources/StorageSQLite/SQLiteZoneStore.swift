@@ -19,6 +19,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let subscriptions: SubscriptionWriter
   private let chunks: ChunkWriter
   private let records: RecordWriter
+  private let history: HistoryPruner
   private let zones: ZoneDeleter
   private let remover: AccountRemover
   private let opening: StoreOpening
@@ -59,6 +60,7 @@ package final class SQLiteZoneStore: ZoneStore {
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
+    history = try HistoryPruner(connection, rules: rules)
     zones = try ZoneDeleter(
       connection, queries: queries, records: records, chunks: chunks, rules: rules)
     remover = try AccountRemover(
@@ -122,8 +124,8 @@ package final class SQLiteZoneStore: ZoneStore {
       results.reserveCapacity(requests.count)
       for request in requests { results.append(try perform(request, wall: wall)) }
       let forgotten = requests.reduce(0) { $0 + $1.forgets }
-      try records.forgetBatches(forgotten, wall: wall)
-      try records.forgetTombstones(forgotten, wall: wall)
+      try history.forgetBatches(forgotten, wall: wall)
+      try history.forgetTombstones(forgotten, wall: wall)
       try accounts.forgetCodes(forgotten, wall: wall)
       return results
     }

@@ -22,6 +22,7 @@ struct QueryPlanTests {
         connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),
       try AccountRemover(
         connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),
+      try HistoryPruner(connection, rules: StoreRules()),
       try StoreOpening(connection, directory: directory.path)
     )
     withExtendedLifetime(writers) {
