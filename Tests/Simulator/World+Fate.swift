@@ -70,6 +70,7 @@ extension World {
       relay.crash(isMachineGone: false)
       let isSeen = fault.kind == .restoreStore
       relay.store.restore(backup, opening: isSeen ? opening() : nil)
+      if !isSeen, let files = fileBackups[number] { relay.putBack(files) }
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }
       return true
     default: break

@@ -43,6 +43,7 @@ package final class World {
   var zonesOff: [[Name]]
   /// Of the relay's store, by the number of the fault that will put it back.
   var backups: [Int: WatchedZoneStore.Backup] = [:]
+  var fileBackups: [Int: MemoryChunkStore] = [:]
   private(set) var isHealed = false
   private(set) var convergedAfter: Int64 = 0
 
@@ -201,6 +202,7 @@ extension World {
       if let age = planned.fault.backupAge {
         timeline.at(instant(of: max(1, planned.at - age))) { [unowned self] in
           backups[number] = relay.store.backUp()
+          fileBackups[number] = relay.copyFiles()
         }
       }
       if case .revoke(let device) = planned.fault {

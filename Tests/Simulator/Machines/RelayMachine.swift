@@ -222,6 +222,11 @@ package final class RelayMachine {
     owed.removeFirst()
   }
 
+  /// The files of pieces as they are now, to be put back with the store.
+  package func copyFiles() -> MemoryChunkStore { files.reopened() }
+
+  package func putBack(_ files: MemoryChunkStore) { self.files = files.reopened() }
+
   /// Until then each commit takes up to so much longer.
   package func slowDown(until time: Int64, by nanoseconds: Int64) {
     slowUntil = time
