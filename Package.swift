@@ -82,7 +82,8 @@ let package = Package(
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Tests, with a simulator of the whole.
     tests("ChangesTests", ["Changes"]),
-    tests("AppsTests", ["Apps", "Changes", "Digest"], resources: [.embedInCode("Vectors")]),
+    tests(
+      "AppsTests", ["Apps", "AppLaws", "Changes", "Digest"], resources: [.embedInCode("Vectors")]),
     tests("DevicesTests", ["Devices", "Changes", "Link", "Storage", "Digest"]),
     tests("DigestTests", ["Digest"]),
     tests("LinkTests", ["Link", "Changes", "Digest", "CZlib", "WireLaws"]),
@@ -121,6 +122,9 @@ let package = Package(
       name: "WireLaws", dependencies: ["Link", "Changes"], path: "Tests/WireLaws",
       swiftSettings: strict),
     .target(
+      name: "AppLaws", dependencies: ["Apps", "Changes", "WireLaws"], path: "Tests/AppLaws",
+      swiftSettings: strict),
+    .target(
       name: "Simulator",
       dependencies: [
         "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
@@ -140,13 +144,24 @@ let package = Package(
 
 // The targets of scripts/fuzz, which links each with libFuzzer; a usual build does not see them.
 if Context.environment["LOCKSTEP_FUZZING"] != nil {
-  for reader in ["HTTPRequest", "WebSocket", "JSON", "Message", "HTTPResponse"] {
+  // No program is built with a fuzzer in it, nor what a program embeds.
+  let programs = [
+    "lockstep", "lockstepTests", "PageFiles", "PageFilesTests", "EmbedPages", "embed-pages",
+  ]
+  package.targets.removeAll { programs.contains($0.name) }
+  package.products.removeAll { $0.name == "lockstep" }
+  let laws: [(subject: String, dependencies: [Target.Dependency])] = [
+    ("HTTPRequest", ["WireLaws"]), ("WebSocket", ["WireLaws"]), ("JSON", ["WireLaws"]),
+    ("Message", ["WireLaws"]), ("HTTPResponse", ["WireLaws"]),
+    ("Conflicts", ["AppLaws", "WireLaws"]), ("Screens", ["AppLaws", "WireLaws"]),
+  ]
+  for (subject, dependencies) in laws {
     package.targets.append(
       .target(
-        name: "Fuzz" + reader, dependencies: ["WireLaws"], path: "Fuzzing",
-        exclude: ["Corpus", "Dictionaries"], sources: ["Fuzz\(reader).swift"],
+        name: "Fuzz" + subject, dependencies: dependencies, path: "Fuzzing",
+        exclude: ["Corpus", "Dictionaries"], sources: ["Fuzz\(subject).swift"],
         swiftSettings: strict))
     package.products.append(
-      .library(name: "Fuzz" + reader, type: .static, targets: ["Fuzz" + reader]))
+      .library(name: "Fuzz" + subject, type: .static, targets: ["Fuzz" + subject]))
   }
 }

@@ -38,7 +38,8 @@ enum ImportRule {
         "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
       ]),
     "WireLaws": Allowance(rooms: ["Changes", "Link"]),
-    "Fuzzing": Allowance(rooms: ["WireLaws"]),
+    "AppLaws": Allowance(rooms: ["Apps", "Changes", "WireLaws"]),
+    "Fuzzing": Allowance(rooms: ["AppLaws", "WireLaws"]),
     "StorageContract": Allowance(rooms: ["Changes", "Digest", "Storage"], platform: ["Testing"]),
   ]
 

@@ -62,10 +62,13 @@ struct SourceTree {
   /// What ships, and the libraries that tests stand on: held to the same rules.
   var libraries: [SourceFile] {
     files.filter { file in
-      ["Sources/", "Tests/Simulator/", "Tests/StorageContract/", "Tests/WireLaws/", "Fuzzing/"]
-        .contains {
-          file.path.hasPrefix($0)
-        }
+      [
+        "Sources/", "Tests/Simulator/", "Tests/StorageContract/", "Tests/WireLaws/",
+        "Tests/AppLaws/", "Fuzzing/",
+      ]
+      .contains {
+        file.path.hasPrefix($0)
+      }
     }
   }
 }

@@ -4,7 +4,7 @@ import Changes
 package struct BrokenLaw: Error, CustomStringConvertible {
   package let description: String
 
-  init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }
 
 /// Laws that hold for any bytes: what is read does not depend on how a network cuts them, what was

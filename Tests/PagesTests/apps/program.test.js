@@ -3,13 +3,15 @@ import test from "node:test";
 import { serialize } from "../../../Sources/Pages/changes/json.js";
 import { answer } from "../support/conflicts.js";
 import { needsProgram, run } from "../support/program.js";
+import { hostileCase } from "../support/hostileCases.js";
 import { randomCase, types } from "../support/randomCases.js";
 
 // What the program on a terminal makes of a conflict, a page makes as well, to the byte.
 
-for (const type of types) {
-  test(`lockstep resolve ends every ${type} as a page does`, needsProgram, () => {
-    const cases = Array.from({ length: 3_000 }, (_, index) => randomCase(type, index + 10_000));
+const kinds = { "": randomCase, "hostile ": hostileCase };
+for (const [type, [kind, make]] of types.flatMap((it) => Object.entries(kinds).map((k) => [it, k]))) {
+  test(`lockstep resolve ends every ${kind}${type} as a page does`, needsProgram, () => {
+    const cases = Array.from({ length: 3_000 }, (_, index) => make(type, index + 10_000));
     const answers = run(["resolve"], cases.map((it) => `${serialize(it)}\n`).join("")).split("\n");
     assert.equal(answers.length, cases.length + 1);
     cases.forEach((it, index) => {

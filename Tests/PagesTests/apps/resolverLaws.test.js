@@ -5,13 +5,17 @@ import { sides } from "../../../Sources/Pages/apps/merge/newerWins.js";
 import { isNumber, numberText, serialize } from "../../../Sources/Pages/changes/json.js";
 import { parse } from "../../../Sources/Pages/changes/jsonParser.js";
 import { answer, exchanged, form } from "../support/conflicts.js";
+import { hostileCase } from "../support/hostileCases.js";
 import { randomCase, types } from "../support/randomCases.js";
 
 // What every resolver of the catalog obeys, on versions of which some are poor or odd.
 
-/** Calls `check` for so many random cases of a type. */
+/** Calls `check` for so many random cases of a type, and as many hostile ones. */
 function forCases(count, type, check) {
-  for (let seed = 1; seed <= count; seed += 1) check(randomCase(type, seed), `seed ${seed}`);
+  for (let seed = 1; seed <= count; seed += 1) {
+    check(randomCase(type, seed), `seed ${seed}`);
+    check(hostileCase(type, seed), `hostile seed ${seed}`);
+  }
 }
 
 for (const type of types) {
