@@ -36,7 +36,7 @@ enum RandomTimer {
   private static func oddEdit(_ random: inout SeededRandom) -> JSONValue {
     let stamp = pick([0, 1, 4_000, 5_001, 9_000] as [Int64], &random)
     let edit = edit(device(&random), at: stamp, &random)
-    switch Int.random(in: 0..<14, using: &random) {
+    switch Int.random(in: 0..<18, using: &random) {
     case 0: return edit.setting("stateType", to: "daydream")
     case 1: return edit.setting("sessionID", to: .string(device(&random)))
     case 2: return edit.setting("remaining", to: nil)
@@ -44,6 +44,11 @@ enum RandomTimer {
     case 4: return edit.setting("isPaused", to: .null)
     case 5: return edit.setting("deviceID", to: .number(JSONNumber(stamp)))
     case 6: return .array([edit])
+    case 7...9:
+      return edit.setting(
+        "act", to: act(RandomTimer.pick([0, 1, 4_000], &random), "focus", left: 9))
+    case 10:
+      return edit.setting("act", to: RandomTimer.pick([.null, [:], ["timestamp": "x"]], &random))
     default: return edit
     }
   }

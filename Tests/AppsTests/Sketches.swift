@@ -22,6 +22,13 @@ func edit(
   ]
 }
 
+/// A person's edit as it stands in those that time makes of it.
+func act(
+  _ timestamp: Int64, _ stateType: String, left remaining: Int64 = 0, paused: Bool = false
+) -> JSONValue {
+  edit("", timestamp, stateType, left: remaining, paused: paused).setting("deviceID", to: nil)
+}
+
 func timer(done: Int64 = 0, _ edits: JSONValue...) -> JSONValue {
   ["completedPomodoros": .number(JSONNumber(done)), "edits": .array(edits)]
 }

@@ -6,6 +6,7 @@ import Testing
 struct VectorTests {
   @Test(arguments: [
     ("TimerState", PackageResources.TimerState_jsonl),
+    ("TimerState", PackageResources.TimerStateActs_jsonl),
     ("Settings", PackageResources.Settings_jsonl),
     ("VaultFile", PackageResources.VaultFile_jsonl),
     ("ClipboardItem", PackageResources.ClipboardItem_jsonl),

@@ -47,10 +47,11 @@ package struct TimerApp: App {
   ) -> JSONValue {
     guard type == TimerApp.stateType else { return fields }
     var known = TimerState(fields: base)
-    var identities = known.edits.map(\.identity)
+    var identities = Set(known.edits.map(\.identity))
+    // An earlier version of the app wrote what follows from the record without `act`.
     while let next = known.afterZero() {
       known = next
-      identities += known.edits.map(\.identity)
+      if let made = known.shown { identities.insert(made.plainIdentity) }
     }
     var state = TimerState(fields: fields)
     state.edits = state.edits.map { edit in

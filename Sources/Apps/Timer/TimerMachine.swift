@@ -157,16 +157,23 @@ extension TimerState {
   package var zeroAt: Int64? { shown?.zeroAt }
 
   /// The state once the shown countdown has reached zero: the same bytes on every device, for the
-  /// edit has the deviceID of the edit that ran out, and the instant it ran out.
+  /// edit has the deviceID of the edit that ran out, the instant it ran out, and its act.
+  ///
+  /// It stands in the place of the edit that ran out. The other candidates stay while edits can
+  /// still be concurrent with the newest act among them, and are forgotten after that.
   package func afterZero() -> TimerState? {
     guard let shown, let zeroAt = shown.zeroAt else { return nil }
     var next = self
     if shown.phase == .focus { next.completedPomodoros += 1 }
-    next.edits = [
-      shown.successor(
-        completedPomodoros: shown.phase == .focus ? next.completedPomodoros : nil, at: zeroAt,
-        deviceID: shown.deviceID)
-    ]
+    let successor = shown.successor(
+      completedPomodoros: shown.phase == .focus ? next.completedPomodoros : nil, at: zeroAt,
+      deviceID: shown.deviceID)
+    let others = edits.dropFirst()
+    let areConcurrent =
+      others.map(\.actTimestamp).max().map {
+        zeroAt - $0 <= TimerResolver.concurrencyMilliseconds
+      } ?? false
+    next.edits = [successor.with(act: shown.act)] + (areConcurrent ? others : [])
     return next
   }
 

@@ -47,6 +47,12 @@ package struct TimerState: Hashable, Sendable {
 /// `remaining` (milliseconds left as of `timestamp`). Ours have besides `duration`, the phase's
 /// full length in milliseconds, and focus and snooze have `plan`, what follows at zero (see
 /// `TimerPlan`). Other members travel with the edit untouched.
+///
+/// An edit that time made (its countdown ran out) is no act of a person. It is the act at the head
+/// of its chain, further along, and says so: `"act": {"timestamp","stateType","remaining",
+/// "isPaused"}`, those of the person's edit, whose device it has as well. Identity and age are
+/// those of the act, so that a countdown that ran out on a device that was away does not count as
+/// newer than what a person did elsewhere.
 package struct TimerEdit: Hashable, Sendable {
   /// The edit as it stands in the record.
   package let object: JSONValue
@@ -100,7 +106,7 @@ package struct TimerEdit: Hashable, Sendable {
     self.remaining = remaining
   }
 
-  /// The same phase with the same plan, halted or running on from here.
+  /// The same phase with the same plan, halted or running on from here: an act of its own.
   package func continued(
     isPaused: Bool, remaining: Int64, timestamp: Int64, deviceID: String
   ) -> TimerEdit {
@@ -110,17 +116,46 @@ package struct TimerEdit: Hashable, Sendable {
       .setting("timestamp", to: .number(JSONNumber(timestamp)))
       .setting("isPaused", to: .bool(isPaused))
       .setting("remaining", to: .number(JSONNumber(remaining)))
+      .setting("act", to: nil)
     return TimerEdit(
       object: object, deviceID: deviceID, timestamp: timestamp, stateType: stateType,
       isPaused: isPaused, remaining: remaining)
   }
 
-  /// The same edit at another instant.
+  /// The same edit at another instant, its act with it.
   package func moved(by milliseconds: Int64) -> TimerEdit {
-    continued(
+    let edit = continued(
       isPaused: isPaused, remaining: remaining, timestamp: timestamp + milliseconds,
       deviceID: deviceID)
+    guard isMadeByTime else { return edit }
+    let stamp = JSONValue.number(JSONNumber(actTimestamp + milliseconds))
+    return edit.with(act: act.setting("timestamp", to: stamp))
   }
+
+  /// The same edit, made by time out of an act.
+  package func with(act: JSONValue) -> TimerEdit {
+    TimerEdit(
+      object: object.setting("act", to: act), deviceID: deviceID, timestamp: timestamp,
+      stateType: stateType, isPaused: isPaused, remaining: remaining)
+  }
+
+  /// A countdown ran out. Edits of programs that do not know `act` count as acts.
+  package var isMadeByTime: Bool { object["act"]?.members != nil }
+
+  /// The person's act that this edit is, or goes on from, as it is written in an edit that time
+  /// makes.
+  package var act: JSONValue {
+    if let act = object["act"], act.members != nil { return act }
+    return .object(
+      TimerEdit.actMembers.compactMap { name in object[name].map { JSONMember(name, $0) } })
+  }
+
+  /// Relay time of the act, milliseconds: the edit's age.
+  package var actTimestamp: Int64 {
+    isMadeByTime ? object["act"]?["timestamp"]?.wholeNumber ?? 0 : timestamp
+  }
+
+  fileprivate static let actMembers = ["timestamp", "stateType", "remaining", "isPaused"]
 
   /// nil for a state of which this version of the app knows nothing.
   package var phase: TimerPhase? { TimerPhase(rawValue: stateType) }
@@ -149,17 +184,29 @@ package struct TimerEdit: Hashable, Sendable {
   package var duration: Int64? { object["duration"]?.wholeNumber }
 }
 
-/// What tells edits apart. The members are compared as JSON, as they were written.
+/// Tells acts apart, and so edits, of which each goes back to one. The members are compared as
+/// JSON, as they were written.
 extension TimerEdit {
   package struct Identity: Hashable, Sendable {
-    private let members: [JSONValue?]
+    private let deviceID: JSONValue?
+    private let act: [JSONValue?]
 
-    package init(_ edit: TimerEdit) {
-      members = ["deviceID", "timestamp", "stateType", "remaining", "isPaused"].map {
-        edit.object[$0]
-      }
+    fileprivate init(deviceID: JSONValue?, act: JSONValue) {
+      self.deviceID = deviceID
+      self.act = TimerEdit.actMembers.map { act[$0] }
     }
   }
 
-  package var identity: Identity { Identity(self) }
+  package var identity: Identity { Identity(deviceID: object["deviceID"], act: act) }
+
+  /// The identity by which programs that do not know `act` have written the same edit.
+  package var plainIdentity: Identity { Identity(deviceID: object["deviceID"], act: object) }
+
+  /// Of two versions of one act, the one that stands: the further along, the one with the greater
+  /// timestamp, and at one instant the one with the greater JSON text.
+  package static func further(_ edit: TimerEdit, _ other: TimerEdit) -> TimerEdit {
+    if edit.timestamp != other.timestamp { return edit.timestamp > other.timestamp ? edit : other }
+    return edit.object.serialized().lexicographicallyPrecedes(other.object.serialized())
+      ? other : edit
+  }
 }

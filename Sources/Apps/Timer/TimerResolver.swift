@@ -5,8 +5,11 @@ import Changes
 /// The edits of both sides are merged as a set, and the few that are concurrent with one another
 /// are all kept, in order of preference. To keep only the winner of each pair would make the
 /// outcome depend on the order in which the changes reach the relay.
+///
+/// An edit that time made counts as its person's act (see `TimerEdit`): it is not told apart from
+/// it, and is as old. Of two versions of one act the one further along is kept.
 package struct TimerResolver: Resolver {
-  /// Beyond this many milliseconds an edit is not concurrent with a newer one: the newer wins.
+  /// Beyond this many milliseconds an act is not concurrent with a newer one: the newer wins.
   package static let concurrencyMilliseconds: Int64 = 5_000
 
   package init() {}
@@ -22,6 +25,9 @@ package struct TimerResolver: Resolver {
     if kept.isEmpty {
       kept = SetMerge.union(newer: newer.edits, older: older.edits, identity: \.identity)
     }
+    let furthest = Dictionary(
+      (newer.edits + older.edits).map { ($0.identity, $0) }, uniquingKeysWith: TimerEdit.further)
+    kept = kept.map { furthest[$0.identity] ?? $0 }
     // Fields that no rule names travel with the newer version.
     var merged = newer
     merged.edits = TimerResolver.candidates(among: kept)
@@ -29,29 +35,30 @@ package struct TimerResolver: Resolver {
     return .merged(fields: merged.fields, copies: [])
   }
 
-  /// The edits that are concurrent with the newest, the one to be shown first.
+  /// The edits whose acts are concurrent with the newest act, the one to be shown first.
   package static func candidates(among edits: [TimerEdit]) -> [TimerEdit] {
-    guard let newest = edits.map(\.timestamp).max() else { return [] }
-    return
-      edits
-      .filter { newest - $0.timestamp <= concurrencyMilliseconds }
-      .map { Candidate(edit: $0, asOf: newest) }
+    guard let newest = edits.map(\.actTimestamp).max() else { return [] }
+    let kept = edits.filter { newest - $0.actTimestamp <= concurrencyMilliseconds }
+    guard let instant = kept.map(\.timestamp).max() else { return [] }
+    return kept.map { Candidate(edit: $0, asOf: instant) }
       .sorted { $0.precedes($1) }
       .map(\.edit)
   }
 }
 
 /// An edit with what decides its place: the state's priority, then the least time left, then the
-/// newest timestamp, then the greatest deviceID.
+/// newest act, then the greatest deviceID.
 private struct Candidate {
   let edit: TimerEdit
   let rank: Int
   let timeLeft: Int64
+  let actTimestamp: Int64
 
-  init(edit: TimerEdit, asOf newest: Int64) {
+  init(edit: TimerEdit, asOf instant: Int64) {
     self.edit = edit
     rank = Candidate.rank(of: edit.phase)
-    timeLeft = edit.remaining(at: newest)
+    timeLeft = edit.remaining(at: instant)
+    actTimestamp = edit.actTimestamp
   }
 
   /// A state that only a later version knows stands last: this version could not show it.
@@ -68,7 +75,7 @@ private struct Candidate {
   func precedes(_ other: Candidate) -> Bool {
     if rank != other.rank { return rank < other.rank }
     if timeLeft != other.timeLeft { return timeLeft < other.timeLeft }
-    if edit.timestamp != other.edit.timestamp { return edit.timestamp > other.edit.timestamp }
+    if actTimestamp != other.actTimestamp { return actTimestamp > other.actTimestamp }
     if other.edit.deviceID.utf8.lexicographicallyPrecedes(edit.deviceID.utf8) { return true }
     if edit.deviceID.utf8.lexicographicallyPrecedes(other.edit.deviceID.utf8) { return false }
     // No device makes two edits at one instant; whoever did gets one order everywhere all the same.

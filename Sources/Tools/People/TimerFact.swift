@@ -1,57 +1,131 @@
 import Changes
 
-/// One edit of a timer as rules.md names it: these five make it what it is.
-package struct TimerFact: Hashable {
+/// What a person did to a timer, as rules.md names it, and how far time has brought it. Two are
+/// equal that are the same act.
+package struct TimerFact {
+  /// A device's edit: these four make it what it is.
+  package struct Edit: Hashable {
+    package var timestamp: Int64
+    package var stateType: String
+    package var remaining: Int64
+    package var isPaused: Bool
+
+    package init(timestamp: Int64, stateType: String, remaining: Int64, isPaused: Bool) {
+      self.timestamp = timestamp
+      self.stateType = stateType
+      self.remaining = remaining
+      self.isPaused = isPaused
+    }
+
+    /// nil where something is missing.
+    init?(_ value: JSONValue) {
+      guard let timestamp = value["timestamp"]?.int64, let stateType = value["stateType"]?.string,
+        let remaining = value["remaining"]?.int64, let isPaused = value["isPaused"]?.bool
+      else { return nil }
+      self.init(
+        timestamp: timestamp, stateType: stateType, remaining: remaining, isPaused: isPaused)
+    }
+  }
+
   package var deviceID: String
-  package var timestamp: Int64
-  package var stateType: String
-  package var remaining: Int64
-  package var isPaused: Bool
+  package var act: Edit
+  /// The edit as it stands: the act itself, or what time made of it.
+  package var edit: Edit
+
+  package init(deviceID: String, act: Edit, edit: Edit) {
+    self.deviceID = deviceID
+    self.act = act
+    self.edit = edit
+  }
 
   package init(
     deviceID: String, timestamp: Int64, stateType: String, remaining: Int64, isPaused: Bool
   ) {
-    self.deviceID = deviceID
-    self.timestamp = timestamp
-    self.stateType = stateType
-    self.remaining = remaining
-    self.isPaused = isPaused
+    let edit = Edit(
+      timestamp: timestamp, stateType: stateType, remaining: remaining, isPaused: isPaused)
+    self.init(deviceID: deviceID, act: edit, edit: edit)
   }
 
-  /// The same edit under another stamp.
-  package func stamped(_ timestamp: Int64) -> TimerFact {
+  package var isMadeByTime: Bool { edit != act }
+
+  /// The same edit with its act stamped otherwise, by so many milliseconds.
+  package func moved(by milliseconds: Int64) -> TimerFact {
     var fact = self
-    fact.timestamp = timestamp
+    fact.act.timestamp += milliseconds
+    fact.edit.timestamp += milliseconds
     return fact
   }
 
-  /// Beyond this an older edit gives way to a newer one, in milliseconds.
+  /// Whether time alone makes this of `other`, in one step or several.
+  package func follows(_ other: TimerFact) -> Bool {
+    let before = other.edit
+    return deviceID == other.deviceID && !before.isPaused && before.remaining > 0
+      && edit.timestamp >= before.timestamp + before.remaining
+  }
+
+  /// Whether time has let go of `other`, which stood beside this act: the countdown ended when no
+  /// act could be concurrent with it any more.
+  package func outlasts(_ other: TimerFact) -> Bool {
+    edit.timestamp - other.act.timestamp > TimerFact.window
+  }
+
+  /// Beyond this an older act gives way to a newer one, in milliseconds.
   private static let window: Int64 = 5_000
   private static let priorities = ["focus", "breakTime", "snooze", "idle"]
 
-  /// Of edits that nobody replaced: those that stand, the shown one first.
-  package static func standing(_ edits: [TimerFact]) -> [TimerFact] {
-    guard let newest = edits.map(\.timestamp).max() else { return [] }
-    return edits.filter { newest - $0.timestamp <= window }.sorted { left, right in
-      let keys = (left.sortKey(at: newest), right.sortKey(at: newest))
+  /// Of acts that nobody replaced: those that stand, the shown one first.
+  package static func standing(_ facts: [TimerFact]) -> [TimerFact] {
+    guard let newest = facts.map(\.act.timestamp).max() else { return [] }
+    let kept = facts.filter { newest - $0.act.timestamp <= window }
+    let instant = kept.map(\.edit.timestamp).max() ?? newest
+    return kept.sorted { left, right in
+      let keys = (left.sortKey(at: instant), right.sortKey(at: instant))
       if keys.0 != keys.1 { return keys.0.lexicographicallyPrecedes(keys.1) }
       return right.deviceID.utf8.lexicographicallyPrecedes(left.deviceID.utf8)
     }
   }
 
-  /// Least first: priority, time left at `instant`, then the newest.
+  /// The same for a timer that shows `shown`: its acts are as far along as it shows them, and one
+  /// whose countdown ended after they were sorted keeps its place.
+  package static func standing(_ facts: [TimerFact], shown: [TimerFact]) -> [TimerFact] {
+    let sorted = standing(facts.map { fact in shown.first { $0 == fact } ?? fact })
+    let isInPlace = shown.first?.isMadeByTime == true && shown.count == sorted.count
+    return isInPlace && Set(shown) == Set(sorted) ? shown : sorted
+  }
+
+  /// Least first: priority, time left at `instant`, then the newest act.
   private func sortKey(at instant: Int64) -> [Int64] {
-    let priority = TimerFact.priorities.firstIndex(of: stateType) ?? TimerFact.priorities.count
+    let priority =
+      TimerFact.priorities.firstIndex(of: edit.stateType) ?? TimerFact.priorities.count
     let left: Int64 =
-      stateType == "idle"
-      ? 0 : isPaused ? remaining : max(0, remaining - (instant - timestamp))
-    return [Int64(priority), left, -timestamp]
+      edit.stateType == "idle"
+      ? 0
+      : edit.isPaused ? edit.remaining : max(0, edit.remaining - (instant - edit.timestamp))
+    return [Int64(priority), left, -act.timestamp]
+  }
+}
+
+extension TimerFact: Hashable {
+  package static func == (left: TimerFact, right: TimerFact) -> Bool {
+    left.deviceID == right.deviceID && left.act == right.act
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(deviceID)
+    hasher.combine(act)
   }
 }
 
 extension TimerFact: CustomStringConvertible {
   package var description: String {
-    "\(stateType)\(isPaused ? " paused" : "") \(remaining) ms by \(deviceID) at \(timestamp)"
+    "\(edit) by \(deviceID) at \(edit.timestamp)"
+      + (isMadeByTime ? ", by time of \(act) at \(act.timestamp)" : "")
+  }
+}
+
+extension TimerFact.Edit: CustomStringConvertible {
+  package var description: String {
+    "\(stateType)\(isPaused ? " paused" : "") \(remaining) ms"
   }
 }
 
@@ -73,14 +147,12 @@ package struct TimerFacts: Hashable {
     } catch {
       return nil
     }
-    edits = (value["edits"]?.array ?? []).compactMap { edit -> TimerFact? in
-      guard let deviceID = edit["deviceID"]?.string, let timestamp = edit["timestamp"]?.int64,
-        let stateType = edit["stateType"]?.string, let remaining = edit["remaining"]?.int64,
-        let isPaused = edit["isPaused"]?.bool
-      else { return nil }
+    edits = (value["edits"]?.array ?? []).compactMap { object -> TimerFact? in
+      guard let deviceID = object["deviceID"]?.string, let edit = TimerFact.Edit(object) else {
+        return nil
+      }
       return TimerFact(
-        deviceID: deviceID, timestamp: timestamp, stateType: stateType, remaining: remaining,
-        isPaused: isPaused)
+        deviceID: deviceID, act: object["act"].flatMap { TimerFact.Edit($0) } ?? edit, edit: edit)
     }
     completedPomodoros = value["completedPomodoros"]?.int64 ?? 0
   }

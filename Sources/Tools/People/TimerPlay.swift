@@ -2,8 +2,8 @@ import Apps
 import Changes
 import Devices
 
-/// The timer's buttons. In the end it must show what the set of all edits demands that nobody
-/// replaced knowingly.
+/// The timer's buttons. In the end it must show what the set of all acts demands that nobody
+/// replaced knowingly: what time made of one on a device that was away undoes none.
 struct TimerPlay: AppPlay {
   private var history = TimerHistory()
 
@@ -31,26 +31,26 @@ struct TimerPlay: AppPlay {
     history.made(from: before?.fields, to: record.fields)
   }
 
-  /// What came from elsewhere brings nothing new to the history but corrected stamps; what a
-  /// countdown that ended made of the screen does, like a press.
+  /// What came from elsewhere brings nothing new to the history but corrected stamps, and what a
+  /// countdown that ended made of the screen.
   mutating func changed(from before: Record?, to record: Record) {
     guard record.key == TimerApp.stateKey else { return }
     history.corrected(from: before?.fields, to: record.fields)
-    guard let after = record.fields.flatMap(TimerFacts.init(fields:)) else { return }
+    let after = TimerApp.state(of: record)
     var state = TimerApp.state(of: before)
     while let next = state.afterZero() {
       state = next
-      guard TimerFacts(fields: state.fields.serialized())?.edits == after.edits else { continue }
-      history.made(from: before?.fields, to: record.fields)
+      guard state.edits == after.edits else { continue }
+      history.ended(from: before?.fields, to: record.fields)
       return
     }
   }
 
   func faults(in shown: ShownRecords) -> [String] {
-    if history.isOrderDependent { return [] }
     let facts = shown[TimerApp.stateKey]?.fields.flatMap(TimerFacts.init(fields:))
     let demanded = TimerFacts(
-      edits: history.demanded, completedPomodoros: history.completedPomodoros)
+      edits: history.demanded(showing: facts?.edits ?? []),
+      completedPomodoros: history.completedPomodoros)
     guard facts != demanded, facts != nil || !demanded.edits.isEmpty else { return [] }
     return ["shows \(facts?.description ?? "nothing") and should show \(demanded)"]
   }

@@ -24,6 +24,7 @@ struct TimerAppTests {
     #expect(due?.owner == "mac")
     #expect(due?.graceMilliseconds == 2_000)
     let rest = edit("mac", 61_000, "breakTime", left: 300_000).setting("duration", to: 300_000)
+      .setting("act", to: act(1_000, "focus", left: 60_000))
     #expect(due?.fields == timer(done: 1, rest))
   }
 
@@ -74,7 +75,15 @@ struct TimerAppTests {
     for _ in 0..<2 {
       later = later.afterZero() ?? later
       #expect(restamped(later.fields, base: base) == later.fields)
+      // As an earlier version of the app wrote it.
+      let plain = TimerState(fields: later.fields).edits.map { $0.object.setting("act", to: nil) }
+      let old = later.fields.setting("edits", to: .array(plain))
+      #expect(restamped(old, base: base) == old)
     }
+    // What followed from this change's own edit moves with it, and so does the act it goes back to.
+    let run = edit("phone", 90_000, "idle").setting("act", to: act(89_000, "focus", left: 1_000))
+    let ran = edit("phone", 70_000, "idle").setting("act", to: act(69_000, "focus", left: 1_000))
+    #expect(restamped(timer(run), base: base) == timer(ran))
     #expect(
       app.restamped(mine, of: TimerApp.settingsType, base: nil, from: 90_000, to: 70_000) == mine)
   }

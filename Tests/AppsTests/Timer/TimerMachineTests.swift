@@ -184,7 +184,36 @@ struct ZeroTests {
   @Test func focusTurnsIntoABreakAndCounts() {
     let after = state(timer(done: 0, edit("mac", 100, "focus", left: 60_000))).afterZero()
     let rest = edit("mac", 60_100, "breakTime", left: 300_000).setting("duration", to: 300_000)
+      .setting("act", to: act(100, "focus", left: 60_000))
     #expect(after?.fields == timer(done: 1, rest))
+  }
+
+  @Test func whatTimeMakesIsItsPersonsActFurtherAlong() throws {
+    let focus = edit("mac", 100, "focus", left: 60_000)
+    let begun = state(timer(focus))
+    let rest = try #require(begun.afterZero())
+    let idle = try #require(rest.afterZero())
+    #expect(idle.shown?.act == act(100, "focus", left: 60_000))
+    #expect(idle.shown?.identity == begun.shown?.identity)
+    #expect(idle.shown?.actTimestamp == 100 && idle.shown?.timestamp == 360_100)
+    #expect(begun.shown?.isMadeByTime == false && idle.shown?.isMadeByTime == true)
+    // What a person does with it is an act again.
+    var machine = TimerMachine(state: rest, settings: TimerSettings(), deviceID: "phone")
+    try machine.handle(.pause, at: 70_000)
+    #expect(machine.state.shown?.isMadeByTime == false)
+    #expect(machine.state.shown?.actTimestamp == 70_000)
+  }
+
+  @Test func otherCandidatesStayWhileTheyCanBeConcurrent() throws {
+    let shown = edit("mac", 1_000, "focus", left: 4_000)
+    let beside = edit("phone", 500, "focus", left: 60_000)
+    let after = try #require(state(timer(shown, beside)).afterZero())
+    #expect(after.edits.map(\.stateType) == ["breakTime", "focus"])
+    #expect(after.edits.last?.object == beside)
+    // 5,001 ms after the act beside it.
+    let long = edit("mac", 1_000, "focus", left: 4_501)
+    let alone = try #require(state(timer(long, beside)).afterZero())
+    #expect(alone.edits.map(\.stateType) == ["breakTime"])
   }
 
   @Test func everyFourthBreakIsTheLongOne() {
@@ -195,7 +224,8 @@ struct ZeroTests {
 
   @Test func breakEndsInIdleAndSnoozeInABreak() {
     let idle = state(timer(done: 4, edit("mac", 100, "breakTime", left: 9))).afterZero()
-    #expect(idle?.fields == timer(done: 4, edit("mac", 109, "idle")))
+    let end = edit("mac", 109, "idle").setting("act", to: act(100, "breakTime", left: 9))
+    #expect(idle?.fields == timer(done: 4, end))
     let rest = state(timer(done: 4, edit("mac", 100, "snooze", left: 9))).afterZero()
     #expect(rest?.shown?.stateType == "breakTime" && rest?.completedPomodoros == 4)
     #expect(rest?.shown?.timestamp == 109)
@@ -220,7 +250,8 @@ struct ZeroTests {
     late.advance(to: 359_999)
     #expect(late.shown?.stateType == "breakTime" && late.completedPomodoros == 1)
     late.advance(to: 360_000)
-    #expect(late.fields == timer(done: 1, edit("mac", 360_000, "idle")))
+    let end = edit("mac", 360_000, "idle").setting("act", to: act(0, "focus", left: 60_000))
+    #expect(late.fields == timer(done: 1, end))
     let still = late
     late.advance(to: 9_000_000)
     #expect(late == still)

@@ -81,13 +81,49 @@ struct TimerResolverTests {
       resolve(timer(done: 2, rest), timer(done: 2, rest), base: base) == timer(done: 2, rest))
   }
 
+  @Test func whatTimeMadeAwayGivesWayToWhatAPersonDid() throws {
+    // Two devices know a focus. One lets it run out, and its break too; on the other a person has
+    // begun the next focus long before that break ended.
+    let first = timer(edit("mac", 0, "focus", left: 60_000))
+    var away = TimerState(fields: first)
+    away.advance(to: 900_000)
+    #expect(away.shown?.stateType == "idle" && away.shown?.timestamp == 360_000)
+    let begun = timer(done: 1, edit("phone", 70_000, "focus", left: 1_500_000))
+    #expect(resolve(away.fields, begun, base: version(first)) == begun)
+    let stopped = timer(done: 1, edit("phone", 61_000, "idle"))
+    #expect(resolve(away.fields, stopped, base: version(first)) == stopped)
+  }
+
+  @Test func whatIsFurtherAlongStands() throws {
+    let focus = timer(edit("mac", 0, "focus", left: 60_000))
+    let rest = try #require(TimerState(fields: focus).afterZero())
+    let idle = try #require(rest.afterZero())
+    #expect(resolve(rest.fields, idle.fields, base: version(focus)) == idle.fields)
+    #expect(resolve(idle.fields, rest.fields, base: nil) == idle.fields)
+    // An edit of a program that does not know acts stands beside nothing it has replaced.
+    let plain = rest.fields.setting(
+      "edits", to: .array(rest.edits.map { $0.object.setting("act", to: nil) }))
+    #expect(resolve(rest.fields, plain, base: version(focus)) == plain)
+    #expect(resolve(idle.fields, plain, base: version(focus)) == plain)
+  }
+
+  @Test func ageIsTheActs() {
+    // The break is a second old, and the act behind it a minute: the pause is the newer act.
+    let rest = edit("mac", 60_000, "breakTime", left: 300_000)
+      .setting("act", to: act(0, "focus", left: 60_000))
+    let pause = edit("phone", 5_000, "focus", left: 55_000, paused: true)
+    #expect(resolve(timer(rest), timer(pause), base: base) == timer(pause, rest))
+    let later = edit("phone", 5_001, "focus", left: 54_999, paused: true)
+    #expect(resolve(timer(rest), timer(later), base: base) == timer(later))
+  }
+
   @Test func unknownFieldsTravelWithTheNewer() {
     let focus = edit("a", 1_000, "focus", left: 60_000).setting("sessionID", to: "x")
     let idle = edit("b", 2_000, "idle")
     let older = timer(focus).setting("theme", to: "dark")
     let newer = timer(idle).setting("theme", to: "light")
     #expect(resolve(older, newer, base: base) == timer(focus, idle).setting("theme", to: "light"))
-    // The same edit with other details: the newer version's.
+    // The same edit with other details: the one with the greater text.
     let other = focus.setting("sessionID", to: "y")
     #expect(resolve(timer(focus), timer(other), base: base) == timer(other))
   }

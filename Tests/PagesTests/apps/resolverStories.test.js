@@ -4,7 +4,7 @@ import { resolverFor } from "../../../Sources/Pages/apps/catalog.js";
 import { titleOf } from "../../../Sources/Pages/apps/memos/memoResolver.js";
 import { serialize } from "../../../Sources/Pages/changes/json.js";
 import { parse } from "../../../Sources/Pages/changes/jsonParser.js";
-import { edit, timer, version } from "../support/conflicts.js";
+import { act, edit, timer, version } from "../support/conflicts.js";
 import { permutations } from "../support/sharedRecord.js";
 
 /** What becomes of two versions, `b`'s the newer; both ways round, which must be the same. */
@@ -54,6 +54,34 @@ test("of two focuses the one with less left stands, as of the newer, then the ne
   const capital = edit("Mac", 3_000, "idle");
   const chinese = edit("电脑", 3_000, "idle");
   assert.deepEqual(clash(timer(0, capital), timer(0, chinese)), timer(0, chinese, capital));
+});
+
+test("what time made on a device that was away gives way to what a person did elsewhere", () => {
+  // Two devices know a focus. One lets it run out, and its break too; on the other a person has
+  // begun the next focus long before that break ended.
+  const focus = act(0, "focus", { left: 60_000 });
+  const first = timer(0, { ...focus, deviceID: "mac" });
+  const away = timer(1, { ...edit("mac", 360_000, "idle"), act: focus });
+  const begun = timer(1, edit("phone", 70_000, "focus", { left: 1_500_000 }));
+  assert.deepEqual(clash(away, begun, first), begun);
+  const stopped = timer(1, edit("phone", 61_000, "idle"));
+  assert.deepEqual(clash(away, stopped, first), stopped);
+});
+
+test("of two versions of one act the one further along stands, and its age is the act's", () => {
+  const focus = act(0, "focus", { left: 60_000 });
+  const first = timer(0, { ...focus, deviceID: "mac" });
+  const rest = { ...edit("mac", 60_000, "breakTime", { left: 300_000 }), act: focus };
+  const idle = timer(1, { ...edit("mac", 360_000, "idle"), act: focus });
+  assert.deepEqual(clash(timer(1, rest), idle, first), idle);
+  assert.deepEqual(clash(timer(1, rest), idle, timer(0)), idle);
+  // An edit of a program that does not know acts stands beside nothing it has replaced.
+  const plain = timer(1, edit("mac", 60_000, "breakTime", { left: 300_000 }));
+  assert.deepEqual(clash(timer(1, rest), plain, first), plain);
+  const pause = edit("phone", 5_000, "focus", { left: 55_000, paused: true });
+  assert.deepEqual(clash(timer(0, rest), timer(0, pause)), timer(0, pause, rest));
+  const later = edit("phone", 5_001, "focus", { left: 54_999, paused: true });
+  assert.deepEqual(clash(timer(0, rest), timer(0, later)), timer(0, later));
 });
 
 test("beyond five seconds the newer button simply wins", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { timerApp } from "../../../Sources/Pages/apps/timer/timerApp.js";
 import { clock, nextSecond, timerScreen } from "../../../Sources/Pages/apps/timer/timerScreen.js";
-import { edit, timer } from "../support/conflicts.js";
+import { act, edit, timer } from "../support/conflicts.js";
 import { Table } from "../support/table.js";
 
 const record = (fields, changes = {}) =>
@@ -57,7 +57,10 @@ test("the screen says what is shown, whose it is, and what can be done", () => {
 
 test("a countdown is due when it reaches zero, by the record alone", () => {
   const fields = timer(0, edit("mac", 1_000, "focus", { left: 60_000 }));
-  const rest = { ...edit("mac", 61_000, "breakTime", { left: 300_000 }), duration: 300_000 };
+  const rest = {
+    ...edit("mac", 61_000, "breakTime", { left: 300_000 }), duration: 300_000,
+    act: act(1_000, "focus", { left: 60_000 }),
+  };
   assert.deepEqual(timerApp.dueEdit(record(fields)), {
     dueAt: 61_000, owner: "mac", graceMilliseconds: 2_000, fields: timer(1, rest),
   });
@@ -79,10 +82,20 @@ test("a wrong clock is corrected in what the change brought, and in nothing else
   let due = { fields: base };
   for (let count = 0; count < 3; count += 1) {
     assert.deepEqual(moved(due.fields, base), due.fields);
+    // As an earlier version of the app wrote it.
+    const old = timer(due.fields.completedPomodoros, ...due.fields.edits.map(plain));
+    assert.deepEqual(moved(old, base), old);
     due = timerApp.dueEdit(record(due.fields));
   }
   assert.equal(due, null);
+  // What followed from this change's own edit moves with it, and so does the act it goes back to.
+  const run = (stamp) => timer(1, {
+    ...edit("phone", stamp, "idle"), act: act(stamp - 1_000, "focus", { left: 1_000 }),
+  });
+  assert.deepEqual(moved(run(90_000), base), run(70_000));
 });
+
+const plain = ({ act: _, ...it }) => it;
 
 test("an edit is newer than all that was seen, however wrong the clock", () => {
   const table = new Table(timerApp);

@@ -6,7 +6,7 @@ import {
 import { TimerState } from "../../../Sources/Pages/apps/timer/timerModel.js";
 import { TimerSettings } from "../../../Sources/Pages/apps/timer/timerSettings.js";
 import { equal, setting } from "../../../Sources/Pages/changes/json.js";
-import { edit, timer } from "../support/conflicts.js";
+import { act, edit, timer } from "../support/conflicts.js";
 
 /** A timer that shows a phase of 60 s that began, or was paused, at 0. */
 const showing = (stateType, paused = false, done = 0) =>
@@ -125,18 +125,44 @@ test("a skipped focus does not count, one that ran out unwritten does", () => {
 
 test("a countdown that reaches zero is the same edit on every device", () => {
   const ended = (fields) => afterZero(TimerState.of(fields))?.fields;
-  const rest = { ...edit("mac", 60_100, "breakTime", { left: 300_000 }), duration: 300_000 };
   const focus = edit("mac", 100, "focus", { left: 60_000 });
+  const rest = {
+    ...edit("mac", 60_100, "breakTime", { left: 300_000 }), duration: 300_000,
+    act: act(100, "focus", { left: 60_000 }),
+  };
   assert.deepEqual(ended(timer(0, focus)), timer(1, rest));
   const long = { ...rest, remaining: 900_000, duration: 900_000 };
   assert.deepEqual(ended(timer(3, focus)), timer(4, long));
   const resting = edit("mac", 100, "breakTime", { left: 9 });
-  assert.deepEqual(ended(timer(4, resting)), timer(4, edit("mac", 109, "idle")));
+  const end = { ...edit("mac", 109, "idle"), act: act(100, "breakTime", { left: 9 }) };
+  assert.deepEqual(ended(timer(4, resting)), timer(4, end));
   const snoozed = ended(timer(3, edit("mac", 100, "snooze", { left: 9 })));
   assert.equal(snoozed.edits[0].stateType, "breakTime");
   assert.equal(snoozed.completedPomodoros, 3);
   // Fields that nobody here knows stay.
   assert.equal(ended({ ...timer(0, focus), theme: "dark" }).theme, "dark");
+});
+
+test("what time makes is its act, further along; what a person does is an act again", () => {
+  const begun = TimerState.of(timer(0, edit("mac", 100, "focus", { left: 60_000 })));
+  const rest = afterZero(begun);
+  const { shown } = afterZero(rest);
+  assert.deepEqual(shown.act, act(100, "focus", { left: 60_000 }));
+  assert.equal(shown.identity, begun.shown.identity);
+  assert.deepEqual([shown.actTimestamp, shown.timestamp], [100n, 360_100n]);
+  const paused = pressed(rest, { do: "pause" }, 70_000).shown;
+  assert.equal(paused.isMadeByTime, false);
+  assert.equal(paused.actTimestamp, 70_000n);
+});
+
+test("other candidates stay while they can be concurrent", () => {
+  const beside = edit("phone", 500, "focus", { left: 60_000 });
+  const ended = (left) =>
+    afterZero(TimerState.of(timer(0, edit("mac", 1_000, "focus", { left }), beside))).edits;
+  assert.deepEqual(ended(4_000).map((it) => it.stateType), ["breakTime", "focus"]);
+  assert.deepEqual(ended(4_000)[1].object, beside);
+  // 5,001 ms after the act beside it.
+  assert.deepEqual(ended(4_501).map((it) => it.stateType), ["breakTime"]);
 });
 
 test("without autoStart the break waits for the person", () => {
@@ -162,7 +188,8 @@ test("a long absence ends in idle, with every step done and counted", () => {
   const resting = advance(begun, 359_999n);
   assert.equal(resting.shown.stateType, "breakTime");
   assert.equal(resting.completedPomodoros, 1n);
-  const idle = timer(1, edit("mac", 360_000, "idle"));
+  const end = { ...edit("mac", 360_000, "idle"), act: act(0, "focus", { left: 60_000 }) };
+  const idle = timer(1, end);
   assert.deepEqual(advance(resting, 360_000n).fields, idle);
   assert.deepEqual(advance(begun, 9_000_000n).fields, idle);
 });

@@ -9,11 +9,15 @@ import { answer, exchanged } from "../support/conflicts.js";
 // The cases with their answers that any program which resolves Lockstep's conflicts must give.
 
 const folder = new URL("../../AppsTests/Vectors/", import.meta.url);
-const types = readdirSync(folder).map((file) => file.replace(".jsonl", ""));
+const files = readdirSync(folder).map((file) => file.replace(".jsonl", ""));
+/** Cases of the timer with edits that time made have a file of their own. */
+const typeIn = (file) => (file === "TimerStateActs" ? "TimerState" : file);
+const types = [...new Set(files.map(typeIn))];
 
-for (const type of types.filter((type) => type !== "VaultFile")) {
-  test(`every ${type} ends as the vectors say, either way round`, () => {
-    const lines = readFileSync(new URL(`${type}.jsonl`, folder), "utf8").trim().split("\n");
+for (const file of files.filter((file) => file !== "VaultFile")) {
+  test(`every case of ${file} ends as the vectors say, either way round`, () => {
+    const type = typeIn(file);
+    const lines = readFileSync(new URL(`${file}.jsonl`, folder), "utf8").trim().split("\n");
     assert.equal(lines.length, 60);
     lines.forEach((line, index) => {
       const vector = parse(line);

@@ -25,4 +25,9 @@ export const edit = (deviceID, timestamp, stateType, { left = 0, paused = false 
   deviceID, timestamp, stateType, isPaused: paused, remaining: left,
 });
 
+/** A person's edit as it stands in those that time makes of it. */
+export const act = (timestamp, stateType, { left = 0, paused = false } = {}) => ({
+  timestamp, stateType, isPaused: paused, remaining: left,
+});
+
 export const timer = (completedPomodoros, ...edits) => ({ completedPomodoros, edits });

@@ -1,4 +1,5 @@
 import { numberOf, setting } from "../../../Sources/Pages/changes/json.js";
+import { act } from "./conflicts.js";
 import { SeededRandom } from "./seededRandom.js";
 
 // Random conflicts, close enough together that every rule comes into play, of which some versions
@@ -57,7 +58,7 @@ function timerFields(random) {
 function oddEdit(random) {
   const stamp = random.pick([0, 1, 4_000, 5_001, 9_000]);
   const edit = randomEdit(random.pick(devices), stamp, random);
-  switch (random.below(14)) {
+  switch (random.below(18)) {
     case 0: return setting(edit, { stateType: "daydream" });
     case 1: return setting(edit, { sessionID: random.pick(devices) });
     case 2: return setting(edit, { remaining: random.bool() ? undefined : "x" });
@@ -66,6 +67,11 @@ function oddEdit(random) {
     case 5: return setting(edit, { deviceID: stamp });
     case 6: return [edit];
     case 7: return setting(edit, { remaining: random.pick(oddNumbers) });
+    case 8: case 9: case 10:
+      return setting(edit, { act: act(random.pick([0, 1, 4_000]), "focus", { left: 9 }) });
+    case 11: return setting(edit, {
+      act: random.pick([null, {}, { timestamp: random.pick(oddNumbers) }]),
+    });
     default: return edit;
   }
 }

@@ -65,7 +65,7 @@ struct CausalHistoryTests {
     history.deviceTook(tag: 2, on: left)
     history.deviceMade(
       entry(fields([("l", 30)]), base: record(merged, right, tag: 2, at: 20), at: 30), on: left)
-    #expect(history.standing.map(\.timestamp) == [30])
+    #expect(history.standing.map(\.act.timestamp) == [30])
   }
 
   @Test func aVersionThatNobodyMadeIsAFault() {
@@ -74,16 +74,35 @@ struct CausalHistoryTests {
     #expect(outside.faults.count == 1)
   }
 
-  @Test func anEndThatIsMadeOnceMoreHasSeenWhatStoodByThen() {
+  /// Also where the program does not say so.
+  @Test func whatTimeMadeIsTheActThatItGoesOnFrom() {
     let history = CausalHistory<TimerFact>(outside: outside)
-    let ended = fields([("l", 1_010)])
-    history.deviceMade(entry(ended, base: nil, at: 1_010), on: left)
-    let both = fields([("l", 10), ("r", 500), ("l", 1_010)])
-    history.deviceMade(entry(both, base: nil, at: 1_010), on: right)
-    #expect(history.standing.count == 3)
+    let first = fields([("l", 10)])
+    history.deviceMade(entry(first, base: nil, at: 10), byPerson: true, on: left)
+    let saved = record(first, left, tag: 1, at: 10)
+    history.relaySaved(saved, baseTag: 0)
+    history.deviceTook(tag: 1, on: right)
+    let ended = fields([("l", 5_000)])
+    history.deviceMade(entry(ended, base: saved, at: 5_000), on: right)
+    #expect(history.standing.map(\.act.timestamp) == [10])
+    #expect(TimerFact.list(in: ended).map { history.origin(of: $0).act.timestamp } == [10])
+    // A person who had seen the act replaces it, however far along it is elsewhere.
     history.deviceMade(
-      entry(ended, base: nil, at: 2_000), insteadOf: entry(both, base: nil, at: 1_010), on: right)
-    #expect(history.standing.map(\.timestamp) == [1_010])
+      entry(fields([("l", 2_000)]), base: saved, at: 2_000), byPerson: true, on: left)
+    #expect(history.standing.map(\.act.timestamp) == [2_000])
+  }
+
+  @Test func whatStoodBesideACountdownThatEndedIsLetGo() {
+    let history = CausalHistory<TimerFact>(outside: outside)
+    let both = fields([("l", 10), ("r", 500)])
+    let stood = entry(both, base: nil, at: 500)
+    history.deviceMade(stood, byPerson: true, on: left)
+    history.deviceMade(
+      entry(fields([("l", 1_010)]), base: nil, at: 1_010), insteadOf: stood, on: left)
+    #expect(history.letGo.isEmpty)
+    history.deviceMade(
+      entry(fields([("l", 6_000)]), base: nil, at: 6_000), insteadOf: stood, on: left)
+    #expect(history.letGo.map(\.act.timestamp) == [500])
   }
 
   @Test func whatTheRelayLostMeetsWhatWasSavedWithoutKnowingIt() {

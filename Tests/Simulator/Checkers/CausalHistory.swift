@@ -13,19 +13,22 @@ package protocol Deed: Hashable {
   /// takes no one's place but that one's.
   func corrects(_ other: Self, by milliseconds: Int64) -> Bool
   /// Whether time alone makes this of `other`: its countdown ran out.
-  func ends(_ other: Self) -> Bool
+  func follows(_ other: Self) -> Bool
+  /// Whether time has let go of `other`, which stood beside this one.
+  func outlasts(_ other: Self) -> Bool
 }
 
 extension Deed {
-  package func ends(_ other: Self) -> Bool { false }
+  package func follows(_ other: Self) -> Bool { false }
+  package func outlasts(_ other: Self) -> Bool { false }
 }
 
 /// Who had seen what when each deed was done, taken from what the devices and the relay wrote, and
 /// from nothing else. From it follows what a record must be in the end, without asking a resolver.
 ///
 /// One of these a record. A version's *past* is the set of acts that it was made with knowledge
-/// of, its own included. An act is one device doing a deed: what time does (a countdown that ends),
-/// several devices do without knowing of one another.
+/// of, its own included. An act is one device doing a deed. What time does (a countdown that ends)
+/// is no deed: it is the one whose countdown it was, further along, whatever a program writes.
 package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// What an act did that deleted the record.
   static var deletion: Int { -1 }
@@ -65,6 +68,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// What the versions stood for that the person at each device was asked about.
   private var askedAbout: [DeviceID: EditSet] = [:]
   private var informedOfVersion: [VersionKey: EditSet] = [:]
+  private var released: Set<Int> = []
 
   /// A version that a device made, as its entry of the outbox and its save name it.
   private struct VersionKey: Hashable {
@@ -239,6 +243,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       deviceWithdrew(
         before, butFor: Fact.list(in: entry.fields ?? []), isDoneByOthers: false, on: device)
     }
+    if !byPerson { noteEnd(entry, insteadOf: before) }
     let known = (seen[device] ?? EditSet()).union(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
     var past = known
     for fact in Fact.list(in: entry.fields ?? []) {
@@ -246,7 +251,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       let isKnown = acts.indices.contains {
         acts[$0] == deed && known.contains($0) && !withdrawn.contains($0)
       }
-      if isKnown && !isEndAnew(fact, entry, before) { continue }
+      if isKnown { continue }
       let own = act(deed, by: device)
       past.insert(own)
       let old = corrected(by: fact, entry, before)
@@ -264,12 +269,28 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     hold(entry, past, on: device)
   }
 
-  /// Whether time did once more what it had done before, and this time to all that stood by then.
-  private func isEndAnew(_ fact: Fact, _ entry: OutboxEntry, _ before: OutboxEntry?) -> Bool {
+  /// Nobody did anything: what the entry has that is new, time made of what stood there.
+  private func noteEnd(_ entry: OutboxEntry, insteadOf before: OutboxEntry?) {
     let stood = Fact.list(in: before?.fields ?? entry.base?.fields ?? [])
-    return stood.count > 1 && Fact.list(in: entry.fields ?? []) == [fact]
-      && stood.first.map { fact.ends($0) } == true
+    guard let shown = stood.first, let made = Fact.list(in: entry.fields ?? []).first else {
+      return
+    }
+    if numbers[made] == nil, made.follows(shown), corrected(by: made, entry, before) == nil {
+      numbers[made] = numbers[shown]
+    }
+    guard numbers[made] == numbers[shown] else { return }
+    let left = Fact.list(in: entry.fields ?? [])
+    for fact in stood where !left.contains(fact) && made.outlasts(fact) {
+      if let deed = numbers[fact] { released.insert(deed) }
+    }
   }
+
+  /// What somebody did that the fact is, or goes back to.
+  package func origin(of fact: Fact) -> Fact { numbers[fact].map { deeds[$0] } ?? fact }
+
+  /// Deeds that stood beside one whose countdown ended, after which nobody waits for them. A device
+  /// that has not heard of that end may hold them yet, and bring them with what it does.
+  package var letGo: [Fact] { released.sorted().map { deeds[$0] } }
 
   /// A person has chosen between what the device had in its outbox and the relay's version. `made`:
   /// what stands in the outbox now; nil where the relay's version was chosen.

@@ -79,9 +79,13 @@ package struct Demands {
 
 extension Demands {
   private func timer(_ history: CausalHistory<TimerFact>, _ fields: [UInt8]) -> String? {
-    let shown = TimerFact.list(in: fields)
+    // Whatever a program makes of what time did, it is the act whose countdown ended.
+    let shown = TimerFact.list(in: fields).map { fact in
+      TimerFact(deviceID: fact.deviceID, act: history.origin(of: fact).act, edit: fact.edit)
+    }
     let doubtful = history.doubtful.filter { shown.contains($0) }
-    let expected = TimerFact.standing(history.standing + doubtful)
+    let standing = history.standing.filter { !history.letGo.contains($0) || shown.contains($0) }
+    let expected = TimerFact.standing(standing + doubtful, shown: shown)
     guard shown == expected else {
       return "is\n  \(lines(shown))\nand not\n  \(lines(expected))\n"
         + "by this history:\n\(history.description)"

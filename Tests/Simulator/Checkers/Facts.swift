@@ -10,12 +10,7 @@ extension TimerFact: Deed {
   package func replaces(_ other: TimerFact) -> Bool { other != self }
 
   package func corrects(_ other: TimerFact, by milliseconds: Int64) -> Bool {
-    other.stamped(other.timestamp + milliseconds) == self
-  }
-
-  package func ends(_ other: TimerFact) -> Bool {
-    !other.isPaused && other.remaining > 0 && deviceID == other.deviceID
-      && timestamp == other.timestamp + other.remaining
+    other.moved(by: milliseconds) == self
   }
 }
 

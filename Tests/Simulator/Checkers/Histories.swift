@@ -72,10 +72,22 @@ extension Histories {
       return
     }
     let making = Making(device: device, entry: entry.number)
-    if let before, timer.isRewound(before, to: entry, on: device) { completed[making] = nil }
+    if let before,
+      timer.isRewound(before, to: entry, on: device) || Histories.isTimeTakenBack(before, entry)
+    {
+      completed[making] = nil
+    }
     timer.deviceMade(entry, insteadOf: before, byPerson: hand != nil, on: device)
     let count = TimerFacts(fields: entry.fields ?? [])?.completedPomodoros ?? 0
     completed[making, default: 0].raise(to: count)
+  }
+
+  /// Whether a countdown that had ended runs again: the device's clock was ahead.
+  private static func isTimeTakenBack(_ before: OutboxEntry, _ entry: OutboxEntry) -> Bool {
+    guard let ended = TimerFact.list(in: before.fields ?? []).first,
+      let runs = TimerFact.list(in: entry.fields ?? []).first(where: { $0 == ended })
+    else { return false }
+    return runs.edit.timestamp < ended.edit.timestamp
   }
 
   package func deviceCounted(_ key: RecordKey, _ amount: Int64, on device: DeviceID) {

@@ -39,6 +39,22 @@ struct TimerFactTests {
     #expect(TimerFact.standing([fact("a", 0), fact("b", 0)]).map(\.deviceID) == ["b", "a"])
   }
 
+  @Test func whatTimeMadeIsItsActFurtherAlong() throws {
+    let text = """
+      {"edits":[{"deviceID":"a","timestamp":9,"stateType":"idle","isPaused":false,"remaining":0,\
+      "act":{"timestamp":5,"stateType":"focus","isPaused":false,"remaining":4}}]}
+      """
+    let ended = try #require(TimerFacts(fields: Array(text.utf8))?.edits.first)
+    let focus = fact("a", 5, "focus", 4)
+    #expect(ended == focus && ended.isMadeByTime && ended.follows(focus))
+    // As old as its act, and in the place that its act had.
+    let pause = fact("b", 5_006, "focus", 60_000, isPaused: true)
+    #expect(TimerFact.standing([ended, pause]) == [pause])
+    let other = fact("b", 6, "focus")
+    #expect(TimerFact.standing([ended, other]) == [other, focus])
+    #expect(TimerFact.standing([focus, other], shown: [ended, other]) == [focus, other])
+  }
+
   @Test func factsAreReadFromFields() throws {
     let fields = """
       {"completedPomodoros":3,"edits":[{"deviceID":"a","timestamp":5,"stateType":"idle",\

@@ -55,10 +55,10 @@ export const timerApp = Object.freeze({
    */
   restamped(fields, { type, base, from, to }) {
     if (type !== stateType) return fields;
-    const known = new Set();
-    for (let it = TimerState.of(base); it; it = afterZero(it)) {
-      for (const edit of it.edits) known.add(edit.identity);
-    }
+    const stood = TimerState.of(base);
+    const known = new Set(stood.edits.map((edit) => edit.identity));
+    // An earlier version of the app wrote what follows from the record without `act`.
+    for (let it = afterZero(stood); it; it = afterZero(it)) known.add(it.shown.plainIdentity);
     const state = TimerState.of(fields);
     const edits = state.edits.map((edit) =>
       known.has(edit.identity) ? edit : edit.moved(BigInt(to) - BigInt(from)));

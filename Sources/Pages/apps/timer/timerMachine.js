@@ -1,7 +1,7 @@
 import { int64, isNumber } from "../../changes/json.js";
 import { limits } from "../../changes/limits.js";
 import { EditRefusal } from "../editRefusal.js";
-import { TimerEdit } from "./timerModel.js";
+import { TimerEdit, concurrencyMilliseconds } from "./timerModel.js";
 import { TimerPlan } from "./timerPlan.js";
 
 /**
@@ -135,7 +135,11 @@ function checked(length) {
 
 /**
  * The state once the shown countdown has reached zero: the same bytes on every device, for the edit
- * has the deviceID of the edit that ran out, and the instant it ran out. undefined where none runs.
+ * has the deviceID of the edit that ran out, the instant it ran out, and its act. undefined where
+ * none runs.
+ *
+ * It stands in the place of the edit that ran out. The other candidates stay while edits can still
+ * be concurrent with the newest act among them, and are forgotten after that.
  */
 export function afterZero(state) {
   const shown = state.shown;
@@ -147,7 +151,12 @@ export function afterZero(state) {
     completedPomodoros: isDone ? completedPomodoros : undefined,
     timestamp: zeroAt, deviceID: shown.deviceID,
   });
-  return state.with({ completedPomodoros, edits: [next] });
+  const others = state.edits.slice(1);
+  const areConcurrent = others.some(
+    (edit) => zeroAt - edit.actTimestamp <= concurrencyMilliseconds);
+  return state.with({
+    completedPomodoros, edits: [next.withAct(shown.act), ...(areConcurrent ? others : [])],
+  });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { bool, integer, isObject, member, serialize, setting, text } from "../../changes/json.js";
+import { compareText } from "../../changes/utf8.js";
 import { wholeNumber } from "../merge/wholeNumber.js";
 
 /**
@@ -62,6 +63,11 @@ export class TimerState {
   get shown() { return this.edits[0]; }
 }
 
+/** Beyond this many milliseconds an act is not concurrent with a newer one: the newer wins. */
+export const concurrencyMilliseconds = 5_000n;
+
+const actMembers = ["timestamp", "stateType", "remaining", "isPaused"];
+
 /** From 1970 to 2248 (2⁴³ milliseconds): in nanoseconds they still fit into 64 bits. */
 const instants = { first: 0n, end: 1n << 43n };
 
@@ -72,6 +78,12 @@ const instants = { first: 0n, end: 1n << 43n };
  * `remaining` (milliseconds left as of `timestamp`). Ours have besides `duration`, the phase's full
  * length in milliseconds, and focus and snooze have `plan`, what follows at zero (see `TimerPlan`).
  * Other members travel with the edit untouched.
+ *
+ * An edit that time made (its countdown ran out) is no act of a person. It is the act at the head
+ * of its chain, further along, and says so: `"act": {"timestamp","stateType","remaining",
+ * "isPaused"}`, those of the person's edit, whose device it has as well. Identity and age are those
+ * of the act, so that a countdown that ran out on a device that was away does not count as newer
+ * than what a person did elsewhere.
  */
 export class TimerEdit {
   /**
@@ -102,19 +114,44 @@ export class TimerEdit {
     }));
   }
 
-  /** The same phase with the same plan, halted or running on from here. */
+  /** The same phase with the same plan, halted or running on from here: an act of its own. */
   continued({ isPaused, remaining, timestamp, deviceID }) {
     return new TimerEdit(setting(this.object, {
       deviceID, timestamp: integer(timestamp), isPaused, remaining: integer(remaining),
+      act: undefined,
     }));
   }
 
-  /** The same edit at another instant. */
+  /** The same edit at another instant, its act with it. */
   moved(milliseconds) {
     const { isPaused, remaining, timestamp, deviceID } = this;
-    return this.continued({
+    const edit = this.continued({
       isPaused, remaining, timestamp: timestamp + milliseconds, deviceID,
     });
+    if (!this.isMadeByTime) return edit;
+    return edit.withAct(
+      setting(this.act, { timestamp: integer(this.actTimestamp + milliseconds) }));
+  }
+
+  /** The same edit, made by time out of an act. */
+  withAct(act) { return new TimerEdit(setting(this.object, { act })); }
+
+  /** A countdown ran out. Edits of programs that do not know `act` count as acts. */
+  get isMadeByTime() { return isObject(member(this.object, "act")); }
+
+  /**
+   * The person's act that this edit is, or goes on from, as it is written in an edit that time
+   * makes.
+   */
+  get act() {
+    if (this.isMadeByTime) return member(this.object, "act");
+    return setting({}, Object.fromEntries(
+      actMembers.map((name) => [name, member(this.object, name)])));
+  }
+
+  /** Relay time of the act, milliseconds: the edit's age. @returns {bigint} */
+  get actTimestamp() {
+    return this.isMadeByTime ? wholeNumber(member(this.act, "timestamp")) ?? 0n : this.timestamp;
   }
 
   /** undefined for a state of which this version of the app knows nothing. */
@@ -150,11 +187,31 @@ export class TimerEdit {
   /** The phase's full length in milliseconds, where the edit says it. */
   get duration() { return wholeNumber(member(this.object, "duration")); }
 
-  /** What tells edits apart: five members, compared as JSON, as they were written. */
-  get identity() {
-    return ["deviceID", "timestamp", "stateType", "remaining", "isPaused"].map((name) => {
-      const value = member(this.object, name);
-      return value === undefined ? "" : serialize(value);
-    }).join("\n");
+  /**
+   * Tells acts apart, and so edits, of which each goes back to one: the device and the act's
+   * members, compared as JSON, as they were written.
+   */
+  get identity() { return this.#identity(this.act); }
+
+  /** The identity by which programs that do not know `act` have written the same edit. */
+  get plainIdentity() { return this.#identity(this.object); }
+
+  #identity(act) {
+    const values = [
+      member(this.object, "deviceID"), ...actMembers.map((name) => member(act, name)),
+    ];
+    return values.map((value) => (value === undefined ? "" : serialize(value))).join("\n");
   }
+}
+
+/**
+ * Of two versions of one act, the one that stands: the further along, the one with the greater
+ * timestamp, and at one instant the one with the greater JSON text.
+ *
+ * @param {TimerEdit} edit
+ * @param {TimerEdit} other
+ */
+export function further(edit, other) {
+  if (edit.timestamp !== other.timestamp) return edit.timestamp > other.timestamp ? edit : other;
+  return compareText(serialize(edit.object), serialize(other.object)) < 0 ? other : edit;
 }
