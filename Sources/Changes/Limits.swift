@@ -290,10 +290,10 @@ public enum Limits {
   public static let dueEdits = 100
   /// A measured offset is written down when it moved by this much, in milliseconds.
   public static let offsetNoteMilliseconds: Int64 = 500
-  /// An offset that moved by this much, in milliseconds, is told by itself: less than that no
-  /// screen's clock shows.
+  /// An offset that moved by this much, in milliseconds, is told by itself: screens show it.
   public static let offsetToldMilliseconds: Int64 = 100
-  /// Two clocks of one machine that part by more than this, in milliseconds: one has jumped.
+  /// Two clocks of one machine that part by more than this, in milliseconds: one has jumped. Where
+  /// a deadline is reached later than this, the process had no turn, as when it was suspended.
   public static let clockJumpMilliseconds: Int64 = 1_000
   /// How long a measured relay time is trusted, and when it is measured again before that.
   public static let clockTrustMilliseconds: Int64 = 30 * 60_000

@@ -169,6 +169,53 @@ struct AgentClockTests {
     #expect(stage.relay.saves.count == saves)
   }
 
+  /// The lid is closed over the end of a countdown; meanwhile its owner has gone on.
+  @Test(arguments: [Transport.webSocket, .events, .longPoll, .poll], [false, true])
+  func whoWakesUpLooksWhatOthersDidBeforeItRings(
+    _ transport: Transport, losesConnection: Bool
+  ) throws {
+    for readsFirst in [false, true] {
+      let stage = try Stage()
+      let owner = try stage.device(1)
+      let other = try stage.device(2, transports: [transport])
+      try stage.run()
+      try owner.edit(wound(by: owner, dueAt: stage.now + 60_000))
+      try stage.run(40_000)
+      #expect(try other.record("egg")?.value?["rings"] == nil)
+      other.suspend()
+      if losesConnection { try other.cut() }
+      try stage.run(10_000)
+      try owner.edit(.fields("egg", TestApp.egg, ["rings": 7]))
+      try stage.run(110_000)
+      let saves = stage.relay.saves.count
+      try other.resume(readsFirst: readsFirst)
+      try stage.run(40_000)
+      #expect(try other.record("egg")?.value == ["rings": 7])
+      #expect(stage.relay.saves.count == saves)
+      #expect(other.status.state == .inSync)
+    }
+  }
+
+  /// It waits for a while, and no longer, where nobody answers or there is no network.
+  @Test(arguments: [false, true])
+  func whoWakesUpAloneRingsABitLater(isCutOff: Bool) throws {
+    let stage = try Stage()
+    let owner = try stage.device(1, transports: [.webSocket])
+    try stage.run()
+    try owner.edit(wound(by: owner, dueAt: stage.now + 60_000))
+    try stage.run(1_000)
+    owner.suspend()
+    owner.isCutOff = isCutOff
+    owner.isBlackHole = !isCutOff
+    try owner.cut()
+    try stage.run(120_000)
+    try owner.resume()
+    try stage.run(Limits.catchUpMilliseconds - 100)
+    #expect(try owner.record("egg")?.value?["rings"] == nil)
+    try stage.run(200)
+    #expect(try owner.record("egg")?.value == ["rings": 1])
+  }
+
   @Test(arguments: [Transport.webSocket, .longPoll])
   func aRelayWithAnImpossibleTimeIsLeftAndTriedAgain(_ transport: Transport) throws {
     let stage = try Stage()

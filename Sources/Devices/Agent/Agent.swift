@@ -40,6 +40,9 @@ public struct Agent: Node {
   /// Until when what others did is waited for, before time makes anything of what this device
   /// last knew; nil where it is known, or was waited for.
   var catchUpDeadline: Instant?
+  /// The same for a process that was suspended: what it takes for a loss of the connection may be
+  /// its own absence, so it waits for a new one as well.
+  var wakeDeadline: Instant?
   /// Until when the store is left alone that could not take an edit of time's.
   var dueHeldUntil: Instant?
   var isNetworkOn = true
@@ -87,7 +90,7 @@ public struct Agent: Node {
   }
 
   public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
-    clock.observe(moment)
+    observe(moment)
     if uplink?.owns(id) == true {
       uplink?.received(id, bytes, at: moment.instant, &output)
     } else if probe?.owns(id) == true {
@@ -101,7 +104,7 @@ public struct Agent: Node {
   public mutating func handle(
     _ event: NodeEvent<AgentOutcome, AgentOrder, Never>, at moment: Moment
   ) {
-    clock.observe(moment)
+    observe(moment)
     switch event {
     case .opened(let id, _):
       if uplink?.owns(id) == true { uplink?.opened(id, at: moment.instant, &output) }
@@ -146,6 +149,22 @@ public struct Agent: Node {
 
   // MARK: time
 
+  /// A deadline that is reached late, or a clock that jumps, shows that the process was suspended
+  /// (the lid was closed, somebody stopped it). What it knows may be old: it reads first.
+  private mutating func observe(_ moment: Moment) {
+    let steps = clock.wallSteps
+    clock.observe(moment)
+    let isLate =
+      nextDeadline.map {
+        moment.instant.milliseconds(since: $0) > Limits.clockJumpMilliseconds
+      } ?? false
+    guard isLate || clock.wallSteps != steps, due.whileOffline != nil, !isStopping else { return }
+    let deadline = moment.instant.advanced(milliseconds: Limits.catchUpMilliseconds)
+    guard wakeDeadline != deadline else { return }
+    wakeDeadline = deadline
+    engine.fetchNow()
+  }
+
   private mutating func expired(at moment: Moment) {
     let now = moment.instant
     uplink?.expired(at: now, &output)
@@ -162,6 +181,8 @@ public struct Agent: Node {
         deadlines.set(.measure, now.advanced(milliseconds: Limits.clockMeasureMilliseconds))
       case .backlog: if engine.awaitsBacklog { engine.fetchNow() }
       case .due:
+        // The process was suspended before it came to this.
+        guard dueEditsWait(at: moment) == nil else { continue }
         submit(
           .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
           offer: engine.takeOffer(), at: moment)
@@ -218,10 +239,17 @@ public struct Agent: Node {
     let time = clock.reading(at: moment).isTrusted ? whileTrusted : due.own
     guard let time, home != nil, !isStopping, !jobs.contains(where: { $0.kind == .dueEdits })
     else { return deadlines.clear(.due) }
-    if engine.hasWhatOthersDid { catchUpDeadline = nil }
     let instant = clock.instant(of: time, at: moment)
-    // Nobody is waited for who cannot be reached.
-    let earliest = outage == nil ? catchUpDeadline ?? instant : instant
+    let earliest = dueEditsWait(at: moment) ?? instant
     deadlines.set(.due, max(instant, earliest, dueHeldUntil ?? instant))
+  }
+
+  /// Until when time makes no edits, since what others did is not known; nil where nothing is
+  /// waited for.
+  private mutating func dueEditsWait(at moment: Moment) -> Instant? {
+    if engine.hasWhatOthersDid { (catchUpDeadline, wakeDeadline) = (nil, nil) }
+    // Nobody is waited for who cannot be reached.
+    let deadlines = [outage == nil ? catchUpDeadline : nil, wakeDeadline]
+    return deadlines.compactMap { $0 }.filter { $0 > moment.instant }.max()
   }
 }

@@ -32,7 +32,8 @@ export const limits = Object.freeze({
   offsetNoteMilliseconds: 500,
   /** The time of the last sync is written down at least this often. */
   syncNoteMilliseconds: 600_000,
-  /** Two clocks of one machine that part by more than this: one has jumped. */
+  /** Two clocks of one machine that part by more than this: one has jumped. Where a deadline is
+   * reached later than this, the page had no turn, as when it was suspended. */
   clockJumpMilliseconds: 1_000,
   /** How long a measured relay time is trusted, and when it is measured again before that. */
   clockTrustMilliseconds: 30 * 60_000,

@@ -72,7 +72,7 @@ final class Stage {
 
   private func nextTime() -> Int64? {
     var times = events.map(\.at) + [relay.pingAt] + relay.lines.compactMap(\.parkedUntil)
-    for device in devices where device.isAlive {
+    for device in devices where device.isAlive && !device.isSuspended {
       if let deadline = device.agent.nextDeadline { times.append(device.trueTime(of: deadline)) }
     }
     // What is due already happens now.

@@ -20,6 +20,9 @@ final class TestDevice {
   private var nextOrder: UInt64 = 0
   private var seed: UInt64
   private(set) var isAlive = true
+  /// The process gets no time, and what comes for it waits.
+  private(set) var isSuspended = false
+  private var waiting: [() throws -> Void] = []
   /// Connections are refused.
   var isCutOff = false
   /// Connections are neither made nor refused.
@@ -143,13 +146,31 @@ final class TestDevice {
     try drain()
   }
 
+  /// The process is stopped, or its machine sleeps.
+  func suspend() { isSuspended = true }
+
+  /// It goes on. A loop reads what has come and then sees that a deadline has passed, or the other
+  /// way round.
+  func resume(readsFirst: Bool = false) throws {
+    isSuspended = false
+    if !readsFirst { try tick() }
+    let events = waiting
+    waiting = []
+    for event in events { try event() }
+    try tick()
+  }
+
+  private func whenAwake(_ event: @escaping () throws -> Void) throws {
+    if isSuspended { waiting.append(event) } else { try event() }
+  }
+
   /// The network forgets all connections.
   func cut() throws {
     let cut = lines
     lines = []
     for (id, line) in cut {
       line.cut()
-      try handle(.closed(id, .failed("connection reset")))
+      try whenAwake { [self] in try handle(.closed(id, .failed("connection reset"))) }
     }
   }
 
@@ -190,7 +211,8 @@ final class TestDevice {
   // MARK: the driver
 
   func tick() throws {
-    guard isAlive, let deadline = agent.nextDeadline, deadline <= moment.instant else { return }
+    guard isAlive, !isSuspended, let deadline = agent.nextDeadline, deadline <= moment.instant
+    else { return }
     try handle(.deadlineReached)
   }
 
@@ -271,12 +293,14 @@ final class TestDevice {
       if isCut { lines.removeAll { $0.id == id } }
       guard !bytes.isEmpty || isCut else { continue }
       stage.later { [self] in
-        guard isAlive else { return }
-        if !bytes.isEmpty {
-          agent.received(id, bytes.span.bytes, at: moment)
-          try drain()
+        try whenAwake { [self] in
+          guard isAlive else { return }
+          if !bytes.isEmpty {
+            agent.received(id, bytes.span.bytes, at: moment)
+            try drain()
+          }
+          if isCut { try handle(.closed(id, .endOfStream)) }
         }
-        if isCut { try handle(.closed(id, .endOfStream)) }
       }
     }
   }

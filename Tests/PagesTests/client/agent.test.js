@@ -314,3 +314,76 @@ for (const [owner, grace] of [["page", 0], ["other", 2_000]]) {
     assert.equal(stand.socket.last("save").records[0].fields.zeroAt, null);
   });
 }
+
+/** A page that knows a countdown of another device's, which ends in 19 s. */
+async function withCountdown() {
+  const stand = await Stand.start({ apps: [countdown] });
+  await stand.welcome();
+  const fields = { owner: "other", zeroAt: stand.relayTime + 19_000 };
+  await stand.say({ op: "changes", since: "a1.0", token: "a1.1", more: false, changes: [{
+    zone: "Model", name: "c", type: "Countdown", fields, modifiedAt: stand.relayTime,
+    device: "other", tag: 1, deleted: false,
+  }] });
+  stand.shown = async () => (await stand.store.load()).records[0].record.fields.zeroAt;
+  assert.equal(await stand.shown(), fields.zeroAt);
+  return stand;
+}
+
+/** What the owner of the countdown did meanwhile. */
+const begun = (stand) => ({
+  zone: "Model", name: "c", type: "Countdown", modifiedAt: stand.relayTime, device: "other",
+  tag: 2, deleted: false, fields: { owner: "other", zeroAt: stand.relayTime + 600_000 },
+});
+
+test("a page that was suspended reads what others did before it lets a countdown end", async () => {
+  const stand = await withCountdown();
+  stand.environment.suspend(120_000);
+  await stand.environment.advance(1);
+  const { id, since } = stand.socket.last("fetch");
+  assert.equal(since, "a1.1");
+  const change = begun(stand);
+  await stand.say({ op: "changes", id, since, token: "a1.2", more: false, changes: [change] });
+  await stand.environment.advance(limits.catchUpMilliseconds);
+  assert.equal(await stand.shown(), change.fields.zeroAt);
+  assert.equal(stand.socket.last("save"), undefined);
+});
+
+test("where the relay does not answer a page that wakes up, the countdown ends a bit later",
+  async () => {
+    const stand = await withCountdown();
+    stand.environment.suspend(120_000);
+    await stand.environment.advance(limits.catchUpMilliseconds - 100);
+    assert.notEqual(await stand.shown(), null);
+    await stand.environment.advance(200);
+    assert.equal(await stand.shown(), null);
+  });
+
+test("a page whose connection was lost while it was suspended connects and reads first",
+  async () => {
+    const stand = await withCountdown();
+    stand.environment.suspend(120_000);
+    stand.socket.end(1006);
+    await settled();
+    await stand.environment.advance(1);
+    assert.notEqual(await stand.shown(), null);
+    const { socket } = stand;
+    socket.open();
+    await settled();
+    socket.say({ op: "welcome", accountID: "account", deviceID: "page", token: "a1.2",
+      keepAlive: 25_000, time: stand.relayTime });
+    await settled();
+    stand.sayTime();
+    const change = begun(stand);
+    await stand.say({ op: "changes", since: "a1.1", token: "a1.2", more: false,
+      changes: [change] });
+    await stand.environment.advance(limits.catchUpMilliseconds);
+    assert.equal(await stand.shown(), change.fields.zeroAt);
+    assert.equal(socket.last("save"), undefined);
+  });
+
+test("a page without a connection lets a countdown end in its time", async () => {
+  const stand = await withCountdown();
+  stand.socket.end(1006);
+  await stand.environment.advance(19_100);
+  assert.equal(await stand.shown(), null);
+});

@@ -37,6 +37,11 @@ export class Agent {
   #retryDeadline;
   /** What others did meanwhile is waited for, before time makes anything of what was known last. */
   #catchUp;
+  /** The same for a page that was suspended: what it takes for a loss of the connection may be its
+   * own absence, so it waits for a new one as well. */
+  #wakeUp;
+  /** By both clocks when `#dueDeadline` comes: `{forward, wall}`. */
+  #dueAt = null;
   #wasOnline = false;
   #lastSync = null;
   #reported = null;
@@ -58,6 +63,7 @@ export class Agent {
     this.#dueDeadline = new Deadline(environment);
     this.#retryDeadline = new Deadline(environment);
     this.#catchUp = new Deadline(environment);
+    this.#wakeUp = new Deadline(environment);
     this.#connection = new Connection({
       environment, relay, transports, engine: this.#engine, clock: this.#clock,
       moved: () => this.#settle(),
@@ -126,9 +132,8 @@ export class Agent {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#connection.stop();
-    for (const deadline of [this.#dueDeadline, this.#retryDeadline, this.#catchUp]) {
-      deadline.clear();
-    }
+    const deadlines = [this.#dueDeadline, this.#retryDeadline, this.#catchUp, this.#wakeUp];
+    for (const deadline of deadlines) deadline.clear();
     for (const sync of [...this.#syncs]) sync.end();
     for (const item of this.#jobs.splice(this.#isWorking ? 1 : 0)) {
       item.reject(new EditError("closed", "the client was closed"));
@@ -243,6 +248,7 @@ export class Agent {
 
   #settle() {
     if (this.#isStopped) return;
+    this.#noticeSuspension();
     if (this.#isLoaded) this.#drive();
     const isOnline = this.#engine.transport !== null;
     if (isOnline && !this.#wasOnline) this.#waitForOthers();
@@ -274,8 +280,21 @@ export class Agent {
     this.#catchUp.set(limits.catchUpMilliseconds, () => this.#settle());
   }
 
+  /** A deadline that is reached late shows that the page was suspended (the lid was closed, the
+   * browser froze it). What it knows may be old: it reads first. */
+  #noticeSuspension() {
+    if (!this.#dueAt) return;
+    const { wall, forward } = this.#environment;
+    const late = Math.max(forward() - this.#dueAt.forward, wall() - this.#dueAt.wall);
+    if (late <= limits.clockJumpMilliseconds) return;
+    this.#dueAt = null;
+    this.#wakeUp.set(limits.catchUpMilliseconds, () => this.#settle());
+    this.#engine.fetchNow();
+  }
+
   #planDueEdit() {
     this.#dueDeadline.clear();
+    this.#dueAt = null;
     if (!this.#due || !this.#isLoaded) return;
     const isOnline = this.#engine.transport !== null;
     const whileTrusted = isOnline ? this.#due.whileConnected : this.#due.whileOffline;
@@ -283,10 +302,19 @@ export class Agent {
     if (time === null) return;
     if (this.#jobs.some(({ job }) => job.task === "makeDueEdits")) return;
     if (this.#engine.hasWhatOthersDid || !this.#connection.isTrying) this.#catchUp.clear();
+    if (this.#engine.hasWhatOthersDid) this.#wakeUp.clear();
     // It is looked at again once the others were waited for.
-    if (this.#catchUp.isSet) return;
-    const wait = Math.min(time - this.now, limits.farMilliseconds);
+    if (this.#catchUp.isSet || this.#wakeUp.isSet) return;
+    const wait = Math.max(0, Math.min(time - this.now, limits.farMilliseconds));
+    const { wall, forward } = this.#environment;
+    this.#dueAt = { forward: forward() + wait, wall: wall() + wait };
     this.#dueDeadline.set(wait, () => {
+      this.#noticeSuspension();
+      if (this.#wakeUp.isSet) {
+        this.#settle();
+        return;
+      }
+      this.#dueAt = null;
       const isConnected = this.#engine.transport !== null;
       this.#submit({ task: "makeDueEdits", isConnected }, this.#engine.takeOffer())
         .catch(() => {});

@@ -50,6 +50,10 @@ export class FakeEnvironment {
     this.#time = end;
   }
 
+  /** The page is frozen for so long: what falls due meanwhile is late, and comes when time is moved
+   * on. */
+  suspend(milliseconds) { this.#time += milliseconds; }
+
   #fetch(url, request) {
     this.requests.push({ url, ...request });
     return new Promise((resolve, reject) => {
