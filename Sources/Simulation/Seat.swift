@@ -49,6 +49,8 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
   /// Actions until the node is cut off in the middle of what it does; nil: not planned.
   private var actionsLeft: (count: Int, then: () -> Void)?
   private var spin = Spin()
+  /// What has come for a process that gets no time, in order; nil while it runs.
+  private var waiting: [() -> Void]?
 
   /// `clock` is asked anew each time, so that a jump is seen at once.
   package init(
@@ -66,8 +68,34 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
 
   package var moment: Moment { clock().moment(at: outside.timeline.now) }
 
+  /// Until it has heard all that came meanwhile.
+  package private(set) var isSuspended = false
+
+  /// The process is stopped, or its machine sleeps: what comes for it waits.
+  package func suspend() {
+    isSuspended = true
+    waiting = waiting ?? []
+  }
+
+  /// It goes on, and sees that a deadline has passed before it reads what has come: the worse of
+  /// the two orders.
+  package func resume() {
+    guard let events = waiting else { return }
+    waiting = nil
+    if isAlive, let deadline = node.nextDeadline, deadline <= moment.instant {
+      tell(.deadlineReached)
+    }
+    for event in events { event() }
+    isSuspended = false
+    if isAlive { onRest() }
+  }
+
   package func deliver(_ id: ConnectionID, _ bytes: [UInt8]) {
     guard isAlive else { return }
+    guard waiting == nil else {
+      waiting?.append { [unowned self] in deliver(id, bytes) }
+      return
+    }
     onBytes()
     let moment = moment
     node.received(id, bytes.span.bytes, at: moment)
@@ -87,6 +115,10 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
 
   package func handle(_ event: Event) {
     guard isAlive else { return }
+    guard waiting == nil else {
+      waiting?.append { [unowned self] in handle(event) }
+      return
+    }
     node.handle(event, at: moment)
     performAll()
   }
@@ -165,6 +197,8 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
     outside.timeline.at(time) { [weak self] in
       guard let self, isAlive, wake == wakeNumber else { return }
       wakeAt = nil
+      // It sees so when it goes on.
+      if waiting != nil { return }
       if spin.isEndless(at: outside.timeline.now) {
         outside.fault("\(name) asks for the same instant again and again: a busy loop")
         return

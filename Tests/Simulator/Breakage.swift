@@ -22,6 +22,7 @@ package enum Breakage: String, CaseIterable {
   case saysInSyncEarly = "says-in-sync-early"
   // A rule of an app.
   case takesRemote = "takes-remote"
+  case timeUndoesActs = "time-undoes-acts"
   case skipsAncestor = "skips-ancestor"
   case deletesWin = "deletes-win"
   case dropsCopies = "drops-copies"
@@ -52,6 +53,7 @@ package enum Breakage: String, CaseIterable {
     case .tellsTwice: "a device tells the screen twice of every fifth change"
     case .saysInSyncEarly: "a device says that it is in sync while it sends"
     case .takesRemote: "the timer's rule takes what the relay has, whatever it is"
+    case .timeUndoesActs: "a countdown that ends counts as an edit of its own, and as newer"
     case .skipsAncestor: "rules are not told which version both sides were made on"
     case .deletesWin: "a memo's deletion wins over a change"
     case .dropsCopies: "of two texts or files the older is not kept"
@@ -88,6 +90,7 @@ package enum Breakage: String, CaseIterable {
     case .movesCursorFirst: .crashes.with { $0.kinds = [.failReplica] }
     case .trustsDeviceClock: .clockJumps.with { $0.kinds = [.unplug] }
     case .tellsTwice, .saysInSyncEarly, .takesRemote, .skipsAncestor: .partitions
+    case .timeUndoesActs: .away
     case .deletesWin: .together(.memos)
     case .dropsCopies: .together(.memos, .vault)
     case .neverAsks, .addsCounts: .together(.habits)
@@ -115,6 +118,7 @@ package enum Breakage: String, CaseIterable {
     case .trustsDeviceClock: ["was stamped"]
     case .tellsTwice: ["is told twice"]
     case .saysInSyncEarly: ["says in sync while"]
+    case .timeUndoesActs: ["the timer is"]
     case .takesRemote, .skipsAncestor:
       ["the timer is", "the timer counts", "the settings: these"]
     case .deletesWin, .dropsCopies: ["has lost"]

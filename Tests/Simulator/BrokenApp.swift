@@ -17,7 +17,16 @@ struct BrokenApp: App {
     app.resolver(for: type).map { BrokenResolver(resolver: $0, breakage: breakage, type: type) }
   }
 
-  func dueEdit(for record: Record) -> DueEdit? { app.dueEdit(for: record) }
+  func dueEdit(for record: Record) -> DueEdit? {
+    guard var due = app.dueEdit(for: record) else { return nil }
+    if breakage == .timeUndoesActs, let edits = due.fields["edits"]?.array {
+      // The edit alone, and nothing of whose act it is.
+      let made = edits.prefix(1).map { $0.setting("act", to: nil) }
+      let fields = due.fields.setting("edits", to: .array(made))
+      due.fields = fields
+    }
+    return due
+  }
 
   func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64

@@ -118,7 +118,7 @@ struct Cast {
     return habitat
   }
 
-  /// What stands in the account already: notes, and items of the clipboard.
+  /// What stands in the account already: notes, items of the clipboard, settings of the timer.
   private func prefill(
     _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
     _ random: inout SeededRandom
@@ -135,7 +135,15 @@ struct Cast {
         fields: Array("{\"content\":\"old \(number)\"}".utf8),
         modifiedAt: yesterday + Int64(number), baseTag: 0)
     }
-    for (zone, mutations) in [(NotesApp.zone, notes), (ClipboardApp.zone, items)] {
+    let breaks: JSONValue = ["shortBreakMinutes": .number(JSONNumber("0.1") ?? JSONNumber(1))]
+    let settings = Mutation(
+      name: TimerApp.settingsKey.name, type: TimerApp.settingsType, fields: breaks.serialized(),
+      modifiedAt: yesterday, baseTag: 0)
+    let all = [
+      (NotesApp.zone, notes), (ClipboardApp.zone, items),
+      (TimerApp.zone, profile.hasShortBreaks ? [settings] : []),
+    ]
+    for (zone, mutations) in all {
       for first in stride(from: 0, to: mutations.count, by: Limits.batchRecords) {
         let last = min(mutations.count, first + Limits.batchRecords)
         let request = SaveRequest(

@@ -12,6 +12,8 @@ package struct FaultPlan {
     case unplug(device: Int, milliseconds: Int64, isSilent: Bool)
     /// The person switches sync off and on again.
     case switchOff(device: Int, milliseconds: Int64)
+    /// A device's process gets no time: it is stopped, or the lid is closed.
+    case suspendDevice(device: Int, milliseconds: Int64)
     /// A machine takes no bytes from its connections.
     case stallDevice(device: Int, milliseconds: Int64)
     case stallRelay(milliseconds: Int64)
@@ -110,13 +112,13 @@ package struct FaultPlan {
   package enum Kind: String, CaseIterable {
     case cut, unplug, switchOff, stallDevice, stallRelay, crashRelay, restartRelay, crashDevice
     case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
-    case fillRelayDisk, fillDisk, slowStore, revoke, putAway, rollBackStore
+    case fillRelayDisk, fillDisk, slowStore, revoke, putAway, rollBackStore, suspendDevice
 
     /// What goes wrong in the life of a relay that is never restored, and sells nothing.
     package static let usual: [Kind] = [
       .cut, .unplug, .switchOff, .stallDevice, .stallRelay, .crashRelay, .restartRelay,
       .crashDevice, .deviceClock, .relayClock, .failStore, .failReplica, .fillRelayDisk, .fillDisk,
-      .slowStore,
+      .slowStore, .suspendDevice,
     ]
   }
 
@@ -132,6 +134,10 @@ package struct FaultPlan {
       return .unplug(
         device: device, milliseconds: milliseconds, isSilent: random.chance(1, of: 2))
     case .switchOff: return .switchOff(device: device, milliseconds: milliseconds)
+    case .suspendDevice:
+      // Long enough that countdowns end meanwhile.
+      return .suspendDevice(
+        device: device, milliseconds: max(milliseconds, random.number(in: 1_000...40_000)))
     case .stallDevice: return .stallDevice(device: device, milliseconds: milliseconds)
     case .stallRelay: return .stallRelay(milliseconds: min(milliseconds, 10_000))
     case .crashRelay:
@@ -191,6 +197,7 @@ extension FaultPlan.Fault {
     case .cut: .cut
     case .unplug: .unplug
     case .switchOff: .switchOff
+    case .suspendDevice: .suspendDevice
     case .stallDevice: .stallDevice
     case .stallRelay: .stallRelay
     case .crashRelay: .crashRelay

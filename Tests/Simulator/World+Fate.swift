@@ -95,6 +95,14 @@ extension World {
       devices[device].order(.goOffline)
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in switchOn(device) }
       return isMet
+    case .suspendDevice(let device, let milliseconds):
+      let wasRunning = devices[device].isRunning
+      devices[device].seat?.suspend()
+      suspended[device] = timeline.now + Span.milliseconds(milliseconds)
+      timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
+        if suspended[device] <= outside.timeline.now { devices[device].seat?.resume() }
+      }
+      return wasRunning
     case .stallDevice(let device, let milliseconds):
       guard let seat = devices[device].seat else { return false }
       return outside.network.stallAll(of: seat, nanoseconds: Span.milliseconds(milliseconds))
@@ -247,6 +255,8 @@ extension World {
     for device in devices {
       isAway[device.index] = false
       unplugged[device.index] = (0, false)
+      suspended[device.index] = 0
+      device.seat?.resume()
       zonesOff[device.index] = []
       switchOn(device.index)
       device.store.heal()

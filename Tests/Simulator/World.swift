@@ -39,6 +39,8 @@ package final class World {
   /// Per device: until when it has no network, and whether nothing tells it.
   var unplugged: [(until: Int64, isSilent: Bool)]
   var switchedOff: [Bool]
+  /// Per device: until when its process gets no time.
+  var suspended: [Int64]
   /// Per device: the zones that the person wants off.
   var zonesOff: [[Name]]
   /// Of the relay's store, by the number of the fault that will put it back.
@@ -91,6 +93,7 @@ package final class World {
     bounds = BoundsChecker(outside: outside, sharesStore: profile.areNeighbours)
     unplugged = devices.map { _ in (0, false) }
     switchedOff = devices.map { _ in false }
+    suspended = devices.map { _ in 0 }
     zonesOff = devices.map { _ in [] }
     isAway = devices.map { _ in false }
     isRevoked = isAway

@@ -25,6 +25,8 @@ package struct WorldProfile {
   package var clockOffset: ClosedRange<Int64> = -2_000...2_000
   /// What persons use, besides notes.
   package var apps: [PlayedApp] = [.timer]
+  /// Whether breaks last seconds, so that all of a timer's countdowns end while the world lasts.
+  package var hasShortBreaks = false
   /// Items that stand in the clipboard before anybody comes.
   package var clipboardItems = 0
   /// Notes that persons write on and delete; they all stand before anybody comes. 0: none.
@@ -63,6 +65,11 @@ package struct WorldProfile {
   package static let clockJumps = WorldProfile(
     name: "clock jumps", kinds: [.deviceClock, .relayClock, .unplug], faults: 3...8,
     clockOffset: -86_400_000...86_400_000)
+
+  /// Devices are without a network, or suspended, over the end of several countdowns.
+  package static let away = WorldProfile(
+    name: "away", kinds: [.unplug, .switchOff, .suspendDevice], faults: 6...12,
+    actsPerAccount: 12...30, span: 40_000...90_000, hasShortBreaks: true)
 
   package static let everything = WorldProfile(
     name: "everything", kinds: FaultPlan.Kind.usual, faults: 0...8,
@@ -144,8 +151,8 @@ extension WorldProfile {
     span: 20_000...60_000, notes: 12, historyMilliseconds: 20_000)
 
   package static let all: [WorldProfile] = [
-    trial, wideTrial, sharedTrial, quiet, partitions, crashes, slowReaders, clockJumps, everything,
-    crowded,
+    trial, wideTrial, sharedTrial, quiet, partitions, away, crashes, slowReaders, clockJumps,
+    everything, crowded,
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     zonesOff, zonesOffAndRestored, apps,
   ]

@@ -34,6 +34,21 @@ struct SeatTests {
     #expect(heard == [.woke(Instant(nanoseconds: 1_000 + Span.milliseconds(30)))])
   }
 
+  @Test func aSuspendedProcessHearsAllThatCameOnceItGoesOn() {
+    let seat = seat()
+    var heard = 0
+    var jobs: [String] = []
+    seat.onReport = { _ in heard += 1 }
+    seat.onJob = { _, _, job in jobs.append(job) }
+    seat.handle(.ordered(.wake(after: 10)))
+    seat.suspend()
+    seat.handle(.ordered(.run(1, "job")))
+    run()
+    #expect(heard == 0 && jobs.isEmpty && seat.isSuspended)
+    seat.resume()
+    #expect(heard == 1 && jobs == ["job"] && !seat.isSuspended)
+  }
+
   @Test func aNodeThatNeverSleepsIsFound() {
     let seat = seat()
     seat.onReport = { [unowned seat] _ in

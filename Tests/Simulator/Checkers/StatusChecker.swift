@@ -42,7 +42,9 @@ package struct StatusChecker {
 
   /// Asked now and then.
   package func checkSilence(_ device: DeviceMachine, _ ledger: Ledger) {
-    guard device.isRunning, device.status?.state == .inSync else { return }
+    // What a device said before it was suspended is not what it says.
+    guard device.isRunning, device.seat?.isSuspended == false, device.status?.state == .inSync
+    else { return }
     let silence = outside.timeline.now - lastHeard[device.index]
     if silence > StatusChecker.silenceMax {
       outside.fault(

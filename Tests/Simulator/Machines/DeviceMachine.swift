@@ -85,7 +85,9 @@ package final class DeviceMachine {
   }
 
   /// Nothing is being done for the agent, and it was told all that was done.
-  package var isAtRest: Bool { isRunning && worker.isIdle && files.isIdle }
+  package var isAtRest: Bool {
+    isRunning && seat?.isSuspended == false && worker.isIdle && files.isIdle
+  }
 
   package func start() {
     guard !isRunning else { return }

@@ -36,7 +36,7 @@ package enum PlayedApp: String, CaseIterable {
     case 12: .timer(.snooze(length: length(&random)))
     default:
       .setting(
-        random.one(of: ["focusMinutes", "shortBreakMinutes", "longBreakEvery"]), Int64(act + 1))
+        random.one(of: ["focusMinutes", "longBreakMinutes", "longBreakEvery"]), Int64(act + 1))
     }
   }
 
