@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers, isSamePlace, reached, readToken } from
+import { covers, isSamePlace, knowing, reached, readToken } from
   "../../../Sources/Pages/client/changeToken.js";
 import { limits } from "../../../Sources/Pages/client/limits.js";
 import { advice, interceptedBy, readProblem, refusalOfClose }
@@ -204,4 +204,12 @@ test("what a proxy says is not taken for the relay's word", () => {
   }
   assert.equal(refusalOfClose(4501, "").code, "badToken");
   assert.equal(refusalOfClose(1001, ""), null);
+});
+
+test("what was told beyond a place is shown with it", () => {
+  assert.equal(knowing("a1.5", 5), "a1.5");
+  assert.equal(knowing("a1.5", 9), "a1.5.h9");
+  assert.equal(knowing("a1.5.h7", 6), "a1.5.h7");
+  assert.equal(knowing("a1.5.p6.h7", 9), "a1.5.p6.h9");
+  assert.ok(isSamePlace(knowing("a1.5", 9), "a1.5"));
 });
