@@ -1,4 +1,3 @@
-import Apps
 import Changes
 public import Devices
 import Simulation
@@ -8,32 +7,27 @@ import Storage
 /// way. It passes in virtual time, a day in a moment: the relay and the agents are the real ones,
 /// and what they ask of the network is counted.
 public struct BudgetDay: Sendable {
-  public var app: String
+  public var app: KnownApp
   public var transport: Transport
   public var seed: UInt64
 
   public static let devices = 3
   private static let hours: Int64 = 24
 
-  public init(app: String, transport: Transport, seed: UInt64) {
+  public init(app: KnownApp, transport: Transport, seed: UInt64) {
     self.app = app
     self.transport = transport
     self.seed = seed
   }
 
-  /// All apps there are, by name.
-  public static var apps: [String] { AppCatalog.all.map(\.name) }
-
-  /// nil where there is no such app.
-  public func run() throws(StorageError) -> BudgetRow? {
-    guard let app = AppCatalog.all.first(where: { $0.name == app }) else { return nil }
+  public func run() throws(StorageError) -> BudgetRow {
     var random = SeededRandom(seed: seed)
     let relay = try VirtualRelay(accounts: 1, devices: BudgetDay.devices)
     let timeline = relay.outside.timeline
     var devices: [DayDevice] = []
     for (index, credentials) in relay.credentials.enumerated() {
       let device = try DayDevice(
-        credentials, app: app, transport: transport, relay: relay, index: index + 1,
+        credentials, app: app.app, transport: transport, relay: relay, index: index + 1,
         random: random.branch())
       devices.append(device)
       device.begin()
@@ -80,7 +74,7 @@ extension Traffic {
 
 /// What a day cost the device that it cost most.
 public struct BudgetRow: Hashable, Sendable {
-  public var app: String
+  public var app: KnownApp
   public var transport: Transport
   /// Of all devices together.
   public var edits = 0
@@ -93,7 +87,7 @@ public struct BudgetRow: Hashable, Sendable {
   /// What went wrong, a sentence each.
   public var faults: [String] = []
 
-  public init(app: String, transport: Transport) {
+  public init(app: KnownApp, transport: Transport) {
     self.app = app
     self.transport = transport
   }

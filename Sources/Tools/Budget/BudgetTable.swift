@@ -27,7 +27,7 @@ public struct BudgetTable: Sendable {
 
   func judged(_ row: BudgetRow) -> [Judged] {
     let isLastRung = row.transport == .poll
-    let isTimer = row.app == "timer"
+    let isTimer = row.app == .timer
     return [
       Judged(
         name: "requestsAnHour", value: row.requests,
@@ -47,7 +47,7 @@ public struct BudgetTable: Sendable {
       "rows": .array(
         rows.map { row in
           var members = [
-            JSONMember("app", .string(row.app)),
+            JSONMember("app", .string(row.app.rawValue)),
             JSONMember("transport", .string(row.transport.rawValue)),
             JSONMember("edits", number(row.edits)),
           ]
@@ -82,7 +82,8 @@ public struct BudgetTable: Sendable {
       }
       lines.append(
         BudgetTable.columns(
-          row.app, row.transport.rawValue, "\(row.edits)", cell(0), cell(1, in: 1_000), cell(2),
+          row.app.rawValue, row.transport.rawValue, "\(row.edits)", cell(0), cell(1, in: 1_000),
+          cell(2),
           misses.isEmpty ? "met" : "MISSED: " + misses.joined(separator: ", ")))
     }
     if rows.contains(where: { $0.transport == .poll }) {

@@ -1,4 +1,3 @@
-import Apps
 import Changes
 
 /// What a person does with one app on a working day, from nine to five, on the devices at hand.
@@ -27,14 +26,14 @@ struct DayScript {
   /// In order of time.
   let acts: [Act]
 
-  init(of app: any App, devices: Int, random: inout SeededRandom) {
+  init(of app: KnownApp, devices: Int, random: inout SeededRandom) {
     var day = DayWriter(devices: devices, random: random)
-    switch app.zone {
-    case TimerApp.zone: day.pomodoros()
-    case ClipboardApp.zone: day.copies()
-    case MemosApp.zone: day.memos()
-    case HabitsApp.zone: day.habits()
-    default: day.files()
+    switch app {
+    case .timer: day.pomodoros()
+    case .clipboard: day.copies()
+    case .memo: day.memos()
+    case .habits: day.habits()
+    case .vault: day.files()
     }
     random = day.random
     acts = day.acts.sorted { $0.at < $1.at }

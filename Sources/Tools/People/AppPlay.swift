@@ -1,4 +1,3 @@
-import Apps
 import Changes
 import Devices
 
@@ -28,27 +27,24 @@ extension AppPlay {
   mutating func changed(from before: Record?, to record: Record) {}
 }
 
-/// The plays, by the names of their apps.
+/// The plays of the apps.
 enum AppPlays {
-  static func play(of app: any App) -> any AppPlay {
-    switch app.zone {
-    case ClipboardApp.zone: ClipboardPlay()
-    case MemosApp.zone: MemoPlay()
-    case HabitsApp.zone: HabitPlay()
-    case VaultApp.zone: VaultPlay()
-    default: TimerPlay()
+  static func play(of app: KnownApp) -> any AppPlay {
+    switch app {
+    case .timer: TimerPlay()
+    case .vault: VaultPlay()
+    case .clipboard: ClipboardPlay()
+    case .memo: MemoPlay()
+    case .habits: HabitPlay()
     }
   }
 }
 
 /// What was ordered and is not yet known to be done.
 struct PendingPresses<Press> {
-  private var presses: [(order: OrderID, press: Press)] = []
+  private var presses: [OrderID: Press] = [:]
 
-  mutating func add(_ order: OrderID, _ press: Press) { presses.append((order, press)) }
+  mutating func add(_ order: OrderID, _ press: Press) { presses[order] = press }
 
-  mutating func take(_ order: OrderID) -> Press? {
-    guard let index = presses.firstIndex(where: { $0.order == order }) else { return nil }
-    return presses.remove(at: index).press
-  }
+  mutating func take(_ order: OrderID) -> Press? { presses.removeValue(forKey: order) }
 }

@@ -15,7 +15,9 @@ public struct PeopleNode: Node, ~Copyable {
 
   private enum Phase {
     case acting(until: Instant)
-    case settling(until: Instant)
+    /// So many looks are left. Looks are counted and not the clock: time that this process lost
+    /// itself is no device's fault.
+    case settling(looksLeft: Int)
     case done
   }
 
@@ -27,12 +29,24 @@ public struct PeopleNode: Node, ~Copyable {
     var status = SyncStatus()
   }
 
+  /// What an account came to when it was judged last.
+  private struct Standing {
+    var isStale = true
+    /// All its devices show the same.
+    var isEqual = false
+    /// And that is what the rules demand.
+    var isAsDemanded = false
+  }
+
   private let plan: PeoplePlan
   private var random: SeededRandom
   private var fleet: Fleet
   private var hands: [Hand]
   /// Of each account, those of the plan's apps.
   private var plays: [[any AppPlay]]
+  private var standings: [Standing]
+  /// Accounts that have changed since they were judged, those that wait longest first.
+  private var stale: [Int]
   /// Orders that are not done yet, and whose they are.
   private var presses = PendingPresses<(account: Int, play: Int)>()
   private var phase: Phase
@@ -54,8 +68,9 @@ public struct PeopleNode: Node, ~Copyable {
       configurations: Array(repeating: configuration, count: count), random: &agentRandom,
       at: moment)
     hands = Array(repeating: Hand(nextPress: moment.instant), count: count)
-    let apps = plan.chosenApps
-    plays = (0..<plan.accounts).map { _ in apps.map { AppPlays.play(of: $0) } }
+    plays = (0..<plan.accounts).map { _ in plan.apps.map { AppPlays.play(of: $0) } }
+    standings = Array(repeating: Standing(), count: plan.accounts)
+    stale = Array(0..<plan.accounts)
     phase = .acting(until: moment.instant.advanced(milliseconds: Int64(plan.seconds) * 1_000))
     nextLook = moment.instant
     result.accounts = plan.accounts
@@ -100,13 +115,16 @@ public struct PeopleNode: Node, ~Copyable {
       }
       guard until <= moment.instant else { return }
       for index in hands.indices { fleet.order(.goOnline, to: index, at: moment) }
-      phase = .settling(
-        until: moment.instant.advanced(milliseconds: PeoplePlan.settleMilliseconds))
-    case .settling(let until):
+      phase = .settling(looksLeft: PeoplePlan.settleLooks)
+    case .settling(let looksLeft):
       for index in hands.indices { decide(index, at: moment) }
-      judge()
-      guard result.isGood || until <= moment.instant else { return }
+      judge(atMost: PeoplePlan.judgedALook)
+      guard looksLeft <= 0 || (stale.isEmpty && result.isGood) else {
+        phase = .settling(looksLeft: looksLeft - 1)
+        return
+      }
       phase = .done
+      judge(atMost: stale.count)
       if !result.isGood { explain() }
       result.conflicts = hands.reduce(0) { $0 + $1.status.traffic.conflicts }
       actions.append(.report(.finished(result)))
@@ -165,6 +183,7 @@ public struct PeopleNode: Node, ~Copyable {
   private mutating func take(_ report: AgentReport, from index: Int) {
     switch report {
     case .edited(let order, .success(let record)):
+      changed(index)
       let before = hands[index].shown.show(record)
       done(order) { $0.edited(from: before, to: record) }
     case .told(let order, .success): done(order) { _ in }
@@ -173,6 +192,7 @@ public struct PeopleNode: Node, ~Copyable {
     case .storeFailed(let error): result.faults.append("device \(index): \(error)")
     case .ready(let status), .status(let status), .statusRead(_, let status),
       .synced(_, let status):
+      if (status.state == .inSync) != (hands[index].status.state == .inSync) { changed(index) }
       hands[index].status = status
     case .changed(let records):
       for record in records { show(record, on: index) }
@@ -183,6 +203,7 @@ public struct PeopleNode: Node, ~Copyable {
   /// A decision is nobody's press: what it makes is shown, and belongs to no play.
   private mutating func done(_ order: OrderID, _ also: (inout any AppPlay) -> Void) {
     guard let (account, play) = presses.take(order) else { return }
+    changed(account * plan.devices)
     result.edits += 1
     plays[account][play].done(order)
     also(&plays[account][play])
@@ -201,26 +222,41 @@ public struct PeopleNode: Node, ~Copyable {
   }
 
   private mutating func show(_ record: Record, on index: Int) {
+    changed(index)
     let before = hands[index].shown.show(record)
     for play in plays[index / plan.devices].indices {
       plays[index / plan.devices][play].changed(from: before, to: record)
     }
   }
 
-  /// Is everything as it must be in the end?
-  private mutating func judge() {
-    result.equal = 0
-    result.asDemanded = 0
-    for account in 0..<plan.accounts {
-      let devices = hands[account * plan.devices..<(account + 1) * plan.devices]
-      guard devices.allSatisfy({ $0.status.state == .inSync }), let first = devices.first,
-        devices.allSatisfy({ $0.shown.looksLike(first.shown) })
-      else { continue }
-      result.equal += 1
-      if plays[account].allSatisfy({ $0.faults(in: first.shown).isEmpty }) {
-        result.asDemanded += 1
-      }
-    }
+  /// The account of this device must be judged anew.
+  private mutating func changed(_ index: Int) {
+    let account = index / plan.devices
+    guard !standings[account].isStale else { return }
+    standings[account].isStale = true
+    stale.append(account)
+  }
+
+  /// Is everything as it must be in the end? Only accounts that changed are looked at, and so many
+  /// at a time that the devices, which share this loop, do not wait for it.
+  private mutating func judge(atMost count: Int) {
+    let accounts = stale.prefix(count)
+    stale.removeFirst(accounts.count)
+    for account in accounts { standings[account] = standing(of: account) }
+    result.judgements += accounts.count
+    result.equal = standings.count(where: \.isEqual)
+    result.asDemanded = standings.count(where: \.isAsDemanded)
+  }
+
+  private func standing(of account: Int) -> Standing {
+    var standing = Standing(isStale: false)
+    let devices = hands[account * plan.devices..<(account + 1) * plan.devices]
+    guard devices.allSatisfy({ $0.status.state == .inSync }), let first = devices.first,
+      devices.allSatisfy({ $0.shown.looksLike(first.shown) })
+    else { return standing }
+    standing.isEqual = true
+    standing.isAsDemanded = plays[account].allSatisfy { $0.faults(in: first.shown).isEmpty }
+    return standing
   }
 
   /// What each account that did not end well shows, device by device, and what it should.

@@ -1,12 +1,11 @@
-import Apps
 import Changes
 public import Devices
 
 /// A simulation of people on real connections: how many, with how many devices, for how long.
 public struct PeoplePlan: Sendable, Hashable {
   public var accounts = 5
-  /// What people use, by name.
-  public var apps = ["timer"]
+  /// What people use.
+  public var apps = [KnownApp.timer]
   /// Devices an account, 2 to 16.
   public var devices = 3
   /// How long they press buttons, before everybody comes online and things settle.
@@ -18,10 +17,11 @@ public struct PeoplePlan: Sendable, Hashable {
 
   public init() {}
 
-  var chosenApps: [any App] { AppCatalog.all.filter { apps.contains($0.name) } }
-
-  /// How long it may take, with everybody online, until all is settled.
-  static let settleMilliseconds: Int64 = 30_000
+  /// Looks that it may take, with everybody online, until all is settled: one every tenth of a
+  /// second, for half a minute.
+  static let settleLooks = 300
+  /// Accounts that are judged with one look, some milliseconds each.
+  static let judgedALook = 20
   /// From one press of a device to the next, at most.
   static let pauseMilliseconds: Int64 = 1_500
   /// How long a device stays offline, at most.
@@ -33,9 +33,6 @@ public struct PeoplePlan: Sendable, Hashable {
     if accounts < 1 || accounts > 1_000 { faults.append("--accounts takes 1 to 1000") }
     if devices < 2 || devices > 16 { faults.append("--devices takes 2 to 16") }
     if seconds < 1 || seconds > 3_600 { faults.append("--seconds takes 1 to 3600") }
-    for app in apps where !AppCatalog.all.contains(where: { $0.name == app }) {
-      faults.append("there is no app \(app)")
-    }
     if apps.isEmpty { faults.append("name an app") }
     return faults
   }
@@ -55,6 +52,8 @@ public struct PeopleResult: Sendable, Hashable {
   public var asDemanded = 0
   /// What is wrong, a sentence each.
   public var faults: [String] = []
+  /// How often an account was held against what its rules demand.
+  var judgements = 0
 
   public var isGood: Bool { faults.isEmpty && equal == accounts && asDemanded == accounts }
 }

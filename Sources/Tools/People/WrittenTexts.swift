@@ -5,7 +5,7 @@ import Devices
 /// replaced or removed it; every other must stand somewhere in the end.
 struct WrittenTexts {
   private var pending = PendingPresses<(old: String?, new: String?)>()
-  private var standing: [String] = []
+  private var standing: Set<String> = []
 
   /// Somebody saw `old` (nil: nothing) and wants `new` in its place (nil: nothing).
   mutating func ordered(_ order: OrderID, old: String?, new: String?) {
@@ -14,12 +14,12 @@ struct WrittenTexts {
 
   mutating func done(_ order: OrderID) {
     guard let (old, new) = pending.take(order) else { return }
-    if let old { standing.removeAll { $0 == old } }
-    if let new { standing.append(new) }
+    if let old { standing.remove(old) }
+    if let new { standing.insert(new) }
   }
 
   mutating func dropped(_ order: OrderID) { _ = pending.take(order) }
 
   /// Those that are nowhere in `found`.
-  func lost(in found: [String]) -> [String] { standing.filter { !found.contains($0) } }
+  func lost(in found: [String]) -> [String] { standing.subtracting(found).sorted() }
 }

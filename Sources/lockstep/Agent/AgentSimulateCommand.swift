@@ -7,7 +7,7 @@ import Tools
 /// `lockstep agent simulate`: simulated people on a real relay.
 enum AgentSimulateCommand {
   static let app = CommandOption.defaulted(
-    "app", .word(of: ["all"] + AppCatalog.all.map(\.name)), default: "all",
+    "app", .word(of: KnownApp.words), default: "all",
     "What they use; everything, one thing after the other, if not given.")
   static let relay = CommandOption.optional(
     "relay", ValueKind.relay, "An --open relay; one of its own if not given.")
@@ -39,8 +39,10 @@ enum AgentSimulateCommand {
       transport.entry, AgentCommand.json.entry,
     ]
   ) { arguments throws(CommandFailure) in
+    let choice = KnownApp.chosen(by: arguments[app])
+    try tell(choice)
     var plan = PeoplePlan()
-    plan.apps = arguments[app] == "all" ? AppCatalog.all.map(\.name) : [arguments[app]]
+    plan.apps = choice.apps
     plan.accounts = arguments[accounts]
     plan.devices = arguments[devices]
     plan.seconds = arguments[seconds]
@@ -51,6 +53,13 @@ enum AgentSimulateCommand {
     let isJSON = arguments[AgentCommand.json]
     _ = try TerminalOutput.printed(isJSON ? result.json.text : result.text)
     return result.isGood ? .success : .failure
+  }
+
+  /// What is not played is said, and nothing at all is played in its place.
+  static func tell(_ choice: KnownApp.Choice) throws(CommandFailure) {
+    guard let advice = choice.advice else { return }
+    if choice.apps.isEmpty { throw CommandFailure(advice, exitCode: .usage) }
+    TerminalOutput.writeToStandardError("lockstep: \(advice)\n")
   }
 
   private static func run(

@@ -5,7 +5,7 @@ import Tools
 /// `lockstep bench budget`: what a working day costs a device.
 enum BudgetBenchCommand {
   static let app = CommandOption.defaulted(
-    "app", .word(of: ["all"] + BudgetDay.apps), default: "all", "The app that is used.")
+    "app", .word(of: KnownApp.words), default: "all", "The app that is used.")
   static let transport = CommandOption.optional(
     "transport", ValueKind<Transport>.choice,
     "How changes reach the devices; one after the other if not given.")
@@ -23,18 +23,18 @@ enum BudgetBenchCommand {
       """,
     options: [app.entry, transport.entry, seed.entry, json.entry]
   ) { arguments throws(CommandFailure) in
-    let chosen = arguments[app]
-    let apps = chosen == "all" ? BudgetDay.apps : [chosen]
+    let choice = KnownApp.chosen(by: arguments[app])
+    try AgentSimulateCommand.tell(choice)
     let transports = arguments[transport].map { [$0] } ?? Transport.allCases
     let progress = Progress()
     defer { progress.clear() }
     var rows: [BudgetRow] = []
-    for app in apps {
+    for app in choice.apps {
       for transport in transports {
-        progress.show("a day of \(app) by \(transport.rawValue)")
+        progress.show("a day of \(app.rawValue) by \(transport.rawValue)")
         let day = BudgetDay(app: app, transport: transport, seed: arguments[seed])
         do throws(StorageError) {
-          if let row = try day.run() { rows.append(row) }
+          rows.append(try day.run())
         } catch {
           throw CommandFailure("\(error)")
         }

@@ -59,7 +59,9 @@ package struct Demands {
       case let history as CausalHistory<HabitFact>: habit(key, history, fields)
       case let history as CheckInHistory: history.difference(fields)
       case let history as StampedHistory: item(key, history, fields)
-      default: nil
+      // Nothing of this record has happened.
+      case nil: nil
+      default: "has a history that nothing judges"
       }
     return difference.map { "\(Demands.title(of: key)) \($0)" }
   }

@@ -4,12 +4,12 @@ import Testing
 @testable import Tools
 
 struct BudgetDayTests {
-  @Test(arguments: BudgetDay.apps)
-  func aDayOfEachAppStaysWithinItsBudget(_ app: String) throws {
+  @Test(arguments: KnownApp.allCases)
+  func aDayOfEachAppStaysWithinItsBudget(_ app: KnownApp) throws {
     // Every day by every way to the relay is `lockstep bench budget`.
-    let transports = app == "timer" ? Transport.allCases : [.webSocket]
+    let transports = app == .timer ? Transport.allCases : [.webSocket]
     let rows = try transports.map { transport in
-      try #require(try BudgetDay(app: app, transport: transport, seed: 1).run())
+      try BudgetDay(app: app, transport: transport, seed: 1).run()
     }
     let table = BudgetTable(rows: rows)
     #expect(table.isMet, "\n\(table.text)")
@@ -19,18 +19,14 @@ struct BudgetDayTests {
   }
 
   @Test func theSameDayCostsTheSame() throws {
-    let day = BudgetDay(app: "timer", transport: .webSocket, seed: 7)
+    let day = BudgetDay(app: .timer, transport: .webSocket, seed: 7)
     #expect(try day.run() == day.run())
-  }
-
-  @Test func whatNoAppIsCalledHasNoDay() throws {
-    #expect(try BudgetDay(app: "radio", transport: .webSocket, seed: 1).run() == nil)
   }
 
   /// Polling asks more often the whole day, and a socket wakes a device for its heartbeat alone.
   @Test func theRungsDifferAsTheyMust() throws {
     func row(_ transport: Transport) throws -> BudgetRow {
-      try #require(try BudgetDay(app: "habits", transport: transport, seed: 1).run())
+      try BudgetDay(app: .habits, transport: transport, seed: 1).run()
     }
     let (socket, poll) = (try row(.webSocket), try row(.poll))
     #expect(poll.requests > 2 * socket.requests)

@@ -4,7 +4,7 @@ import Testing
 
 struct BudgetTableTests {
   private func row(_ change: (inout BudgetRow) -> Void) -> BudgetRow {
-    var row = BudgetRow(app: "timer", transport: .webSocket)
+    var row = BudgetRow(app: .timer, transport: .webSocket)
     (row.edits, row.requests, row.bytes, row.idleWakes) = (40, 12, 70_000, 148)
     change(&row)
     return row
@@ -33,7 +33,7 @@ struct BudgetTableTests {
   /// The timer's bytes have a target, other apps' have not: files are as large as they are.
   @Test func theLastRungAndOtherAppsHaveTargetsOfTheirOwn() {
     let poll = row { ($0.transport, $0.requests, $0.bytes) = (.poll, 130, 1_200_000) }
-    let files = row { ($0.app, $0.bytes) = ("vault", 5_000_000) }
+    let files = row { ($0.app, $0.bytes) = (.vault, 5_000_000) }
     let table = BudgetTable(rows: [poll, files])
     #expect(table.isMet, "\(table.text)")
     #expect(table.text.contains("last rung"))

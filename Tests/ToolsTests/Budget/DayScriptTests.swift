@@ -1,13 +1,11 @@
-import Apps
 import Changes
 import Testing
 
 @testable import Tools
 
 struct DayScriptTests {
-  @Test(arguments: AppCatalog.all.map(\.name))
-  func aDayIsWorkedThroughInOrderAndThenLeftAlone(_ name: String) throws {
-    let app = try #require(AppCatalog.all.first { $0.name == name })
+  @Test(arguments: KnownApp.allCases)
+  func aDayIsWorkedThroughInOrderAndThenLeftAlone(_ app: KnownApp) {
     var random = SeededRandom(seed: 3)
     let acts = DayScript(of: app, devices: 3, random: &random).acts
     #expect(acts.count > 10)

@@ -7,14 +7,14 @@ import Testing
 
 struct PeopleNodeTests {
   private func stage(
-    seed: UInt64 = 1, seconds: Int = 6, transport: Transport? = nil,
-    people: [String] = ["timer"], apps: [any App] = AppCatalog.all
+    seed: UInt64 = 1, seconds: Int = 6, accounts: Int = 2, transport: Transport? = nil,
+    people: [KnownApp] = [.timer], apps: [any App] = AppCatalog.all
   ) throws -> FleetStage<PeopleNode> {
     var plan = PeoplePlan()
-    (plan.accounts, plan.devices, plan.seconds, plan.seed) = (2, 3, seconds, seed)
+    (plan.accounts, plan.devices, plan.seconds, plan.seed) = (accounts, 3, seconds, seed)
     plan.transport = transport
     plan.apps = people
-    return try FleetStage(accounts: 2, devices: 3, apps: apps) {
+    return try FleetStage(accounts: accounts, devices: 3, apps: apps) {
       PeopleNode(plan: plan, random: SeededRandom(seed: seed), at: $0)
     }
   }
@@ -35,8 +35,8 @@ struct PeopleNodeTests {
     #expect(result.edits > 10)
   }
 
-  @Test(arguments: AppCatalog.all.map(\.name))
-  func eachAppKeepsWhatItsRuleKeeps(_ app: String) throws {
+  @Test(arguments: KnownApp.allCases)
+  func eachAppKeepsWhatItsRuleKeeps(_ app: KnownApp) throws {
     var conflicts = 0
     for seed in UInt64(1)...8 {
       let result = try finish(stage(seed: seed, seconds: 12, people: [app]))
@@ -45,23 +45,22 @@ struct PeopleNodeTests {
       conflicts += result.conflicts
     }
     // Nobody is at odds over the clipboard: no item is written twice.
-    #expect(conflicts > 0 || app == "clipboard")
+    #expect(conflicts > 0 || app == .clipboard)
   }
 
   @Test func allAppsAtOnceGetOnWithEachOther() throws {
     for seed in UInt64(1)...6 {
-      let all = AppCatalog.all.map(\.name)
-      let result = try finish(stage(seed: seed, seconds: 20, people: all))
+      let result = try finish(stage(seed: seed, seconds: 20, people: KnownApp.allCases))
       #expect(result.isGood, "\(seed): \(result.faults.joined(separator: "\n"))")
     }
   }
 
   /// What the newer version alone stands for is lost to the older: people would notice.
-  @Test(arguments: [MemosApp() as any App, VaultApp() as any App])
-  func aRuleThatLosesTextIsFound(_ app: any App) throws {
-    let apps = AppCatalog.all.map { $0.name == app.name ? NewerAlone(inner: $0) : $0 }
+  @Test(arguments: [KnownApp.memo, .vault])
+  func aRuleThatLosesTextIsFound(_ app: KnownApp) throws {
+    let apps = AppCatalog.all.map { $0.name == app.rawValue ? NewerAlone(inner: $0) : $0 }
     let results = try (1...8).map {
-      try finish(stage(seed: $0, seconds: 12, people: [app.name], apps: apps))
+      try finish(stage(seed: $0, seconds: 12, people: [app], apps: apps))
     }
     #expect(results.contains { !$0.isGood && $0.equal == $0.accounts })
     let faults: [String] = results.flatMap { $0.faults }
@@ -102,6 +101,39 @@ struct PeopleNodeTests {
     let fault = try #require(result.faults.first)
     #expect(fault.hasPrefix("account 0, device 0 (offline"))
     #expect(fault.contains(" and should show "))
+  }
+
+  /// Judging goes through all that an account's people did: done for a whole crowd with each look
+  /// it takes the loop from the devices, which then look as if they were behind.
+  @Test func aCrowdIsJudgedWhereItChangesAndNotWithEachLook() throws {
+    let result = try finish(stage(seconds: 3, accounts: 40, people: KnownApp.allCases))
+    #expect(result.isGood, "\(result.faults.joined(separator: "\n"))")
+    #expect(result.equal == 40 && result.asDemanded == 40)
+    #expect(result.judgements >= 40 && result.judgements < 40 * 20, "\(result.judgements)")
+    // Three hundred looks at people for whom nothing changes any more.
+    let alone = try stage(seconds: 2)
+    alone.run(seconds: 1)
+    alone.killRelay()
+    let abandoned = try finish(alone)
+    #expect(!abandoned.isGood && abandoned.judgements < 100, "\(abandoned.judgements)")
+  }
+
+  /// A loop that comes to each look half a minute late has still looked as often.
+  @Test func theTimeThatItLosesItselfIsNoDevicesFault() {
+    var plan = PeoplePlan()
+    (plan.accounts, plan.devices, plan.seconds) = (1, 2, 1)
+    var moment = Moment(instant: Instant(nanoseconds: 0), wall: 0)
+    var node = PeopleNode(plan: plan, random: SeededRandom(seed: 1), at: moment)
+    var (looks, isOver) = (0, false)
+    while !isOver, looks < 1_000 {
+      looks += 1
+      moment.instant = moment.instant.advanced(milliseconds: 31_000)
+      node.handle(.deadlineReached, at: moment)
+      while let action = node.nextAction() {
+        if case .report(.finished) = action { isOver = true }
+      }
+    }
+    #expect(isOver && looks >= 300)
   }
 
   @Test func itTakesAsLongAsThePlanSays() throws {

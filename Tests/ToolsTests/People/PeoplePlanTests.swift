@@ -12,8 +12,6 @@ struct PeoplePlanTests {
     #expect(plan.validate().count == 3)
     (plan.accounts, plan.devices, plan.seconds) = (1_000, 16, 3_600)
     #expect(plan.validate().isEmpty)
-    plan.apps = ["timer", "radio"]
-    #expect(plan.validate() == ["there is no app radio"])
     plan.apps = []
     #expect(plan.validate().count == 1)
   }
