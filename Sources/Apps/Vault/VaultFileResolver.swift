@@ -27,16 +27,22 @@ package struct VaultFileResolver: Resolver {
     return .merged(fields: newer.fields, copies: [Resolution.Copy(name: copy, fields: fields)])
   }
 
-  /// Where one version cannot be read here, nothing is chosen, and nothing lost: with the key
-  /// `VaultApp` can settle it later.
+  /// A version in the clear gives way to one that opens: it may come from somebody without the
+  /// key. Where a sealed one cannot be read here, nothing is chosen, and nothing lost: with the
+  /// key `VaultApp` can settle it later.
   private func sealed(_ conflict: Conflict) -> Resolution {
     if conflict.local.fields == conflict.server.fields {
       return .merged(fields: conflict.server.fields, copies: [])
     }
     let (newer, older) = conflict.sides
-    guard let seal = key().map(VaultSeal.init), let kept = seal.contents(of: newer),
-      var copied = seal.contents(of: older)
-    else { return .ask }
+    guard let seal = key().map(VaultSeal.init) else { return .ask }
+    for (sealed, plain) in [(newer, older), (older, newer)]
+    where !VaultSeal.isSealed(plain.fields) && seal.contents(of: sealed) != nil {
+      return .merged(fields: sealed.fields, copies: [])
+    }
+    guard let kept = seal.contents(of: newer), var copied = seal.contents(of: older) else {
+      return .ask
+    }
     if kept.manifest.sha256 == copied.manifest.sha256 {
       return .merged(fields: conflict.server.fields, copies: [])
     }

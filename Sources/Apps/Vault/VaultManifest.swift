@@ -1,4 +1,5 @@
 import Changes
+import Digest
 
 /// What a file is made of, in the clear: as a device sees it, and what stands inside where the
 /// vault is encrypted.
@@ -18,6 +19,9 @@ package struct VaultManifest: Hashable, Sendable {
     self.sha256 = sha256
     self.pieces = pieces
   }
+
+  /// What an empty file has as its `sha256`.
+  static let empty = ChunkHash(bytes: SHA256.hash([]))
 
   /// nil where the fields are not those of a `VaultFile` in the clear.
   init?(fields: JSONValue) {

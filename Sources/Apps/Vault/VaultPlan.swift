@@ -10,6 +10,7 @@ import Changes
 ///     any      a       none      push           any      none   a       pull
 ///     any      none    none      settled
 ///     c        a       b         keepBoth: neither knew the other's content
+///     a        a       empty     keepEmptied, and pull once a copy of a is in the account
 package enum VaultPlan: Hashable, Sendable {
   /// File and account are the same, which may be nothing at all.
   case settled
@@ -23,6 +24,9 @@ package enum VaultPlan: Hashable, Sendable {
   case deleteRecord
   /// Both stay: the newer one under the file's name, the other beside it.
   case keepBoth(Newer)
+  /// The account's content is empty: the file's goes beside it first, so that nothing is emptied
+  /// for good.
+  case keepEmptied
 
   package enum Newer: Hashable, Sendable {
     case file
@@ -41,8 +45,10 @@ package enum VaultPlan: Hashable, Sendable {
   }
 
   /// `agreed`: nil where they never did, or where they agreed that there is nothing. `file` and
-  /// `record`: nil where there is none.
-  package init(agreed: ChunkHash?, file: Version?, record: Version?) {
+  /// `record`: nil where there is none. `isCopied`: a conflict copy has the file's content.
+  package init(
+    agreed: ChunkHash?, file: Version?, record: Version?, isCopied: Bool = false
+  ) {
     switch (file, record) {
     case (nil, nil): self = .settled
     case (let file?, nil):
@@ -54,7 +60,7 @@ package enum VaultPlan: Hashable, Sendable {
       if file.content == record.content {
         self = .settled
       } else if file.content == agreed {
-        self = .pull
+        self = record.content == VaultManifest.empty && !isCopied ? .keepEmptied : .pull
       } else if record.content == agreed {
         self = .push
       } else {

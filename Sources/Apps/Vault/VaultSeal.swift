@@ -61,10 +61,14 @@ package struct VaultSeal: Sendable {
     ]
   }
 
-  /// nil where the fields are not those of a `VaultFile`, or sealed with another key.
+  /// nil where the fields are not those of a `VaultFile`, are sealed with another key, or stand in
+  /// a record that is not called as the record of their file is.
   package func contents(of fields: JSONValue, record name: Name) -> Contents? {
     guard let keys else {
-      return VaultManifest(fields: fields).map { Contents(manifest: $0, pieces: $0.pieces) }
+      guard let manifest = VaultManifest(fields: fields),
+        manifest.file.utf8.elementsEqual(name.text.utf8)
+      else { return nil }
+      return Contents(manifest: manifest, pieces: manifest.pieces)
     }
     guard fields["key"]?.string == keys.id, let pieces = VaultManifest.hashes(fields["chunks"]),
       let sealed = fields["sealed"]?.string.flatMap({ Base64.decode($0) }),

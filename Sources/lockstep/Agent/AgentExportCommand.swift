@@ -10,8 +10,10 @@ enum AgentExportCommand {
       DIR must not be there yet, or be empty. It gets home.json (whose home it is), a JSON list of \
       each app's records in the app's own form (timer.json, clipboard.json, memo.json, \
       habits.json, vault.json), the memos as texts (memos/), what waits for you (conflicts.json), \
-      and the vault's files in the clear (vault/); of those that this home has no key for or not \
-      all of, the pieces as they lie here (chunks/). The token and the vault's key are left out. \
+      and the vault's files in the clear (vault/; in a home with the vault's key, those that the \
+      account has unsealed stand apart, in vault-unsealed/); of those that this home has no key \
+      for or not all of, the pieces as they lie here (chunks/). The token and the vault's key are \
+      left out. \
       It works with no relay in reach, and while the home is in use.
 
       Everything is written to DIR.partial first, which becomes DIR once it is whole.

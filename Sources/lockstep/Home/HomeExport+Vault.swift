@@ -6,30 +6,30 @@ import Storage
 /// The vault's files, as they are on the devices that keep them.
 extension HomeExport {
   /// How many there are, and the pieces that they are made of. A file of which this home lacks the
-  /// key or a piece is left as it lies: its pieces are among the others.
+  /// key or a piece is left as it lies: its pieces are among the others. Where the home has a key,
+  /// files that are not sealed stand in a folder of their own: anybody who can write into the
+  /// account may have made them, and they must not pass for the sealed ones.
   func writeFiles(
     _ records: [Record], _ seal: VaultSeal?, _ held: [HeldPiece], of account: AccountID
   ) throws(CommandFailure) -> (count: Int, pieces: Set<ChunkHash>) {
-    var names: Set<String> = []
+    var count = 0
     var used: Set<ChunkHash> = []
     for record in records where record.type == VaultApp.fileType {
-      guard let (reader, contents) = HomeExport.contents(of: record, seal),
-        names.insert(contents.manifest.file).inserted
-      else { continue }
+      guard let (reader, contents) = HomeExport.contents(of: record, seal) else { continue }
       let pieces = contents.pieces.compactMap { HomeExport.piece($0, among: held) }
-      let name = HomeExport.files + "/" + contents.manifest.file
+      let isForeign = seal != nil && !VaultSeal.isSealed(record.value)
+      let folder = isForeign ? HomeExport.unsealedFiles : HomeExport.files
       guard pieces.count == contents.pieces.count,
-        try writeFile(name, pieces, reader, of: account)
-      else {
-        names.remove(contents.manifest.file)
-        continue
-      }
+        try writeFile(folder + "/" + contents.manifest.file, pieces, reader, of: account)
+      else { continue }
+      count += 1
       used.formUnion(contents.pieces)
     }
-    return (names.count, used)
+    return (count, used)
   }
 
   static let files = "vault"
+  static let unsealedFiles = "vault-unsealed"
 
   /// What a record says, and what reads its pieces, where this home can.
   static func contents(

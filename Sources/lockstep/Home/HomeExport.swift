@@ -32,7 +32,7 @@ struct HomeExport {
     var lastSync: Int64?
   }
 
-  static let folders = ["memos", files, "chunks"]
+  static let folders = ["memos", files, unsealedFiles, "chunks"]
 
   func run() throws(CommandFailure) -> Outcome {
     let view = try look()

@@ -9,9 +9,10 @@ extension VaultEngine {
   private static let ahead = 4
 
   func pull(
-    _ entry: VaultEntry, _ seal: VaultSeal, _ record: VaultRecord?, over file: VaultFileState?
+    _ entry: VaultEntry, _ seal: VaultSeal, _ record: Record?, _ contents: VaultSeal.Contents?,
+    over file: VaultFileState?
   ) throws(VaultFault) {
-    guard let record, let contents = record.contents else { throw .changed }
+    guard let record, let contents else { throw .changed }
     let name = entry.name
     let manifest = contents.manifest
     if file != nil, try FileContent(entry.path).hasWriters {
@@ -28,7 +29,7 @@ extension VaultEngine {
         try fresh.add(piece)
         tracks[name]?.bytesDone = fresh.bytes
         // A newer one has come meanwhile, or it was forgotten.
-        if moved.contains(record.record.name) || registry?[name] == nil { throw .changed }
+        if moved.contains(record.name) || registry?[name] == nil { throw .changed }
         try breathe()
       }
     } catch {
@@ -43,7 +44,7 @@ extension VaultEngine {
     try replace(entry, with: fresh, manifest, over: file)
     var event = VaultHistory.Event(.received, name, at: wall)
     (event.bytes, event.pieces) = (manifest.size, manifest.pieces.count)
-    event.device = record.record.device.text
+    event.device = record.device.text
     history.add(event)
     log.info("\(name): \(manifest.size) bytes received")
   }

@@ -16,12 +16,13 @@ extension VaultEngine {
     var new: [ChunkHash: Int]
   }
 
+  /// `contents`: what the record says of the file; nil where it says nothing of it.
   func push(
-    _ entry: VaultEntry, _ seal: VaultSeal, over record: VaultRecord?
+    _ entry: VaultEntry, _ seal: VaultSeal, over base: Record?, _ contents: VaultSeal.Contents?
   ) throws(VaultFault) {
     let name = entry.name
     var known: [ChunkHash: ChunkHash] = [:]
-    if entry.isHeld, let contents = record?.contents, contents.manifest.sha256 == entry.agreed {
+    if entry.isHeld, let contents, contents.manifest.sha256 == entry.agreed {
       known = Dictionary(zip(contents.manifest.pieces, contents.pieces)) { first, _ in first }
     }
     tracks[name]?.state = .syncing
@@ -29,7 +30,6 @@ extension VaultEngine {
     let cut = try cut(entry, as: name, seal, known: known)
     let fields = seal.fields(of: cut.manifest, pieces: cut.pieces)
     guard let recordName = seal.recordName(of: name) else { throw .changed }
-    let base = record?.record
     let key = RecordKey(zone: VaultApp.zone, name: recordName)
     // Before the agent is told: the pieces begin to leave at once.
     let bytes = cut.new.values.reduce(0, +)

@@ -53,7 +53,10 @@ extension VaultEngine {
     guard VaultManifest.isName(name) else {
       throw VaultRefusal("\u{201C}\(name)\u{201D} is no name for a file; give one with --name")
     }
-    if let standing = try standing(name, path) { return VaultEngine.told(standing) }
+    if let standing = try standing(name, path) {
+      try overrule(standing)
+      return VaultEngine.told(standing)
+    }
     let isThere = try look(at: path)
     var entry = VaultEntry(name: name, path: path)
     entry.isPlain = try isPlain(name, wanted: request["plain"]?.bool ?? false, isThere, path)
@@ -66,6 +69,25 @@ extension VaultEngine {
     tracks[name]?.wakes(at: now)
     watchFolders()
     return VaultEngine.told(entry)
+  }
+
+  /// A file that is added again takes the place of the record that stands now, where that is not
+  /// one of this file.
+  private func overrule(_ entry: VaultEntry) throws(VaultRefusal) {
+    do throws(VaultFault) {
+      try refreshShelf()
+    } catch {
+      throw VaultRefusal(VaultEngine.sentence(error))
+    }
+    guard let name = recordName(of: entry), let record = shelf[name] else { return }
+    do throws(VaultRecord.Unfit) {
+      _ = try record.version(of: entry.name, isPlain: entry.isPlain)
+    } catch {
+      tracks[entry.name]?.overruled = record.record
+      tracks[entry.name]?.state = .syncing
+      tracks[entry.name]?.reason = nil
+      tracks[entry.name]?.wakes(at: now)
+    }
   }
 
   private static func told(_ entry: VaultEntry) -> JSONValue {

@@ -26,31 +26,75 @@ extension VaultEngine {
     guard let key = seal.recordName(of: entry.name) else {
       throw .problem("\(entry.name) is no name for a record; forget it, and add it with --name")
     }
-    let record = shelf[key]
-    if let record, record.contents == nil {
-      throw .problem("what the account has of it cannot be read on this device")
-    }
-    let plan = VaultPlan(
-      agreed: entry.agreed, file: file.map { version($0) },
-      record: record.flatMap { record in
-        record.contents.map { .init($0.manifest.sha256, at: record.record.modifiedAt) }
-      })
+    let record = shelf[key]?.record
+    let contents = try contents(of: entry, isThere: file != nil, in: shelf[key])
+    let isOverruled = record != nil && contents == nil
+    let plan =
+      isOverruled
+      ? .push
+      : VaultPlan(
+        agreed: entry.agreed, file: file.map { version($0) },
+        record: record.flatMap { record in
+          contents.map { .init($0.manifest.sha256, at: record.modifiedAt) }
+        }, isCopied: file.map { isCopied($0.content, of: entry) } ?? false)
     if plan != .deleteRecord { tracks[name]?.goneSince = nil }
     tracks[name]?.size = file.map { Int($0.signature.bytes) }
     switch plan {
     case .settled: return try settle(entry, file)
-    case .push: try push(entry, seal, over: record)
-    case .pull: try pull(entry, seal, record, over: file)
+    case .push: try push(entry, seal, over: record, contents)
+    case .pull: try pull(entry, seal, record, contents, over: file)
     case .removeFile: try remove(entry)
     case .deleteRecord: return try delete(entry, record)
-    case .keepBoth(.record): try copyFile(entry, seal, file)
-    case .keepBoth(.file): try copyRecord(entry, seal, record)
+    case .keepBoth(.record):
+      try copyFile(entry, seal, file, at: (file?.signature.modifiedAt ?? 0) + clockOffset)
+    // By the record's time, so that all devices make the same copy.
+    case .keepEmptied: try copyFile(entry, seal, file, at: record?.modifiedAt ?? 0)
+    case .keepBoth(.file): try copyRecord(entry, seal, record, contents)
     }
     tracks[name]?.wakes(at: now)
   }
 
   private func version(_ file: VaultFileState) -> VaultPlan.Version {
     VaultPlan.Version(file.content, at: file.signature.modifiedAt + clockOffset)
+  }
+
+  /// The account's version of the file; nil where it has none, and where a person has said that
+  /// the file takes the place of a record that does not stand for it.
+  private func contents(
+    of entry: VaultEntry, isThere: Bool, in record: VaultRecord?
+  ) throws(VaultFault) -> VaultSeal.Contents? {
+    guard let record else { return nil }
+    do throws(VaultRecord.Unfit) {
+      return try record.version(of: entry.name, isPlain: entry.isPlain)
+    } catch {
+      if isThere, tracks[entry.name]?.overruled == record.record { return nil }
+      throw .problem(VaultEngine.reason(error) + "; " + VaultEngine.wayOut)
+    }
+  }
+
+  private static func reason(_ unfit: VaultRecord.Unfit) -> String {
+    switch unfit {
+    case .notSealed:
+      "what the account has in its place is not sealed: a device without the vault's key, or the "
+        + "relay, has put it there"
+    case .sealed: "what the account has in its place is sealed, and this file is not"
+    case .unreadable: "what the account has of it cannot be read on this device"
+    }
+  }
+
+  private static let wayOut =
+    "the file stays as it is; to put this device's version there, add it again "
+    + "(lockstep agent vault add)"
+
+  /// Whether a conflict copy of the file with this content is in the account.
+  private func isCopied(_ content: ChunkHash, of entry: VaultEntry) -> Bool {
+    shelf.values.contains { record in
+      guard record.isPlain == entry.isPlain, let manifest = record.contents?.manifest else {
+        return false
+      }
+      return manifest.sha256 == content
+        && VaultFileResolver.original(ofCopy: manifest.file) == entry.name
+    }
   }
 
   // MARK: looking
@@ -145,8 +189,8 @@ extension VaultEngine {
   }
 
   /// The file was deleted here. Not at once: an editor may be about to make it anew.
-  private func delete(_ entry: VaultEntry, _ record: VaultRecord?) throws(VaultFault) {
-    guard let base = record?.record else { return }
+  private func delete(_ entry: VaultEntry, _ base: Record?) throws(VaultFault) {
+    guard let base else { return }
     if let mark = entry.folder, FileLook(entry.folderPath) != .folder(mark) {
       throw .problem(
         "\(entry.path) is gone, and its folder is another one than it was: if a disk is not "
@@ -174,13 +218,12 @@ extension VaultEngine {
   }
 
   /// The account's version is newer and keeps the name: the file's goes beside it, as a record; the
-  /// file of that name follows from the record, as on every device.
+  /// file of that name follows from the record, as on every device. `modifiedAt`: in its name.
   private func copyFile(
-    _ entry: VaultEntry, _ seal: VaultSeal, _ file: VaultFileState?
+    _ entry: VaultEntry, _ seal: VaultSeal, _ file: VaultFileState?, at modifiedAt: Int64
   ) throws(VaultFault) {
     guard let file else { throw .changed }
-    let name = VaultFileResolver.conflictName(
-      of: entry.name, modifiedAt: file.signature.modifiedAt + clockOffset)
+    let name = VaultFileResolver.conflictName(of: entry.name, modifiedAt: modifiedAt)
     let cut = try cut(entry, as: name, seal, known: [:])
     guard cut.manifest.sha256 == file.content else { throw .changed }
     try save(copy: cut.manifest, pieces: cut.pieces, of: entry, seal)
@@ -193,11 +236,11 @@ extension VaultEngine {
 
   /// The file is newer and keeps the name: the account's version goes beside it.
   private func copyRecord(
-    _ entry: VaultEntry, _ seal: VaultSeal, _ record: VaultRecord?
+    _ entry: VaultEntry, _ seal: VaultSeal, _ record: Record?, _ contents: VaultSeal.Contents?
   ) throws(VaultFault) {
-    guard let record, var contents = record.contents else { throw .changed }
+    guard let record, var contents else { throw .changed }
     contents.manifest.file = VaultFileResolver.conflictName(
-      of: entry.name, modifiedAt: record.record.modifiedAt)
+      of: entry.name, modifiedAt: record.modifiedAt)
     try save(copy: contents.manifest, pieces: contents.pieces, of: entry, seal)
     var entry = entry
     (entry.agreed, entry.isHeld) = (contents.manifest.sha256, false)
@@ -211,7 +254,16 @@ extension VaultEngine {
     guard let name = seal.recordName(of: copy.file) else {
       throw .problem("\(copy.file) is no name for a record; give the file a shorter one")
     }
-    if let standing = shelf[name]?.contents, standing.manifest.sha256 == copy.sha256 { return }
+    if let standing = shelf[name] {
+      let contents = captured { () throws(VaultRecord.Unfit) in
+        try standing.version(of: copy.file, isPlain: entry.isPlain)
+      }
+      guard case .success(let contents) = contents else {
+        throw .problem(
+          "\(copy.file), beside it, cannot be read on this device, or is not sealed alike")
+      }
+      if contents.manifest.sha256 == copy.sha256 { return }
+    }
     let base = shelf[name]?.record
     let fields = seal.fields(of: copy, pieces: pieces)
     let key = RecordKey(zone: VaultApp.zone, name: name)
@@ -286,10 +338,10 @@ extension VaultEngine {
     return true
   }
 
-  func captured<Value>(
-    _ body: () throws(VaultFault) -> Value
-  ) -> Result<Value, VaultFault> {
-    do throws(VaultFault) {
+  func captured<Value, Fault: Error>(
+    _ body: () throws(Fault) -> Value
+  ) -> Result<Value, Fault> {
+    do throws(Fault) {
       return .success(try body())
     } catch {
       return .failure(error)

@@ -2,14 +2,6 @@ import Apps
 import Changes
 import Devices
 
-/// A record of the vault, and what it says.
-struct VaultRecord {
-  let record: Record
-  /// nil where this device cannot read it.
-  let contents: VaultSeal.Contents?
-  let isPlain: Bool
-}
-
 /// What the account has of the files, and what has become of what was sent.
 extension VaultEngine {
   /// Where sync stands.
@@ -124,18 +116,10 @@ extension VaultEngine {
       let seal = homeSeal
       shelf = [:]
       for record in records where !record.isDeleted {
-        shelf[record.name] = VaultEngine.read(record, seal)
+        shelf[record.name] = VaultRecord(record, seal)
       }
     }
     try adoptCopies()
-  }
-
-  private static func read(_ record: Record, _ seal: VaultSeal?) -> VaultRecord {
-    let fields = record.value
-    let contents = fields.flatMap {
-      VaultSeal.reader(of: $0, seal)?.contents(of: $0, record: record.name)
-    }
-    return VaultRecord(record: record, contents: contents, isPlain: !VaultSeal.isSealed(fields))
   }
 
   /// Conflict copies of files that are kept here are kept here as well, beside them.

@@ -1,3 +1,4 @@
+import Apps
 import Changes
 import Devices
 import Link

@@ -37,6 +37,9 @@ struct VaultTrack {
   var restarts = 0
   var retryMilliseconds: Int64 = 0
 
+  /// A record that does not stand for this file, in whose place a person wants the file.
+  var overruled: Record?
+
   /// The relay has not acknowledged what was changed here.
   var isUnsent = false
   /// Pieces on their way up, and how many of their bytes have arrived.

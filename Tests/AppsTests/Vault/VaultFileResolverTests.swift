@@ -85,8 +85,30 @@ struct VaultFileResolverTests {
         resolver.resolve(Conflict(base: nil, local: newer, server: newer))
           == .merged(fields: newer.fields, copies: []))
     }
-    let plain = version(file("vault.db", "a"), at: 1)
-    #expect(resolver.resolve(Conflict(base: nil, local: plain, server: newer)) == .ask)
+  }
+
+  /// Whoever wrote in the clear under a sealed file's name need not have the key.
+  @Test func aVersionInTheClearGivesWayToASealedOne() throws {
+    let key = try #require(VaultKey(bytes: Array(1...16)))
+    let seal = VaultSeal(key)
+    let hash = try #require(ChunkHash(bytes: Array(repeating: 1, count: 32)))
+    let manifest = VaultManifest(file: "vault.db", size: 1, sha256: hash, pieces: [hash])
+    let name = try #require(seal.recordName(of: "vault.db")).text
+    let sealed = Version(
+      name: name, fields: seal.fields(of: manifest, pieces: [hash]), modifiedAt: 5,
+      device: "mac")
+    for modifiedAt in [1, 9] as [Int64] {
+      let plain = Version(
+        name: name, fields: file(name, "a"), modifiedAt: modifiedAt, device: "stranger")
+      for (local, server) in [(sealed, plain), (plain, sealed)] {
+        let conflict = Conflict(base: nil, local: local, server: server)
+        #expect(
+          VaultFileResolver(key: { key }).resolve(conflict)
+            == .merged(fields: sealed.fields, copies: []))
+        // Nobody can know, without the key, whether the sealed one is good.
+        #expect(VaultFileResolver().resolve(conflict) == .ask)
+      }
+    }
   }
 
   @Test(arguments: ["vault.db", "vault", ".hidden", "my.vault.db", "密码.db", "vault.", ".a.b"])

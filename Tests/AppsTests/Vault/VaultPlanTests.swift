@@ -1,5 +1,6 @@
 import Apps
 import Changes
+import Digest
 import Testing
 
 struct VaultPlanTests {
@@ -55,6 +56,20 @@ struct VaultPlanTests {
     }
   }
 
+  @Test func aFileIsEmptiedOnceACopyOfItIsKept() throws {
+    let empty = try #require(ChunkHash(bytes: SHA256.hash([])))
+    let full = VaultPlan.Version(Self.contents[0], at: 1)
+    func plan(agreed: ChunkHash?, isCopied: Bool) -> VaultPlan {
+      VaultPlan(agreed: agreed, file: full, record: .init(empty, at: 2), isCopied: isCopied)
+    }
+    #expect(plan(agreed: full.content, isCopied: false) == .keepEmptied)
+    #expect(plan(agreed: full.content, isCopied: true) == .pull)
+    #expect(plan(agreed: nil, isCopied: false) == .keepBoth(.record))
+    // An empty one that is filled has nothing to lose.
+    let filled = VaultPlan(agreed: empty, file: .init(empty, at: 1), record: full)
+    #expect(filled == .pull)
+  }
+
   /// Of every case: content that is on one side alone and was not agreed on is never lost.
   @Test func nothingIsEverLost() {
     for agreed in [nil, 0, 1, 2] as [Int?] {
@@ -70,6 +85,7 @@ struct VaultPlanTests {
           case .removeFile: #expect(!isFileNew && record == nil)
           case .deleteRecord: #expect(!isRecordNew && file == nil)
           case .keepBoth: #expect(isFileNew && isRecordNew)
+          case .keepEmptied: Issue.record("nothing here is empty")
           }
         }
       }

@@ -25,6 +25,16 @@ struct VaultSealTests {
     #expect(VaultSeal.plain.chunkSeed == 0)
   }
 
+  /// Whoever writes in the clear under another file's record, or a sealed one's, names no file.
+  @Test func aPlainRecordOfAnotherNameIsUnreadable() throws {
+    let manifest = try manifest(pieces: 0)
+    let fields = VaultSeal.plain.fields(of: manifest, pieces: [])
+    let sealed = try #require(seal.recordName(of: manifest.file))
+    for name in [sealed, Name(trusted: "other.db"), Name(trusted: "!")] {
+      #expect(VaultSeal.plain.contents(of: fields, record: name) == nil)
+    }
+  }
+
   @Test func whatIsSealedComesBack() throws {
     let manifest = try manifest(pieces: 3)
     let (name, fields, pieces) = try sealed(manifest)

@@ -1,0 +1,64 @@
+import Changes
+import Digest
+import Testing
+
+@testable import Apps
+
+struct VaultRecordTests {
+  private let seal: VaultSeal
+  private let empty: ChunkHash
+
+  init() throws {
+    seal = VaultSeal(try #require(VaultKey(bytes: Array(1...16))))
+    empty = try #require(ChunkHash(bytes: SHA256.hash([])))
+  }
+
+  private func manifest(_ file: String) -> VaultManifest {
+    VaultManifest(file: file, size: 0, sha256: empty, pieces: [])
+  }
+
+  private func read(_ name: Name, _ fields: JSONValue) -> VaultRecord {
+    let record = Record(
+      zone: VaultApp.zone, name: name, type: VaultApp.fileType, fields: fields.serialized(),
+      modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
+    return VaultRecord(record, seal)
+  }
+
+  @Test func aRecordStandsForItsOwnFileAlone() throws {
+    let name = try #require(seal.recordName(of: "diary.txt"))
+    let sealed = read(name, seal.fields(of: manifest("diary.txt"), pieces: []))
+    #expect(!sealed.isPlain)
+    #expect(try sealed.version(of: "diary.txt", isPlain: false).manifest.size == 0)
+    #expect(throws: VaultRecord.Unfit.sealed) { try sealed.version(of: "diary.txt", isPlain: true) }
+    #expect(throws: VaultRecord.Unfit.unreadable) { try sealed.version(of: "a", isPlain: false) }
+    let plain = read(
+      Name(trusted: "diary.txt"), VaultSeal.plain.fields(of: manifest("diary.txt"), pieces: []))
+    #expect(plain.isPlain)
+    #expect(try plain.version(of: "diary.txt", isPlain: true).manifest.size == 0)
+    #expect(throws: VaultRecord.Unfit.notSealed) {
+      try plain.version(of: "diary.txt", isPlain: false)
+    }
+  }
+
+  /// A manifest of no pieces needs no key, whatever file it names: the sealed one, one that is
+  /// called as its record is, or another.
+  @Test(arguments: ["diary.txt", nil, "other"])
+  func aPlainRecordUnderASealedNameIsNotTheFile(_ file: String?) throws {
+    let name = try #require(seal.recordName(of: "diary.txt"))
+    let fields = VaultSeal.plain.fields(of: manifest(file ?? name.text), pieces: [])
+    #expect(throws: VaultRecord.Unfit.notSealed) {
+      try read(name, fields).version(of: "diary.txt", isPlain: false)
+    }
+  }
+
+  /// Names are told apart by their bytes.
+  @Test func anotherSpellingOfANameIsAnotherFile() throws {
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    let name = try #require(seal.recordName(of: composed))
+    let record = read(name, seal.fields(of: manifest(composed), pieces: []))
+    #expect(try record.version(of: composed, isPlain: false).manifest.file == composed)
+    #expect(throws: VaultRecord.Unfit.unreadable) {
+      try record.version(of: decomposed, isPlain: false)
+    }
+  }
+}

@@ -1,0 +1,133 @@
+"""A device of the account, or the relay, that does not have the vault's key writes into the vault."""
+
+import hashlib
+import json
+import os
+import time
+
+from story import Home, expect, main, run, wait_until
+from vault_stories import devices, running, same
+
+
+def stranger_of(relay, device):
+    """By curl: a device that was let in without the vault's key."""
+    told = json.loads(device.home.run("pair", "--no-vault", "--json"))
+    home = Home(device.home.path + "-stranger")
+    run("agent", "join", "--code", "-", "--relay", relay.address, "--name", "stranger",
+        home=home.path, input=told["code"] + "\n")
+    return home.person(relay)
+
+
+def record_of(person, device, name="vault.db"):
+    """A sealed file's record, which only who has the key can tell from others."""
+    files = json.loads(device.home.run("vault", "list", "--json"))["files"]
+    [record] = [file["name"] for file in files if file["file"] == name]
+    changes = person.call("GET", "/v1/changes?zone=Vault").json["changes"]
+    return next(change for change in changes if change["name"] == record)
+
+
+def plain(file, data=b""):
+    return {"file": file, "size": len(data), "sha256": hashlib.sha256(data).hexdigest(),
+            "chunks": []}
+
+
+def put(person, record, fields):
+    answer = expect(person.save(
+        {"name": record["name"], "type": "VaultFile", "fields": fields, "baseTag": record["tag"],
+         "modifiedAt": int(time.time() * 1000)}, zone="Vault"), 200)
+    assert "error" not in answer.json["results"][0], answer.json
+
+
+def forged(device):
+    """The device says that what stands at the relay is not its file."""
+    file = device.status().get("vault.db", {})
+    return file.get("state") == "error" and "not sealed" in (file.get("reason") or "")
+
+
+def story_who_has_no_key_cannot_empty_a_sealed_file():
+    """A record in the clear that names no pieces needs no key. Under the sealed file's name it is
+    not the file: on no device is it taken, whatever file it says that it is."""
+    for names_itself in [False, True]:
+        with devices() as (relay, phone, laptop):
+            phone.write(b"dear diary, nobody shall read this")
+            phone.add()
+            laptop.add()
+            stranger = stranger_of(relay, phone)
+            record = record_of(stranger, phone)
+            with running(phone, laptop):
+                put(stranger, record, plain(record["name"] if names_itself else "vault.db"))
+                for device in [phone, laptop]:
+                    wait_until(lambda: forged(device), "the record to be refused")
+                    assert device.read() == b"dear diary, nobody shall read this"
+                # A person who adds the file again puts it back in its place.
+                laptop.add()
+                laptop.write(b"what came after")
+                wait_until(lambda: phone.read() == b"what came after", "the next version to come")
+                wait_until(lambda: phone.state() == laptop.state() == "synced", "both in step")
+                assert "sealed" in record_of(stranger, phone)["fields"]
+
+
+def story_a_change_that_was_under_way_stands_against_a_stranger():
+    """The file was changed while the stranger's record came: the sealed one stays."""
+    with devices() as (relay, phone, laptop):
+        phone.write(b"one")
+        phone.add()
+        laptop.add()
+        stranger = stranger_of(relay, phone)
+        record = record_of(stranger, phone)
+        relay.stop()
+        phone.write(b"two, written with no relay in reach")
+        phone.home.run("vault", "status")
+        relay.start()
+        put(stranger, record, plain("vault.db"))
+        with running(phone, laptop):
+            same(laptop, what={"vault.db": b"two, written with no relay in reach"})
+            assert "sealed" in record_of(stranger, phone)["fields"]
+
+
+def story_an_export_keeps_a_strangers_files_apart():
+    """Under the file's own name in the clear, and under one that sorts before all others: the sealed
+    file is the one in vault/."""
+    with devices() as (relay, phone, _):
+        phone.write(b"what is sealed")
+        phone.add()
+        stranger = stranger_of(relay, phone)
+        for name in ["!", "vault.db"]:
+            expect(stranger.save(
+                {"name": name, "type": "VaultFile", "fields": plain("vault.db"),
+                 "modifiedAt": 1}, zone="Vault"), 200)
+        phone.home.run("sync")
+        out = phone.path("out")
+        json.loads(phone.home.run("export", out, "--json"))
+        with open(os.path.join(out, "vault", "vault.db"), "rb") as file:
+            assert file.read() == b"what is sealed"
+        assert os.listdir(os.path.join(out, "vault-unsealed")) == ["vault.db"]
+
+
+def story_a_file_that_was_emptied_elsewhere_leaves_a_copy():
+    """A program on one device empties the file: the others keep what was in it, as a conflict copy
+    that is the same everywhere."""
+    with devices(3) as (_, phone, laptop, tablet):
+        phone.write(b"what was in it")
+        for device in [phone, laptop, tablet]:
+            device.add()
+        with running(phone, laptop, tablet):
+            phone.write(b"")
+
+            def kept():
+                files = phone.all()
+                return (len(files) == 2 and files["vault.db"] == b""
+                        and b"what was in it" in files.values()
+                        and laptop.all() == files == tablet.all())
+
+            wait_until(kept, lambda: f"a copy everywhere: {phone.all(), laptop.all(), tablet.all()}")
+            [copy] = [name for name in phone.all() if name != "vault.db"]
+            assert copy.startswith("vault_conflict_"), copy
+            # It can be filled again, and is not copied for that.
+            laptop.write(b"filled")
+            wait_until(lambda: tablet.read() == phone.read() == b"filled", "the file to be filled")
+            assert len(phone.all()) == 2
+
+
+if __name__ == "__main__":
+    main(globals(), at_once=2)
