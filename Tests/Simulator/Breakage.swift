@@ -29,6 +29,8 @@ package enum Breakage: String, CaseIterable {
   case neverAsks = "never-asks"
   case addsCounts = "adds-counts"
   case trimsUnread = "trims-unread"
+  // The vault.
+  case takesPlainForSealed = "takes-plain-for-sealed"
 
   /// What is wrong, for a person to read.
   package var what: String {
@@ -60,6 +62,7 @@ package enum Breakage: String, CaseIterable {
     case .neverAsks: "of two habits the newer is taken, and nobody is asked"
     case .addsCounts: "counts of both sides are added up"
     case .trimsUnread: "a device lets go of items without knowing what others did"
+    case .takesPlainForSealed: "a device takes a record in the clear for the sealed file"
     }
   }
 
@@ -99,6 +102,7 @@ package enum Breakage: String, CaseIterable {
         profile.span = 60_000...90_000
         profile.faults = 6...10
       }
+    case .takesPlainForSealed: .strangers
     }
   }
 
@@ -125,6 +129,7 @@ package enum Breakage: String, CaseIterable {
     case .neverAsks: ["by nobody's choice", "of Habits is"]
     case .addsCounts: ["of Habits counts"]
     case .trimsUnread: ["lets go of"]
+    case .takesPlainForSealed: ["takes what nobody with the key wrote"]
     }
   }
 }

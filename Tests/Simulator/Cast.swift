@@ -36,6 +36,7 @@ struct Cast {
           ledger: ledger, clock: clock(&random)))
     }
     try prefill(account, credentials[0].device, relay, &random)
+    let sealedFiles = try prefillSealed(account, credentials[0].device, relay, &random)
     for (index, credential) in zip(numbers, credentials) {
       let watch = ReplicaWatch(
         outside: outside, ledger: ledger, name: "device\(index)", account: account,
@@ -45,6 +46,13 @@ struct Cast {
           index: index, credentials: credential, outside: outside, watch: watch,
           clock: clock(&random), configuration: agent(&random), apps: apps,
           random: random.branch()))
+      if let sealedFiles, let device = devices.last {
+        device.sealedFiles = sealedFiles
+        device.writesJournal = index == numbers.first
+        if index != numbers.last {
+          device.vaultKeeper = VaultKeeper(sealedFiles, device: device.name)
+        }
+      }
     }
     people.append(
       People(
@@ -115,7 +123,33 @@ struct Cast {
     habitat.apps = profile.apps
     habitat.notes = profile.notes
     habitat.hasPieces = profile.hasPieces
+    habitat.hasStranger = profile.hasStranger
     return habitat
+  }
+
+  /// The sealed files that stand in the account already; nil where it has none.
+  private func prefillSealed(
+    _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
+    _ random: inout SeededRandom
+  ) throws(StorageError) -> SealedFiles? {
+    guard profile.hasStranger else { return nil }
+    let bytes = (0..<VaultKey.count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    guard let sealedFiles = SealedFiles(keyBytes: bytes) else { return nil }
+    let yesterday = relay.clock.moment(at: 0).wall - 86_400_000
+    let mutations = SealedFiles.names.compactMap { file -> Mutation? in
+      guard let name = sealedFiles.key(file)?.name,
+        let fields = sealedFiles.sealed(file, "the first of \(file)")
+      else { return nil }
+      return Mutation(
+        name: name, type: VaultApp.fileType, fields: fields.serialized(), modifiedAt: yesterday,
+        baseTag: 0)
+    }
+    let request = SaveRequest(
+      id: BatchID(random: &random), zone: VaultApp.zone, atomic: false, mutations: mutations)
+    try relay.store.prefill(
+      SaveCommit(account: account, device: device, request: request, digest: []),
+      wall: yesterday + 86_400_000)
+    return sealedFiles
   }
 
   /// What stands in the account already: notes, items of the clipboard, settings of the timer.

@@ -53,6 +53,7 @@ extension World {
       settleStatus()
       ledger.audit(relay.store)
       checkPieces()
+      checkSealedFiles()
       checkBudgets()
       bounds.checkQueues(
         sendQueueBytes: profile.sendQueueBytes, storeRequestsWaiting: relay.waitingMax, nodes: 2)
@@ -201,6 +202,15 @@ extension World {
     for account in accounts where outside.faults.isEmpty {
       if let difference = checker.difference(of: account) { outside.fault(difference) }
       outside.tally.note(.pieceNamed, checker.count(of: account))
+    }
+  }
+
+  private func checkSealedFiles() {
+    for device in devices where outside.faults.isEmpty && !device.isSignedOut {
+      let account = device.credentials.account
+      if let difference = device.sealedFilesDifference({ ledger.current(account, $0) }) {
+        outside.fault(difference)
+      }
     }
   }
 

@@ -4,4 +4,11 @@ extension WorldProfile {
   package static let files = WorldProfile(
     name: "files", kinds: FaultPlan.Kind.usual, faults: 1...8, actsPerAccount: 15...30,
     span: 15_000...60_000, notes: 6, hasPieces: true, chunkLeaseMilliseconds: 20_000)
+
+  /// One of an account's devices does not have the vault's key, and writes in the clear under the
+  /// names of sealed files.
+  package static let strangers = WorldProfile(
+    name: "strangers", kinds: [.cut, .unplug, .switchOff, .crashDevice, .failReplica],
+    faults: 2...6, devicesPerAccount: 3...4, actsPerAccount: 30...50, apps: [.vault],
+    hasStranger: true)
 }

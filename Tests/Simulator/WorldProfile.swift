@@ -40,6 +40,9 @@ package struct WorldProfile {
 
   /// Whether persons attach pieces of files to their notes, and read those that they find.
   package var hasPieces = false
+  /// Whether one device of each account does not have the key of the vault, and the others keep
+  /// sealed files.
+  package var hasStranger = false
   /// How long the relay keeps a piece that no record names, and a home likewise, in milliseconds.
   package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
 
@@ -154,6 +157,7 @@ extension WorldProfile {
     trial, wideTrial, sharedTrial, quiet, partitions, away, crashes, slowReaders, clockJumps,
     everything, crowded,
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
+    strangers,
     zonesOff, zonesOffAndRestored, apps,
   ]
 }

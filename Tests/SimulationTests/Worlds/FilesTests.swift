@@ -14,6 +14,12 @@ struct FilesTests {
     #expect(named > 0)
   }
 
+  /// And what others with the key write comes.
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func nobodyWithoutTheKeyWritesIntoASealedFile(seed: UInt64) throws {
+    try play(seed, .strangers)
+  }
+
   @Test func aSeedIsTheSameWorldTwice() throws {
     let digests = try [7, 7].map { try play($0, .files).digest }
     #expect(digests[0] == digests[1])

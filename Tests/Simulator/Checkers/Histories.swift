@@ -48,6 +48,8 @@ package final class Histories {
       case TimerApp.settingsType: CausalHistory<SettingFact>(outside: outside)
       case NotesApp.type: CausalHistory<NoteFact>(outside: outside)
       case MemosApp.memoType: CausalHistory<MemoFact>(outside: outside, countsDeletions: true)
+      // What becomes of sealed files a keeper looks after.
+      case VaultApp.fileType where SealedFiles.isSealed(key.name): nil
       case VaultApp.fileType: CausalHistory<FileFact>(outside: outside, countsDeletions: true)
       case HabitsApp.habitType:
         CausalHistory<HabitFact>(outside: outside, countsDeletions: true, asksPeople: true)

@@ -32,9 +32,16 @@ package final class DeviceMachine {
   var pieceHands = PieceHands()
   /// Of the orders that were given: what the model must know of them.
   var hands: [OrderID: Hand] = [:]
+  /// Where the account has sealed files: these, and what this device keeps of them, if it has the
+  /// key.
+  var sealedFiles: SealedFiles?
+  var vaultKeeper: VaultKeeper?
+  /// Whether its person writes into the second of them.
+  var writesJournal = false
   /// What is broken in it, to prove that the checkers see it.
   package var breakage: Breakage? {
     didSet {
+      vaultKeeper?.takesPlain = breakage == .takesPlainForSealed
       store.breakage = breakage
       worker.trustsDeviceClock = breakage == .trustsDeviceClock
     }
@@ -118,6 +125,7 @@ package final class DeviceMachine {
     startedAt = outside.timeline.now
     outside.log(from: name, to: "", .note("starts"))
     seat.begin()
+    vaultKeeper?.look(into: store, outside)
   }
 
   /// The process dies right before its `actions`-th action from now, or at once.
@@ -166,12 +174,14 @@ package final class DeviceMachine {
       if !isSignedOut { outside.tally.note(.edit) }
       outside.log(from: name, to: "person", .note("edited \(record.key.name)"))
       watch.shown([record])
+      vaultKeeper?.look(into: store, outside)
     case .edited(_, .failure(let failure)):
       outside.tally.note(.editRefused)
       outside.log(from: name, to: "person", .note("not edited: \(failure)"))
     case .changed(let records):
       outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
       watch.told(records)
+      vaultKeeper?.look(into: store, outside)
       changesTold += 1
       if breakage == .tellsTwice, changesTold % 5 == 0 { watch.told(records) }
     case .told, .switched, .read, .pieceProgress, .milestone: break

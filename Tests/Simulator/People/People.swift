@@ -22,6 +22,8 @@ package struct People {
     package var notes = 0
     /// They attach pieces of files to notes.
     package var hasPieces = false
+    /// One of the devices does not have the vault's key.
+    package var hasStranger = false
 
     package init() {}
   }
@@ -53,6 +55,11 @@ package struct People {
     if habitat.notes > 0, random.chance(share, of: 18) {
       let press = note(&random, act, of: habitat.notes)
       return habitat.hasPieces ? withPieces(press, &random) : press
+    }
+    if habitat.hasStranger, random.chance(1, of: 2) {
+      // Empty now and then, as who knows nothing of a file would have it.
+      let content = random.chance(1, of: 3) ? "" : "written \(act)"
+      return .vault(.write(content: content, namesItself: random.chance(1, of: 2)))
     }
     return switch random.count(in: 0...15) {
     case 0: .syncNow

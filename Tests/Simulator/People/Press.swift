@@ -56,5 +56,8 @@ extension People {
     case remove(file: String)
     /// Removes the conflict copies that nobody needs.
     case clean
+    /// Writes into a sealed file: the device without the key in the clear, under the record's name
+    /// or the file's (`namesItself`).
+    case write(content: String, namesItself: Bool)
   }
 }
