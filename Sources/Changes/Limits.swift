@@ -347,6 +347,10 @@ public enum Limits {
   /// over.
   public static let pieceCareFirstMilliseconds: Int64 = 60_000
   public static let pieceCareMilliseconds: Int64 = 3_600_000
+  /// When an agent asks first, and from then on, whether the relay still has the pieces that its
+  /// records name.
+  public static let pieceCheckFirstMilliseconds: Int64 = 60_000
+  public static let pieceCheckMilliseconds: Int64 = 3_600_000
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
   public static let waitingArrivals = 256
   public static let waitingArrivalBytes = 8 << 20

@@ -23,10 +23,9 @@ extension MemoryZoneStore {
     let leaseUntil = wall + rules.chunkLeaseMilliseconds
     if let known = state.accounts[id]?.chunks[hash] {
       state.accounts[id]?.chunks[hash]?.leaseUntil = leaseUntil
-      guard known.isDoubtful else { return .chunkAdded(isNew: false) }
       state.accounts[id]?.chunks[hash]?.stored.file = stored.file
       state.accounts[id]?.chunks[hash]?.isDoubtful = false
-      return .chunkAdded(isNew: true)
+      return .chunkReplaced(known.stored.file, wasLacking: known.isDoubtful)
     }
     guard Int64(stored.bytes) <= rules.chunkBytesPerAccount - held else {
       return .refused(StoreRefusals.quotaExceeded)
@@ -34,7 +33,7 @@ extension MemoryZoneStore {
     state.accounts[id]?.chunks[hash] = MemoryChunk(
       stored: stored, uses: 0, leaseUntil: leaseUntil)
     state.accounts[id]?.chunkBytes += Int64(stored.bytes)
-    return .chunkAdded(isNew: true)
+    return .chunkAdded
   }
 
   func renewChunks(_ hashes: [ChunkHash], of id: AccountID, wall: Int64) -> CommitResult {
@@ -89,10 +88,10 @@ extension MemoryZoneStore {
     return chunk.isDoubtful ? .doubted : .sure
   }
 
-  func vouch(for files: [ChunkFile]) -> CommitResult {
+  func doubt(_ files: [ChunkFile], _ isDoubtful: Bool) -> CommitResult {
     for file in files {
       guard let hash = chunk(in: file)?.hash else { continue }
-      state.accounts[file.account]?.chunks[hash]?.isDoubtful = false
+      state.accounts[file.account]?.chunks[hash]?.isDoubtful = isDoubtful
     }
     return .done
   }

@@ -122,7 +122,8 @@ package final class MemoryZoneStore: ZoneStore {
     case .addChunk(let id, let hash, let file, let bytes):
       addChunk(hash, of: id, StoredChunk(file: file, bytes: bytes), wall: wall)
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id, wall: wall)
-    case .vouchForChunks(let files): vouch(for: files)
+    case .vouchForChunks(let files): doubt(files, false)
+    case .doubtChunks(let files): doubt(files, true)
     case .collectChunks(let count): collectChunks(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       deleteZone(zone, through: through, by: device, of: id, wall: wall)

@@ -58,7 +58,7 @@ public enum CommitRequest: Sendable, Hashable {
   /// again until the result is no longer `removing`, also after a crash.
   case removeAccount(AccountID)
   /// The file holds the bytes of this hash, whole and checked: from here on the account has the
-  /// piece. `bytes`: its length.
+  /// piece, in this file. `bytes`: its length.
   case addChunk(AccountID, ChunkHash, ChunkFile, bytes: Int)
   /// The account will soon save a record that names these pieces: those that are there stay for
   /// another `chunkLeaseMilliseconds`.
@@ -66,6 +66,9 @@ public enum CommitRequest: Sendable, Hashable {
   /// These files stand, whole: what was doubted of the pieces in them since an older copy of the
   /// store was put back is doubted no more.
   case vouchForChunks([ChunkFile])
+  /// These files are gone, or not whole: the pieces in them are told as lacking until they come
+  /// again.
+  case doubtChunks([ChunkFile])
   /// Forgets pieces that no record names and whose lease is over, at most so many. Their files are
   /// removed afterwards, by whoever asked.
   case collectChunks(atMost: Int)
@@ -244,8 +247,11 @@ public enum CommitResult: Sendable, Hashable {
   case removing
   /// All of the device's subscriptions as they stand now. `isNew`: there was none of that id.
   case subscribed([Subscription], isNew: Bool)
-  /// `isNew` false: the account had the piece already, in another file; this one is not needed.
-  case chunkAdded(isNew: Bool)
+  /// The account has the piece from here on.
+  case chunkAdded
+  /// The account had the piece already, in a file that is not needed any more. `wasLacking`: it was
+  /// told as lacking.
+  case chunkReplaced(ChunkFile, wasLacking: Bool)
   /// How long the pieces are, by their place in the question; nil: the account has no such piece.
   case renewed(bytes: [Int?])
   /// Files that nobody needs any more.

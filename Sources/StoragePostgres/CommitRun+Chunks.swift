@@ -12,14 +12,14 @@ extension CommitRun {
     let leaseUntil = wall + rules.chunkLeaseMilliseconds
     if var known = saves[piece] {
       write(ChunkWriter.renew, renewal(of: [hash], in: id))
-      guard known.isDoubtful else { return .chunkAdded(isNew: false) }
+      let (old, wasLacking) = (ChunkFile(account: id, place: known.place), known.isDoubtful)
       write(
         ChunkWriter.replace,
         PostgresParameters().bind(id.rawValue).bind(hash.bytes).bind(file.place))
       known.place = file.place
       known.isDoubtful = false
       saves[piece] = known
-      return .chunkAdded(isNew: true)
+      return .chunkReplaced(old, wasLacking: wasLacking)
     }
     guard Int64(bytes) <= rules.chunkBytesPerAccount - account.chunkBytes else {
       return .refused(StoreRefusals.quotaExceeded)
@@ -31,7 +31,7 @@ extension CommitRun {
     write(ChunkWriter.count, PostgresParameters().bind(id.rawValue).bind(Int64(bytes)))
     accounts.addChunkBytes(Int64(bytes), to: id)
     saves[piece] = SaveDesk.KnownPiece(place: file.place, bytes: Int64(bytes), isDoubtful: false)
-    return .chunkAdded(isNew: true)
+    return .chunkAdded
   }
 
   func renewChunks(_ hashes: [ChunkHash], of id: AccountID) -> CommitResult {
@@ -46,11 +46,11 @@ extension CommitRun {
       })
   }
 
-  func vouch(for files: [ChunkFile]) -> CommitResult {
+  func doubt(_ files: [ChunkFile], _ isDoubtful: Bool) -> CommitResult {
     guard !files.isEmpty else { return .done }
     readAnew()
     write(
-      ChunkWriter.vouch,
+      isDoubtful ? ChunkWriter.doubt : ChunkWriter.vouch,
       PostgresParameters().bind(files.map(\.account.rawValue)).bind(files.map(\.place)))
     return .done
   }
@@ -106,6 +106,13 @@ private enum ChunkWriter {
     UPDATE chunks SET doubtful = false
     FROM unnest($1::bigint[], $2::bigint[]) AS seen (account, file)
     WHERE chunks.account = seen.account AND chunks.file = seen.file AND doubtful
+    """)
+  static let doubt = PostgresStatement(
+    "doubt pieces",
+    """
+    UPDATE chunks SET doubtful = true
+    FROM unnest($1::bigint[], $2::bigint[]) AS seen (account, file)
+    WHERE chunks.account = seen.account AND chunks.file = seen.file AND NOT doubtful
     """)
   /// Those whose lease ended first go first.
   static let collect = PostgresStatement(

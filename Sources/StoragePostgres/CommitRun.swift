@@ -86,7 +86,8 @@ final class CommitRun {
     case .addChunk(let id, let hash, let file, let bytes):
       addChunk(hash, of: id, file: file, bytes: bytes)
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id)
-    case .vouchForChunks(let files): vouch(for: files)
+    case .vouchForChunks(let files): doubt(files, false)
+    case .doubtChunks(let files): doubt(files, true)
     case .collectChunks(let count): try collectChunks(atMost: count)
     case .deleteZone(let id, let device, let zone, let through):
       try deleteZone(zone, through: through, by: device, of: id)

@@ -162,7 +162,7 @@ extension CommitRequest {
       .addChunk(let id, _, _, _), .renewChunks(let id, _):
       [id]
     case .save(let commit): [commit.account]
-    case .vouchForChunks(let files): files.map(\.account)
+    case .vouchForChunks(let files), .doubtChunks(let files): files.map(\.account)
     case .redeemPairing, .touchDevices, .proveWritable, .collectChunks: []
     }
   }
@@ -177,7 +177,8 @@ extension CommitRequest {
     case .save(let commit): (commit.account, commit.device)
     case .issuePairing(let id, let pairing): pairing.issuer.map { (id, $0) }
     case .createAccount, .setPlan, .removeAccount, .addChunk, .renewChunks,
-      .vouchForChunks, .redeemPairing, .touchDevices, .proveWritable, .collectChunks:
+      .vouchForChunks, .doubtChunks, .redeemPairing, .touchDevices, .proveWritable,
+      .collectChunks:
       nil
     }
   }
@@ -188,8 +189,8 @@ extension CommitRequest {
     case .save, .addChunk, .renewChunks: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .touchDevices, .proveWritable, .deleteZone, .deleteZoneRest, .putSubscription,
-      .removeSubscription,
-      .setPlan, .removeAccount, .vouchForChunks, .collectChunks:
+      .removeSubscription, .setPlan, .removeAccount, .vouchForChunks, .doubtChunks,
+      .collectChunks:
       false
     }
   }

@@ -17,7 +17,8 @@ struct SaveQuestion {
       case .renewChunks(let account, let hashes): add(hashes, of: account, &known)
       case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
         .touchDevices, .proveWritable, .deleteZone, .deleteZoneRest, .putSubscription,
-        .removeSubscription, .setPlan, .removeAccount, .vouchForChunks, .collectChunks:
+        .removeSubscription, .setPlan, .removeAccount, .vouchForChunks, .doubtChunks,
+        .collectChunks:
         break
       }
     }

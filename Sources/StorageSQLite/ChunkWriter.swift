@@ -10,7 +10,7 @@ final class ChunkWriter {
   private let insert: SQLiteStatement
   private let renew: SQLiteStatement
   private let replace: SQLiteStatement
-  private let vouch: SQLiteStatement
+  private let doubt: SQLiteStatement
   private let change: SQLiteStatement
   private let spent: SQLiteStatement
   private let delete: SQLiteStatement
@@ -27,8 +27,8 @@ final class ChunkWriter {
       "UPDATE chunks SET lease_until = ?3 WHERE account = ?1 AND hash = ?2")
     replace = try connection.prepare(
       "UPDATE chunks SET file = ?3, doubtful = 0 WHERE account = ?1 AND hash = ?2")
-    vouch = try connection.prepare(
-      "UPDATE chunks SET doubtful = 0 WHERE account = ? AND file = ? AND doubtful = 1")
+    doubt = try connection.prepare(
+      "UPDATE chunks SET doubtful = ?3 WHERE account = ?1 AND file = ?2 AND doubtful <> ?3")
     change = try connection.prepare(
       """
       UPDATE chunks SET uses = uses + ?3,
@@ -54,9 +54,8 @@ final class ChunkWriter {
     let leaseUntil = wall + rules.chunkLeaseMilliseconds
     if let known = try queries.find(hash, of: account) {
       try renew.bind(account.rawValue).bind(hash).bind(leaseUntil).run()
-      guard known.isDoubtful else { return .chunkAdded(isNew: false) }
       try replace.bind(account.rawValue).bind(hash).bind(file.number).run()
-      return .chunkAdded(isNew: true)
+      return .chunkReplaced(known.stored.file, wasLacking: known.isDoubtful)
     }
     guard Int64(bytes) <= rules.chunkBytesPerAccount - held else {
       return .refused(StoreRefusals.quotaExceeded)
@@ -64,7 +63,7 @@ final class ChunkWriter {
     try insert.bind(account.rawValue).bind(hash).bind(file.number).bind(Int64(bytes))
       .bind(leaseUntil).run()
     try count.bind(account.rawValue).bind(Int64(bytes)).run()
-    return .chunkAdded(isNew: true)
+    return .chunkAdded
   }
 
   func renew(
@@ -84,8 +83,11 @@ final class ChunkWriter {
     return .renewed(bytes: bytes)
   }
 
-  func vouch(for files: [ChunkFile]) throws(StorageError) -> CommitResult {
-    for file in files { try vouch.bind(file.account.rawValue).bind(file.number).run() }
+  func doubt(_ files: [ChunkFile], _ isDoubtful: Bool) throws(StorageError) -> CommitResult {
+    for file in files {
+      try doubt.bind(file.account.rawValue).bind(file.number).bind(isDoubtful ? 1 as Int64 : 0)
+        .run()
+    }
     return .done
   }
 

@@ -168,7 +168,8 @@ package final class SQLiteZoneStore: ZoneStore {
     case .addChunk(let id, let hash, let file, let bytes):
       try chunks.add(hash, of: id, file: file, bytes: bytes, wall: wall)
     case .renewChunks(let id, let hashes): try chunks.renew(hashes, of: id, wall: wall)
-    case .vouchForChunks(let files): try chunks.vouch(for: files)
+    case .vouchForChunks(let files): try chunks.doubt(files, false)
+    case .doubtChunks(let files): try chunks.doubt(files, true)
     case .collectChunks(let count): try chunks.collect(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       try zones.delete(zone, through: through, by: device, of: id, wall: wall)

@@ -306,4 +306,33 @@ struct ReplicaPiecesTests {
     desk.reopen()
     #expect(needs(desk) == [])
   }
+
+  /// Those that a record names; others go after a while, and need not go up.
+  @Test func piecesThatRecordsNameAreAskedAboutNowAndAgain() throws {
+    var desk = try Desk()
+    for number in [1, 2, 3] as [UInt8] {
+      let piece = HeldPiece(hash: try hash(number), file: UInt64(number), bytes: 5)
+      desk.perform(.pieces(.add(piece)))
+    }
+    _ = desk.edit(.album("a", [try hash(1), try hash(3)]))
+    #expect(desk.take() == nil)
+    try desk.letPiecesThrough([try hash(1), try hash(3)])
+    for _ in 0...1 {
+      desk.perform(.pieces(.check))
+      #expect(needs(desk).sorted() == [try hash(1), try hash(3)].sorted())
+      try desk.letPiecesThrough([try hash(1)])
+      // One at a time.
+      desk.perform(.pieces(.check))
+      #expect(needs(desk) == [])
+      try desk.letPiecesThrough([try hash(3)])
+    }
+    // What the relay does not take is not asked about for ever, and a crash ends it.
+    desk.perform(.pieces(.check))
+    desk.perform(.pieces(.settle(PieceTidings(held: [try hash(1), try hash(3)]))))
+    desk.perform(.pieces(.retry))
+    #expect(needs(desk) == [])
+    desk.perform(.pieces(.check))
+    desk.reopen()
+    #expect(needs(desk) == [])
+  }
 }

@@ -86,6 +86,26 @@ struct DownloadTests {
     #expect(try HTTPClient(relay).call("GET", piece.path).status == 401)
   }
 
+  /// Somebody removed the file, or the disk lost it.
+  @Test func aPieceWhoseFileIsGoneIsLackingUntilItComesAgain() throws {
+    let piece = try Piece(count: 300_000)
+    let (relay, device) = try kept(piece)
+    _ = try relay.files.perform(.remove(relay.files.files))
+    // Nobody has looked so far; whoever brings it now has it kept all the same.
+    #expect(try relay.missing([piece], by: device) == [])
+    #expect(try relay.put(piece, by: device) == 200)
+    #expect(try relay.get(piece, by: device).body == piece.bytes)
+    _ = try relay.files.perform(.remove(relay.files.files))
+    #expect(try relay.get(piece, by: device).status == 404)
+    #expect(try relay.missing([piece], by: device) == [0])
+    let client = HTTPClient(relay)
+    #expect(try client.call("HEAD", piece.path, token: device.token).status == 404)
+    #expect(try relay.put(piece, by: device) == 201)
+    #expect(try relay.missing([piece], by: device) == [])
+    #expect(try relay.get(piece, by: device).body == piece.bytes)
+    #expect(try relay.hasNoStrayFiles())
+  }
+
   @Test func methodsAreToldByPath() throws {
     let piece = try Piece("x")
     let (relay, device) = try kept(piece)

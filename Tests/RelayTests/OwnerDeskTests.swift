@@ -62,7 +62,7 @@ struct OwnerDeskTests {
     #expect(try files.perform(.finish(file, expecting: hash)) == .done)
     #expect(
       try store.commit([.addChunk(account, hash, file, bytes: bytes.count)], wall: 1_000)
-        == [.chunkAdded(isNew: true)])
+        == [.chunkAdded])
     let desk = OwnerDesk(secrets: SecretSource { Array(repeating: 1, count: $0) })
     func piece(_ hash: ChunkHash) throws -> OwnerDesk.Response {
       let path = ["v1", "admin", "accounts", account.text, "chunks", hash.text]

@@ -58,7 +58,7 @@ enum ChunkUseStories {
       let other = AccountID(rawValue: 0xB)
       try scene.settle()
       try scene.settle(other)
-      #expect(try add(1, bytes: 7, file: .max, in: scene) == .chunkAdded(isNew: true))
+      #expect(try add(1, bytes: 7, file: .max, in: scene) == .chunkAdded)
       try scene.reopen()
       let stored = StoredChunk(file: file(.max, of: scene.account), bytes: 7)
       #expect(try scene.store.read(.chunk(scene.account, hash(1))) == .chunk(stored))
@@ -72,13 +72,37 @@ enum ChunkUseStories {
         try scene.store.read(.fileUses(files)) == .fileUses([.none, .sure, .none, .none]))
       #expect(try bytes(scene) == 7)
     },
-    ZoneStory("a piece that is there already keeps its file") { scene in
+    ZoneStory("a piece that is there already is in the file that came last") { scene in
       try scene.settle()
       try add(1, file: 5, in: scene)
-      #expect(try add(1, file: 6, in: scene) == .chunkAdded(isNew: false))
-      let stored = StoredChunk(file: file(5, of: scene.account), bytes: 10)
+      let old = file(5, of: scene.account)
+      #expect(try add(1, file: 6, in: scene) == .chunkReplaced(old, wasLacking: false))
+      try scene.reopen()
+      let stored = StoredChunk(file: file(6, of: scene.account), bytes: 10)
       #expect(try scene.store.read(.chunk(scene.account, hash(1))) == .chunk(stored))
+      #expect(try scene.store.read(.fileUses([old, stored.file])) == .fileUses([.none, .sure]))
       #expect(try bytes(scene) == 10)
+    },
+    ZoneStory("a piece whose file cannot be read is lacking until it comes again") { scene in
+      try scene.settle()
+      try add(1, file: 5, in: scene)
+      try add(2, file: 6, in: scene)
+      let (gone, new) = (file(5, of: scene.account), file(7, of: scene.account))
+      #expect(try scene.commit(.doubtChunks([gone, new])) == .done)
+      for _ in 0...1 {
+        #expect(
+          try scene.commit(.renewChunks(scene.account, [hash(1), hash(2)]))
+            == .renewed(bytes: [nil, 10]))
+        // It is known all the same, and takes its room.
+        #expect(try bytes(scene) == 20)
+        #expect(try scene.store.read(.fileUses([gone])) == .fileUses([.doubted]))
+        try scene.reopen()
+      }
+      #expect(try add(1, file: 7, in: scene) == .chunkReplaced(gone, wasLacking: true))
+      #expect(
+        try scene.commit(.renewChunks(scene.account, [hash(1)])) == .renewed(bytes: [10]))
+      #expect(try scene.store.read(.fileUses([gone, new])) == .fileUses([.none, .sure]))
+      #expect(try bytes(scene) == 20)
     },
     ZoneStory("nothing is added to an account that does not exist") { scene in
       try scene.settle()
@@ -91,19 +115,21 @@ enum ChunkUseStories {
     },
     ZoneStory("pieces take no more room than an account has", rules: tight) { scene in
       try scene.settle()
-      #expect(try add(1, bytes: 60, in: scene) == .chunkAdded(isNew: true))
-      #expect(try add(2, bytes: 40, in: scene) == .chunkAdded(isNew: true))
+      #expect(try add(1, bytes: 60, in: scene) == .chunkAdded)
+      #expect(try add(2, bytes: 40, in: scene) == .chunkAdded)
       guard case .refused(let refusal) = try add(3, bytes: 1, in: scene) else {
         throw Unexpected(what: "there was room")
       }
       #expect(refusal.code == .quotaExceeded)
       #expect(try !has(3, scene))
       // One that is there already takes none.
-      #expect(try add(1, bytes: 60, in: scene) == .chunkAdded(isNew: false))
+      #expect(
+        try add(1, bytes: 60, in: scene)
+          == .chunkReplaced(file(1, of: scene.account), wasLacking: false))
       scene.wall += 1_000
       #expect(try collect(scene) == [1, 2])
       #expect(try bytes(scene) == 0)
-      #expect(try add(3, bytes: 100, in: scene) == .chunkAdded(isNew: true))
+      #expect(try add(3, bytes: 100, in: scene) == .chunkAdded)
     },
   ]
 

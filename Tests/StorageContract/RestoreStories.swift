@@ -197,7 +197,7 @@ enum RestoreStories {
       let fresh = ChunkFile(account: scene.account, number: 6)
       #expect(
         try scene.commit(.addChunk(scene.account, hash, fresh, bytes: 10))
-          == .chunkAdded(isNew: true))
+          == .chunkReplaced(file, wasLacking: true))
       try scene.reopen()
       #expect(
         try scene.store.read(.fileUses([file, fresh])) == .fileUses([.none, .sure]))
@@ -205,7 +205,7 @@ enum RestoreStories {
         try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))
       #expect(
         try scene.commit(.addChunk(scene.account, hash, file, bytes: 10))
-          == .chunkAdded(isNew: false))
+          == .chunkReplaced(fresh, wasLacking: false))
       guard case .account(let summary) = try scene.store.read(.account(scene.account)) else {
         throw Unexpected(what: "no summary")
       }
@@ -226,7 +226,7 @@ enum RestoreStories {
         try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))
       #expect(
         try scene.commit(.addChunk(scene.account, hash, stray, bytes: 10))
-          == .chunkAdded(isNew: false))
+          == .chunkReplaced(file, wasLacking: false))
     },
   ]
 }

@@ -141,7 +141,10 @@ package struct ZoneWalk {
     case 12: .removeSubscription(account(), device(), pick(ZoneWalk.names))
     case 14...16: addChunk()
     case 17: .renewChunks(account(), [pick(ZoneWalk.chunks), pick(ZoneWalk.chunks)])
-    case 18: chance(4) ? .vouchForChunks([file(), file()]) : .collectChunks(atMost: Int(number(3)))
+    case 18:
+      chance(4)
+        ? chance(2) ? .vouchForChunks([file(), file()]) : .doubtChunks([file(), file()])
+        : .collectChunks(atMost: Int(number(3)))
     case 19:
       .deleteZone(
         account(), device(), pick(ZoneWalk.zones),

@@ -198,6 +198,7 @@ extension Agent {
     deadlines.set(.sync, min(deadline, deadlines[.sync] ?? deadline))
     engine.tryEverything()
     retryPieces(at: moment)
+    planPieceCheck(at: moment)
     guard uplink == nil else { return }
     backoff.reset()
     retry(at: moment)

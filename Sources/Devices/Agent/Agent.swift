@@ -193,6 +193,7 @@ public struct Agent: Node {
       case .lacking: askForLacking(at: moment)
       case .downloads: resumeDownloads(at: moment)
       case .pieceCare: carePieces(at: moment)
+      case .pieceCheck: pieces.isCheckDue = true
       case .sync: expireSyncOrders(at: moment)
       }
     }

@@ -26,6 +26,8 @@ struct AgentDeadlines {
     case downloads
     /// Pieces of files that nothing names are looked for.
     case pieceCare
+    /// Pieces of files that records name are looked for at the relay.
+    case pieceCheck
     /// The first of the manual syncs should be done by then.
     case sync
   }

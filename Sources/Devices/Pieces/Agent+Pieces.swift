@@ -44,6 +44,8 @@ extension Agent {
   mutating func startPieces(at moment: Moment) {
     let first = min(Limits.pieceCareFirstMilliseconds, configuration.pieceCareMilliseconds)
     deadlines.set(.pieceCare, moment.instant.advanced(milliseconds: first))
+    deadlines.set(
+      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCheckFirstMilliseconds))
     if let relay = credentials?.relay { makeLines(to: relay) }
     let early = pieces.early
     pieces.early = []
@@ -159,7 +161,7 @@ extension Agent {
     case .downloaded(let piece): downloadAdded(piece, .failure(error))
     case .find(let order): pieces.reader.found(order, .failure(.storage(error)))
     case .settle: pieces.transfer.unsettled()
-    case .drop, .retry, .askForLacking: break
+    case .drop, .retry, .askForLacking, .check: break
     case .collect, .sweep: careLater(isOver: true, at: moment)
     }
   }

@@ -35,6 +35,7 @@ extension Agent {
     }
     engine.awaitsPieces = pieces.transfer.isBusy
     planAskForLacking(at: moment)
+    checkPieces(at: moment)
   }
 
   /// The connections are for the relay that the home names.
@@ -61,6 +62,26 @@ extension Agent {
     guard pieces.isOnline, engine.outbox.parkedCount > 0 else { return }
     submit(
       .pieces(.askForLacking), .piece(.askForLacking), offer: engine.takeOffer(), at: moment)
+  }
+
+  /// The relay is asked whether it has the pieces that records name and that lie here: it may have
+  /// found that a file is gone from its disk, and who lacks the piece cannot bring it.
+  /// Where it is not in reach, it is asked once it is.
+  private mutating func checkPieces(at moment: Moment) {
+    guard pieces.isOnline, pieces.isCheckDue else { return }
+    pieces.isCheckDue = false
+    pieces.checkedAt = moment.instant
+    deadlines.set(
+      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCheckMilliseconds))
+    submit(.pieces(.check), .piece(.check), offer: engine.takeOffer(), at: moment)
+  }
+
+  /// A person asks for a sync, and may do so often.
+  mutating func planPieceCheck(at moment: Moment) {
+    let pause = Limits.pieceCheckFirstMilliseconds
+    if pieces.checkedAt.map({ moment.instant.milliseconds(since: $0) >= pause }) ?? true {
+      pieces.isCheckDue = true
+    }
   }
 
   private mutating func planAskForLacking(at moment: Moment) {

@@ -53,6 +53,9 @@ struct PieceDesk {
   var backoff = Backoff()
   /// How long until the relay is asked again about pieces that nobody had, milliseconds.
   var lackingMilliseconds = Limits.lackingFirstMilliseconds
+  /// It is time to ask whether the relay has what records name; and when it was asked last.
+  var isCheckDue = false
+  var checkedAt: Instant?
   var output: UplinkOutput
 
   /// The connections are numbered from here.

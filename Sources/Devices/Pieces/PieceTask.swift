@@ -17,6 +17,8 @@ enum PieceTask: Hashable, Sendable {
   case retry
   /// Has the relay by now what changes lack that wait for a person?
   case askForLacking
+  /// Has the relay still what records name?
+  case check
   /// Which of these files hold no piece, as after a crash?
   case sweep([UInt64])
 }
@@ -40,13 +42,14 @@ enum PieceErrand: Hashable, Sendable {
   case settle
   case retry
   case askForLacking
+  case check
   case collect
   case sweep(last: ChunkFile)
 
   /// Whether local changes go on by it.
   var movesChanges: Bool {
     switch self {
-    case .settle, .retry, .askForLacking: true
+    case .settle, .retry, .askForLacking, .check: true
     case .add, .find, .downloaded, .drop, .collect, .sweep: false
     }
   }

@@ -1,8 +1,8 @@
 import Changes
 import Storage
 
-/// A walk through all pieces in the home, which are offered to a relay that came back from a
-/// backup, a portion at a time.
+/// A walk through pieces in the home, which are offered to the relay a portion at a time: all of
+/// them, where it came back from a backup; or those that records name, now and again.
 struct PieceOffer {
   /// All up to here was heard of. Kept in the home, so that a crash does not end the walk.
   var after: ChunkHash?
@@ -12,6 +12,8 @@ struct PieceOffer {
   var last: ChunkHash?
   /// The relay takes none until a person acts, or enough time has passed.
   var isHeld = false
+  /// Only those that records name. It is not kept: the next one comes by itself.
+  var isCheck = false
 }
 
 /// Pieces that are asked about though no change waits for them.
@@ -33,34 +35,46 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.offerKey, "")
   }
 
+  /// The relay may have found since that a piece's file is gone from its disk, or not whole.
+  mutating func beginCheck() {
+    if offer == nil { offer = PieceOffer(isCheck: true) }
+  }
+
   /// Names the next portion, where the last was heard of.
   mutating func offerPieces() throws(StorageError) {
     guard var offer, offer.unheard.isEmpty, !offer.isHeld, gate.room > 0 else { return }
     let limit = min(Limits.collectedChunks, gate.room)
-    let held = try ledger.store.pieces(after: offer.after, limit: limit)
-    if let last = held.last {
-      // What changes wait for is on its way already, but only as long as this process lives.
-      _ = gate.name(held.map(\.hash))
-      offer.unheard = Set(held.map(\.hash))
-      offer.last = last.hash
-      self.offer = offer
-    } else {
-      self.offer = nil
-      ledger.setValue(ReplicaState.offerKey, nil)
+    while true {
+      let held = try ledger.store.pieces(after: offer.after, limit: limit).map(\.hash)
+      guard let last = held.last else {
+        self.offer = nil
+        if !offer.isCheck { ledger.setValue(ReplicaState.offerKey, nil) }
+        return
+      }
+      let offered = offer.isCheck ? try ledger.store.namedPieces(held) : held
+      offer.last = last
+      if !offered.isEmpty {
+        // What changes wait for is on its way already, but only as long as this process lives.
+        _ = gate.name(offered)
+        offer.unheard = Set(offered)
+        self.offer = offer
+        return
+      }
+      offer.after = last
     }
   }
 
   mutating func advanceOffer(_ tidings: PieceTidings) {
     guard var offer, let last = offer.last else { return }
     if !offer.unheard.isDisjoint(with: tidings.held) {
-      self.offer = PieceOffer(after: offer.after, isHeld: true)
+      self.offer = offer.isCheck ? nil : PieceOffer(after: offer.after, isHeld: true)
       return
     }
     offer.unheard.subtract(tidings.hashes)
     if offer.unheard.isEmpty {
       offer.after = last
       offer.last = nil
-      ledger.setValue(ReplicaState.offerKey, last.text)
+      if !offer.isCheck { ledger.setValue(ReplicaState.offerKey, last.text) }
     }
     self.offer = offer
   }

@@ -25,6 +25,9 @@ extension ReplicaState {
     case .askForLacking:
       try askForLacking()
       return .done
+    case .check:
+      beginCheck()
+      return .done
     case .sweep(let files):
       let known = Set(try ledger.store.pieceFiles(files))
       return .unknown(files.filter { !known.contains($0) })

@@ -54,11 +54,22 @@ extension RelayNode {
     guard let slot = connections.slot(of: id), downloads[id]?.file == file else { return }
     switch result {
     case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(slot, bytes)
-    // The file has fewer bytes than it had, or the files answered something else.
+    // The file has fewer bytes than it had.
+    case .success(.bytes):
+      doubt(file)
+      refuseDownload(slot, StoreRefusals.unknownChunk)
     case .success: refuseDownload(slot, CallContinuation.mismatch)
-    case .failure(let refusal): refuseDownload(slot, refusal)
+    case .failure(let refusal):
+      if refusal.code == .notFound { doubt(file) }
+      refuseDownload(slot, refusal)
     }
     read(slot)
+  }
+
+  /// The piece is told as lacking from here on, so that whoever holds it brings it again. Where the
+  /// commit cannot be queued or fails, the next reader of the piece finds the same.
+  private mutating func doubt(_ file: ChunkFile) {
+    _ = askCommit(.doubtChunks([file]), for: .doubting)
   }
 
   /// Whether the head of the answer is out, and not all of its body.

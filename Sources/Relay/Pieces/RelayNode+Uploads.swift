@@ -147,7 +147,10 @@ extension RelayNode {
   ) {
     var isNew = false
     switch result {
-    case .success(.chunkAdded(isNew: true)): isNew = true
+    case .success(.chunkAdded): isNew = true
+    case .success(.chunkReplaced(let old, let wasLacking)):
+      isNew = wasLacking
+      removeFiles([old])
     case .failure(let refusal) where refusal.code == .storeUnavailable:
       // A commit that failed may yet come back with a crash, until another one has followed it.
       keepLeftover([file])
@@ -155,7 +158,8 @@ extension RelayNode {
     }
     guard let slot = connections.slot(of: id) else { return }
     switch result {
-    case .success(.chunkAdded): answer(slot, Answer(status: isNew ? 201 : 200))
+    case .success(.chunkAdded), .success(.chunkReplaced):
+      answer(slot, Answer(status: isNew ? 201 : 200))
     case .success: answer(slot, Answer(CallContinuation.mismatch))
     case .failure(let refusal): answer(slot, Answer(refusal))
     }

@@ -35,6 +35,8 @@ enum Errand: Sendable {
   case sweepCheck([ChunkFile])
   /// Files stand that were doubted.
   case vouching(through: ChunkFile?)
+  /// A file is gone or not whole; nobody waits for it.
+  case doubting
   /// Pieces that no record names.
   case collection
   /// What another relay on the same store saved, after a token that is known here.
@@ -51,7 +53,7 @@ enum Errand: Sendable {
       .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id
-    case .sightings, .storeTrial, .removal, .sweep, .sweepCheck, .vouching, .collection,
+    case .sightings, .storeTrial, .removal, .sweep, .sweepCheck, .vouching, .doubting, .collection,
       .movedElsewhere, .movements, .standing:
       nil
     }

@@ -125,8 +125,8 @@ extension RelayNode {
     case .sweep: sweepListed(result)
     case .removal(let files): if case .failure = result { keepLeftover(files) }
     case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
-      .storeTrial, .addChunk, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements,
-      .standing:
+      .storeTrial, .addChunk, .sweepCheck, .vouching, .doubting, .collection, .movedElsewhere,
+      .movements, .standing:
       preconditionFailure("the store was answered by the files")
     }
   }
@@ -145,7 +145,7 @@ extension RelayNode {
     switch errand {
     case .call(let id, let continuation): callCommitted(id, continuation, result)
     case .socketSave(let id, let batch, let bytes, _): socketSaved(id, batch, bytes: bytes, result)
-    case .sightings: break
+    case .sightings, .doubting: break
     case .storeTrial: if health.fault != nil { planStoreTrial() }
     case .addChunk(let id, let file): chunkAdded(id, file, result)
     case .vouching(let last): vouched(through: last, result)
@@ -190,7 +190,7 @@ extension RelayNode {
     case .movements(let accounts): movementsRead(accounts, result)
     case .standing(let account, let device): standingRead(account, device, result)
     case .socketSave, .sightings, .storeTrial, .upload, .addChunk, .download, .removal, .sweep,
-      .vouching, .collection:
+      .vouching, .doubting, .collection:
       preconditionFailure("a commit was answered as a read")
     }
   }
@@ -208,7 +208,8 @@ extension RelayNode {
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, .success(page))
     case .signIn, .welcome, .socketSave, .sightings, .storeTrial, .upload, .addChunk, .download,
-      .removal, .sweep, .sweepCheck, .vouching, .collection, .movedElsewhere, .movements, .standing:
+      .removal, .sweep, .sweepCheck, .vouching, .doubting, .collection, .movedElsewhere, .movements,
+      .standing:
       preconditionFailure("a page answers what asked for none")
     }
   }

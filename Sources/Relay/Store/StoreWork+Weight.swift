@@ -48,7 +48,9 @@ extension StoreWork {
       .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
       account.rawValue
     case .save(let commit): commit.account.rawValue
-    case .redeemPairing, .touchDevices, .proveWritable, .vouchForChunks, .collectChunks: 0
+    case .redeemPairing, .touchDevices, .proveWritable, .vouchForChunks, .doubtChunks,
+      .collectChunks:
+      0
     }
   }
 
@@ -63,7 +65,7 @@ extension StoreWork {
         })
     case .touchDevices(let sightings): 1 + sightings.count
     case .renewChunks(_, let hashes): 1 + hashes.count
-    case .vouchForChunks(let files): 1 + files.count
+    case .vouchForChunks(let files), .doubtChunks(let files): 1 + files.count
     case .collectChunks(let count): 1 + count
     // A portion each, however many records there are.
     case .deleteZone, .deleteZoneRest, .removeAccount: Limits.portionCost

@@ -2,6 +2,7 @@
 lease of a day (Tests/RelayTests, Tests/StorageContract)."""
 
 import hashlib
+import http.client
 import os
 import random
 import socket
@@ -9,7 +10,8 @@ import threading
 
 from chunk_stories import PIECE, files, missing, path, piece, put, sending, unfinished, whole
 from refusal_stories import heard
-from story import PATIENCE, Line, Person, Relay, expect, main, record, wait_until
+from story import (
+    PATIENCE, Line, Person, Relay, curl, expect, main, record, wait_until)
 
 
 def asked(person, data, *fields, method="PUT"):
@@ -54,6 +56,49 @@ def story_a_body_is_a_piece_whatever_it_is_called():
             got = expect(line.ask("GET", path(data)), 200)
             assert got.body == data and got.headers["content-type"] == "application/octet-stream"
             assert got.headers["content-length"] == str(len(data))
+
+
+def story_a_file_that_the_disk_lost_comes_again():
+    """The file of a piece is gone, or cut short, below a relay that runs: who asks for it is told
+    so, who has it is told that it is lacking, and what is put again stays."""
+    with Relay() as relay:
+        person = Person.new(relay)
+        data, _ = piece(300_000)
+        expect(put(person, data), 201)
+        saved = record("a", note=1) | {"chunks": [hashlib.sha256(data).hexdigest()]}
+        expect(person.save(saved), 200)
+
+        def spoil(size):
+            [name] = whole(relay)
+            place = os.path.join(relay.store, "chunks", name)
+            if size is None:
+                os.remove(place)
+            else:
+                os.truncate(place, size)
+
+        for size in [None, 0, 1, 200_000]:
+            spoil(size)
+            # Before anybody noticed, what is put is what is kept.
+            expect(put(person, data), 200)
+            assert expect(person.call("GET", path(data)), 200).body == data
+            spoil(size)
+            line = Line(relay, person)
+            try:
+                answer = line.ask("GET", path(data))
+                assert answer.status == 404, answer
+            except http.client.IncompleteRead:
+                assert size, size
+            wait_until(lambda: missing(person, data) == [0], "the piece to be lacking")
+            assert curl(relay, "HEAD", path(data), token=person.token).status == 404
+            expect(put(person, data), 201)
+            assert missing(person, data) == [] and len(whole(relay)) == 1
+            assert expect(person.call("GET", path(data)), 200).body == data
+        # A piece that is lacking stays so over a restart, where its file is gone.
+        spoil(None)
+        expect(person.call("GET", path(data)), 404)
+        relay.stop()
+        relay.start()
+        assert missing(person, data) == [0]
 
 
 def story_ranges_to_the_letter():

@@ -428,6 +428,29 @@ def story_agents_that_are_killed_lose_nothing():
             assert not [name for name in phone.all() if "lockstep" in name], sorted(phone.all())
 
 
+def story_a_piece_that_the_relays_disk_lost_is_brought_again():
+    """Its file is gone, or cut short: the device that needs it says what it waits for, and the one
+    that has it brings it, as soon as it next asks what the relay lacks."""
+    for size in [None, 1_000]:
+        with devices() as (relay, phone, laptop):
+            phone.write(noise(60_000))
+            phone.add()
+            root = os.path.join(relay.store, "chunks")
+            spoilt = [os.path.join(folder_, name) for folder_, _, names in os.walk(root)
+                      for name in names if os.path.getsize(os.path.join(folder_, name)) > 50_000]
+            assert spoilt
+            for place in spoilt:
+                os.remove(place) if size is None else os.truncate(place, size)
+            with running(phone, laptop):
+                laptop.add()
+                wait_until(lambda: "not at the relay" in (
+                    laptop.status().get("vault.db", {}).get("reason") or ""),
+                    lambda: f"the piece to be missed: {laptop.status()}")
+                phone.home.run("sync")
+                wait_until(lambda: laptop.read() == noise(60_000), "the file to come")
+                wait_until(lambda: laptop.state() == "synced", "the file to be in step")
+
+
 def story_what_is_on_its_way_is_seen():
     """A row a file on the screen, and a JSON line a change elsewhere."""
     with devices() as (_, phone, laptop):

@@ -64,7 +64,7 @@ final class AccountExportTests {
     #expect(try files.perform(.finish(file, expecting: hash)) == .done)
     #expect(
       try store.commit([.addChunk(account, hash, file, bytes: 3)], wall: wall)
-        == [.chunkAdded(isNew: true)])
+        == [.chunkAdded])
     return hash
   }
 
