@@ -14,6 +14,8 @@ enum AgentPairCommand {
       A code lets one device in, within ten minutes. Where this home has the vault's key, the code \
       has a second half, which opens the vault there and is never sent to the relay; a device that \
       has joined already gets the key with lockstep agent vault unlock.
+
+      The link for browsers has the first half alone: the page there is the relay's.
       """,
     options: AgentApp.options + [withoutVault.entry], action: run)
 
@@ -28,11 +30,13 @@ enum AgentPairCommand {
         arguments[withoutVault]
         ? nil : try VaultKeys.code(for: offer, session, VaultRecords(member))
       let text = code?.text ?? offer.code
-      let link = TypedCode.link(to: member.relay, text)
+      let pageLink = TypedCode.pageLink(to: member.relay, offer.code)
+      let deviceLink = TypedCode.deviceLink(to: member.relay, text)
       if arguments[AgentCommand.json] {
         let json: JSONValue = [
           "code": .string(text), "expiresAt": .number(JSONNumber(offer.expiresAt)),
-          "link": .string(link), "opensVault": .bool(code != nil),
+          "link": .string(pageLink), "deviceLink": .string(deviceLink),
+          "opensVault": .bool(code != nil),
         ]
         return try TerminalOutput.printed(json.text)
       }
@@ -47,7 +51,9 @@ enum AgentPairCommand {
         On the other device, within \(minutes) minutes:
           lockstep agent join --relay \(member.relay.url)\(ca) --home DIR --code -
         and type the code there, or this link, which says all of it:
-          \(link)
+          \(deviceLink)
+        In a browser, open this link\(code == nil ? "" : ", which does not open the vault"):
+          \(pageLink)
         """)
     }
   }

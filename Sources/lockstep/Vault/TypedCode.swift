@@ -5,15 +5,18 @@ import Glibc
 /// What a person gives for a code: the code itself, or the link that stands beside it, from the
 /// command line or from standard input.
 ///
-///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
+///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA
+///     lockstep+http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
 ///
-/// What stands behind `#` is for the device alone: browsers do not send it either.
+/// A link that browsers open has the relay's part alone: the relay's own page would be what reads
+/// the rest there. The whole code is in a link that no browser opens; https:// likewise.
 struct TypedCode: Equatable {
   let code: VaultCode
   /// Of a link.
   let relay: RelayAddress?
 
   private static let mark = "/#code="
+  private static let scheme = "lockstep+"
 
   /// `given`: nil or `-` reads a line of standard input.
   static func read(_ given: String?) throws(CommandFailure) -> TypedCode {
@@ -31,7 +34,8 @@ struct TypedCode: Equatable {
       relay = nil
       return
     }
-    let link = text.split(whereSeparator: \.isWhitespace).joined()
+    var link = text.split(whereSeparator: \.isWhitespace).joined()
+    if link.hasPrefix(Self.scheme) { link.removeFirst(Self.scheme.count) }
     guard let mark = Self.range(of: Self.mark, in: link),
       let relay = RelayAddress(url: String(link[..<mark.lowerBound]))
     else {
@@ -42,7 +46,15 @@ struct TypedCode: Equatable {
     code = try Self.code(String(link[mark.upperBound...]))
   }
 
-  static func link(to relay: RelayAddress, _ code: String) -> String { relay.url + mark + code }
+  /// For a browser. `relayPart`: of the code.
+  static func pageLink(to relay: RelayAddress, _ relayPart: String) -> String {
+    relay.url + mark + relayPart
+  }
+
+  /// For the program on another device: it may hold the whole code.
+  static func deviceLink(to relay: RelayAddress, _ code: String) -> String {
+    scheme + relay.url + mark + code
+  }
 
   private static func code(_ text: String) throws(CommandFailure) -> VaultCode {
     guard let code = VaultCode(typed: text) else {

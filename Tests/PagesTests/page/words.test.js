@@ -14,6 +14,8 @@ test("of a code or link only the first half is sent, however it was typed", () =
   assert.equal(codeToSend(code), code);
   assert.equal(codeToSend("  7q2m oxkd9rta "), code);
   assert.equal(codeToSend("http://127.0.0.1:5625/#code=7Q2M-0XKD-9RTA"), code);
+  assert.equal(
+    codeToSend("lockstep+http://127.0.0.1:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW"), code);
   const long = `${linkTo("https://relay.example", code)}-C4VH-1EZB-83NW`;
   assert.equal(codeToSend(long), code);
   for (const wrong of ["", "7Q2M-0XKD", `${code}-C4VH`, "7Q2M-0XKD-9RT!", "7Q2M-0XKD-9RTU",

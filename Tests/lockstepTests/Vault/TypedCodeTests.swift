@@ -16,9 +16,11 @@ struct TypedCodeTests {
 
   @Test(arguments: ["7Q2M-0XKD-9RTA", "7Q2M-0XKD-9RTA-C4VH-1EZB-83NW"])
   func aLinkSaysTheRelayToo(code: String) throws {
-    let link = TypedCode.link(to: relay, code)
-    #expect(link == "http://10.0.0.1:5625/#code=" + code)
-    for text in [link, " \(link)\n"] {
+    let link = TypedCode.deviceLink(to: relay, code)
+    #expect(link == "lockstep+http://10.0.0.1:5625/#code=" + code)
+    let page = TypedCode.pageLink(to: relay, code)
+    #expect(page == "http://10.0.0.1:5625/#code=" + code)
+    for text in [link, " \(link)\n", page] {
       let typed = try TypedCode(text)
       #expect(typed.relay == relay && typed.code.text == code)
     }
@@ -26,6 +28,7 @@ struct TypedCodeTests {
 
   @Test(arguments: [
     "#code=7Q2M-0XKD-9RTA", "http://10.0.0.1:5625/#7Q2M-0XKD-9RTA", "ftp://x/#code=7Q2M",
+    "lockstep+ftp://x/#code=7Q2M-0XKD-9RTA", "lockstep:http://10.0.0.1:5625/#code=7Q2M-0XKD-9RTA",
     "http://10.0.0.1:5625/#code=7Q2M-0XKD-9RTA-C4VH", "7Q2M-0XKD-9RTA-C4VH",
   ])
   func whatIsMistypedIsRefusedHere(text: String) {

@@ -4,9 +4,11 @@ const half = 12;
 
 /**
  * The part of a typed code, or of a link that has one, that goes to the relay; null for what is no
- * code. A second half opens the vault's key and is never sent.
+ * code. A second half opens the vault's key and is never sent; it stands in links that no browser
+ * opens, and that somebody may paste here.
  *
- *     http://relay:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
+ *     http://relay:5625/#code=7Q2M-0XKD-9RTA
+ *     lockstep+http://relay:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
  */
 export function codeToSend(typed) {
   const mark = typed.lastIndexOf("#code=");
