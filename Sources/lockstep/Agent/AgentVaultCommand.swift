@@ -22,7 +22,7 @@ enum AgentVaultCommand {
       """,
     subcommands: [
       add, list, status, watch, conflicts, history, forget, AgentVaultKeyCommands.unlock,
-      AgentVaultKeyCommands.phrase, AgentVaultKeyCommands.restore,
+      AgentVaultKeyCommands.phrase, AgentVaultKeyCommands.restore, AgentVaultKeyCommands.newKey,
     ])
 
   private static let app = VaultApp().name

@@ -92,6 +92,49 @@ enum AgentVaultKeyCommands {
     }
   }
 
+  static let replaced = CommandOption.required(
+    "instead-of", ValueKind.text("KEY"), "The id of the account's key that is to go.")
+
+  static let newKey = Command(
+    name: "new-key",
+    summary: "Makes this device's key the account's, instead of one that none of its devices has.",
+    discussion: """
+      For an account of which somebody has said that its vault has a key, without making one: a \
+      device that was let in by mistake, or the relay. Files that are sealed with the other key \
+      stay, and nobody opens them without it; devices that have it open nothing that is sealed \
+      with this one. Where files are sealed already that this device cannot open, --force is \
+      needed besides.
+      """,
+    options: [replaced.entry, isForced.entry] + AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
+      let count = try unreadable(session)
+      guard count == 0 || arguments[isForced] else {
+        throw CommandFailure(
+          "\(count == 1 ? "1 file is" : "\(count) files are") sealed with a key that this device "
+            + "does not have: bring that key (lockstep agent vault unlock, or restore); --force "
+            + "gives up what is sealed with it")
+      }
+      let member = try HomeMember(of: session)
+      let key = try VaultKeys.replace(
+        arguments[replaced], session.folder, VaultRecords(member))
+      try settle(session)
+      return try told(key, "the account's vault has this device's key", arguments)
+    }
+  }
+
+  static let isForced = CommandOption.flag(
+    "force", "Also where files are sealed with another key than this device's.")
+
+  /// Files that are sealed with a key that this device does not have.
+  private static func unreadable(_ session: HomeSession) throws(CommandFailure) -> Int {
+    let view = HomeView(try session.ask(.show(app: VaultApp().name, ["show": "files"])))
+    let troubles = (view.json["others"]?.array ?? []).compactMap { $0["trouble"]?.string }
+    let unopened: [VaultShelf.Trouble] = [.noKey, .otherKey]
+    return troubles.count { unopened.map(\.rawValue).contains($0) }
+  }
+
   /// Conflicts that came while the key was away are judged now.
   private static func settle(_ session: HomeSession) throws(CommandFailure) {
     _ = try session.ask(.order(app: VaultApp().name, ["do": "settle"]))

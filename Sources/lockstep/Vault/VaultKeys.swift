@@ -56,8 +56,39 @@ enum VaultKeys {
       throw CommandFailure(
         "this account's vault has a key already, and this device does not have it: get a code "
           + "with lockstep agent pair on a device that has it, and give it to lockstep agent vault "
-          + "unlock --home \(folder.path)")
+          + "unlock --home \(folder.path), or bring it with lockstep agent vault restore; "
+          + wayOut(of: standing))
     }
+    try file.adoptNew()
+    return key
+  }
+
+  /// For whoever finds that the account names a key that none of its devices has.
+  static func wayOut(of id: String) -> String {
+    "if none of your devices has that key, and no phrase of it is written down, somebody else has "
+      + "put it there: lockstep agent vault new-key --instead-of \(id) puts this device's in its "
+      + "place"
+  }
+
+  /// This home's key, or a new one, becomes the account's in the place of the one that it names.
+  static func replace(
+    _ id: String, _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultKey {
+    let file = VaultKeyFile(folder)
+    if let key = try file.key() {
+      guard key.id != id else {
+        throw CommandFailure("that is the key that this home has; there is nothing to replace")
+      }
+      try records.replace(id, by: key)
+      return key
+    }
+    let key: VaultKey
+    if let attempt = try file.newKey() {
+      key = attempt
+    } else {
+      key = try file.keepNew(drawnKey)
+    }
+    try records.replace(id, by: key)
     try file.adoptNew()
     return key
   }
@@ -98,7 +129,8 @@ enum VaultKeys {
     let standing = try records.announce(key)
     guard standing == key.id else {
       throw CommandFailure(
-        "this home's key (\(key.id)) is not the one of the account's vault (\(standing))")
+        "this home's key (\(key.id)) is not the one of the account's vault (\(standing)); "
+          + wayOut(of: standing))
     }
     let salt = Entropy.secrets.bytes(WrappedVaultKey.saltBytes)
     guard

@@ -38,6 +38,32 @@ struct VaultRecords {
     }
   }
 
+  /// Says that this key is the account's from now on, in the place of the one that the record
+  /// names now: `id`, or `unreadable`.
+  func replace(_ id: String, by key: VaultKey) throws(CommandFailure) {
+    let record = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: token)
+    guard let record else {
+      throw CommandFailure("the account's vault has no key; lockstep agent vault add makes one")
+    }
+    let standing = record.value?["key"]?.string ?? Self.unreadable
+    guard standing == id else {
+      throw CommandFailure("the key of the account's vault is \(standing), and not \(id)")
+    }
+    let fields: JSONValue = ["key": .string(key.id)]
+    let mutation = Mutation(
+      name: VaultApp.keyRecord, type: VaultApp.keyType, fields: fields.serialized(),
+      modifiedAt: try call.time(), baseTag: record.tag)
+    switch try call.save([mutation], zone: VaultApp.zone, token: token).first {
+    case .saved: return
+    case .refused(_, let refusal): throw CommandFailure(refusal.detail)
+    case .conflict, nil:
+      throw CommandFailure("another device has just changed the vault's key; look again")
+    }
+  }
+
+  /// Stands for the id in a record that says none.
+  static let unreadable = "unreadable"
+
   /// What waits for whoever has a code; nil where nothing does.
   func wrapped(_ name: Name) throws(CommandFailure) -> WrappedVaultKey? {
     guard let record = try call.record(name, zone: VaultApp.zone, token: token) else { return nil }
@@ -82,7 +108,8 @@ struct VaultRecords {
   private static func id(in record: Record) throws(CommandFailure) -> String {
     guard let id = record.value?["key"]?.string else {
       throw CommandFailure(
-        "the account's record of its vault's key cannot be read; another program wrote it")
+        "the account's record of its vault's key cannot be read; another program wrote it: "
+          + VaultKeys.wayOut(of: unreadable))
     }
     return id
   }

@@ -78,12 +78,17 @@ def story_a_code_of_two_halves_brings_the_key_along():
                             words=["--relay", relay.address])
         assert key_of(laptop) == KEY and "has the key of its vault" in done.stdout, done
         told = offer(phone)
-        assert told["link"] == f"{relay.address}/#code={told['code']}", told
-        tablet, _ = join(relay, directory, "tablet", told["link"])
+        # A browser runs the relay's page: its link has nothing of the second half.
+        assert told["link"] == f"{relay.address}/#code={told['code'][:14]}", told
+        assert told["deviceLink"] == f"lockstep+{relay.address}/#code={told['code']}", told
+        tablet, _ = join(relay, directory, "tablet", told["deviceLink"])
         assert key_of(tablet) == KEY
         assert [*vault(phone.person(relay))] == ["key"]
         text = phone.run("pair")
         assert "/#code=" in text and "--code -" in text, text
+        code = text.splitlines()[0]
+        pages = [line for line in text.splitlines() if line.strip().startswith("http")]
+        assert pages == [f"  {relay.address}/#code={code[:14]}"], text
         told = offer(phone, "--no-vault")
         assert len(told["code"]) == 14 and not told["opensVault"], told
         shelf, _ = join(relay, directory, "shelf", told["link"])
@@ -241,6 +246,36 @@ def story_a_planted_record_does_not_open_a_file():
         phone.run("vault", "add", path, "--name", "mine.db")
         assert b"what shall be sealed" not in stored(relay)
         assert "[not sealed]" in phone.run("vault", "list")
+
+
+def story_a_key_that_nobody_has_is_replaced_by_who_says_so():
+    """Whoever can write into the account says first that its vault has a key. The person is told,
+    says that it is nobody's, and goes on."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone")
+        stranger = phone.pair(relay, directory, "stranger").person(relay)
+        for fields, id in [({"key": "0123456789abcdef"}, "0123456789abcdef"), ({}, "unreadable")]:
+            standing = [each for each in stranger.call("GET", "/v1/changes?zone=Vault").json["changes"]
+                        if each["name"] == "key"]
+            stranger.save({"name": "key", "type": "VaultKey", "fields": fields, "modifiedAt": 1,
+                           "baseTag": standing[0]["tag"] if standing else 0}, zone="Vault")
+            path = os.path.join(directory, f"{id}.txt")
+            with open(path, "w") as file:
+                file.write("what is sealed")
+            if not key_of(phone):
+                phone.refuses("vault", "add", path, says=[f"new-key --instead-of {id}"])
+            phone.refuses("vault", "new-key", "--instead-of", "ffffffffffffffff", says=[id])
+            phone.run("vault", "new-key", "--instead-of", id)
+            assert "in step" in phone.run("vault", "add", path)
+            laptop, _ = join(relay, directory, f"laptop-{id}", phone.code(),
+                             words=["--relay", relay.address])
+            assert key_of(laptop) == key_of(phone) is not None
+            assert f"{id}.txt" in laptop.run("vault", "list")
+        # A device that lacks a key with which files are sealed does not put its own there in passing.
+        tablet, _ = join(relay, directory, "tablet", offer(phone, "--no-vault")["link"])
+        id = vault(phone.person(relay))["key"]["key"]
+        tablet.refuses("vault", "new-key", "--instead-of", id, says=["2 files are sealed", "--force"])
+        assert key_of(tablet) is None
 
 
 def story_two_first_devices_at_once_make_one_key():

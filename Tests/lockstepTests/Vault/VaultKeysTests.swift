@@ -14,6 +14,7 @@ struct VaultKeysTests {
     let relay: ServingRelay
     let homes: [HomeFolder]
     let records: [VaultRecords]
+    let tokens: [String]
 
     init() throws {
       folder = try TemporaryFolder()
@@ -25,7 +26,19 @@ struct VaultKeysTests {
         throw CommandFailure("\(home.path) cannot be made")
       }
       let address = relay.address
+      tokens = members.map(\.token)
       records = members.map { VaultRecords(HomeMember(relay: address, token: $0.token)) }
+    }
+
+    /// The second device writes the account's record of its key, whatever stands there.
+    func put(_ fields: JSONValue) throws {
+      let call = RelayCall(relay: relay.address)
+      let standing = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: tokens[1])
+      let mutation = Mutation(
+        name: VaultApp.keyRecord, type: VaultApp.keyType, fields: fields.serialized(),
+        modifiedAt: try call.time(), baseTag: standing?.tag ?? 0)
+      let results = try call.save([mutation], zone: VaultApp.zone, token: tokens[1])
+      guard case .saved? = results.first else { throw CommandFailure("it was not saved") }
     }
 
     func key(_ device: Int) throws -> VaultKey? { try VaultKeyFile(homes[device]).key() }
@@ -69,6 +82,38 @@ struct VaultKeysTests {
     #expect(try stage.key(1) == nil && VaultKeys.seal(in: stage.homes[1]) == nil)
     #expect(VaultKeys.source(in: stage.homes[0])() == key)
     #expect(VaultKeys.source(in: stage.homes[1])() == nil)
+    try stage.relay.stop()
+  }
+
+  /// Somebody without the vault's key, or the relay, has said that there is one.
+  @Test(arguments: ["0123456789abcdef", nil])
+  func aKeyThatNobodyHasIsReplacedByThisDevices(squatted: String?) throws {
+    let stage = try Stage()
+    let fields: JSONValue = squatted.map { ["key": .string($0)] } ?? [:]
+    try stage.put(fields)
+    let id = squatted ?? VaultRecords.unreadable
+    let told = reason { _ = try stage.ensure(0) }
+    #expect(told.contains("vault new-key --instead-of \(id)"), "\(told)")
+    #expect(try stage.key(0) == nil)
+    // Only the one that was looked at is replaced.
+    let other = reason {
+      _ = try VaultKeys.replace("ffffffffffffffff", stage.homes[0], stage.records[0])
+    }
+    #expect(other.contains(id), "\(other)")
+    #expect(try stage.key(0) == nil)
+    let key = try VaultKeys.replace(id, stage.homes[0], stage.records[0])
+    #expect(try stage.key(0) == key)
+    #expect(try stage.ensure(0) == key)
+    #expect(try stage.records[1].keyID() == key.id)
+    // It is put there again after the key was made: the key stays, and so does what it seals.
+    try stage.put(["key": "fedcba9876543210"])
+    let refusal = reason { _ = try stage.code() }
+    #expect(refusal.contains("--instead-of fedcba9876543210"), "\(refusal)")
+    #expect(try VaultKeys.replace("fedcba9876543210", stage.homes[0], stage.records[0]) == key)
+    _ = try stage.code()
+    #expect(
+      reason { _ = try VaultKeys.replace(key.id, stage.homes[0], stage.records[0]) }
+        .contains("nothing to replace"))
     try stage.relay.stop()
   }
 
