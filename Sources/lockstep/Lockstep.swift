@@ -68,8 +68,10 @@ package enum Lockstep {
     }
   }
 
+  /// What a relay or another device said may stand in it.
   private static func complain(_ line: String) {
-    TerminalOutput.writeToStandardError(line + "\n")
+    let isTerminal = TerminalOutput.standardError.isTerminal
+    TerminalOutput.writeToStandardError((isTerminal ? TerminalOutput.shown(line) : line) + "\n")
   }
 
   private static func environment(_ name: String) -> String? {

@@ -39,14 +39,18 @@ enum AgentClipboardCommand {
   private static let copy = Command(
     name: "copy",
     summary: "Prints an item as it is, byte for byte.",
-    discussion: "On a desktop: lockstep agent clipboard copy --home DIR 1 | wl-copy",
+    discussion: """
+      On a desktop: lockstep agent clipboard copy --home DIR 1 | wl-copy
+
+      A terminal does not get what would act on it: escapes stand in its place.
+      """,
     options: AgentApp.options, operands: item
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let question: JSONValue = ["show": "item", "item": .string(arguments.operands[0])]
       let (view, _) = try AgentApp.view(session, app, question)
       if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
-      try TerminalOutput.standard.write(view.json["content"]?.string ?? "")
+      try TerminalOutput.standard.writeForPerson(view.json["content"]?.string ?? "")
       return .success
     }
   }

@@ -75,7 +75,8 @@ enum AgentCommand {
   /// `goesOn`: another process holds the home, and goes on syncing.
   static func syncNote(_ status: HomeStatus, goesOn: Bool) -> String {
     if status.isInSync { return "synced" }
-    let line = status.line(wall: SystemClock.moment().wall)
+    // What the relay says of itself may stand in it.
+    let line = Log.oneLine(status.line(wall: SystemClock.moment().wall))
     if status.needsPerson || goesOn { return line }
     return line + "; it will be synced with the next command, or by lockstep agent run"
   }

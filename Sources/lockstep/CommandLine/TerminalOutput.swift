@@ -1,3 +1,4 @@
+import Changes
 import Glibc
 
 /// Where the program writes for people and other programs: standard output and standard error.
@@ -21,10 +22,29 @@ package struct TerminalOutput: Sendable {
   }
 
   /// How a command ends that has said what it has to say: with a line feed behind `text`, where
-  /// none stands there yet.
+  /// none stands there yet. What others wrote may stand in it: on a terminal it is `shown`.
   static func printed(_ text: String) throws(CommandFailure) -> ExitCode {
-    try standard.write(text.hasSuffix("\n") ? text : text + "\n")
+    try standard.writeForPerson(text.hasSuffix("\n") ? text : text + "\n")
     return .success
+  }
+
+  /// A terminal gets the text as `shown`; a file or a pipe gets it byte for byte.
+  func writeForPerson(_ text: String) throws(CommandFailure) {
+    try write(isTerminal ? TerminalOutput.shown(text) : text)
+  }
+
+  /// The text with escapes in the place of whatever would move the cursor, set the terminal, or
+  /// change the order of letters. They are escapes of JSON, so that JSON stays JSON.
+  static func shown(_ text: String) -> String {
+    func isShown(_ scalar: Unicode.Scalar) -> Bool {
+      scalar == "\n" || scalar == "\t" || !Log.isControl(scalar)
+    }
+    if text.unicodeScalars.allSatisfy(isShown) { return text }
+    return text.unicodeScalars.map { scalar in
+      // All of them have four digits at most.
+      isShown(scalar)
+        ? String(scalar) : "\\u" + HexText.text(UInt64(scalar.value)).suffix(4)
+    }.joined()
   }
 
   /// For what has no better place to go: where standard error fails too, nobody can be told.

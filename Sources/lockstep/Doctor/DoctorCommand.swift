@@ -58,8 +58,12 @@ enum DoctorCommand {
     report.checks += MachineLook(store: arguments[store], progress: progress).checks()
     progress.clear()
     let isColoured = TerminalOutput.standard.takesColours
-    _ = try TerminalOutput.printed(
-      arguments[json] ? report.json.text : report.text(isColoured: isColoured))
+    if arguments[json] {
+      _ = try TerminalOutput.printed(report.json.text)
+    } else {
+      // Colours reach the terminal; its rows are free of what others might have put there.
+      try TerminalOutput.standard.write(report.text(isColoured: isColoured) + "\n")
+    }
     return report.hasProblem ? .failure : .success
   }
 }

@@ -44,6 +44,50 @@ def story_what_is_copied_on_one_device_is_there_on_the_other():
         assert "nothing was copied" in laptop.run("clipboard", "list")
 
 
+def on_terminal(home, *words):
+    """What a command writes where its output and errors are a terminal."""
+    main_end, terminal = pty.openpty()
+    try:
+        done = subprocess.run([LOCKSTEP, "agent", *words, "--home", home.path], timeout=PATIENCE,
+                              stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
+        os.close(terminal)
+        terminal = None
+        seen = b""
+        with contextlib.suppress(OSError):
+            while part := os.read(main_end, 65_536):
+                seen += part
+        return done.returncode, seen.decode().replace("\r\n", "\n")
+    finally:
+        os.close(main_end)
+        if terminal is not None:
+            os.close(terminal)
+
+
+def story_a_terminal_is_not_driven_by_what_was_copied_elsewhere():
+    """Escapes, C1 controls and marks of direction are shown, not sent; a pipe gets each byte."""
+    evil = "a\x1b]0;title\x07b\x9b2Jc\u202ed\u2066e\rf\n\tend"
+    shown_as = "a\\u001b]0;title\\u0007b\\u009b2Jc\\u202ed\\u2066e\\u000df\n\tend"
+    with devices() as (_, phone, laptop):
+        given(phone, "clipboard", "add", input=evil)
+        laptop.run("sync")
+        code, seen = on_terminal(laptop, "clipboard", "copy", "1")
+        assert (code, seen) == (0, shown_as + "\n") or (code, seen) == (0, shown_as), seen
+        copied = subprocess.run(
+            [LOCKSTEP, "agent", "clipboard", "copy", "1", "--home", laptop.path],
+            capture_output=True, check=True, timeout=PATIENCE).stdout
+        assert copied == evil.encode(), copied
+        given(phone, "memo", "add", input=evil)
+        laptop.run("sync")
+        for words in [("clipboard", "list"), ("clipboard", "list", "--json"),
+                      ("clipboard", "copy", "1", "--json"), ("memo", "list"), ("memo", "show", "1"),
+                      ("memo", "list", "--json"), ("memo", "show", "no\x9b2J\u202esuch")]:
+            _, seen = on_terminal(laptop, *words)
+            for sign in ["\x1b", "\x07", "\x9b", "\u202e", "\u2066"]:
+                assert sign not in seen, (words, seen)
+            if "--json" in words:
+                json.loads(seen)
+
+
 def story_the_hundred_newest_items_stand():
     """Also where the two devices copied with no relay in reach."""
     with devices() as (relay, phone, laptop):
