@@ -43,13 +43,16 @@ final class FreshFile {
     bytes += more.count
   }
 
-  /// Of all bytes; once. The file is durable then, and has these rights.
+  /// Of all bytes; once. The file is durable then, and has these rights, but never those of its
+  /// owner for whoever runs it (set-user-ID, set-group-ID): other devices chose its content.
   func finish(_ rights: FileLook.FileRights) throws(VaultFault) -> ChunkHash? {
     // Who may not give files away keeps it; its group and rights are tried all the same.
     if fchown(descriptor, rights.owner, rights.group) != 0 {
       _ = fchown(descriptor, uid_t.max, rights.group)
     }
-    guard fchmod(descriptor, rights.mode) == 0, fsync(descriptor) == 0 else { throw failure }
+    guard fchmod(descriptor, rights.mode & 0o777) == 0, fsync(descriptor) == 0 else {
+      throw failure
+    }
     // From here on nobody has it open to write.
     close(descriptor)
     descriptor = -1

@@ -21,6 +21,17 @@ struct FreshFileTests {
     #expect(try !FileContent(folder.path("new")).hasWriters)
   }
 
+  /// What other devices write must not run with its owner's rights.
+  @Test(arguments: [0o4755, 0o2750, 0o6711, 0o1644] as [UInt32])
+  func itRunsWithNobodysRights(mode: UInt32) throws {
+    let folder = try TemporaryFolder()
+    let file = try FreshFile(folder.path("new"))
+    _ = try file.finish(FileLook.FileRights(mode: mode, owner: getuid(), group: getgid()))
+    var status = stat()
+    try #require(stat(folder.path("new"), &status) == 0)
+    #expect(status.st_mode & 0o7777 == mode & 0o777)
+  }
+
   @Test func itIsGoneWithItsOwnerUnlessItIsFinished() throws {
     let folder = try TemporaryFolder()
     do {
