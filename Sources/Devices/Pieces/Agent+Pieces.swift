@@ -45,7 +45,7 @@ extension Agent {
     let first = min(Limits.pieceCareFirstMilliseconds, configuration.pieceCareMilliseconds)
     deadlines.set(.pieceCare, moment.instant.advanced(milliseconds: first))
     deadlines.set(
-      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCheckFirstMilliseconds))
+      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCareFirstMilliseconds))
     if let relay = credentials?.relay { makeLines(to: relay) }
     let early = pieces.early
     pieces.early = []

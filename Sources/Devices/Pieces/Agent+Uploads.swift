@@ -72,13 +72,13 @@ extension Agent {
     pieces.isCheckDue = false
     pieces.checkedAt = moment.instant
     deadlines.set(
-      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCheckMilliseconds))
+      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCareMilliseconds))
     submit(.pieces(.check), .piece(.check), offer: engine.takeOffer(), at: moment)
   }
 
   /// A person asks for a sync, and may do so often.
   mutating func planPieceCheck(at moment: Moment) {
-    let pause = Limits.pieceCheckFirstMilliseconds
+    let pause = Limits.pieceCareFirstMilliseconds
     if pieces.checkedAt.map({ moment.instant.milliseconds(since: $0) >= pause }) ?? true {
       pieces.isCheckDue = true
     }
