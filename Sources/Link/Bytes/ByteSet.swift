@@ -31,9 +31,9 @@ struct ByteSet: Sendable {
     """
     /?:@!$&'()*+,;=%-._~[]{}|^`0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
     """)
-  /// A host with an optional port (RFC 3986 section 3.2, without user information).
-  static let host = ByteSet(
-    "!$&'()*+,;=:%-._~[]0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+  /// What a host's name may hold beside escapes (RFC 3986 section 3.2.2, "reg-name").
+  static let registeredName = ByteSet(
+    "!$&'()*+,;=-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 }
 
 extension UInt8 {

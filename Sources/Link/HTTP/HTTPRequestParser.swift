@@ -101,8 +101,7 @@ extension HTTPRequestHead {
     guard hosts <= 1, line.minorVersion == 0 || hosts == 1 else {
       throw Refusal(.badRequest, "Exactly one Host field is needed.")
     }
-    let hostBytes = ByteSet.host
-    guard fields.headers.bytes(of: "Host")?.allSatisfy(hostBytes.contains) ?? true else {
+    guard fields.headers.bytes(of: "Host").map({ Authority.isWellFormed($0.span) }) ?? true else {
       throw Refusal(.badRequest, "The Host field names no host.")
     }
     method = line.method

@@ -81,10 +81,12 @@ extension RequestTarget {
     else { throw malformed("is neither a path nor an http URL") }
     var end = authority
     while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?") {
-      guard ByteSet.host.contains(text[end]) else { throw malformed("has a malformed host") }
       end += 1
     }
     guard end > authority else { throw malformed("has no host") }
+    guard Authority.isWellFormed(text.extracting(authority..<end)) else {
+      throw malformed("has a malformed host")
+    }
     return end
   }
 

@@ -18,7 +18,7 @@ struct ByteSetTests {
 
   @Test func noSetHoldsBlanksControlsOrBytesAbove127() {
     let bytes = [UInt8](0...0x20) + [0x7F] + [UInt8](0x80...0xFF)
-    for set in [ByteSet.token, .unreserved, .target, .host] {
+    for set in [ByteSet.token, .unreserved, .target, .registeredName] {
       #expect(!bytes.contains(where: set.contains))
     }
   }

@@ -30,7 +30,9 @@ struct HTTPRequestRefusalTests {
     "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n",
     "GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n",
-    "GET http://a/ HTTP/1.1\r\n\r\n",
+    "GET http://a/ HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a:xx\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a%4\r\n\r\n",
+    "GET http://a:xx/ HTTP/1.1\r\nHost: a\r\n\r\n",
     // Chunks.
     "5 \r\nhello", "5 x\r\nhello", "\r\nhello", "x\r\nhello", "-5\r\nhello", "0x5\r\nhello",
     "+5\r\nhello", " 5\r\nhello", "5\nhello", "5\r\nhello!\r\n", "5\r\nhello\n0\r\n",
