@@ -49,6 +49,7 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
 public enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, originNotAllowed, badPairingCode, tooManyDevices, planRequired
+  case hostNotAllowed
   case notFound, methodNotAllowed
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
   case hashMismatch, quotaExceeded, rangeNotSatisfiable, tooManySubscriptions
@@ -79,6 +80,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .unsupportedMediaType: 415
     case .rangeNotSatisfiable: 416
     case .expectationFailed: 417
+    case .hostNotAllowed: 421
     case .batchMismatch, .clockAhead, .chunksMissing, .hashMismatch: 422
     case .upgradeRequired: 426
     case .tooManyRequests: 429
@@ -118,6 +120,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .badToken: "The device token is missing or unknown"
     case .registrationClosed: "This relay takes no new accounts"
     case .originNotAllowed: "Pages of this origin may not use the relay"
+    case .hostNotAllowed: "The relay is not known by that name"
     case .badPairingCode: "The pairing code is unknown, used or too old"
     case .tooManyDevices: "The account has as many devices as it may have"
     case .planRequired: "The account's plan does not include this"
@@ -159,6 +162,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
 
   public var advice: RefusalAdvice {
     switch self {
+    // Its owner may add the name, and devices then go on by themselves.
+    case .hostNotAllowed: .retry
     case .tooManyRequests, .diskLow, .storeUnavailable, .overloaded, .stopping, .internalError,
       .helloRequired, .requestTimeout:
       .retry

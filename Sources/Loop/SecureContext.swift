@@ -49,6 +49,20 @@ final class SecureContext: @unchecked Sendable {
     return X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 ? .notYetValid : .valid
   }
 
+  /// The names that the certificate was made for, as they stand in it.
+  var names: [String] {
+    guard let certificate = SSL_CTX_get0_certificate(rawValue) else { return [] }
+    var names: [String] = []
+    withUnsafeMutablePointer(to: &names) { names in
+      openssl_each_name(certificate, names) { context, name, length in
+        let bytes = UnsafeRawBufferPointer(start: name, count: Int(length))
+        context.assumingMemoryBound(to: [String].self).pointee.append(
+          String(decoding: bytes, as: UTF8.self))
+      }
+    }
+    return names
+  }
+
   private static func checkReadable(_ path: String) throws(CertificateFault) {
     do throws(SystemFault) {
       _ = try Syscall.open(path, O_RDONLY)

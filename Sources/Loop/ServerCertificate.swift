@@ -21,6 +21,9 @@ public final class ServerCertificate: Sendable {
 
   public var validity: CertificateValidity { current.validity }
 
+  /// The names that it was made for, as they stand in it: `*.example.org` among them.
+  public var names: [String] { current.names }
+
   var current: SecureContext { context.withLock { $0 } }
 }
 

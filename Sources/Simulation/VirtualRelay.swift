@@ -26,6 +26,8 @@ package final class VirtualRelay {
       for device in 0..<devices { try join(account, device) }
     }
     var configuration = RelayConfiguration()
+    // Hosts of the virtual network have names of their own.
+    configuration.hosts = .any
     configure(&configuration)
     let clock = clock
     let draw = SecretDraw(SeededRandom(seed: 3))

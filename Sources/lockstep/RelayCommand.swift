@@ -61,6 +61,10 @@ enum RelayCommand {
   static let origin = CommandOption.defaulted(
     "origin", .origins, default: "own",
     "The origins whose pages may use the relay from a browser, besides its own; * for any.")
+  static let host = CommandOption.defaulted(
+    "host", .hosts, default: "own",
+    "Names by which clients may reach the relay, besides literal addresses, localhost, this "
+      + "machine's own name, and the certificate's; * for any.")
   static let trustProxy = CommandOption.defaulted(
     "trust-proxy", .networks, default: "none",
     "Proxies that say truly whom they pass on, by X-Forwarded-For or Forwarded.")
@@ -98,8 +102,8 @@ enum RelayCommand {
       listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
       retention.entry, quota.entry, diskFloor.entry, keepAlive.entry, compression.entry,
       isRestored.entry,
-      loops.entry, limits.entry, exempt.entry, origin.entry, trustProxy.entry, logLevel.entry,
-      logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
+      loops.entry, limits.entry, exempt.entry, origin.entry, host.entry, trustProxy.entry,
+      logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
     ],
     subcommands: [
       RelayBackupCommand.command, RelayRestoreCommand.command, RelayStoreCheckCommand.command,
@@ -128,6 +132,7 @@ enum RelayCommand {
     configuration.rules.devicesPerAccount = configuration.limits.devicesPerAccount
     configuration.exempt = arguments[exempt]
     configuration.origins = arguments[origin]
+    configuration.hosts = arguments[host]
     configuration.trustedProxies = arguments[trustProxy]
     configuration.pages = PageShelf(PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) })
     let service = RelayService(

@@ -50,10 +50,7 @@ struct RelayService {
         of: group, nodes: configuration.nodes, board: board, log: log,
         startedAt: SystemClock.instant(), manager: try Supervision.ofThisProcess(log),
         status: "listening on \(url(of: front[0].address))")
-      if let certificate {
-        RelayCertificate.warn(of: certificate, log)
-        attendant.reload = { [log] in RelayCertificate.reload(certificate, log) }
-      }
+      attend(to: certificate, attendant, group, configuration)
       let files = try store.makeFiles(
         uploads: configuration.limits.uploads * configuration.nodes)
       let bus = try store.makeBus()
@@ -64,6 +61,7 @@ struct RelayService {
         var configuration = configuration
         configuration.node = node
         configuration.sharesStore = sharesStore
+        configuration.hosts = hosts(configuration, certificate)
         let owners = node == 0 ? [admin, control].compactMap(\.self) : []
         try group.add(
           RelayNode(
@@ -84,6 +82,20 @@ struct RelayService {
       throw failure
     } catch {
       throw CommandFailure("\(error)")
+    }
+  }
+
+  /// Has the certificate read anew on SIGHUP, and the nodes know its names.
+  private func attend(
+    to certificate: ServerCertificate?, _ attendant: RelayAttendant,
+    _ group: NodeGroup<RelayNode>, _ configuration: RelayConfiguration
+  ) {
+    guard let certificate else { return }
+    RelayCertificate.warn(of: certificate, log)
+    attendant.reload = {
+      RelayCertificate.reload(certificate, log)
+      let hosts = hosts(configuration, certificate)
+      for node in 0..<configuration.nodes { group.post(.allowHosts(hosts), to: node) }
     }
   }
 
@@ -136,6 +148,7 @@ struct RelayService {
         log.warning(
           "requests from \(peer.text) say that they are passed on; if that is your proxy, start with "
             + "--trust-proxy \(peer.text)", [LogLine.Field("peer", peer.text)])
+      case .unknownHost(let refusal): log.warning("a request was refused: \(refusal.detail)")
       case .answered(let note): log.debug("request", Self.fields(of: note))
       case .state(let state): board.answered(node, state)
       case .status, .stopped: break
@@ -207,6 +220,15 @@ struct RelayService {
   private func accountCount(of store: RelayStore) throws(StorageError) -> Int {
     guard case .count(let count) = try store.writer.read(.accountCount) else { return 0 }
     return count
+  }
+
+  /// Those that its owner lists, and those that are this machine's or the certificate's.
+  private func hosts(
+    _ configuration: RelayConfiguration, _ certificate: ServerCertificate?
+  ) -> AllowedHosts {
+    let own = OwnHosts.names(
+      hostname: OwnHosts.hostname, listen: [listen, adminListen].compactMap(\.self))
+    return configuration.hosts.adding(own + (certificate?.names ?? []))
   }
 
   private func url(of address: PeerAddress) -> String {

@@ -37,6 +37,15 @@ struct ServerCertificateTests {
     #expect(certificate.validity == .expired)
   }
 
+  @Test func namesAreThoseThatTheCertificateLists() throws {
+    let folder = try TemporaryFolder()
+    let certificate = try TestCertificates.server(in: folder)
+    #expect(certificate.names == ["localhost"])
+    try TestCertificates.show(TestCertificates.otherName, in: folder)
+    try certificate.reload()
+    #expect(certificate.names == ["other.example"])
+  }
+
   @Test func systemsAuthoritiesAreTakenAsTheyAre() {
     #expect(throws: Never.self) { try SecureContext.client(authorities: nil) }
   }

@@ -122,6 +122,8 @@ extension World {
     histories: @escaping (AccountID) -> Histories?
   ) -> RelayMachine {
     var configuration = RelayConfiguration()
+    // Hosts of the virtual network have names of their own.
+    configuration.hosts = .any
     configuration.limits.sendQueueBytes = profile.sendQueueBytes
     return RelayMachine(
       outside: outside,

@@ -22,6 +22,7 @@ const codes = {
   badPairingCode: [403, "askPerson"],
   tooManyDevices: [403, "askPerson"],
   planRequired: [402, "askPerson", 4502],
+  hostNotAllowed: [421, "retry"],
   notFound: [404, "fixRequest"],
   methodNotAllowed: [405, "fixRequest"],
   batchMismatch: [422, "fixRequest"],

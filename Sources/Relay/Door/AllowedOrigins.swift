@@ -6,7 +6,8 @@ import Link
 ///
 /// What protects an account is its token, which no page has that was not given it: no cookie is
 /// ever sent along. What the rule adds is that a page from elsewhere can neither try tokens, nor
-/// make accounts, from the browser of whoever looks at it.
+/// make accounts, from the browser of whoever looks at it. The relay's own origin is made of the
+/// host that the request names, so it holds only together with `AllowedHosts`.
 public enum AllowedOrigins: Sendable, Hashable {
   /// Pages that the relay's own address serves.
   case own

@@ -12,7 +12,7 @@ struct ClientAddress: Hashable, Sendable {
   let isBehindProxy: Bool
   /// How the client reached the proxy, where that says so.
   private var scheme: String?
-  private var host: String?
+  private(set) var host: String?
 
   /// Before anything was read: the peer itself.
   init(_ opening: Opening, exempt: [IPNetwork], trustedProxies: [IPNetwork]) {

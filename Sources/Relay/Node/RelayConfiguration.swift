@@ -27,6 +27,8 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var trustedProxies: [IPNetwork] = []
   /// The pages of which origins may use the relay from a browser.
   public var origins = AllowedOrigins.own
+  /// The names by which clients may reach the relay.
+  public var hosts = AllowedHosts()
   /// What the store behind the node keeps to, to be told to clients.
   public var rules = StoreRules()
   /// What browsers may load.

@@ -59,7 +59,11 @@ extension RelayNode {
       method: head.method, target: head.target, door: connections[slot].opening.door,
       pages: configuration.pages)
     var exchange: HTTPExchange
+    let hostRefusal = refusalOfHost(slot, head.headers, of: routing)
     switch routing {
+    case _ where hostRefusal != nil:
+      exchange = HTTPExchange(head: head, call: nil)
+      exchange.verdict = hostRefusal.map { Answer($0) }
     case .options(let methods):
       exchange = HTTPExchange(head: head, call: nil)
       exchange.verdict = .options(

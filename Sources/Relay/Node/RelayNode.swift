@@ -43,6 +43,12 @@ public struct RelayNode: Node, ~Copyable {
   var pages = PageGate()
   var admission: Admission
   var rates: RequestRates
+  /// The names by which clients may reach the relay, and the value of `Host` that was found to be
+  /// one of them last: most requests say the same.
+  var hosts: AllowedHosts
+  var allowedHost: [UInt8] = []
+  /// Whether it was told that a request was refused for its host.
+  var hasToldOfHost = false
   /// Whether it was told that a proxy which nobody declared passes requests on.
   var hasToldOfProxy = false
   var presence: Presence
@@ -85,6 +91,7 @@ public struct RelayNode: Node, ~Copyable {
     measures: MeasureSource = .none
   ) {
     self.configuration = configuration
+    hosts = configuration.hosts
     self.secrets = secrets
     self.measures = measures
     self.random = random
@@ -128,6 +135,9 @@ public struct RelayNode: Node, ~Copyable {
     case .finished(let job, let outcome): finished(job, outcome)
     case .ordered(.reportStatus): actions.append(.report(.status(currentStatus)))
     case .ordered(.reportState): actions.append(.report(.state(currentState)))
+    case .ordered(.allowHosts(let hosts)):
+      self.hosts = hosts
+      allowedHost = []
     case .news(let news): heard(news)
     case .deadlineReached: expireTimers()
     case .stopping: stop()

@@ -8,6 +8,8 @@ public enum RelayOrder: Sendable, Hashable {
   case reportStatus
   /// Answered with `RelayReport.state`.
   case reportState
+  /// From now on these are the names by which clients may reach the relay.
+  case allowHosts(AllowedHosts)
 }
 
 /// What a node tells the person at the relay, for the log. Never holds a secret.
@@ -25,6 +27,8 @@ public enum RelayReport: Sendable, Hashable {
   /// Requests from there say that they were passed on, and the relay was not told to believe it.
   /// Told once.
   case undeclaredProxy(PeerNetwork)
+  /// A request was refused because no name of the relay is in it. Told once.
+  case unknownHost(Refusal)
   /// A request was answered; only where the configuration asks for it.
   case answered(AccessNote)
   /// What this node holds.

@@ -56,6 +56,29 @@ static inline int openssl_ask_http(SSL_CTX *_Nonnull context) {
   return SSL_CTX_set_alpn_protos(context, OPENSSL_HTTP_1_1) == 0;
 }
 
+/// Calls `take` with each name that the certificate was made for (RFC 5280 section 4.2.1.6); with its
+/// common name where it lists none.
+static inline void openssl_each_name(
+    X509 *_Nonnull certificate, void *_Nonnull context,
+    void (*_Nonnull take)(void *_Nonnull context, const char *_Nonnull name, int length)) {
+  GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+  int count = names ? sk_GENERAL_NAME_num(names) : 0, listed = 0;
+  for (int index = 0; index < count; index++) {
+    const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
+    if (name->type != GEN_DNS) continue;
+    listed++;
+    take(context, (const char *)ASN1_STRING_get0_data(name->d.dNSName),
+         ASN1_STRING_length(name->d.dNSName));
+  }
+  GENERAL_NAMES_free(names);
+  if (listed > 0) return;
+  X509_NAME *subject = X509_get_subject_name(certificate);
+  int place = subject ? X509_NAME_get_index_by_NID(subject, NID_commonName, -1) : -1;
+  ASN1_STRING *common =
+      place < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place));
+  if (common) take(context, (const char *)ASN1_STRING_get0_data(common), ASN1_STRING_length(common));
+}
+
 /// The name that a client asks for (RFC 6066 section 3). 0: it is none.
 static inline int openssl_set_server_name(SSL *_Nonnull ssl, const char *_Nonnull name) {
   return (int)SSL_set_tlsext_host_name(ssl, name);

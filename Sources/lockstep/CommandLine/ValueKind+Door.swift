@@ -64,6 +64,26 @@ extension ValueKind where Value == AllowedOrigins {
   }
 }
 
+extension ValueKind where Value == AllowedHosts {
+  /// Names with commas between them, `*` for any, or `own` for no more than the relay knows itself.
+  static var hosts: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      if text == "*" { return .any }
+      if text == "own" { return AllowedHosts() }
+      var names: [String] = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let name = AllowedHosts.normalized(part.filter { $0 != " " }) else {
+          throw ValueFault(
+            "\"\(part)\" is no host's name, such as relay.example without a port; addresses need none"
+          )
+        }
+        names.append(name)
+      }
+      return AllowedHosts(names)
+    }
+  }
+}
+
 extension ValueKind where Value == [IPNetwork] {
   /// Networks with commas between them, or `none`.
   static var networks: ValueKind {

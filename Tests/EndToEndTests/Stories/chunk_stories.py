@@ -56,7 +56,7 @@ def sending(person, data, count):
     """A connection on which the first `count` bytes of an upload have been sent."""
     line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=PATIENCE)
     head = (
-        f"PUT {path(data)} HTTP/1.1\r\nHost: relay\r\nAuthorization: Bearer {person.token}\r\n"
+        f"PUT {path(data)} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {person.token}\r\n"
         f"Content-Length: {len(data)}\r\n\r\n")
     line.sendall(head.encode() + data[:count])
     return line
@@ -304,7 +304,7 @@ def story_a_slow_reader_does_not_keep_a_piece_in_memory():
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             line.settimeout(PATIENCE)
             line.connect(("127.0.0.1", relay.port))
-            head = f"GET {where} HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer {person.token}\r\n\r\n"
+            head = f"GET {where} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {person.token}\r\n\r\n"
             line.sendall(head.encode())
             lines.append(line)
         for line in lines:
@@ -339,7 +339,7 @@ def story_a_relay_that_stops_ends_what_was_begun():
         down.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         down.settimeout(PATIENCE)
         down.connect(("127.0.0.1", relay.port))
-        head = f"GET {where} HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer {person.token}\r\n\r\n"
+        head = f"GET {where} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {person.token}\r\n\r\n"
         down.sendall(head.encode())
         found = down.recv(1)
         relay.process.terminate()

@@ -121,7 +121,7 @@ class ByHand:
     def __init__(self, host, port, path="/v1/socket", extensions="permessage-deflate"):
         self.socket = sockets.create_connection((host, port), timeout=PATIENCE)
         self.socket.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
             f"Sec-WebSocket-Extensions: {extensions}\r\n\r\n".encode())
         self.head = b""

@@ -84,7 +84,7 @@ def story_ten_thousand_connections_that_say_nothing():
 
 def story_thousands_of_requests_that_stop_half_way():
     """A request's first half, on each of three thousand connections."""
-    half = b"POST /v1/accounts HTTP/1.1\r\nHost: r\r\nContent-Type: application/json\r\nX: "
+    half = b"POST /v1/accounts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX: "
     beside(lambda relay: dial(relay, room_for(3_000), half))
 
 

@@ -2,6 +2,7 @@
 believed: by curl, Python's `websockets`, and bare sockets. Behind real proxies: scripts/proxy-check."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -61,6 +62,7 @@ def story_limits_are_set_by_name_and_told():
         refused("relay", f"--limits={text}", says=says, code=2)
     refused("relay", "--exempt=localhost", says='"localhost" is no address and no network', code=2)
     refused("relay", "--origin=https://a.example/x", says="is no origin", code=2)
+    refused("relay", "--host=relay.example:80", says="is no host's name", code=2)
 
 
 def story_an_address_has_so_many_connections_and_the_owner_always_gets_in():
@@ -72,12 +74,12 @@ def story_an_address_has_so_many_connections_and_the_owner_always_gets_in():
         inside = [dial(relay) for _ in range(5)]
         # Each is in once it is answered.
         for connection in inside:
-            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: r\r\n\r\n")
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(4_096).startswith(b"HTTP/1.1 200"), "let in"
         assert ended(dial(relay)), "the sixth of an address"
         others = [dial(relay, "127.0.0.2") for _ in range(5)]
         for connection in others:
-            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: r\r\n\r\n")
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(4_096).startswith(b"HTTP/1.1 200"), "let in"
         assert ended(dial(relay, "127.0.0.3")), "the eleventh of all"
         made = run("account", "create", "mum", "--store", relay.store).stdout
@@ -163,7 +165,8 @@ def story_a_forwarded_address_counts_where_the_proxy_is_trusted():
     """Each client behind the proxy has limits of its own, and cannot lie about itself; from anybody
     else the field is passed over."""
     rates = limits(requestsPerSecondPerAddress=1, requestBurstPerAddress=5)
-    with Relay("--exempt=none", "--loops=1", "--trust-proxy=127.0.0.1,10.0.0.0/8", rates) as relay:
+    with Relay("--exempt=none", "--loops=1", "--trust-proxy=127.0.0.1,10.0.0.0/8",
+               "--host=sync.example", rates) as relay:
         def burst(forwarded, source="127.0.0.1"):
             line = Line(relay, source=source)
             return [line.ask("GET", "/v1/time", headers=forwarded).status for _ in range(12)]
@@ -185,6 +188,47 @@ def story_a_forwarded_address_counts_where_the_proxy_is_trusted():
         wait_until(lambda: "--trust-proxy 127.0.0.1" in relay.text(), "a word on the proxy")
 
 
+def story_a_page_that_rebinds_its_name_reaches_nothing():
+    """A foreign page has its own name lead to this machine. Its browser still says that name, and the
+    relay refuses it, at the owner's listener too; a listed name, the machine's own and literal
+    addresses are served, and so is whoever asks for health."""
+    def ask(relay, host, method="GET", path="/v1/time", body=None, **fields):
+        return Line(relay).ask(method, path, body, headers={"Host": host, **fields})
+
+    with Relay("--host=sync.example,*.home.example", "--admin-listen=127.0.0.1:0") as relay:
+        owners = type("Owner", (), {"port": int(wait_until(
+            lambda: re.search(r"health on http://127.0.0.1:(\d+)", relay.text()), "the listener")[1])})
+        evil = f"evil.example:{relay.port}"
+        page = {"Origin": f"http://{evil}"}
+        made = expect(ask(relay, evil, "POST", "/v1/accounts", DEVICE, **page), 421, "hostNotAllowed")
+        assert "--host evil.example" in made.json["detail"], made
+        expect(ask(relay, evil), 421, "hostNotAllowed")
+        expect(ask(relay, evil, path="/"), 421, "hostNotAllowed")
+        upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                   "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+        expect(ask(relay, evil, path="/v1/socket", **page, **upgrade), 421, "hostNotAllowed")
+        for path in ("/status", "/metrics"):
+            expect(ask(owners, evil, path=path), 421, "hostNotAllowed")
+            expect(ask(owners, f"localhost:{owners.port}", path=path), 200)
+        for path in ("/livez", "/readyz"):
+            expect(ask(relay, "probe.example", path=path), 200)
+            expect(ask(owners, "probe.example", path=path), 200)
+        name = socket.gethostname().split(".")[0]
+        for host in ("sync.example", "SYNC.example:5625", "sync.example.", "a.home.example", "localhost",
+                     "127.0.0.1", "192.0.2.7:80", "[2001:db8::1]:5625", name, f"{name}.local:5625"):
+            expect(ask(relay, host), 200)
+        for host in ("home.example", "a.b.home.example", "sync.example.evil.example", "127.1"):
+            expect(ask(relay, host), 421, "hostNotAllowed")
+        assert relay.text().count("a request was refused: evil.example is no name") >= 1, relay.text()
+    # A browser may write X-Forwarded-Host itself, so what a proxy passes on goes beside Host.
+    with Relay("--trust-proxy=127.0.0.1", "--host=sync.example") as relay:
+        expect(ask(relay, "evil.example", **{"X-Forwarded-Host": "sync.example"}), 421)
+        expect(ask(relay, "sync.example", **{"X-Forwarded-Host": "evil.example"}), 421)
+        expect(ask(relay, f"127.0.0.1:{relay.port}", **{"X-Forwarded-Host": "sync.example"}), 200)
+    with Relay("--host=*") as relay:
+        expect(ask(relay, "anything.example"), 200)
+
+
 def story_a_flood_of_pings_slows_nobody_else():
     """One device sends pings as fast as it can, in one frame after another; another account's push
     comes as ever, and the flooder, once it is quiet, is served too."""
@@ -194,7 +238,7 @@ def story_a_flood_of_pings_slows_nobody_else():
         saver, hearer = await Socket.open(quiet), await Socket.open(quiet, since=start)
         flooder = dial(relay)
         upgrade = (
-            "GET /v1/socket HTTP/1.1\r\nHost: r\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
             f"Authorization: Bearer {flooding.token}\r\n\r\n")
         hello = b'{"op":"hello"}'
@@ -244,9 +288,9 @@ def story_a_byte_a_moment_does_not_hold_a_connection():
         person = Person.new(relay)
         begun = [
             b"GET /v1/time HTTP/1.1\r\nX: ",
-            b"POST /v1/pairings HTTP/1.1\r\nHost: r\r\nContent-Length: 5000\r\n"
+            b"POST /v1/pairings HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n"
             + f"Authorization: Bearer {person.token}\r\n\r\n".encode(),
-            b"PUT /v1/chunks/" + b"0" * 64 + b" HTTP/1.1\r\nHost: r\r\nContent-Length: 900000\r\n"
+            b"PUT /v1/chunks/" + b"0" * 64 + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n"
             + f"Authorization: Bearer {person.token}\r\n\r\n".encode(),
         ]
         for text in begun:
@@ -272,7 +316,7 @@ def story_a_peer_that_vanished_is_found_by_its_silence():
         second = person.pair()
         connection = dial(relay)
         connection.sendall((
-            "GET /v1/socket HTTP/1.1\r\nHost: r\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
             f"Authorization: Bearer {second.token}\r\n\r\n").encode())
         hello = b'{"op":"hello"}'

@@ -370,7 +370,7 @@ def raw(person, since, *more, receive=None):
     connection.settimeout(PATIENCE)
     connection.connect(("127.0.0.1", person.relay.port))
     head = (
-        f"GET /v1/events?since={since} HTTP/1.1\r\nHost: relay\r\n"
+        f"GET /v1/events?since={since} HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {person.token}\r\n\r\n")
     connection.sendall(head.encode() + b"".join(more))
     return connection
@@ -444,7 +444,7 @@ def story_what_a_client_says_on_its_stream_is_thrown_away():
     with Relay() as relay:
         person = Person.new(relay)
         begin = person.changes().json["token"]
-        connection = raw(person, begin, b"GET /v1/time HTTP/1.1\r\nHost: relay\r\n\r\n" * 10)
+        connection = raw(person, begin, b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10)
         pages = Pages(connection)
         assert pages.next()[1]["changes"] == []
         connection.setblocking(False)
@@ -470,7 +470,7 @@ def story_clients_that_go_away_in_the_middle_leave_nothing_behind():
         begin = person.changes().json["token"]
         for count in range(1, 120, 7):
             connection = socket.create_connection(("127.0.0.1", relay.port))
-            connection.sendall(f"GET /v1/events?since={begin} HTTP/1.1\r\nHost: relay\r\n".encode()[:count])
+            connection.sendall(f"GET /v1/events?since={begin} HTTP/1.1\r\nHost: localhost\r\n".encode()[:count])
             connection.close()
         for _ in range(20):
             raw(person, begin).close()

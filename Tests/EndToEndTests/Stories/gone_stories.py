@@ -19,7 +19,7 @@ RECORDS = 50
 
 def request(method, path, body=None, token=None, fields=()):
     """The bytes of a head and of a body."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: relay", *fields]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *fields]
     if token:
         lines.append(f"Authorization: Bearer {token}")
     data = b""
@@ -246,55 +246,55 @@ def story_a_thousand_clients_gone_leave_nothing_behind():
 
 # Each is all that a connection says; the answer's status, and whether the relay then closes.
 RAW = [
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, False),
     (b"GET /v1/time HTTP/1.0\r\n\r\n", 200, True),
-    (b"\r\nGET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 200, False),
-    (b"GET http://relay/v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 200, False),
-    (b"GET /v1/time HTTP/1.9\r\nHost: x\r\n\r\n", 200, False),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 200, True),
-    (b"\r\n\r\nGET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/2.0\r\nHost: x\r\n\r\n", 505, True),
+    (b"\r\nGET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, False),
+    (b"GET http://relay/v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.9\r\nHost: localhost\r\n\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 200, True),
+    (b"\r\n\r\nGET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/2.0\r\nHost: localhost\r\n\r\n", 505, True),
     (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, True),
-    (b"GET /v1/time\r\n\r\n", 400, True), (b"GET  /v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
-    (b"GET /v1/time http/1.1\r\nHost: x\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\nHost: x\n\n", 400, True),
+    (b"GET /v1/time\r\n\r\n", 400, True), (b"GET  /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, True),
+    (b"GET /v1/time http/1.1\r\nHost: localhost\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\nHost: localhost\n\n", 400, True),
     (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, True),
-    (b"CONNECT relay:443 HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
-    (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
-    (b"GET v1/time HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
-    (b"GET /v1/ti\xffme HTTP/1.1\r\nHost: x\r\n\r\n", 400, True),
+    (b"CONNECT relay:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, True),
+    (b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, True),
+    (b"GET v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, True),
+    (b"GET /v1/ti\xffme HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, True),
     (b"GET /v1/time HTTP/1.1\r\n\r\n", 400, True),
     (b"GET /v1/time HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, True),
     (b"GET /v1/time HTTP/1.1\r\nHost: a b\r\n\r\n", 400, True),
     (b"GET /v1/time HTTP/1.1\r\nHost : x\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nX: a\x00b\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n: no name\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\n\r\n", 417, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nhello", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 1e1\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 16385\r\n\r\n", 413, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 200, False),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n"
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n: no name\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nExpect: a-miracle\r\n\r\n", 417, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\nhello", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1e1\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16385\r\n\r\n", 413, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n"
      b"0\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n\r\n", 501, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: identity\r\n\r\n", 501, True),
     (b"GET /v1/time HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n"
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n"
      b"T: x\r\n\r\n", 200, False),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}x\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 16
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}x\r\n", 400, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 16
      + b"\r\n", 400, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4001\r\n", 413, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n4001\r\n", 413, True),
     (b"GET /" + b"a" * 8_300, 414, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 99 + b"\r\n", 200, False),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431, True),
-    (b"GET /v1/time HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 16_385, 431, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 99 + b"\r\n", 200, False),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431, True),
+    (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 16_385, 431, True),
 ]
 
 
@@ -320,7 +320,7 @@ def story_bytes_that_are_no_request():
                 assert (fields.get("connection") == "close") == closes, (sent[:80], fields)
                 # Another request behind it: answered where the connection goes on, and only there.
                 try:
-                    line.sendall(b"GET /v1/limits HTTP/1.1\r\nHost: x\r\n\r\n")
+                    line.sendall(b"GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     again = file.readline()
                 except OSError:
                     again = b""

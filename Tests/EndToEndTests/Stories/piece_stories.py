@@ -17,7 +17,7 @@ from story import (
 def asked(person, data, *fields, method="PUT"):
     """A connection on which an upload was announced, and nothing of it sent."""
     line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=PATIENCE)
-    head = [f"{method} {path(data)} HTTP/1.1", "Host: relay", f"Authorization: Bearer {person.token}"]
+    head = [f"{method} {path(data)} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {person.token}"]
     line.sendall("\r\n".join([*head, *fields, "", ""]).encode())
     return line
 
@@ -189,7 +189,7 @@ def story_a_piece_that_goes_while_it_is_sent_ends_the_connection():
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         line.settimeout(PATIENCE)
         line.connect(("127.0.0.1", relay.port))
-        head = f"GET {where} HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer {person.token}\r\n\r\n"
+        head = f"GET {where} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {person.token}\r\n\r\n"
         line.sendall(head.encode())
         found = line.recv(1_000)
         os.truncate(os.path.join(relay.store, "chunks", name), 10_000)

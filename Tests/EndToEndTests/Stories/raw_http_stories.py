@@ -9,7 +9,7 @@ from raw_http_cases import CASES, EVIL
 from secure_relay import CA, SecureRelay
 from story import PATIENCE, Relay, main
 
-PROBE = b"GET /livez HTTP/1.1\r\nHost: probe\r\n\r\n"
+PROBE = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Wire:

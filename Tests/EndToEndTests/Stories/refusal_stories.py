@@ -86,7 +86,7 @@ def requests(relay, person, stranger):
     """Of each code the answer to a request that is refused so."""
     line = Line(relay, person)
     notes = "/v1/zones/Notes/records"
-    head = ["Host: relay", f"Authorization: Bearer {person.token}"]
+    head = ["Host: localhost", f"Authorization: Bearer {person.token}"]
     large = b"x" * ((4 << 20) + 1)
     id = new_id()
     expect(line.ask("POST", notes, {"id": id, "records": [record("a")]}), 200)
@@ -100,6 +100,7 @@ def requests(relay, person, stranger):
     yield "badToken", curl(relay, "GET", "/v1/changes")
     yield "badToken", curl(relay, "GET", "/v1/changes", token="x")
     yield "badPairingCode", line.ask("POST", "/v1/devices", {"code": "x", **DEVICE})
+    yield "hostNotAllowed", line.ask("GET", "/v1/time", headers={"Host": "evil.example"})
     yield "notFound", line.ask("GET", "/v1/zones/Notes/records/none")
     yield "notFound", line.ask("GET", "/nothing")
     yield "methodNotAllowed", line.ask("PUT", "/v1/changes")
@@ -186,7 +187,7 @@ def story_who_asks_is_looked_at_before_what_is_asked():
             ]:
                 told(Line(relay).ask(method, path, raw=raw, headers=headers, token=token), "badToken")
             lines = [f"Authorization: Bearer {token}"] if token else []
-            told(by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: x", *lines), "badToken")
+            told(by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: localhost", *lines), "badToken")
 
 
 def story_too_many_uploads_at_once():
@@ -199,7 +200,7 @@ def story_too_many_uploads_at_once():
         lines = []
         for number in range(share):
             line = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
-            line.sendall((f"PUT /v1/chunks/{number:064x} HTTP/1.1\r\nHost: relay\r\nContent-Length: 9\r\n"
+            line.sendall((f"PUT /v1/chunks/{number:064x} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
                           f"Authorization: Bearer {person.token}\r\nExpect: 100-continue\r\n\r\n").encode())
             assert line.recv(100).startswith(b"HTTP/1.1 100 "), number
             line.sendall(b"x")
@@ -215,7 +216,7 @@ def story_too_many_uploads_at_once():
         expect(upload(other), 201)
         expect(person.save(record("a")), 200)
         # What is known before the body is said before it.
-        answer = by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: relay", "Content-Length: 1",
+        answer = by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: localhost", "Content-Length: 1",
                          "Authorization: Bearer nobody", "Expect: 100-continue")
         told(answer, "badToken")
         lines.pop().close()
@@ -233,12 +234,12 @@ def story_a_relay_that_stops_tells_who_comes_late():
         poll = Waiting(person, f"/v1/changes?since={token}&wait=60")
         wait_until(lambda: person.call("GET", "/v1/devices").json["devices"][0]["connected"],
                    "the poll to be parked")
-        heads = {path: f"GET {path} HTTP/1.1\r\nHost: relay\r\nAuthorization: Bearer {person.token}"
+        heads = {path: f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {person.token}"
                        "\r\n\r\n".encode()
                  for path in ("/v1/devices", "/v1/events", "/v1/time", "/livez", "/readyz")}
         begun = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         body = json.dumps({"id": new_id(), "records": [record("a")]}).encode()
-        begun.sendall((f"POST /v1/zones/Notes/records HTTP/1.1\r\nHost: relay\r\nContent-Length: "
+        begun.sendall((f"POST /v1/zones/Notes/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
                        f"{len(body)}\r\nAuthorization: Bearer {person.token}\r\n"
                        "Content-Type: application/json\r\nExpect: 100-continue\r\n\r\n").encode())
         assert begun.recv(100).startswith(b"HTTP/1.1 100 ")

@@ -61,7 +61,7 @@ def story_curl_speaks_to_it_and_plain_words_get_no_answer():
         assert changes["changes"][0]["name"] == "first", changes
         before = relay.text()
         with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as plain:
-            plain.sendall(b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n")
+            plain.sendall(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n")
             heard = b""
             while part := plain.recv(4096):
                 heard += part
@@ -107,7 +107,7 @@ def story_keys_change_while_bytes_go():
         for _ in range(3):
             client.stdin.write(b"K\n")
             hear(b"KEYUPDATE")
-            client.stdin.write(b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.stdin.write(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n")
             hear(b'"time":')
         client.stdin.close()
         client.kill()
@@ -120,7 +120,7 @@ def story_sessions_are_resumed():
         for version in ("-tls1_2", "-tls1_3"):
             kept = os.path.join(directory, version)
             # An answer is waited for: in TLS 1.3 the ticket comes with it.
-            ask = "GET /v1/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            ask = "GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             said = s_client(relay, version, "-ign_eof", "-sess_out", kept, says=ask)
             assert "New, TLS" in said and '"time":' in said, said
             said = s_client(relay, version, "-ign_eof", "-sess_in", kept, says=ask)
@@ -307,7 +307,7 @@ def story_slow_and_silent_handshakes():
                         push()
 
             through(client.do_handshake)
-            client.write(b"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.write(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b"200 OK" in through(lambda: client.read(4096))
 
         for each in silent:
@@ -330,7 +330,7 @@ def story_client_that_breaks_off_leaves_no_trace():
         # In order, the last answer arrives although the client has said all that it will say.
         raw = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         client = trust.wrap_socket(raw, server_hostname="127.0.0.1")
-        client.sendall(b"GET /v1/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        client.sendall(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         heard = b""
         while part := client.recv(4096):
             heard += part

@@ -251,7 +251,7 @@ def story_a_second_sigterm_ends_at_once():
         person = Person.new(relay)
         with socket.create_connection(("127.0.0.1", relay.port)) as slow:
             slow.sendall(
-                f"POST /v1/zones/Notes/records HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+                f"POST /v1/zones/Notes/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
                 f"Content-Type: application/json\r\nAuthorization: Bearer {person.token}\r\n\r\n{{"
                 .encode())
             expect(curl(relay, "GET", "/v1/time"), 200)
@@ -331,10 +331,10 @@ def story_hostile_bytes_hurt_nobody_else():
         person = Person.new(relay)
         dice = random.Random(5)
         starts = [b"GET /v1/time HTTP/1.1\r\n", b"POST ", b"\x16\x03\x01", b"\x81\xff", b"\r\n" * 50,
-                  b"GET / HTTP/9.9\r\n\r\n", b"GET /v1/changes HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-                  b"POST /v1/accounts HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-                  b"POST /v1/accounts HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-                  b"GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"A" * 70_000]
+                  b"GET / HTTP/9.9\r\n\r\n", b"GET /v1/changes HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n",
+                  b"POST /v1/accounts HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                  b"POST /v1/accounts HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+                  b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"A" * 70_000]
         for n in range(120):
             with socket.create_connection(("127.0.0.1", relay.port), timeout=5) as hostile:
                 try:

@@ -96,7 +96,7 @@ class Line:
 
 
 def request(person, method, path, body=b"", promised=None):
-    lines = [f"{method} {path} HTTP/1.1", "Host: relay", f"Authorization: Bearer {person.token}"]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {person.token}"]
     if body or promised:
         lines += ["Content-Type: application/json", f"Content-Length: {promised or len(body)}"]
     return "\r\n".join([*lines, "", ""]).encode() + body

@@ -76,6 +76,8 @@ final class TestRelay {
       configuration.node = areNeighbours ? 0 : node
       configuration.nodes = areNeighbours ? 1 : nodes
       configuration.sharesStore = areNeighbours
+      // What most tests are not about.
+      configuration.hosts = .any
       configure(&configuration)
       precondition(configuration.validate().isEmpty)
       let source = TestSecrets(random.branch())

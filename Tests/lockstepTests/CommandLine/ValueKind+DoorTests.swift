@@ -33,6 +33,16 @@ struct ValueKindDoorTests {
     #expect(reason(.limits, text) == words)
   }
 
+  @Test func hostsAreNamesWithoutPorts() throws {
+    let listed = try ValueKind<AllowedHosts>.hosts.parse("Relay.example, *.home.example")
+    #expect(listed.names == ["relay.example", "*.home.example"])
+    #expect(try ValueKind<AllowedHosts>.hosts.parse("*").isAny)
+    #expect(try ValueKind<AllowedHosts>.hosts.parse("own") == AllowedHosts())
+    for text in ["relay.example:80", "https://relay.example", "127.0.0.1", ""] {
+      #expect(reason(.hosts, text)?.contains("is no host's name") == true, "\(text)")
+    }
+  }
+
   @Test func networksAreReadWithCommasBetweenThem() throws {
     let networks = try ValueKind<[IPNetwork]>.networks.parse("10.0.0.0/8, ::1")
     #expect(networks.map(\.text) == ["10.0.0.0/8", "0:0:0:0:0:0:0:1"])
