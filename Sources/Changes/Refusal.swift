@@ -49,7 +49,7 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
 public enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, originNotAllowed, badPairingCode, tooManyDevices, planRequired
-  case hostNotAllowed
+  case otherAccount, hostNotAllowed
   case notFound, methodNotAllowed
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
   case hashMismatch, quotaExceeded, rangeNotSatisfiable, tooManySubscriptions
@@ -66,7 +66,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .badRequest, .badJSON, .badMessage, .badChangeToken, .badName, .tooManyRecords: 400
     case .badToken: 401
     case .planRequired: 402
-    case .registrationClosed, .originNotAllowed, .badPairingCode, .tooManyDevices,
+    case .registrationClosed, .originNotAllowed, .badPairingCode, .otherAccount, .tooManyDevices,
       .tooManySubscriptions:
       403
     case .notFound: 404
@@ -122,6 +122,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .originNotAllowed: "Pages of this origin may not use the relay"
     case .hostNotAllowed: "The relay is not known by that name"
     case .badPairingCode: "The pairing code is unknown, used or too old"
+    case .otherAccount: "The pairing code is of another account"
     case .tooManyDevices: "The account has as many devices as it may have"
     case .planRequired: "The account's plan does not include this"
     case .notFound: "There is nothing here"
@@ -171,8 +172,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
       .conflictTooLarge:
       .fetchFirst
     case .clockAhead: .stampAnew
-    case .badToken, .registrationClosed, .originNotAllowed, .badPairingCode, .tooManyDevices,
-      .planRequired, .quotaExceeded:
+    case .badToken, .registrationClosed, .originNotAllowed, .badPairingCode, .otherAccount,
+      .tooManyDevices, .planRequired, .quotaExceeded:
       .askPerson
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,

@@ -117,7 +117,10 @@ export class Lockstep {
   }
 
   pair(code, device) {
-    return this.#join((described) => this.#accounts.pair(code, described), device);
+    return this.#join(async (described) => {
+      const known = await this.#store.value("identity");
+      return this.#accounts.pair(code, described, known?.accountID ?? null);
+    }, device);
   }
 
   async issueCode() { return this.#accounts.issueCode(await this.#token()); }

@@ -85,6 +85,7 @@ extension MemoryZoneStore {
     guard let id = standingOwner(of: codeHash, wall: wall), let account = state.accounts[id] else {
       return .refused(StoreRefusals.badPairingCode)
     }
+    guard device.mayJoin(id) else { return .refused(StoreRefusals.otherAccount) }
     guard account.members.count < rules.devicesPerAccount else {
       return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))
     }

@@ -33,6 +33,10 @@ package enum StoreRefusals {
   package static let badPairingCode = Refusal(
     .badPairingCode,
     "The pairing code is unknown, used or too old; ask a device of the account for a new one.")
+  package static let otherAccount = Refusal(
+    .otherAccount,
+    "The pairing code is of another account than the one whose data the device holds; it was not "
+      + "used up.")
   /// `limit`: how many devices the account may have.
   package static func tooManyDevices(_ limit: Int) -> Refusal {
     Refusal(

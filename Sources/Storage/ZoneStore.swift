@@ -173,11 +173,21 @@ public struct NewDevice: Sendable, Hashable {
   public var description: DeviceDescription
   /// SHA-256 of the device's token. The token itself is never stored.
   public var tokenHash: [UInt8]
+  /// The account whose data the device holds already: it joins no other. nil: it holds none.
+  public var expectedAccount: AccountID?
 
-  public init(id: DeviceID, description: DeviceDescription, tokenHash: [UInt8]) {
+  public init(
+    id: DeviceID, description: DeviceDescription, tokenHash: [UInt8],
+    expectedAccount: AccountID? = nil
+  ) {
     self.id = id
     self.description = description
     self.tokenHash = tokenHash
+    self.expectedAccount = expectedAccount
+  }
+
+  public func mayJoin(_ account: AccountID) -> Bool {
+    expectedAccount == nil || expectedAccount == account
   }
 }
 

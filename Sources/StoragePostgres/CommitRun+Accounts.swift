@@ -78,6 +78,7 @@ extension CommitRun {
       // The code was issued while we locked the accounts that we knew of.
       throw PostgresFault(cause: .refused(state: "40001"), message: "a code came meanwhile")
     }
+    guard device.mayJoin(found.id) else { return .refused(StoreRefusals.otherAccount) }
     guard found.count < rules.devicesPerAccount else {
       return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))
     }

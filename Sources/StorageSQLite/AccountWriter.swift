@@ -116,6 +116,7 @@ final class AccountWriter {
     guard let id = try owner(of: codeHash, wall: wall) else {
       return .refused(StoreRefusals.badPairingCode)
     }
+    guard device.mayJoin(id) else { return .refused(StoreRefusals.otherAccount) }
     let count = try memberCount.bind(id.rawValue).first { $0.integer(0) } ?? 0
     guard count < rules.devicesPerAccount else {
       return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))

@@ -65,13 +65,34 @@ struct RelayCall {
 extension RelayCall {
   /// A new account where there is no code, otherwise the account that issued it.
   func join(code: String?, deviceName: String) throws(CommandFailure) -> Credentials {
+    let path = ["v1", code == nil ? "accounts" : "devices"]
+    let body = try perform(
+      HTTPCallRequest("POST", path: path, body: joinBody(code, nil, deviceName)))
+    return try decoded(body) { body throws(Refusal) in try Credentials.decoded(body: body) }
+  }
+
+  /// `account` again, for a home that holds its data. nil where the code is of another account; it
+  /// stays good then.
+  func join(
+    again account: AccountID, code: String, deviceName: String
+  ) throws(CommandFailure) -> Credentials? {
+    let (status, body) = try answer(
+      HTTPCallRequest(
+        "POST", path: ["v1", "devices"], body: joinBody(code, account, deviceName)))
+    if status == RefusalCode.otherAccount.status,
+      Refusal.decoded(problem: body, status: status).code == .otherAccount
+    {
+      return nil
+    }
+    return try decoded(try Self.body(body, status: status)) { body throws(Refusal) in
+      try Credentials.decoded(body: body)
+    }
+  }
+
+  private func joinBody(_ code: String?, _ account: AccountID?, _ deviceName: String) -> [UInt8] {
     let description = DeviceDescription(
       deviceName: deviceName, platform: "linux", appVersion: Lockstep.version)
-    let body = JoinRequest(code: code, description: description).encodedBody()
-    let path = ["v1", code == nil ? "accounts" : "devices"]
-    return try decoded(try perform(HTTPCallRequest("POST", path: path, body: body))) {
-      body throws(Refusal) in try Credentials.decoded(body: body)
-    }
+    return JoinRequest(code: code, account: account, description: description).encodedBody()
   }
 
   func pairingOffer(token: String) throws(CommandFailure) -> PairingOffer {

@@ -31,6 +31,20 @@ enum PairingStories {
       #expect(try scene.refusal(redeem(5, as: 4, in: scene)) == .badPairingCode)
       #expect(try scene.devices().map(\.id.rawValue) == [1, 2, 3])
     },
+    ZoneStory("a code of another account than a device expects stays good") { scene in
+      try scene.settle()
+      try scene.commit(.issuePairing(scene.account, ZoneScene.pairing(5, until: scene.wall + 100)))
+      func redeem(as device: UInt64, expecting account: AccountID) -> CommitRequest {
+        var device = ZoneScene.device(DeviceID(rawValue: device), of: scene.account)
+        device.expectedAccount = account
+        return .redeemPairing(codeHash: ZoneScene.hash(5), device: device)
+      }
+      let other = AccountID(rawValue: 0xB)
+      #expect(try scene.refusal(redeem(as: 3, expecting: other)) == .otherAccount)
+      #expect(try scene.devices().map(\.id.rawValue) == [1, 2])
+      #expect(
+        try scene.commit(redeem(as: 3, expecting: scene.account)) == .redeemed(scene.account))
+    },
     ZoneStory("a code is good until the moment it expires") { scene in
       try scene.settle()
       for code in [5, 6] as [UInt8] {

@@ -4,10 +4,13 @@ public import Changes
 public struct JoinRequest: Hashable, Sendable {
   /// The pairing code; nil for a new account.
   public var code: String?
+  /// The account whose data the device holds already: a code of another is refused, and stays good.
+  public var account: AccountID?
   public var description: DeviceDescription
 
-  public init(code: String?, description: DeviceDescription) {
+  public init(code: String?, account: AccountID? = nil, description: DeviceDescription) {
     self.code = code
+    self.account = account
     self.description = description
   }
 
@@ -16,6 +19,7 @@ public struct JoinRequest: Hashable, Sendable {
   public static func decoded(body: [UInt8], takesCode: Bool = true) throws(Refusal) -> JoinRequest {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     var code: String?
+    var account: AccountID?
     var deviceName: String?
     var platform: String?
     var appVersion: String?
@@ -24,6 +28,8 @@ public struct JoinRequest: Hashable, Sendable {
     while let member = try reader.nextMember(&seen) {
       switch member {
       case .code where takesCode: code = try reader.takeNull() ? nil : try reader.string(.code)
+      case .accountID where takesCode:
+        account = try reader.takeNull() ? nil : try reader.accountID(.accountID)
       case .deviceName: deviceName = try reader.deviceName()
       case .platform: platform = try reader.label(.platform, bytes: 0...Limits.descriptionBytes)
       case .appVersion:
@@ -33,7 +39,7 @@ public struct JoinRequest: Hashable, Sendable {
     }
     try reader.finish()
     return JoinRequest(
-      code: code,
+      code: code, account: account,
       description: DeviceDescription(
         deviceName: try reader.require(deviceName, .deviceName),
         platform: try reader.require(platform, .platform),
@@ -44,6 +50,7 @@ public struct JoinRequest: Hashable, Sendable {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
     writer.optional("code", code)
+    writer.optional("accountID", account?.text)
     writer.description(description)
     writer.endObject()
     return writer.finish()

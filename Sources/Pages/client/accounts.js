@@ -31,9 +31,11 @@ export class Accounts {
    * @param {{deviceName: string, platform: string, appVersion: string}} device */
   create(device) { return this.#join("/v1/accounts", described(device)); }
 
-  /** Joins the account that issued the code. */
-  pair(code, device) {
-    return this.#join("/v1/devices", { code: wellFormed(code), ...described(device) });
+  /** Joins the account that issued the code. `accountID`: whose data this browser holds already; a
+   * code of another account is refused then, and stays good. null: it holds none. */
+  pair(code, device, accountID) {
+    return this.#join("/v1/devices",
+      { code: wellFormed(code), ...accountID === null ? {} : { accountID }, ...described(device) });
   }
 
   /** @returns {Promise<{code: string, expiresAt: number}>} */

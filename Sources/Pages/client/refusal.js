@@ -20,6 +20,7 @@ const codes = {
   registrationClosed: [403, "askPerson"],
   originNotAllowed: [403, "askPerson"],
   badPairingCode: [403, "askPerson"],
+  otherAccount: [403, "askPerson"],
   tooManyDevices: [403, "askPerson"],
   planRequired: [402, "askPerson", 4502],
   hostNotAllowed: [421, "retry"],

@@ -64,7 +64,8 @@ struct Guest: Sendable {
     guard let code = PairingCode(typed: typed) else {
       return .answer(Answer(StoreRefusals.badPairingCode))
     }
-    let (device, token) = Guest.newDevice(request.description, context.secrets)
+    var (device, token) = Guest.newDevice(request.description, context.secrets)
+    device.expectedAccount = request.account
     return .commit(
       .redeemPairing(codeHash: code.hash, device: device),
       .joined(device.id, token: token, from: context.address))

@@ -58,12 +58,11 @@ enum AgentJoinCommand {
     let trust =
       isNamed ? try HomeTrust.named(arguments[HomeTrust.option]) : try HomeTrust.of(folder)
     let call = RelayCall(relay: relay, trust: trust.trust)
-    let credentials = try call.join(
-      code: typed?.code.relayPart, deviceName: deviceName)
-    if let owner, owner.credentials.account != credentials.account {
-      // Otherwise that account would list a device that nobody has.
-      try call.revoke(credentials.device, token: credentials.token)
-      throw belongsTo(owner, folder)
+    let credentials: Credentials
+    if let owner, let code = typed?.code.relayPart {
+      credentials = try join(again: owner, code: code, deviceName, call, folder)
+    } else {
+      credentials = try call.join(code: typed?.code.relayPart, deviceName: deviceName)
     }
     try trust.keep(in: folder)
     // Records, outbox and cursor are the account's, and stay; a batch that the device before had
@@ -95,6 +94,22 @@ enum AgentJoinCommand {
     }
     if let keyFault { throw keyFault }
     return .success
+  }
+
+  private static func join(
+    again owner: HomeIdentity, code: String, _ deviceName: String, _ call: RelayCall,
+    _ folder: HomeFolder
+  ) throws(CommandFailure) -> Credentials {
+    let account = owner.credentials.account
+    guard
+      let credentials = try call.join(again: account, code: code, deviceName: deviceName)
+    else { throw belongsTo(owner, folder) }
+    guard credentials.account == account else {
+      // An older relay, which used the code up. That account is not to list a device nobody has.
+      try call.revoke(credentials.device, token: credentials.token)
+      throw belongsTo(owner, folder)
+    }
+    return credentials
   }
 
   /// nil where the vault's key came along, or the code did not say that it does. The device has

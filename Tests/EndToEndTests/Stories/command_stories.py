@@ -283,10 +283,14 @@ def story_a_revoked_device_joins_anew_with_what_it_had_not_sent():
         assert "join the account again" in laptop.run("sync", code=1)
         join = ["agent", "join", "--relay", relay.address, "--name", "again"]
         refused(*join, "--new", home=laptop.path, says=["belongs to account", "code"])
-        refused(*join, "--code", other.code(), home=laptop.path, says="belongs to account")
+        stranger = other.code()
+        refused(*join, "--code", stranger, home=laptop.path, says="belongs to account")
         devices = other.person(relay).call("GET", "/v1/devices").json["devices"]
         assert [each["deviceName"] for each in devices] == ["other"], devices
         assert laptop.status()["waiting"] == 1
+        # The code that was refused is not used up.
+        third = os.path.join(directory, "third")
+        run(*join[:4], "--name", "third", "--code", stranger, home=third)
         run(*join, "--code", phone.code(), home=laptop.path)
         assert "in sync" in laptop.run("sync")
         status = laptop.status()

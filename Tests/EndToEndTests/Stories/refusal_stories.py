@@ -100,6 +100,9 @@ def requests(relay, person, stranger):
     yield "badToken", curl(relay, "GET", "/v1/changes")
     yield "badToken", curl(relay, "GET", "/v1/changes", token="x")
     yield "badPairingCode", line.ask("POST", "/v1/devices", {"code": "x", **DEVICE})
+    code = expect(line.ask("POST", "/v1/pairings"), 201).json["code"]
+    yield "otherAccount", line.ask(
+        "POST", "/v1/devices", {"code": code, "accountID": stranger.account, **DEVICE})
     yield "hostNotAllowed", line.ask("GET", "/v1/time", headers={"Host": "evil.example"})
     yield "notFound", line.ask("GET", "/v1/zones/Notes/records/none")
     yield "notFound", line.ask("GET", "/nothing")

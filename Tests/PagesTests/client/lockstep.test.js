@@ -189,9 +189,14 @@ test("a device of one account cannot be paired with another", within, async (con
   await one.revoke(two.status.deviceID);
   await until(two, inState("needsPairing"));
   await add(two, "list", "ours");
-  await assert.rejects(async () => two.pair((await stranger.issueCode()).code, device),
-    { code: "otherAccount" });
-  assert.equal((await stranger.devices()).length, 1, "what the relay had made for it is gone");
+  const { code } = await stranger.issueCode();
+  await assert.rejects(async () => two.pair(code, device), { code: "otherAccount" });
+  assert.equal((await stranger.devices()).length, 1, "the relay made nothing for it");
+  // The code is still good, for somebody else.
+  const { pages: [fresh] } = await devicesOf(context, 1);
+  await fresh.signOut();
+  await fresh.pair(code, device);
+  assert.equal((await stranger.devices()).length, 2);
   assert.deepEqual(stranger.records(), []);
 });
 
