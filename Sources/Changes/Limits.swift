@@ -128,7 +128,7 @@ public enum Limits {
 
   // Pairing.
   public static let pairingMilliseconds: Int64 = 10 * 60_000
-  /// Wrong codes from one address, and from all, a minute.
+  /// Wrong codes from one address a minute, and from all before they are refused as too many.
   public static let pairingGuessesPerAddress = 5
   public static let pairingGuessesInAll = 100
   public static let pairingWindowMilliseconds: Int64 = 60_000

@@ -66,6 +66,43 @@ struct DeviceTests {
     #expect(try later.call("POST", "/v1/devices", join("nonsense")).status == 403)
   }
 
+  @Test func wrongCodesOfManyNetworksKeepNobodyOut() throws {
+    let relay = TestRelay(nodes: 2)
+    let first = try relay.newAccount()
+    let networks = Limits.pairingGuessesInAll / Limits.pairingGuessesPerAddress
+    for guess in 0..<Limits.pairingGuessesInAll {
+      let client = HTTPClient(relay, node: guess % 2, from: "203.0.113.\(guess % networks)")
+      #expect(try client.call("POST", "/v1/devices", join("0000-0000-0000")).status == 403)
+    }
+    let offer = try PairingOffer.decoded(
+      body: HTTPClient(relay).call("POST", "/v1/pairings", token: first.token).body)
+    let elsewhere = HTTPClient(relay, node: 1, from: "198.51.100.1")
+    let wrong = try elsewhere.call("POST", "/v1/devices", join("0000-0000-0000"))
+    #expect(wrong.status == 429)
+    #expect(wrong.headers["Retry-After"] == "60")
+    #expect(try elsewhere.call("POST", "/v1/devices", join(offer.code)).status == 201)
+    // The networks that guessed learn nothing, not even by a right code.
+    let second = try PairingOffer.decoded(
+      body: HTTPClient(relay).call("POST", "/v1/pairings", token: first.token).body)
+    let guesser = HTTPClient(relay, from: "203.0.113.1")
+    #expect(try guesser.call("POST", "/v1/devices", join(second.code)).status == 429)
+    #expect(try elsewhere.call("POST", "/v1/devices", join(second.code)).status == 201)
+  }
+
+  @Test func aCodeThatTheStoreCouldNotJudgeIsNoGuess() throws {
+    let relay = TestRelay()
+    let first = try relay.newAccount()
+    let offer = try PairingOffer.decoded(
+      body: HTTPClient(relay).call("POST", "/v1/pairings", token: first.token).body)
+    let client = HTTPClient(relay)
+    relay.commitFault = .diskFull(path: "/store")
+    for _ in 0...Limits.pairingGuessesPerAddress {
+      #expect(try client.call("POST", "/v1/devices", join(offer.code)).status == 503)
+    }
+    relay.commitFault = nil
+    #expect(try client.call("POST", "/v1/devices", join(offer.code)).status == 201)
+  }
+
   @Test func whatHasNoCodeInItIsNoGuess() throws {
     let relay = TestRelay()
     let client = HTTPClient(relay)

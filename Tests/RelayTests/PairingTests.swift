@@ -49,16 +49,37 @@ struct PairingTests {
     expect(guesses.wait(for: address, at: now), is: nil)
   }
 
-  @Test func allTogetherAreLimited() {
+  @Test func manyNetworksKeepNoOtherFromGuessing() {
     var guesses = PairingGuesses(RelayLimits())
-    let now = Instant(nanoseconds: 0)
+    var now = Instant(nanoseconds: 0)
     for number in 0..<Limits.pairingGuessesInAll {
       let address = PeerNetwork(of: .host("192.0.2.\(number)", port: 1))
-      expect(guesses.wait(for: address, at: now), is: nil)
       guesses.guessed(from: address, at: now)
     }
     let fresh = PeerNetwork(of: .host("198.51.100.1", port: 1))
-    expect(guesses.wait(for: fresh, at: now), is: Limits.pairingWindowMilliseconds)
+    expect(guesses.wait(for: fresh, at: now), is: nil)
+    expect(guesses.waitInAll(at: now), is: nil)
+    now = now.advanced(milliseconds: 1_000)
+    guesses.guessed(from: fresh, at: now)
+    expect(guesses.waitInAll(at: now), is: Limits.pairingWindowMilliseconds - 1_000)
+    // It was right, and counts no more.
+    guesses.provedRight(from: fresh)
+    expect(guesses.waitInAll(at: now), is: nil)
+  }
+
+  @Test func guessesThatAreRememberedAreBounded() {
+    var guesses = PairingGuesses(RelayLimits())
+    let now = Instant(nanoseconds: 0)
+    let first = PeerNetwork(of: .host("198.51.100.1", port: 1))
+    for _ in 0..<Limits.pairingGuessesPerAddress { guesses.guessed(from: first, at: now) }
+    #expect(guesses.wait(for: first, at: now) != nil)
+    for number in 0..<Limits.countedGuesses {
+      let address = IPAddress(ipv4: 0x0A00_0000 + UInt32(number))
+      guesses.guessed(from: PeerNetwork(of: address), at: now)
+    }
+    expect(guesses.wait(for: first, at: now), is: nil)
+    let later = now.advanced(milliseconds: Limits.pairingWindowMilliseconds)
+    expect(guesses.waitInAll(at: later), is: nil)
   }
 
   @Test func onlyTheHashOfATokenIsKept() {

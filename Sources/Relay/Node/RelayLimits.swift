@@ -142,10 +142,10 @@ public struct SettableLimit: Sendable {
       "Accounts that one address may make on an open relay, and as many at once; 429 beyond it."),
     SettableLimit(
       "pairingGuessesPerAddress", .perMinute, .relay, 1...10_000, \.pairingGuessesPerAddress,
-      "Wrong pairing codes from one address; 429 beyond it."),
+      "Wrong pairing codes from one address; 429 beyond it, also for a right one from there."),
     SettableLimit(
       "pairingGuessesInAll", .perMinute, .relay, 1...100_000, \.pairingGuessesInAll,
-      "Wrong pairing codes from everybody; 429 beyond it."),
+      "Wrong pairing codes from everybody; 429 for further wrong ones, and for no right one."),
   ]
 
   private static let rates = [

@@ -240,8 +240,9 @@ extension RelayNode {
     _ id: ConnectionID, _ continuation: CallContinuation, _ result: Result<CommitResult, Refusal>
   ) {
     report(continuation, result)
-    if case .joined(_, _, let address) = continuation, case .success = result {
-      takeBackGuess(address)
+    var result = result
+    if case .joined(_, _, let address) = continuation {
+      result = judgedGuess(result, from: address)
     }
     if case .owner(.removed(let account)) = continuation, case .success = result {
       removeFiles(of: account)
@@ -310,9 +311,18 @@ extension RelayNode {
     read(slot)
   }
 
-  private mutating func takeBackGuess(_ address: PeerNetwork) {
+  /// Only a wrong code stays counted; one of too many is refused as that. Whatever else may have
+  /// kept a device out is no guess.
+  private mutating func judgedGuess(
+    _ result: Result<CommitResult, Refusal>, from address: PeerNetwork
+  ) -> Result<CommitResult, Refusal> {
+    if case .failure(let refusal) = result, refusal.code == .badPairingCode {
+      guard let wait = admission.guesses.waitInAll(at: moment.instant) else { return result }
+      return .failure(Admission.tooManyGuesses(wait))
+    }
     admission.guesses.provedRight(from: address)
     actions.append(.tell(.pairingRight(address: address)))
+    return result
   }
 
   private mutating func report(
