@@ -14,10 +14,8 @@ package final class DirectoryLock {
   /// Creates the directory, for its owner alone, if it is not there.
   package init(directory: String) throws(StorageError) {
     try DirectoryLock.create(directory)
-    descriptor = open(directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else {
-      throw StorageError(errno: errno, path: directory, operation: "open its lock file")
-    }
+    descriptor =
+      try StoreFile.open("lock", in: directory, O_RDWR | O_CREAT, "open its lock file") ?? -1
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       let reason = errno
       let holder = DirectoryLock.holder(descriptor)

@@ -124,11 +124,9 @@ final class StoreOpening {
 
   /// Two numbers of sixteen digits; 0 where there is no file, or none of ours.
   private func readFile() throws(StorageError) -> (newest: UInt64, former: UInt64) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return (0, 0) }
-      throw StorageError(errno: errno, path: path, operation: "read how it was opened last")
-    }
+    let opened = try StoreFile.open(
+      "opening", in: directory, O_RDONLY, "read how it was opened last")
+    guard let descriptor = opened else { return (0, 0) }
     defer { close(descriptor) }
     let bytes = [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
       count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
@@ -141,24 +139,22 @@ final class StoreOpening {
   /// Whole or not at all, and on disk when this returns.
   private func replaceFile(newest: UInt64, former: UInt64) throws(StorageError) {
     let text = Array("\(HexText.text(newest)) \(HexText.text(former))\n".utf8)
-    let draft = path + ".new"
-    let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw fileFault(errno) }
+    let descriptor = try StoreFile.make("opening.new", in: directory, "write down its opening")
     let isWritten =
       text.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } == text.count
       && fsync(descriptor) == 0
     let reason = errno
     close(descriptor)
     guard isWritten else { throw fileFault(reason) }
-    guard rename(draft, path) == 0 else { throw fileFault(errno) }
+    guard rename(path + ".new", path) == 0 else { throw fileFault(errno) }
     try DirectoryLock.sync(directory)
   }
 
   /// The database has followed: the former number is none any more. Written in place and not
   /// waited for, since whatever a crash leaves of it the first number is the one that counts.
   private func settleFile(_ newest: UInt64) throws(StorageError) {
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw fileFault(errno) }
+    let opened = try StoreFile.open("opening", in: directory, O_WRONLY, "write down its opening")
+    guard let descriptor = opened else { throw fileFault(ENOENT) }
     defer { close(descriptor) }
     let text = Array(HexText.text(newest).utf8)
     let written = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 17) }

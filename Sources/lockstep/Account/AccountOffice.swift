@@ -16,7 +16,7 @@ struct AccountOffice {
 
   private enum Place {
     case relay(socket: String)
-    case store(any ZoneStore, any ChunkStore)
+    case store(HeldStore)
   }
 
   struct Response {
@@ -31,10 +31,10 @@ struct AccountOffice {
   ) throws(CommandFailure) {
     self.store = store
     guard case .folder(let folder) = store else {
-      guard let (store, files) = try Self.open(store) else {
+      guard let held = try HeldStore(store) else {
         throw CommandFailure("the store \(store.text) is in use")
       }
-      place = .store(store, files)
+      place = .store(held)
       return
     }
     guard makesStore || SQLiteZoneStore.exists(in: folder) else {
@@ -42,8 +42,8 @@ struct AccountOffice {
         "there is no store of a relay in \(folder); name the relay's folder with --store DIR")
     }
     for _ in 0..<attempts {
-      if let (store, files) = try Self.open(store) {
-        place = .store(store, files)
+      if let held = try HeldStore(store) {
+        place = .store(held)
         return
       }
       let socket = RelayService.controlSocket(inStore: folder)
@@ -61,7 +61,7 @@ struct AccountOffice {
   /// At a store that is open already.
   init(_ store: StorePlace, _ writer: any ZoneStore, _ files: any ChunkStore) {
     self.store = store
-    place = .store(writer, files)
+    place = .store(HeldStore(writer, files))
   }
 
   /// Whether a relay may run on the store; otherwise it is served by nobody.
@@ -76,40 +76,7 @@ struct AccountOffice {
   func response(to request: HTTPCallRequest) throws(CommandFailure) -> Response {
     switch place {
     case .relay(let socket): try askRelay(request, socket)
-    case .store(let store, let files): try Self.ask(request, of: store, files)
-    }
-  }
-
-  /// nil where another process holds the store.
-  private static func open(
-    _ place: StorePlace
-  ) throws(CommandFailure) -> (any ZoneStore, any ChunkStore)? {
-    do throws(StorageError) {
-      let store = try RelayStore(place, rules: rules, attempts: 0)
-      return (store.writer, try store.makeFiles(uploads: Limits.uploads))
-    } catch {
-      if case .inUse = error { return nil }
-      throw CommandFailure("\(error)")
-    }
-  }
-
-  /// Nothing is forgotten by the way: how long history is kept is known to the relay alone.
-  private static var rules: StoreRules {
-    var rules = StoreRules()
-    rules.historyMilliseconds = Limits.sequenceLimit
-    return rules
-  }
-
-  private static func ask(
-    _ request: HTTPCallRequest, of store: any ZoneStore, _ files: any ChunkStore
-  ) throws(CommandFailure) -> Response {
-    do throws(StorageError) {
-      let response = try OwnerDesk(secrets: Entropy.secrets).answer(
-        request.method, RequestTarget(path: request.path, query: request.query),
-        body: request.body ?? [], on: store, files, wall: SystemClock.moment().wall)
-      return Response(status: response.status, body: response.body)
-    } catch {
-      throw CommandFailure("\(error)")
+    case .store(let held): try held.answer(request)
     }
   }
 

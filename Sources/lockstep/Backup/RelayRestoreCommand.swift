@@ -35,7 +35,9 @@ enum RelayRestoreCommand {
       interruption: interruption)
     guard restore.standing.isEmpty || restore.isForced else { throw restore.refusal }
     if !arguments[json] { _ = try TerminalOutput.printed(restore.plan) }
+    let owner = try StoreOwner.become(ofFolder: restore.store)
     let outcome = try restore.run()
+    owner?.end()
     return try TerminalOutput.printed(
       arguments[json] ? restore.json(of: outcome).text : restore.text(of: outcome))
   }

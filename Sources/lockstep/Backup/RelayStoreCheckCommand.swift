@@ -37,7 +37,9 @@ enum RelayStoreCheckCommand {
     let inspector = StoreInspector(
       folder: folder, manifest: manifest, progress: Progress(), interruption: interruption,
       work: "the check")
+    let owner = try StoreOwner.become(ofFolder: folder)
     let found = try inspector.run()
+    owner?.end()
     let report = arguments[json] ? found.json(of: folder).text : found.text(of: folder)
     _ = try TerminalOutput.printed(report)
     guard found.faults.isEmpty else {

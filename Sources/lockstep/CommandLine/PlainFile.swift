@@ -56,6 +56,13 @@ final class PlainFile {
     }
   }
 
+  /// A descriptor of a new file at this path, to be written and then renamed. What an interruption
+  /// left there is removed, and a link is not followed. -1 with `errno` where there can be none.
+  static func makeDraft(_ path: String) -> Int32 {
+    guard unlink(path) == 0 || errno == ENOENT else { return -1 }
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+  }
+
   static func failure(_ path: String, _ what: String, _ reason: Int32) -> CommandFailure {
     CommandFailure("\(path) cannot \(what): \(String(cString: strerror(reason)))")
   }

@@ -52,7 +52,7 @@ struct VaultRegistry {
     let json: JSONValue = ["files": .array(next.map(\.json))]
     let fresh = path + ".new"
     do {
-      let descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+      let descriptor = PlainFile.makeDraft(fresh)
       guard descriptor >= 0 else { throw PlainFile.failure(fresh, "be written", errno) }
       let file = PlainFile(path: fresh, descriptor: descriptor)
       try file.write(json.serialized())

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pty
+import pwd
 import re
 import shutil
 import signal
@@ -500,6 +501,66 @@ def story_what_the_relay_was_started_with_is_in_its_limits():
         ("--keep-alive 301", "300"), ("--keep-alive soon", "no number"),
     ]:
         refused("relay", *words.split(), code=2, says=says)
+
+
+def owners_of(path):
+    """Whose all that is in a folder is."""
+    found = {os.lstat(path).st_uid}
+    for at, folders, names in os.walk(path):
+        found |= {os.lstat(os.path.join(at, name)).st_uid for name in folders + names}
+    return found
+
+
+def story_root_does_nothing_in_a_store_that_its_owner_could_not():
+    """The relay's user was taken over, and put links to root's files in place of the store's. Root
+    makes an account, exports it, checks and restores: no file of root's is touched, and all that is
+    made in the store belongs to its user."""
+    if os.geteuid() != 0:
+        print("SKIPPED: only root can become another user; run this story as root", flush=True)
+        return
+    nobody = pwd.getpwnam("nobody")
+    with folder() as directory:
+        # As systemd has it: the way to the store is root's alone.
+        store, precious = os.path.join(directory, "store"), os.path.join(directory, "precious")
+        owner = Owner(store)
+        os.mkdir(store, 0o700)
+        os.chown(store, nobody.pw_uid, nobody.pw_gid)
+        for trick in (os.symlink, os.link):
+            for name in ("lock", "opening", "opening.new", "zones.sqlite-wal", "zones.sqlite"):
+                with open(precious, "w") as file:
+                    file.write("precious")
+                os.chmod(precious, 0o600)
+                place = os.path.join(store, name)
+                if os.path.lexists(place):
+                    os.unlink(place)
+                trick(precious, place)
+                # It may go well, where the link is only removed.
+                subprocess.run(
+                    [LOCKSTEP, "account", "create", "mum", "--store", store], timeout=PATIENCE,
+                    capture_output=True)
+                with open(precious) as file:
+                    assert file.read() == "precious", (trick, name)
+                if os.path.lexists(place):
+                    os.unlink(place)
+                os.unlink(precious)
+        for name in os.listdir(store):
+            if name != "chunks":
+                os.unlink(os.path.join(store, name))
+        owner.run("create", "mum")
+        assert owners_of(store) == {nobody.pw_uid}, owners_of(store)
+        owner.run("export", "mum", os.path.join(directory, "out"))
+        assert owners_of(os.path.join(directory, "out")) == {0}
+        run("relay", "check", "--store", store)
+        run("relay", "backup", os.path.join(directory, "backups"), "--store", store)
+        os.symlink(precious, os.path.join(store, "restored.partial"))
+        run("relay", "restore", os.path.join(directory, "backups"), "--store", store, "--force")
+        assert not os.path.lexists(precious)
+        assert owners_of(store) == {nobody.pw_uid}, owners_of(store)
+        # Who runs the relay finds all of it his.
+        done = subprocess.run(
+            [LOCKSTEP, "account", "list", "--store", "store"], timeout=PATIENCE, capture_output=True,
+            text=True, cwd=directory)
+        assert done.returncode == 0 and "mum" in done.stdout, done.stderr
 
 
 if __name__ == "__main__":

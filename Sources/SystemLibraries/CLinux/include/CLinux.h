@@ -56,3 +56,8 @@ void linux_trim_heap(void);
 /// 1 where another opening of this file may write into it, 0 where none is known of (fcntl(2),
 /// F_SETLEASE). The descriptor must be open for reading.
 int linux_has_writers(int descriptor);
+
+/// For a process that was root's and is another user's for now (seteuid): the calling thread may
+/// read files and pass through folders as root does (CAP_DAC_READ_SEARCH), and has no other right of
+/// root's.
+int linux_keep_reading(void);

@@ -1,0 +1,70 @@
+import Changes
+import Devices
+import Link
+import Loop
+import Relay
+import Storage
+
+/// A relay's store that a command of its owner holds, since no relay does. Whatever is done in a
+/// folder, the letting go included, root does as the folder's owner (`StoreOwner`).
+final class HeldStore {
+  private let folder: String?
+  private var store: (any ZoneStore)?
+  private var files: (any ChunkStore)?
+
+  /// nil where another process holds the store.
+  init?(_ place: StorePlace) throws(CommandFailure) {
+    folder = if case .folder(let path) = place { path } else { nil }
+    let owner = try StoreOwner.become(ofFolder: folder)
+    defer { owner?.end() }
+    do throws(StorageError) {
+      let opened = try RelayStore(place, rules: HeldStore.rules, attempts: 0)
+      store = opened.writer
+      files = try opened.makeFiles(uploads: Limits.uploads)
+    } catch {
+      if case .inUse = error { return nil }
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  /// One that is open already.
+  init(_ store: any ZoneStore, _ files: any ChunkStore) {
+    folder = nil
+    self.store = store
+    self.files = files
+  }
+
+  deinit {
+    // Where root cannot become the owner, it could not when the store was opened either.
+    let owner: StoreOwner?
+    do throws(CommandFailure) {
+      owner = try StoreOwner.become(ofFolder: folder)
+    } catch {
+      owner = nil
+    }
+    files = nil
+    store = nil
+    owner?.end()
+  }
+
+  func answer(_ request: HTTPCallRequest) throws(CommandFailure) -> AccountOffice.Response {
+    guard let store, let files else { throw CommandFailure("the store was let go of") }
+    let owner = try StoreOwner.become(ofFolder: folder)
+    defer { owner?.end() }
+    do throws(StorageError) {
+      let response = try OwnerDesk(secrets: Entropy.secrets).answer(
+        request.method, RequestTarget(path: request.path, query: request.query),
+        body: request.body ?? [], on: store, files, wall: SystemClock.moment().wall)
+      return AccountOffice.Response(status: response.status, body: response.body)
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  /// Nothing is forgotten by the way: how long history is kept is known to the relay alone.
+  private static var rules: StoreRules {
+    var rules = StoreRules()
+    rules.historyMilliseconds = Limits.sequenceLimit
+    return rules
+  }
+}
