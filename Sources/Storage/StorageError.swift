@@ -7,6 +7,8 @@ public enum StorageError: Error, Hashable, Sendable {
   /// Written by a newer version of this program.
   case tooNew(path: String, found: Int, known: Int)
   case readOnly(path: String)
+  /// The file, or folder, of this name in an open store was removed, moved or replaced.
+  case gone(path: String, name: String)
   case diskFull(path: String)
   case failed(path: String, operation: String, detail: String)
   /// A store on another machine is away for now. Nothing is wrong with what it holds.
@@ -25,6 +27,10 @@ extension StorageError: CustomStringConvertible {
         + "run the newer lockstep that wrote it"
     case .readOnly(let path):
       "the store \(path) cannot be written; check its owner and permissions"
+    case .gone(let path, let name):
+      "\(name) of the store \(path) was removed, moved or replaced while the store is open, and "
+        + "nothing is saved any more; put back the very same file, or stop the relay and restore a "
+        + "backup (lockstep relay restore)"
     case .diskFull(let path):
       "no space is left for the store \(path); free some, then try again"
     case .failed(let path, let operation, let detail):

@@ -79,6 +79,12 @@ final class SQLiteConnection {
     log = nil
   }
 
+  /// Closing is to remove no file: another database may stand under its names.
+  func leaveFiles() {
+    var keeps: Int32 = 1
+    _ = sqlite3_file_control(handle, nil, SQLITE_FCNTL_PERSIST_WAL, &keeps)
+  }
+
   var isOpen: Bool { handle != nil }
 
   /// A statement to be kept and used often.

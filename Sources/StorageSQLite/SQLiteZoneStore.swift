@@ -24,6 +24,11 @@ package final class SQLiteZoneStore: ZoneStore {
   private let remover: AccountRemover
   private let opening: StoreOpening
   private let run: UInt64
+  /// Whether its files are still where they were opened; when a commit last looked, in
+  /// milliseconds, and what it saw.
+  package private(set) var standing: StoreStanding
+  private var lookedAt: Int64?
+  private var fileFault: StorageError?
   /// Pages in the log at which it is moved in the next pause, and before the next commit. Where a
   /// reader stays (a backup), what it keeps in the log is not tried again each time.
   private var logPages = Limits.logPages
@@ -55,6 +60,9 @@ package final class SQLiteZoneStore: ZoneStore {
     let run = run ?? opening
     self.run = run
     wasRestored = try self.opening.begin(opening, isDeclared: declareRestored, run: run)
+    standing = StoreStanding(
+      directory: directory,
+      ["lock", SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal"])
     queries = try ZoneQueries(connection, run: run)
     accounts = try AccountWriter(connection, rules: rules, run: run)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
@@ -87,7 +95,10 @@ package final class SQLiteZoneStore: ZoneStore {
   /// Moves the log into the database, lets go of the files and then of the directory. What is asked
   /// afterwards fails.
   package func close() {
-    if connection.isOpen, hasWritten {
+    let isWhole = standing.look() == nil
+    // What stands there now under the names of before is not this store's to change.
+    if !isWhole { connection.leaveFiles() }
+    if connection.isOpen, hasWritten, isWhole {
       do throws(StorageError) {
         try opening.moveOn()
       } catch {
@@ -113,6 +124,7 @@ package final class SQLiteZoneStore: ZoneStore {
     _ requests: [CommitRequest], wall: Int64
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
+    try checkFiles(wall: wall)
     // Before the commit, not behind it: what is in it has not been promised to anyone yet.
     if connection.waitingPages >= logPagesMax {
       try connection.checkpoint(waits: true)
@@ -131,12 +143,25 @@ package final class SQLiteZoneStore: ZoneStore {
     }
   }
 
+  /// A folder beside the database is open, too.
+  package func watch(_ name: String) { standing.watch(name) }
+
+  /// Looks at most once in `storeLookMilliseconds`.
+  private func checkFiles(wall: Int64) throws(StorageError) {
+    let isFresh = lookedAt.map { wall >= $0 && wall < $0 &+ Limits.storeLookMilliseconds } ?? false
+    if !isFresh {
+      lookedAt = wall
+      fileFault = standing.look()
+    }
+    if let fileFault { throw fileFault }
+  }
+
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
     try queries.read(request)
   }
 
   package func rest() throws(StorageError) {
-    guard connection.waitingPages >= logPages else { return }
+    guard connection.waitingPages >= logPages, standing.look() == nil else { return }
     try opening.moveOn()
     hasWritten = false
     try connection.checkpoint(waits: false)

@@ -55,6 +55,7 @@ struct RelayService {
         uploads: configuration.limits.uploads * configuration.nodes)
       let bus = try store.makeBus()
       let sharesStore = bus != nil
+      let measures = meter.source(of: self.store, fault: store.fileFault)
       try startWorkers(of: group, on: store, meter)
       try startFiles(of: group, on: files)
       for node in 0..<configuration.nodes {
@@ -66,7 +67,7 @@ struct RelayService {
         try group.add(
           RelayNode(
             configuration: configuration, secrets: Entropy.secrets,
-            random: Entropy.seededRandom(), measures: meter.source(of: self.store)),
+            random: Entropy.seededRandom(), measures: measures),
           listeners: [front[node]] + owners)
       }
       announce(front[0].address, admin: admin?.address, accounts: accounts)

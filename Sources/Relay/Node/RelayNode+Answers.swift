@@ -77,12 +77,15 @@ extension RelayNode {
 
   mutating func count(_ code: RefusalCode) { status.count(code) }
 
-  mutating func healthAnswer(_ call: HealthCall) -> Answer {
+  /// A fault is told in the store's own words where only the owner hears them.
+  mutating func healthAnswer(_ call: HealthCall, door: Opening.Door) -> Answer {
     switch call {
     case .live: return RelayNode.plain(200, "alive\n")
     case .ready:
       if stage != .running { return Answer(RelayNode.isStopping) }
-      if health.fault != nil { return Answer(StoreHealth.unavailable) }
+      if let fault = health.fault {
+        return Answer(door == .front ? StoreHealth.unavailable : StoreHealth.refusal(of: fault))
+      }
       // Reads, deletions and pushes go on, so whoever sends devices here may go on.
       return RelayNode.plain(
         200, isDiskLow() ? "ready, but takes nothing new: the disk is nearly full\n" : "ready\n")

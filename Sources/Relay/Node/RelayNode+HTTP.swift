@@ -281,7 +281,9 @@ extension RelayNode {
     connections[slot].http.exchange?.value.body = []
     do throws(Refusal) {
       switch call {
-      case .health(let call): answer(slot, healthAnswer(call))
+      case .health(let call):
+        if call != .live { askFiles() }
+        answer(slot, healthAnswer(call, door: connections[slot].opening.door))
       case .page(let page):
         let held = connections[slot].http.exchange?.value.head.headers.list("If-None-Match")
         answer(slot, Answer(page: page, ifNoneMatch: held ?? []))

@@ -221,6 +221,13 @@ extension RelayNode {
     planStoreTrial()
   }
 
+  /// Notices what is wrong with the store's files where nobody saves.
+  mutating func askFiles() {
+    guard health.fault == nil, let fault = measures.fault() else { return }
+    status.storeFailures += 1
+    if health.commitFailed(fault) { storeFailed(fault) }
+  }
+
   private mutating func planStoreTrial() {
     guard stage == .running else { return }
     timers.schedule(

@@ -77,6 +77,11 @@ struct StoreHealth: Sendable {
       + "deleted. Its owner must make room.",
     retryAfterMilliseconds: Limits.diskRetryMilliseconds)
 
+  static func refusal(of fault: StorageError) -> Refusal {
+    Refusal(
+      .storeUnavailable, "\(fault)", retryAfterMilliseconds: Limits.storeTrialMilliseconds)
+  }
+
   static let unavailable = Refusal(
     .storeUnavailable, "The relay's store cannot be reached, and nothing was done; try again soon.",
     retryAfterMilliseconds: Limits.storeTrialMilliseconds)

@@ -1,3 +1,5 @@
+public import Storage
+
 /// What the store's work costs, as the threads that do it measure it. A node shows it and measures
 /// nothing itself.
 public struct StoreMeasures: Sendable, Hashable {
@@ -43,11 +45,15 @@ public struct ProcessMeasures: Sendable, Hashable {
 public struct MeasureSource: Sendable {
   public let read: @Sendable () -> StoreMeasures
   public let readProcess: @Sendable () -> ProcessMeasures
+  /// What is wrong with the store's files, whether or not anybody saves.
+  public let fault: @Sendable () -> StorageError?
 
   public init(
     _ read: @escaping @Sendable () -> StoreMeasures,
-    process: @escaping @Sendable () -> ProcessMeasures = { ProcessMeasures() }
+    process: @escaping @Sendable () -> ProcessMeasures = { ProcessMeasures() },
+    fault: @escaping @Sendable () -> StorageError? = { nil }
   ) {
+    self.fault = fault
     self.read = read
     readProcess = process
   }

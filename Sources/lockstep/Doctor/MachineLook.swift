@@ -1,5 +1,8 @@
 import Changes
+import Devices
 import Glibc
+import Link
+import Loop
 import Storage
 import StoragePostgres
 import StorageSQLite
@@ -29,6 +32,9 @@ struct MachineLook {
   /// That all pieces are there, and as long as they should be; their bytes are not read.
   private func look(into store: String) -> DoctorCheck {
     do throws(CommandFailure) {
+      if let fault = try Self.faultOfRelay(on: store) { return .noRelayStore(fault) }
+      let owner = try StoreOwner.become(ofFolder: store)
+      defer { owner?.end() }
       guard SQLiteZoneStore.exists(in: store) else {
         throw CommandFailure("there is no store of a relay in \(store)")
       }
@@ -40,6 +46,19 @@ struct MachineLook {
     } catch {
       return .noRelayStore(error.message ?? "\(store) cannot be read")
     }
+  }
+
+  /// What a relay that runs says of its store, where that does not work: it may hold files that are
+  /// not there any more.
+  private static func faultOfRelay(on store: String) throws(CommandFailure) -> String? {
+    let question = HTTPCallRequest("GET", path: ["readyz"])
+    let call = HTTPCall(
+      question, toSocket: RelayService.controlSocket(inStore: store), at: SystemClock.moment())
+    guard case .answered(let status, let body, _) = try RelayCall.outcome(of: call),
+      status == RefusalCode.storeUnavailable.status
+    else { return nil }
+    let refusal = Refusal.decoded(problem: body, status: status)
+    return refusal.code == .storeUnavailable ? refusal.detail : nil
   }
 
   /// What another machine may have: its disk and its tables are for PostgreSQL's own tools.

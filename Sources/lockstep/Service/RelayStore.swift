@@ -96,10 +96,12 @@ final class RelayStore {
   /// The pieces of files, for another thread. `uploads`: how many may be written at a time.
   func makeFiles(uploads: Int) throws(StorageError) -> sending any ChunkStore {
     switch kind {
-    case .folder(let folder, _):
-      try FileChunkStore(directory: RelayStore.chunks(in: folder), uploads: uploads)
+    case .folder(let folder, let store):
+      let files = try FileChunkStore(directory: RelayStore.chunks(in: folder), uploads: uploads)
+      store.watch("chunks")
+      return files
     case .database(let address, _):
-      try PostgresChunkStore(address, uploads: uploads, restored: restored)
+      return try PostgresChunkStore(address, uploads: uploads, restored: restored)
     }
   }
 
@@ -107,6 +109,25 @@ final class RelayStore {
   func makeBus() throws(StorageError) -> sending PostgresBus? {
     guard case .database(_, let store) = kind else { return nil }
     return try store.makeBus()
+  }
+
+  /// What is wrong with the files of a store in a folder, those of `makeFiles` among them; nil
+  /// where nothing is. For any thread; a look is good for `storeLookMilliseconds`.
+  var fileFault: @Sendable () -> StorageError? {
+    guard case .folder(_, let store) = kind else { return { nil } }
+    let standing = store.standing
+    let last = Locked<(at: Instant, fault: StorageError?)?>(nil)
+    return {
+      let now = SystemClock.instant()
+      return last.withLock { last in
+        if let last, now.milliseconds(since: last.at) < Limits.storeLookMilliseconds {
+          return last.fault
+        }
+        let fault = standing.look()
+        last = (now, fault)
+        return fault
+      }
+    }
   }
 
   /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log takes,

@@ -1,6 +1,7 @@
 import Changes
 import Loop
 import Relay
+import Storage
 import StorageSQLite
 
 /// Measures on the threads that write and read the store, read by whoever shows them.
@@ -13,8 +14,10 @@ final class StoreMeter: Sendable {
     self.measures = Locked(measures)
   }
 
-  /// `store`: where it is.
-  func source(of store: StorePlace) -> MeasureSource {
+  /// `store`: where it is; `fault`: what is wrong with its files.
+  func source(
+    of store: StorePlace, fault: @escaping @Sendable () -> StorageError? = { nil }
+  ) -> MeasureSource {
     var database: String?
     var directory: String?
     if case .folder(let folder) = store {
@@ -29,6 +32,8 @@ final class StoreMeter: Sendable {
       return measures
     } process: {
       ProcessMeter.read()
+    } fault: {
+      fault()
     }
   }
 

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -11,8 +12,8 @@ import subprocess
 import threading
 
 from story import (
-    LOCKSTEP, PATIENCE, Background, Home, Person, Relay, SmallDisk, curl, expect, folder, main,
-    record, refused, wait_until)
+    LOCKSTEP, PATIENCE, Background, Home, Line, Person, Relay, SmallDisk, curl, expect, folder, main,
+    record, refused, run, wait_until)
 
 
 def damage(path):
@@ -31,6 +32,63 @@ def made_read_only(path):
         for name in names:
             os.chmod(os.path.join(root, name), 0o400)
     return ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+
+
+def lose_files(store):
+    for name in os.listdir(store):
+        if name.startswith("zones.sqlite"):
+            os.unlink(os.path.join(store, name))
+
+
+def replace_database(store):
+    path = os.path.join(store, "zones.sqlite")
+    shutil.copy(path, path + ".copy")
+    os.rename(path + ".copy", path)
+
+
+def story_nothing_is_acknowledged_into_files_that_are_gone():
+    """Somebody removes, moves or replaces the store's files below a running relay. It takes nothing
+    more, says so where it is asked whether it is ready, and logs it once, with the next step."""
+    losses = [
+        ("zones.sqlite", lose_files), ("zones.sqlite", replace_database),
+        ("zones.sqlite-wal", lambda store: os.unlink(os.path.join(store, "zones.sqlite-wal"))),
+        ("chunks", lambda store: shutil.rmtree(os.path.join(store, "chunks"))),
+        ("", lambda store: os.rename(store, store + ".aside")),
+    ]
+    for name, lose in losses:
+        with Relay("--loops=1", "--admin-listen=127.0.0.1:0") as relay:
+            person = Person.new(relay)
+            expect(person.save(record("before")), 200)
+            expect(curl(relay, "GET", "/readyz"), 200)
+            lose(relay.store)
+            # Nobody saves: it is noticed all the same.
+            told = wait_until(
+                lambda: (answer := curl(relay, "GET", "/readyz")).status == 503 and answer,
+                f"the loss of {name or 'the folder'}", 30)
+            expect(told, 503, "storeUnavailable")
+            assert relay.store not in told.json["detail"], told
+            expect(person.save(record("after")), 503, "storeUnavailable")
+            expect(person.save(record("again")), 503, "storeUnavailable")
+            port = re.search(r"health on http://127.0.0.1:(\d+)", relay.text())[1]
+            owners = Line(type("Owner", (), {"port": int(port)}))
+            words = expect(owners.ask("GET", "/readyz"), 503).json["detail"]
+            assert "lockstep relay restore" in words and name in words, words
+            failures = re.search(
+                r"lockstep_store_failures_total (\d+)",
+                owners.ask("GET", "/metrics").body.decode())[1]
+            assert int(failures) > 0, failures
+            if name:
+                asked = run("doctor", "--store", relay.store, expect_code=1)
+                assert "lockstep relay restore" in asked.stdout + asked.stderr, asked
+            assert relay.text().count("removed, moved or replaced") == 1, relay.text()
+            if not name:
+                # The very same files are there again: it goes on.
+                os.rename(relay.store + ".aside", relay.store)
+                wait_until(lambda: curl(relay, "GET", "/readyz").status == 200, "the folder to be back")
+                expect(person.save(record("after")), 200)
+                assert [each["name"] for each in person.changes().json["changes"]] == [
+                    "before", "after"]
+            assert relay.stop() == 0, relay.text()
 
 
 def story_a_home_that_cannot_be_used_says_why():
