@@ -25,7 +25,9 @@ final class SecureContext: @unchecked Sendable {
   static func server(certificate: String, key: String) throws(CertificateFault) -> SecureContext {
     let made = try SecureContext(TLS_server_method())
     let context = made.rawValue
-    openssl_serve_http(context)
+    guard openssl_serve_http(context) == 1, TicketKeys.install(in: context) else {
+      throw .library(SecureConnection.lastError())
+    }
     try checkReadable(certificate)
     try checkReadable(key)
     guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {

@@ -1,10 +1,13 @@
 // What Swift takes of OpenSSL; and, as functions, those of its macros that Swift does not see.
 #pragma once
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -43,10 +46,36 @@ static inline int openssl_choose_http(
 }
 
 /// A server's: HTTP/1.1 is chosen where it is offered, and who offers only others is refused
-/// (RFC 7301 section 3.2). What a session needs lies with the client, in a ticket.
-static inline void openssl_serve_http(SSL_CTX *_Nonnull context) {
+/// (RFC 7301 section 3.2). What a session needs lies with the client, in a ticket. Keys are agreed
+/// upon with the curves of Mozilla's intermediate configuration alone. 0: the library cannot.
+static inline int openssl_serve_http(SSL_CTX *_Nonnull context) {
   SSL_CTX_set_alpn_select_cb(context, openssl_choose_http, NULL);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  return SSL_CTX_set1_groups_list(context, "X25519:prime256v1:secp384r1") == 1;
+}
+
+/// `keys` is asked for the key of each ticket (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)). 0: the
+/// library cannot.
+static inline int openssl_set_ticket_keys(
+    SSL_CTX *_Nonnull context,
+    int (*_Nonnull keys)(
+        SSL *_Nonnull ssl, unsigned char *_Nonnull name, unsigned char *_Nonnull iv,
+        EVP_CIPHER_CTX *_Nonnull cipher, EVP_MAC_CTX *_Nonnull hash, int seals)) {
+  return (int)SSL_CTX_set_tlsext_ticket_key_evp_cb(context, keys);
+}
+
+/// Keys of 32 bytes each for sealing (`seals` is 1) or opening a ticket. 0: the library cannot.
+static inline int openssl_key_ticket(
+    EVP_CIPHER_CTX *_Nonnull cipher, EVP_MAC_CTX *_Nonnull hash,
+    const unsigned char *_Nonnull cipher_key, const unsigned char *_Nonnull hash_key,
+    const unsigned char *_Nonnull iv, int seals) {
+  OSSL_PARAM terms[] = {
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)hash_key, 32),
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+      OSSL_PARAM_construct_end(),
+  };
+  return EVP_MAC_CTX_set_params(hash, terms) == 1 &&
+         EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, cipher_key, iv, seals) == 1;
 }
 
 /// A client's: offers HTTP/1.1, and believes nobody without a chain to an authority. 0: the library
