@@ -237,7 +237,11 @@ struct RelayService {
   }
 
   private func announce(_ address: PeerAddress, admin: PeerAddress?, accounts: Int) {
+    if certificate == nil, let warning = PlainAddress.warning(ofListening: address) {
+      log.warning("\(warning)")
+    }
     if let admin {
+      if let warning = PlainAddress.warning(ofAdmin: admin) { log.warning("\(warning)") }
       let url = "http://\(admin.text)"
       log.tell(
         "metrics and health", [LogLine.Field("url", url)],

@@ -135,7 +135,8 @@ enum AgentRunCommand {
       "lockstep agent", level: arguments[AgentCommand.logLevel],
       format: arguments[AgentCommand.logFormat])
     let configuration = AgentCommand.configuration(arguments)
-    guard let holder = try HomeHolder.hold(folder, configuration, log: log) else {
+    let held = try HomeHolder.hold(folder, configuration, log: log, warnsOfPlainHTTP: true)
+    guard let holder = held else {
       throw CommandFailure("another process holds the home \(folder.path) already")
     }
     log.tell(

@@ -40,6 +40,9 @@ enum AgentJoinCommand {
     }
     let typed = arguments[isNew] ? nil : try TypedCode.read(arguments[code])
     let relay = try relay(arguments, typed)
+    if let warning = PlainAddress.warning(ofRelay: relay) {
+      Log("lockstep agent join", level: .warning).warning("\(warning)")
+    }
     let folder = AgentCommand.folder(arguments)
     guard let lock = try folder.lock() else {
       throw CommandFailure("another process holds the home \(folder.path); stop that one first")

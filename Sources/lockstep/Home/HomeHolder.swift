@@ -18,7 +18,8 @@ final class HomeHolder {
 
   /// nil where another process holds the home.
   static func hold(
-    _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log
+    _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log,
+    warnsOfPlainHTTP: Bool = false
   ) throws(CommandFailure) -> HomeHolder? {
     guard let lock = try folder.lock() else { return nil }
     do {
@@ -26,6 +27,11 @@ final class HomeHolder {
       guard let identity = try store.identity() else {
         throw CommandFailure(
           "the home \(folder.path) has not joined an account; see lockstep agent join --help")
+      }
+      if warnsOfPlainHTTP, let relay = RelayAddress(url: identity.relay),
+        let warning = PlainAddress.warning(ofRelay: relay)
+      {
+        log.warning("\(warning)")
       }
       let listener = try Listener.open(.local(path: folder.socket), door: .control)[0]
       let mail = try Mailbox<VaultMessage>(isBlocking: true)

@@ -531,5 +531,22 @@ def story_the_live_view_on_a_terminal():
             terminal.shows(r"^again")
 
 
+def story_plain_http_beyond_the_network_is_warned_of():
+    """One line each: for a device that joins, and for a relay that strangers may reach."""
+    with folder() as directory, Relay() as relay:
+        home = os.path.join(directory, "home")
+        # A name that leads nowhere: the warning comes before the attempt.
+        done = run("agent", "join", "--relay", "http://relay.invalid", "--new", home=home,
+                   expect_code=1)
+        assert done.stderr.count("plain HTTP") == 1, done.stderr
+        done = run("agent", "join", "--relay", relay.address, "--new", home=home)
+        assert "plain HTTP" not in done.stderr, done.stderr
+        assert "warning" not in relay.text() and "plain HTTP" not in relay.text(), relay.text()
+    with Relay("--listen", "0.0.0.0:0", "--admin-listen", "0.0.0.0:0") as relay:
+        wait_until(lambda: "listening on" in relay.text(), "the relay")
+        assert relay.text().count("plain HTTP") == 1, relay.text()
+        assert relay.text().count("without a password") == 1, relay.text()
+
+
 if __name__ == "__main__":
     main(globals())
