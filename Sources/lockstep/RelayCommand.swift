@@ -19,6 +19,10 @@ enum RelayCommand {
     "Speak TLS, with the certificate and its chain in this PEM file; plain HTTP if not given.")
   static let key = CommandOption.optional(
     "tls-key", ValueKind.file, "The PEM file with the certificate's private key.")
+  static let strictTransport = CommandOption.optional(
+    "hsts", ValueKind.lapse(86_400_000...Limits.retentionMilliseconds),
+    "With TLS: for how long browsers are to come by TLS alone (HSTS), such as 365d; not said if not "
+      + "given.")
   static let store = CommandOption.defaulted(
     "store", .storePlace, default: usualStore,
     "The folder of everything that the relay writes; or postgres://USER@HOST/DATABASE, a database "
@@ -99,8 +103,9 @@ enum RelayCommand {
       With a command, no relay is started: it does something with the store of one.
       """,
     options: [
-      listen.entry, adminListen.entry, certificate.entry, key.entry, store.entry, isOpen.entry,
-      retention.entry, quota.entry, diskFloor.entry, keepAlive.entry, compression.entry,
+      listen.entry, adminListen.entry, certificate.entry, key.entry, strictTransport.entry,
+      store.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry, keepAlive.entry,
+      compression.entry,
       isRestored.entry,
       loops.entry, limits.entry, exempt.entry, origin.entry, host.entry, trustProxy.entry,
       logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
@@ -133,6 +138,7 @@ enum RelayCommand {
     configuration.exempt = arguments[exempt]
     configuration.origins = arguments[origin]
     configuration.hosts = arguments[host]
+    configuration.strictTransportMilliseconds = arguments[strictTransport] ?? 0
     configuration.trustedProxies = arguments[trustProxy]
     configuration.pages = PageShelf(PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) })
     let service = RelayService(

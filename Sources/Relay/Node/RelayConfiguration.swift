@@ -29,6 +29,9 @@ public struct RelayConfiguration: Sendable, Hashable {
   public var origins = AllowedOrigins.own
   /// The names by which clients may reach the relay.
   public var hosts = AllowedHosts()
+  /// For how many milliseconds browsers that came by TLS are to come by nothing else (RFC 6797); 0:
+  /// they are not told.
+  public var strictTransportMilliseconds: Int64 = 0
   /// What the store behind the node keeps to, to be told to clients.
   public var rules = StoreRules()
   /// What browsers may load.

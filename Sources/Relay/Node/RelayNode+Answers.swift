@@ -13,7 +13,7 @@ extension RelayNode {
       slot,
       response(
         answer, head: connections[slot].http.exchange?.value.head,
-        door: connections[slot].opening.door, crossOrigin: connections[slot].crossOrigin,
+        opening: connections[slot].opening, crossOrigin: connections[slot].crossOrigin,
         closes: closes))
     endExchange(slot, closes: closes)
   }
@@ -44,11 +44,11 @@ extension RelayNode {
 
   /// The bytes of an answer. `head`: of the request, nil where it was not understood.
   func response(
-    _ answer: Answer, head: HTTPRequestHead?, door: Opening.Door, crossOrigin: CrossOrigin,
+    _ answer: Answer, head: HTTPRequestHead?, opening: Opening, crossOrigin: CrossOrigin,
     closes: Bool
   ) -> [UInt8] {
     var headers = answer.headers
-    addCommonFields(&headers, door, crossOrigin)
+    addCommonFields(&headers, opening, crossOrigin)
     if closes {
       headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
     } else if answer.status == 426 {
@@ -63,11 +63,15 @@ extension RelayNode {
 
   /// What every answer says.
   func addCommonFields(
-    _ headers: inout HTTPHeaders, _ door: Opening.Door, _ crossOrigin: CrossOrigin
+    _ headers: inout HTTPHeaders, _ opening: Opening, _ crossOrigin: CrossOrigin
   ) {
     headers.append("Date", HTTPDate.text(moment.wall))
     // The other doors trust the place that a request comes from, and no page may use them.
-    guard door == .front else { return }
+    guard opening.door == .front else { return }
+    let lapse = configuration.strictTransportMilliseconds
+    if lapse > 0, opening.isSecure {
+      headers.append("Strict-Transport-Security", "max-age=\(lapse / 1_000)")
+    }
     let ranges = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
     let beat = headers.contains("Lockstep-Keep-Alive") ? ", Lockstep-Keep-Alive" : ""
     let within = headers.contains("Lockstep-Reconnect-Within") ? ", Lockstep-Reconnect-Within" : ""

@@ -43,7 +43,7 @@ extension RelayNode {
     }
     count(refusal.code)
     let bytes = response(
-      Answer(refusal), head: nil, door: connections[slot].opening.door,
+      Answer(refusal), head: nil, opening: connections[slot].opening,
       crossOrigin: connections[slot].crossOrigin, closes: true)
     send(slot, bytes)
     close(slot, .afterSending)

@@ -86,7 +86,7 @@ extension RelayNode {
       connections[slot].http.exchange?.value.status = head.status
       let bytes = response(
         head, head: connections[slot].http.exchange?.value.head,
-        door: connections[slot].opening.door,
+        opening: connections[slot].opening,
         crossOrigin: connections[slot].crossOrigin, closes: closesAfterAnswer(slot))
       send(slot, bytes)
     } else {

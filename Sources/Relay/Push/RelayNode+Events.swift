@@ -58,7 +58,7 @@ extension RelayNode {
     headers.append("Cache-Control", "no-cache, no-store, no-transform")
     headers.append("X-Accel-Buffering", "no")
     headers.append("Lockstep-Keep-Alive", String(configuration.keepAliveMilliseconds))
-    addCommonFields(&headers, connections[slot].opening.door, connections[slot].crossOrigin)
+    addCommonFields(&headers, connections[slot].opening, connections[slot].crossOrigin)
     if closes { headers.append("Connection", "close") }
     let isChunked = connections[slot].stream?.value.isChunked ?? false
     connections[slot].http.exchange?.value.status = 200

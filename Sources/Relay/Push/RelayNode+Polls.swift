@@ -146,7 +146,8 @@ extension RelayNode {
       let alike = rest.filter { connections[$0].crossOrigin == crossOrigin }
       rest.removeAll { connections[$0].crossOrigin == crossOrigin }
       let bytes = response(
-        answer, head: nil, door: .front, crossOrigin: crossOrigin, closes: false)
+        answer, head: nil, opening: connections[first].opening, crossOrigin: crossOrigin,
+        closes: false)
       send(answer, as: bytes, to: alike)
     }
   }

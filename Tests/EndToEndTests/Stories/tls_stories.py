@@ -202,6 +202,45 @@ def expired(directory):
     return made
 
 
+def story_no_curve_but_the_usual_ones_is_agreed_upon():
+    """X25519, P-256 and P-384; whoever offers only others is refused."""
+    with SecureRelay() as relay:
+        for version in ("-tls1_2", "-tls1_3"):
+            for curve in ("X25519", "P-256", "P-384"):
+                s_client(relay, version, "-curves", curve)
+            for curve in ("P-521", "X448"):
+                s_client(relay, version, "-curves", curve, code=1)
+
+
+def story_the_certificates_names_are_the_relays():
+    """Also after it was read anew; a name that is not in it is none of the relay's."""
+    with SecureRelay() as relay, folder() as directory:
+        def status(host):
+            return secure(relay, "GET", "/v1/time", headers=[f"Host: {host}"]).status
+        assert [status(host) for host in ("localhost", "127.0.0.1", "sync.example")] == [200, 200, 421]
+        other = os.path.join(directory, "other")
+        for name in os.listdir(MADE):
+            os.makedirs(other, exist_ok=True)
+            shutil.copy(os.path.join(MADE, name), other)
+        make(other, "sync.example", "*.home.example")
+        relay.show(os.path.join(other, "server.pem"), os.path.join(other, "server.key"))
+        os.kill(relay.id, signal.SIGHUP)
+        wait_until(lambda: status("sync.example") == 200, "the new name")
+        assert [status(host) for host in ("a.home.example", "a.b.home.example")] == [200, 421]
+
+
+def story_browsers_are_told_to_come_by_tls_alone_where_the_owner_says_so():
+    """Not unless he does, and not over plain HTTP."""
+    field = "strict-transport-security"
+    with SecureRelay() as relay:
+        assert field not in secure(relay, "GET", "/").headers
+    with SecureRelay("--hsts=30d") as relay:
+        for path in ("/", "/v1/time", "/v1/changes"):
+            assert secure(relay, "GET", path).headers[field] == f"max-age={30 * 86_400}", path
+    with Relay("--hsts=30d") as relay:
+        assert field not in curl(relay, "GET", "/").headers
+
+
 def story_agent_refuses_whoever_is_not_proved_to_be_the_relay():
     """Unknown authority, wrong name, over, or no TLS at all: refused in words, and nothing is sent."""
     with SecureRelay() as relay, folder() as directory:
