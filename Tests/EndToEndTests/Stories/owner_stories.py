@@ -399,12 +399,28 @@ def story_the_units_are_what_systemd_takes():
             said = [line for line in (done.stdout + done.stderr).splitlines()
                     if "lockstep" in line]
             assert not said, said
-        done = subprocess.run(
-            ["systemd-analyze", "security", "--offline=true", "--no-pager",
-             os.path.join(directory, "lockstep-relay.service")], capture_output=True, text=True,
-            timeout=PATIENCE)
-        found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
-        assert found and float(found.group(1)) <= 2.0, done.stdout + done.stderr
+        for name in ("lockstep-relay.service", "lockstep-backup.service"):
+            done = subprocess.run(
+                ["systemd-analyze", "security", "--offline=true", "--no-pager",
+                 os.path.join(directory, name)], capture_output=True, text=True, timeout=PATIENCE)
+            found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
+            assert found and float(found.group(1)) <= 2.0, done.stdout + done.stderr
+
+
+def story_the_units_bound_what_they_take():
+    """No core dump, so much memory and so many tasks; and no backup as root."""
+    units = os.path.join(ROOT, "packaging", "systemd")
+    for name in ("lockstep-relay", "lockstep-backup", "lockstep-agent@"):
+        with open(os.path.join(units, name + ".service")) as file:
+            lines = file.read().splitlines()
+        keys = dict(line.split("=", 1) for line in lines if re.match(r"\w+=", line))
+        assert keys["LimitCORE"] == "0", name
+        assert re.fullmatch(r"\d+[MG]", keys["MemoryMax"]), name
+        assert int(keys["TasksMax"]) > 0, name
+        if name != "lockstep-agent@":
+            assert keys["DynamicUser"] == "yes" and keys["User"] == "lockstep-relay", name
+            assert keys["ProtectSystem"] == "strict" and "SystemCallFilter" in keys, name
+            assert "RestrictAddressFamilies" in keys, name
 
 
 if __name__ == "__main__":
