@@ -1,4 +1,7 @@
+import Digest
 import Glibc
+import Link
+import StorageSQLite
 
 /// The program: all its commands, and how the one that is asked for is found and run.
 package enum Lockstep {
@@ -48,7 +51,9 @@ package enum Lockstep {
         }
       case .version:
         return perform(as: root.name) { () throws(CommandFailure) in
-          try TerminalOutput.printed("\(root.name) \(version)")
+          try TerminalOutput.printed(
+            "\(root.name) \(version)\nOpenSSL \(LinkedOpenSSL.version), SQLite "
+              + "\(LinkedSQLite.version), zlib \(LinkedZlib.version)")
         }
       }
     } catch {
