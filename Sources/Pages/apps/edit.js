@@ -53,7 +53,8 @@ import { EditRefusal } from "./editRefusal.js";
 export function act(app, state, action, now, random) {
   const { edits, decisions = [] } = app.outcome(state, action, random);
   // An action may change as many records as there are.
-  const held = new Map(state.records.map((record) => [keyOf(record.zone ?? app.zone, record), record]));
+  const held = new Map(
+    state.records.map((record) => [keyOf(record.zone ?? app.zone, record), record]));
   const changes = edits.map((edit) => changed(edit, held.get(keyOf(edit.zone, edit)), state, now));
   return { changes, decisions };
 }

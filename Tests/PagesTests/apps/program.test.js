@@ -9,7 +9,8 @@ import { randomCase, types } from "../support/randomCases.js";
 // What the program on a terminal makes of a conflict, a page makes as well, to the byte.
 
 const kinds = { "": randomCase, "hostile ": hostileCase };
-for (const [type, [kind, make]] of types.flatMap((it) => Object.entries(kinds).map((k) => [it, k]))) {
+const pairs = types.flatMap((type) => Object.entries(kinds).map((kind) => [type, ...kind]));
+for (const [type, kind, make] of pairs) {
   test(`lockstep resolve ends every ${kind}${type} as a page does`, needsProgram, () => {
     const cases = Array.from({ length: 3_000 }, (_, index) => make(type, index + 10_000));
     const answers = run(["resolve"], cases.map((it) => `${serialize(it)}\n`).join("")).split("\n");

@@ -56,8 +56,8 @@ export const modelApp = {
     Echo: {
       resolve({ local, server }) {
         const [kept, lost] = isNewer(local, server) ? [local, server] : [server, local];
-        const copies = equal(kept.fields, lost.fields) ? [] : [{ name: "echo", fields: lost.fields }];
-        return { merged: kept.fields, copies };
+        const copy = { name: "echo", fields: lost.fields };
+        return { merged: kept.fields, copies: equal(kept.fields, lost.fields) ? [] : [copy] };
       },
     },
     Choice: { resolve: () => ({ ask: true }) },
