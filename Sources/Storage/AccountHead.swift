@@ -98,16 +98,19 @@ package struct AccountHead: Hashable {
     var next = UInt32(truncatingIfNeeded: mixed.next() >> 32)
     while next == generation || earlier.contains(next) { next &+= 1 }
     return AccountHead(
-      generation: next, newest: raised(by: opening, else: Limits.restoredTags, &mixed),
+      generation: next,
+      newest: raised(by: opening, milliseconds: 64, else: Limits.restoredTags, &mixed),
       forgotten: forgotten, run: opening, rangeStart: rangeStart)
   }
 
-  /// A tag from which on nobody was given any.
+  /// A tag from which on nobody was given any. `milliseconds`: within which openings that are lost
+  /// may have followed one another.
   private func raised(
-    by opening: UInt64, else raises: ClosedRange<Int64>, _ random: inout SeededRandom
+    by opening: UInt64, milliseconds: Int64, else raises: ClosedRange<Int64>,
+    _ random: inout SeededRandom
   ) -> ChangeTag {
     let byTime = OpeningNumber.wall(of: opening) * Limits.tagsPerMillisecond
-    let jitter = Int64.random(in: 0..<64 * Limits.tagsPerMillisecond, using: &random)
+    let jitter = Int64.random(in: 0..<milliseconds * Limits.tagsPerMillisecond, using: &random)
     // A clock that goes wrong, or stands still, leaves chance.
     let raise = Int64.random(in: raises, using: &random)
     let room = max(0, Limits.sequenceLimit - 1 - newest)
@@ -149,7 +152,8 @@ extension AccountHead {
     var mixed = SeededRandom(seed: random.next() &+ account.rawValue)
     var next = self
     next.run = run
-    next.newest = raised(by: run, else: Limits.runTags, &mixed)
+    // Tags of a later run are greater, so that the gap tells how far the token of a lost one is good.
+    next.newest = raised(by: run, milliseconds: 1, else: Limits.runTags, &mixed)
     next.rangeStart = next.newest
     return next
   }
