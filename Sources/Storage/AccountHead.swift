@@ -152,7 +152,7 @@ extension AccountHead {
     var mixed = SeededRandom(seed: random.next() &+ account.rawValue)
     var next = self
     next.run = run
-    // Tags of a later run are greater, so that the gap tells how far the token of a lost one is good.
+    // Tags of a later run are greater, so that the gap tells how far a lost token is good.
     next.newest = raised(by: run, milliseconds: 1, else: Limits.runTags, &mixed)
     next.rangeStart = next.newest
     return next
