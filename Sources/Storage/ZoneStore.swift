@@ -81,7 +81,7 @@ extension CommitRequest {
     case .deleteZone, .deleteZoneRest, .removeAccount: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .touchDevices, .proveWritable, .save, .putSubscription, .removeSubscription, .setPlan,
-      .addChunk, .renewChunks, .vouchForChunks, .collectChunks:
+      .addChunk, .renewChunks, .vouchForChunks, .doubtChunks, .collectChunks:
       false
     }
   }

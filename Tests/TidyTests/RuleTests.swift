@@ -61,10 +61,6 @@ struct RuleTests {
     #expect(SizeRule.faults(in: relay(long)).map(\.line) == [1])
     let short = "func f() {\n" + String(repeating: "  g()\n", count: 58) + "}\n"
     #expect(SizeRule.faults(in: relay(short)).isEmpty)
-    #expect(SizeRule.faults(in: relay(String(repeating: "a\n", count: 401))).count == 1)
-    #expect(
-      SizeRule.faults(in: file("Tests/RelayTests/X.swift", String(repeating: "a\n", count: 401)))
-        .isEmpty)
     #expect(SizeRule.faults(in: relay(String(repeating: "a", count: 101))).count == 1)
   }
 

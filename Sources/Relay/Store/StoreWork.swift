@@ -106,7 +106,7 @@ public enum StoreWork {
     // Nobody but who asked is told.
     case (.createAccount, _), (.issuePairing, _), (.redeemPairing, _), (.renameDevice, _),
       (.touchDevices, _), (.proveWritable, _), (.addChunk, _), (.renewChunks, _),
-      (.vouchForChunks, _), (.collectChunks, _):
+      (.vouchForChunks, _), (.doubtChunks, _), (.collectChunks, _):
       nil
     }
   }
