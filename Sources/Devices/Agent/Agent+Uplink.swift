@@ -88,8 +88,8 @@ extension Agent {
   private mutating func online(newest: ChangeToken?, at moment: Moment) {
     let now = moment.instant
     outage = nil
-    // A socket is told so right behind this, by a relay with many devices.
-    if ladder.transport == .webSocket { reconnectWithin = 0 }
+    // A relay with many devices says otherwise right behind this.
+    reconnectWithin = 0
     catchUpDeadline = now.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.online(ladder.transport, newest: newest)
     if ladder.transport == .webSocket {

@@ -18,6 +18,8 @@ struct HTTPUplink {
   private var waiting: HTTPExchange
   var stream: StreamExchange
   private var isOnline = false
+  /// As it was told last.
+  private var reconnectWithin: Int64 = 0
   private(set) var isOver = false
 
   /// Asks for the relay's time, which shows that it is there.
@@ -160,9 +162,9 @@ struct HTTPUplink {
     case .unreachable(let reason): return fail(.unreachable, reason, &output)
     case .unanswered(let reason): return fail(isOnline ? .lost : .rung, reason, &output)
     case .answered(let status, let headers, let body, let sent):
-      if status == 200, case .time = call { readReconnect(headers, &output) }
       do {
         if try take(call, status, body, sent: sent, at: now, &output) {
+          if call == .time { readReconnect(headers, &output) }
           return callNext(at: now, &output)
         }
       } catch {
@@ -228,8 +230,10 @@ struct HTTPUplink {
   }
 
   /// An answer that does not say how to come back is that of a relay with few devices.
-  private func readReconnect(_ headers: HTTPHeaders, _ output: inout UplinkOutput) {
+  private mutating func readReconnect(_ headers: HTTPHeaders, _ output: inout UplinkOutput) {
     let within = headers["Lockstep-Reconnect-Within"].flatMap { Int64($0) } ?? 0
+    guard within != reconnectWithin else { return }
+    reconnectWithin = within
     output.tell(.reconnectWithin(within))
   }
 
