@@ -28,9 +28,7 @@ struct RelayService {
     do {
       // Before any thread: they inherit that the two signals are held back.
       let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
-      Heap.mapLargeBlocks()
-      let share = try shareOfDescriptors(OpenFiles.raiseLimit())
-      let configuration = share.configuration
+      let (configuration, ownerConnections) = try prepareProcess()
       let store = try RelayStore(
         self.store, rules: configuration.rules, isRestored: isRestored
       ) { [log] in
@@ -43,7 +41,7 @@ struct RelayService {
       let front = try Listener.open(
         listen, door: .front, count: configuration.nodes, gate: frontGate(configuration),
         certificate: certificate)
-      let (admin, control) = try ownersDoors(share.ownerConnections)
+      let (admin, control) = try ownersDoors(ownerConnections)
       let board = StateBoard()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
       let attendant = RelayAttendant(
@@ -270,6 +268,13 @@ struct RelayService {
       connections: configuration.limits.connections,
       connectionsPerNetwork: configuration.limits.connectionsPerAddress,
       exempt: configuration.exempt + configuration.trustedProxies)
+  }
+
+  /// Before any thread: how this process takes memory, and how many files it may open.
+  private func prepareProcess() throws(CommandFailure) -> (RelayConfiguration, owner: Int) {
+    Heap.mapLargeBlocks()
+    let share = try shareOfDescriptors(OpenFiles.raiseLimit())
+    return (share.configuration, share.ownerConnections)
   }
 
   /// What of it all there are descriptors for, told where that is less than was asked.

@@ -6,6 +6,7 @@ enum PairingRule {
     "Sources/lockstep/main.swift": "starts the program; tested as a process in EndToEndTests",
     "Sources/Changes/Limits.swift": "numbers alone; each is tested where it is reached",
     "Sources/Changes/Limits+Accounts.swift": "numbers alone; each is tested where it is reached",
+    "Sources/Changes/Limits+Crowds.swift": "numbers alone; each is tested where it is reached",
     "Sources/Changes/Limits+Database.swift": "numbers alone; each is tested where it is reached",
     "Sources/Changes/Limits+Door.swift": "numbers alone; each is tested where it is reached",
     "Sources/Changes/Limits+Moving.swift": "numbers alone; each is tested where it is reached",
