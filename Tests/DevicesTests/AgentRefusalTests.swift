@@ -217,7 +217,9 @@ struct AgentRefusalTests {
     #expect(try stage.relay.record("a")?.text == "mine")
   }
 
-  @Test(arguments: [400, 401, 402, 403, 407])
+  @Test(arguments: [
+    200, 400, 401, 402, 403, 404, 405, 407, 410, 411, 413, 451, 500, 502, 511,
+  ])
   func aStrangersRefusalPasses(_ status: Int) throws {
     let stage = try Stage()
     let device = try stage.device(1, transports: [.longPoll])
@@ -235,6 +237,131 @@ struct AgentRefusalTests {
     try stage.run(60_000)
     #expect(try stage.relay.record("a")?.text == "mine")
     #expect(try stage.relay.record("b")?.text == "mine too")
+    #expect(device.status.state == .inSync)
+  }
+
+  /// A portal lets everything be read, and takes no saves.
+  @Test(arguments: [200, 403, 404, 410, 413])
+  func aStrangerWhoAnswersForTheSavesAloneIsWaitedOut(_ status: Int) throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.longPoll])
+    try stage.run()
+    var isBlocked = true
+    stage.relay.onRequest = { head in
+      guard isBlocked, head.method == "POST" else { return nil }
+      return .respond(
+        status: status, headers: ["Content-Type": "application/json"],
+        body: Array(#"{"code":"badRequest","detail":"log in"}"#.utf8))
+    }
+    try device.edit(.note("a", "mine"))
+    try stage.relay.save("b", TestApp.note, ["text": "theirs"])
+    try stage.run(60_000)
+    #expect(try device.text("b") == "theirs")
+    #expect(device.status.parkedCount == 0)
+    guard case .offline(_, let reason) = device.status.state else {
+      Issue.record("it says \(device.status.state)")
+      return
+    }
+    #expect(reason.contains("something between this device and the relay"), "\(reason)")
+    isBlocked = false
+    try stage.run(35_000)
+    #expect(try stage.relay.record("a")?.text == "mine")
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func whatIsTooLargeForTheWayIsSetAsideAndTheRestGoesInSmallerBatches() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.longPoll])
+    try stage.run()
+    var most = 30_000
+    var refusals = 0
+    stage.relay.onLine = { line in
+      guard line.body.count > most else { return nil }
+      refusals += 1
+      return .respond(status: 413, headers: [:], body: Array("<html>Too large".utf8))
+    }
+    try device.edit(.note("large", String(repeating: "x", count: 100_000)))
+    for index in 0..<200 {
+      try device.edit(.note("n\(index)", String(repeating: "y", count: 1_000)))
+    }
+    try stage.run(30_000)
+    for index in 0..<200 { #expect(try stage.relay.record("n\(index)") != nil, "\(index)") }
+    #expect(refusals < 12, "\(refusals)")
+    #expect(device.status.setAsideCount == 1)
+    #expect(device.status.waiting == 1)
+    #expect(device.status.parkedCount == 0)
+    #expect(device.status.state == .needsPerson)
+    // It does not stand in the way of what comes, nor of its own later edit.
+    try device.edit(.note("later", "small"))
+    try stage.run(5_000)
+    #expect(try stage.relay.record("later")?.text == "small")
+    most = .max
+    try device.order { .syncNow($0) }
+    try stage.run(5_000)
+    #expect(try stage.relay.record("large")?.text?.count == 100_000)
+    #expect(device.status.state == .inSync)
+    #expect(device.status.setAsideCount == 0)
+  }
+
+  @Test func whatWasTooLargeForTheWayGoesByItselfAfterAnHour() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.longPoll])
+    try stage.run()
+    var isNarrow = true
+    stage.relay.onLine = { line in
+      guard isNarrow, line.body.count > 30_000 else { return nil }
+      return .respond(status: 413, headers: [:], body: [])
+    }
+    try device.edit(.note("large", String(repeating: "x", count: 100_000)))
+    try stage.run(60_000)
+    #expect(device.status.setAsideCount == 1)
+    isNarrow = false
+    try stage.run(Limits.planRetryMilliseconds)
+    #expect(try stage.relay.record("large") != nil)
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func aPersonsSyncTriesAgainWhatTheRelayRefused() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.webSocket])
+    try stage.run()
+    var refuses = true
+    stage.relay.onMessage = { message in
+      guard case .save(let request) = message, refuses else { return nil }
+      return .say([.error(id: request.id.text, Refusal(.recordTooLarge, "because"))])
+    }
+    try device.edit(.note("a", "mine"))
+    try stage.run(5_000)
+    #expect(device.status.parkedCount == 1)
+    let asked = stage.relay.heard.count
+    try device.order { .syncNow($0) }
+    try stage.run(5_000)
+    #expect(device.status.parkedCount == 1)
+    #expect(stage.relay.heard.count > asked)
+    refuses = false
+    try device.order { .syncNow($0) }
+    try stage.run(5_000)
+    #expect(device.status.state == .inSync)
+    #expect(try stage.relay.record("a")?.text == "mine")
+  }
+
+  @Test func whatAnEarlierVersionParkedForAStrangersAnswerGoesAgain() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.webSocket])
+    try stage.run()
+    var refuses = true
+    stage.relay.onMessage = { message in
+      guard case .save(let request) = message, refuses else { return nil }
+      let refusal = Refusal(.bodyTooLarge, "The answer has status 413 and no problem of ours.")
+      return .say([.error(id: request.id.text, refusal)])
+    }
+    try device.edit(.note("a", "mine"))
+    try stage.run(5_000)
+    #expect(device.status.parkedCount == 1)
+    refuses = false
+    try device.restart()
+    try stage.run(5_000)
+    #expect(try stage.relay.record("a")?.text == "mine")
     #expect(device.status.state == .inSync)
   }
 

@@ -43,6 +43,82 @@ struct AgentTransportTests {
     #expect(try device.text("a") == "theirs")
   }
 
+  enum Cut: CaseIterable {
+    case answer504, reset, silence
+
+    var reaction: TestReaction {
+      switch self {
+      case .answer504: .respond(status: 504, headers: [:], body: Array("<html>".utf8))
+      case .reset: .cut
+      case .silence: .ignore
+      }
+    }
+  }
+
+  @Test(arguments: [5_000, 10_000, 30_000], Cut.allCases)
+  func whereLongPollsAreCutTheStatusStaysAndTheWayIsFound(_ after: Int64, _ cut: Cut) throws {
+    let stage = try Stage()
+    stage.relay.cutsLongPolls = (after, cut.reaction)
+    stage.relay.onRequest = { head in
+      head.target.path == ["v1", "socket"]
+        ? .respond(status: 403, headers: [:], body: []) : nil
+    }
+    let device = try stage.device(1)
+    try stage.run(5_000)
+    #expect(device.status.state == .inSync)
+    device.forgetReports()
+    try stage.run(200_000)
+    #expect(device.states.allSatisfy { $0 == .inSync }, "\(device.states)")
+    // Five seconds are too short to be worth it; ten carry a wait of six.
+    #expect(device.status.transport == (after == 5_000 ? .poll : .longPoll))
+    let requests = device.status.traffic.requests
+    try stage.run(600_000)
+    #expect(device.status.traffic.requests - requests < 130)
+    #expect(device.states.allSatisfy { $0 == .inSync })
+    try stage.relay.save("a", TestApp.note, ["text": "theirs"])
+    try stage.run(after == 5_000 ? 31_000 : 1_000)
+    #expect(try device.text("a") == "theirs")
+    // It heals, and the best way is found again.
+    stage.relay.cutsLongPolls = nil
+    stage.relay.onRequest = nil
+    try stage.run(Limits.probeMilliseconds + 1_000)
+    #expect(device.status.transport == .webSocket)
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func whereOnlyTheLongPollsHealTheyAreHeldForLongerAgain() throws {
+    let stage = try Stage()
+    stage.relay.cutsLongPolls = (5_000, .cut)
+    stage.relay.onRequest = { head in
+      head.target.path == ["v1", "socket"]
+        ? .respond(status: 403, headers: [:], body: []) : nil
+    }
+    let device = try stage.device(1)
+    try stage.run(100_000)
+    #expect(device.status.transport == .poll)
+    stage.relay.cutsLongPolls = nil
+    try stage.run(Limits.probeMilliseconds)
+    #expect(device.status.transport == .longPoll)
+    #expect(device.agent.ladder.waitMilliseconds == Limits.agentLongPollMilliseconds)
+  }
+
+  @Test func aPersonsSyncLooksForABetterWayAtOnce() throws {
+    let stage = try Stage()
+    stage.relay.onRequest = { head in
+      head.target.path == ["v1", "socket"]
+        ? .respond(status: 403, headers: [:], body: []) : nil
+    }
+    let device = try stage.device(1)
+    // The next look by itself is far away by now.
+    try stage.run(3_600_000)
+    #expect(device.status.transport == .longPoll)
+    stage.relay.onRequest = nil
+    try device.order { .syncNow($0) }
+    try stage.run(2_000)
+    #expect(device.status.transport == .webSocket)
+    #expect(device.status.state == .inSync)
+  }
+
   @Test func aRelayThatCannotBeReachedIsNoReasonToStepDown() throws {
     let stage = try Stage()
     let device = try stage.device(1)

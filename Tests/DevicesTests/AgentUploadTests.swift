@@ -128,7 +128,8 @@ struct AgentUploadTests {
       guard head.method == "PUT", isFirst else { return nil }
       isFirst = false
       return .respond(
-        status: 503, headers: ["Retry-After": "20"], body: busy.encodedProblem())
+        status: 503, headers: ["Content-Type": "application/problem+json", "Retry-After": "20"],
+        body: busy.encodedProblem())
     }
     _ = try device.edit(.album("a", [one]))
     try stage.run(19_000)

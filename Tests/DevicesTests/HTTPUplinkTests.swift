@@ -31,8 +31,10 @@ struct HTTPUplinkTests {
       return lines
     }
 
-    mutating func answer(_ index: Int, _ status: Int, _ body: [UInt8], at now: Instant) {
-      let bytes = HTTPWriter.response(status: status, body: body)
+    mutating func answer(
+      _ index: Int, _ status: Int, headers: HTTPHeaders = [:], _ body: [UInt8], at now: Instant
+    ) {
+      let bytes = HTTPWriter.response(status: status, headers: headers, body: body)
       uplink.received(open[index], bytes.span.bytes, at: now, &output)
     }
 
@@ -95,12 +97,39 @@ struct HTTPUplinkTests {
     let end = start.advanced(milliseconds: 50_000 + Limits.longPollMarginMilliseconds)
     #expect(desk.uplink.deadline == end)
     desk.uplink.expired(at: end, &desk.output)
-    guard case .failed(let failure)? = desk.events().last else {
-      Issue.record("it waits for ever")
-      return
-    }
-    #expect(failure.kind == .rung)
+    #expect(desk.events() == [.longPollCut(heldMilliseconds: nil)])
     #expect(desk.uplink.deadline == nil)
+  }
+
+  @Test func aHeldRequestThatIsCutTellsForHowLongItWasHeld() {
+    let cut = start.advanced(milliseconds: 10_000)
+    var closed = onlineDesk()
+    closed.uplink.wait(since: token, milliseconds: 50_000, at: start, &closed.output)
+    _ = closed.play(at: start)
+    closed.uplink.closed(closed.open[1], .endOfStream, at: cut, &closed.output)
+    #expect(closed.events() == [.longPollCut(heldMilliseconds: 10_000)])
+    // Others go on.
+    closed.uplink.fetch(since: token, at: cut, &closed.output)
+    #expect(closed.play(at: cut) == ["GET /v1/changes?since=1.4 HTTP/1.1"])
+    for status in [504, 403, 200] {
+      var desk = onlineDesk()
+      desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
+      _ = desk.play(at: start)
+      desk.answer(1, status, Array("<html>".utf8), at: cut)
+      #expect(desk.events() == [.longPollCut(heldMilliseconds: 10_000)])
+    }
+  }
+
+  @Test func onlyAHeldRequestShowsThatTheWayCarriesOne() {
+    for (milliseconds, isServed) in [(0, false), (24_999, false), (25_000, true), (50_000, true)] {
+      var desk = onlineDesk()
+      desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
+      _ = desk.play(at: start)
+      let page = ChangePage(since: token, token: token, more: false, changes: [])
+      desk.answer(
+        1, 200, page.encodedBody(), at: start.advanced(milliseconds: Int64(milliseconds)))
+      #expect(desk.events().contains(.longPollServed) == isServed)
+    }
   }
 
   /// A stream stands beside the calls.
@@ -163,11 +192,13 @@ struct HTTPUplinkTests {
     desk.uplink.listen(since: token, at: start, &desk.output)
     _ = desk.play(at: start)
     let refusal = Refusal(.badToken, "who?")
-    desk.answer(1, 401, refusal.encodedProblem(), at: start)
+    desk.answer(
+      1, 401, headers: ["Content-Type": "application/problem+json"], refusal.encodedProblem(),
+      at: start)
     #expect(desk.events() == [.fetchRefused(refusal, .stream)])
   }
 
-  @Test func whatIsNoRelaySpeaksAgainstTheRung() {
+  @Test func aPortalInTheRelaysPlaceSpeaksAgainstNoWayByHTTP() {
     var desk = desk()
     _ = desk.play(at: start)
     desk.answer(0, 200, Array("<html>".utf8), at: start)
@@ -175,7 +206,37 @@ struct HTTPUplinkTests {
       Issue.record("a portal was taken for a relay")
       return
     }
-    #expect(failure.kind == .rung)
+    #expect(failure.kind == .unreachable)
+  }
+
+  /// What stands between a device and its relay may answer anything, in any form.
+  @Test(
+    arguments: [200, 204, 302, 400, 401, 403, 404, 405, 407, 410, 411, 451, 500, 502, 511],
+    [
+      ("text/html", "<html>Please log in to the Wi-Fi</html>"), ("text/html", ""),
+      ("application/json", #"{"code":"badRequest","detail":"no"}"#),
+      ("application/problem+json", #"{"type":"about:blank","title":"no"}"#),
+      ("application/problem+json", #"{"code":"tooLoud","detail":"no","status":400}"#),
+    ])
+  func onlyTheRelayItselfTurnsABatchDown(_ status: Int, _ answer: (type: String, body: String))
+    throws
+  {
+    var desk = onlineDesk()
+    let id = BatchID(high: 1, low: 2)
+    desk.uplink.save(
+      SaveRequest(id: id, zone: TestApp.zone, atomic: false, mutations: []), at: start,
+      &desk.output)
+    _ = desk.play(at: start)
+    let body = status == 204 ? [] : Array(answer.body.utf8)
+    desk.answer(0, status, headers: ["Content-Type": answer.type], body, at: start)
+    guard case .saveRefused(id, let refusal)? = desk.events().last else {
+      Issue.record("it was not told as an outage")
+      return
+    }
+    // A later relay's code says by its status what else it may mean.
+    let isUnknownCode = answer.body.contains("tooLoud")
+    #expect(!refusal.blamesContent)
+    if !isUnknownCode { #expect(refusal.code == .internalError) }
   }
 
   @Test func aFailedAtomicBatchIsAnAnswer() {

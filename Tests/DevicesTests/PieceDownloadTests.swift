@@ -17,6 +17,7 @@ struct PieceDownloadTests {
     var text = "HTTP/1.1 \(status) Status\r\n"
     if let count { text += "Content-Length: \(count)\r\n" }
     if let range { text += "Content-Range: \(range)\r\n" }
+    if status >= 400 { text += "Content-Type: application/problem+json\r\n" }
     var parser = HTTPResponseParser()
     parser.bodyLimit = Limits.chunkBytes
     parser.expectAnswer(to: "GET")
@@ -156,7 +157,8 @@ struct PieceDownloadTests {
 
   @Test func whatTheRelaySaysIsTold() throws {
     var download = try begun()
-    download.head(try head(404, 0))
+    download.head(try head(404, nil))
+    download.body(Refusal(.notFound, "nothing").encodedProblem())
     download.end()
     #expect(actions(&download) == [.discard, .end(.nowhere)])
     download = try begun()
@@ -174,6 +176,14 @@ struct PieceDownloadTests {
       Issue.record("it is not tried again")
       return
     }
+  }
+
+  @Test(arguments: [401, 403, 404, 413]) func aStrangersAnswerIsTriedAgain(_ status: Int) throws {
+    var download = try begun()
+    download.head(try head(status, nil))
+    download.body(Array("<html>Please log in".utf8))
+    download.end()
+    #expect(actions(&download).last == .wait(retryAfterMilliseconds: nil))
   }
 
   @Test func aSlowDiskHoldsTheRelayBack() throws {

@@ -152,8 +152,8 @@ struct SocketUplinkTests {
     var uplink = uplink(&output)
     uplink.opened(at: start, &output)
     let answer = HTTPWriter.response(
-      status: status, headers: ["Retry-After": "7"], body: Refusal(code, "because").encodedProblem()
-    )
+      status: status, headers: ["Content-Type": "application/problem+json", "Retry-After": "7"],
+      body: Refusal(code, "because").encodedProblem())
     uplink.received(answer.span.bytes, at: start, &output)
     guard case .failed(let failure)? = events(&output).last,
       case .refused(let refusal) = failure.kind

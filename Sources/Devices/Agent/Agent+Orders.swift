@@ -199,6 +199,7 @@ extension Agent {
     engine.tryEverything()
     retryPieces(at: moment)
     planPieceCheck(at: moment)
+    ladder.probeSoon(at: moment.instant)
     guard uplink == nil else { return }
     backoff.reset()
     retry(at: moment)

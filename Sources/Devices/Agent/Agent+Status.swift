@@ -26,6 +26,7 @@ extension Agent {
     status.asking = engine.outbox.asking
     status.askingCount = engine.outbox.askingCount
     status.blockedZones = engine.blockedZones
+    status.setAsideCount = engine.outbox.setAsideCount
     status.piecesWaiting = pieces.transfer.waitingCount
     status.piecesRefused = pieces.transfer.refusal
     status.clockOffset = clock.isKnown ? reading.offset : nil

@@ -64,8 +64,17 @@ extension Agent {
       guard refusal.code == .planRequired else { return }
       deadlines.set(
         .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
+    case .saveTooLarge(let id, let refusal):
+      engine.saveTooLarge(id, refusal)
+      deadlines.set(
+        .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
+    case .longPollServed: ladder.rungServed(at: moment.instant)
+    case .longPollCut(let milliseconds):
+      cutLongPoll = CutLongPoll(heldMilliseconds: milliseconds)
+      engine.longPollCut()
     case .page(let page, let origin):
-      if origin == servingOrigin { ladder.rungServed() }
+      if origin == servingOrigin { ladder.rungServed(at: moment.instant) }
+      if origin == .fetch { learnOfCut(at: moment) }
       tellReceived(page)
       engine.page(page, origin)
     case .fetchRefused(let refusal, let origin): engine.fetchRefused(refusal, origin)
@@ -80,8 +89,28 @@ extension Agent {
     switch ladder.transport {
     case .webSocket: nil
     case .events: .stream
-    case .longPoll: .longPoll
+    // A long-poll that was answered at once shows nothing of one that is held.
+    case .longPoll: nil
     case .poll: .fetch
+    }
+  }
+
+  /// The relay is in reach, so it was the long-poll that did not carry.
+  private mutating func learnOfCut(at moment: Moment) {
+    guard let cut = cutLongPoll else { return }
+    cutLongPoll = nil
+    ladder.longPollCut(heldMilliseconds: cut.heldMilliseconds, at: moment.instant)
+    followLadder(at: moment)
+  }
+
+  /// Between two ways by HTTP the connection stays.
+  private mutating func followLadder(at moment: Moment) {
+    guard engine.transport != nil, engine.transport != ladder.transport else { return }
+    engine.changeTransport(ladder.transport)
+    if ladder.transport == .poll {
+      deadlines.set(.poll, moment.instant.advanced(milliseconds: configuration.pollMilliseconds))
+    } else {
+      deadlines.clear(.poll)
     }
   }
 
@@ -93,7 +122,7 @@ extension Agent {
     catchUpDeadline = now.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.online(ladder.transport, newest: newest)
     if ladder.transport == .webSocket {
-      ladder.rungServed()
+      ladder.rungServed(at: now)
       // On a socket the best of several costs next to nothing.
       samplesWanted = Limits.clockSamples
       uplink?.measureTime(at: now, &output)
@@ -126,6 +155,7 @@ extension Agent {
 
   private mutating func lost(because reason: String, at moment: Moment) {
     engine.offline()
+    cutLongPoll = nil
     for kind in [AgentDeadlines.Kind.resume, .poll, .measure, .backlog] { deadlines.clear(kind) }
     if let since = outage?.since {
       outage = Outage(since: since, reason: reason)
@@ -162,6 +192,9 @@ extension Agent {
       submit(.apply(arrivals), .sync, offer: bounds, at: moment)
     case .refuseBatch(let id, let refusal):
       submit(.refuseBatch(id, refusal), .sync, at: moment)
+    case .setAside(let id): submit(.setAside(id), .sync, at: moment)
+    case .retryRefused(let withParked):
+      submit(.retryRefused(withParked: withParked), .sync, at: moment)
     case .forgetCursor(let restoredThrough, let generation):
       submit(
         .forgetCursor(restoredThrough: restoredThrough, in: generation), .sync, at: moment)
@@ -174,7 +207,7 @@ extension Agent {
       }
     case .wait(let since):
       uplink?.wait(
-        since: since, milliseconds: configuration.longPollMilliseconds, at: now, &output)
+        since: since, milliseconds: ladder.waitMilliseconds, at: now, &output)
     case .listen(let since): uplink?.listen(since: since, at: now, &output)
     case .measureClock:
       clock.doubt()
@@ -193,15 +226,15 @@ extension Agent {
   // MARK: a better transport
 
   mutating func startProbe(at moment: Moment) {
-    guard let better = ladder.better, let credentials else { return }
-    guard better == .webSocket else {
-      // The same requests, one of them held: if it is not answered, the ladder leads down again.
-      ladder.climb(to: better, at: moment.instant)
-      deadlines.clear(.poll)
-      return engine.changeTransport(better)
-    }
+    guard ladder.hasSocketAbove, let credentials else { return tryBetter(at: moment) }
     probe = Uplink(
       SocketUplink(credentials, random: random.branch(), at: moment.instant, &probeOutput))
+  }
+
+  /// The same requests, one of them held, or held for longer.
+  private mutating func tryBetter(at moment: Moment) {
+    ladder.tryBetter(at: moment.instant)
+    followLadder(at: moment)
   }
 
   private mutating func takeProbe(_ event: UplinkEvent, at moment: Moment) {
@@ -224,9 +257,11 @@ extension Agent {
         return fail(refusal, at: moment)
       }
       if case .barred = failed.kind { return bar(failed.reason, at: moment) }
-      ladder.probeFailed(at: moment.instant)
+      tryBetter(at: moment)
     case .reconnectWithin(let milliseconds): reconnectWithin = milliseconds
-    case .saved, .saveRefused, .page, .fetchRefused, .hint: break
+    case .saved, .saveRefused, .saveTooLarge, .page, .fetchRefused, .longPollServed, .longPollCut,
+      .hint:
+      break
     }
   }
 }

@@ -59,12 +59,19 @@ public struct Agent: Node {
   var edits = 0
   var conflicts = 0
   var samplesWanted = 0
+  /// Until it is known whether the relay is in reach.
+  var cutLongPoll: CutLongPoll?
   var pieces: PieceDesk
   var reported = SyncStatus()
 
   struct Outage: Hashable, Sendable {
     var since: Int64
     var reason: String
+  }
+
+  struct CutLongPoll: Hashable, Sendable {
+    /// See `UplinkEvent.longPollCut`.
+    var heldMilliseconds: Int64?
   }
 
   struct SyncOrder: Hashable, Sendable {
@@ -77,7 +84,8 @@ public struct Agent: Node {
     precondition(!configuration.transports.isEmpty, "an agent needs a transport")
     self.configuration = configuration
     self.random = random
-    ladder = Ladder(configuration.transports)
+    ladder = Ladder(
+      configuration.transports, longPollMilliseconds: configuration.longPollMilliseconds)
     nextJob = configuration.firstNumber
     output = UplinkOutput(firstNumber: configuration.firstNumber)
     // A part of the range each, so that their connections never share a name.
@@ -188,6 +196,7 @@ public struct Agent: Node {
           offer: engine.takeOffer(), at: moment)
       case .plan:
         engine.unblockZones()
+        engine.retrySetAside()
         retryPieces(at: moment)
       case .pieces: pieces.transfer.resume()
       case .lacking: askForLacking(at: moment)

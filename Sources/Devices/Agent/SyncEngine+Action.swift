@@ -8,6 +8,9 @@ extension SyncEngine {
     /// With an offer, the next batch is frozen with the same transaction.
     case apply([Arrival], BatchBounds?)
     case refuseBatch(BatchID, Refusal)
+    /// See `ReplicaTask.setAside`.
+    case setAside(BatchID)
+    case retryRefused(withParked: Bool)
     /// See `ReplicaTask.forgetCursor`.
     case forgetCursor(restoredThrough: ChangeTag?, in: UInt32? = nil)
     /// Some of what the relay has lost goes into the outbox.
@@ -29,7 +32,9 @@ extension SyncEngine {
 extension SyncEngine.Action {
   var isForStore: Bool {
     switch self {
-    case .takeBatch, .apply, .refuseBatch, .forgetCursor, .bringBack, .fail: true
+    case .takeBatch, .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack,
+      .fail:
+      true
     case .save, .fetch, .wait, .listen, .measureClock, .pause: false
     }
   }

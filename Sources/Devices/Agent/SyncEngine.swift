@@ -17,17 +17,19 @@ struct SyncEngine {
   var isClockTrusted = false
   /// Pieces of files are on their way to the relay, and local changes wait for them.
   var awaitsPieces = false
-  private(set) var isPaused = false
+  var isPaused = false
   /// Zones that the account's plan does not include.
   private(set) var blockedZones: [Name] = []
 
-  private var pending: [Action] = []
-  private var batchRecords = Limits.batchRecords
+  var pending: [Action] = []
+  var batchRecords = Limits.batchRecords
+  /// As large as what stands on the way to the relay was seen to take.
+  var batchBytes = Limits.batchBytes
   /// The batch that was sent by this uplink and not answered.
-  private var saving: SaveRequest?
+  var saving: SaveRequest?
   private var isOffering = false
   /// Jobs on the store that were asked for, and are not done.
-  private var applications = 0
+  var applications = 0
   private var mustFetch = false
   private var isFetching = false
   /// Where the fetch that was asked for last began.
@@ -36,7 +38,7 @@ struct SyncEngine {
   private var ahead: ChangeToken?
   /// What is being fetched follows a page that could not be applied.
   private var isFetchStale = false
-  private var isWaiting = false
+  var isWaiting = false
   private var isListening = false
   private var hasCaughtUp = false
   /// The relay sends what was missed by itself, since it was greeted with the cursor.
@@ -80,7 +82,7 @@ struct SyncEngine {
   private var isApplying: Bool { applications > 0 }
 
   private var bounds: BatchBounds {
-    BatchBounds(records: batchRecords, blockedZones: blockedZones)
+    BatchBounds(records: batchRecords, bytes: batchBytes, blockedZones: blockedZones)
   }
 
   private var isAtRest: Bool { arrivals.isEmpty && !isApplying && !isOffering && saving == nil }
@@ -113,6 +115,7 @@ struct SyncEngine {
     if transport != .webSocket { isChained = false }
     hasCaughtUp = isChained && !dropsPages && newest.map { position.isCursor(at: $0) } ?? false
     mustFetch = !isChained || dropsPages || position.cursor == nil
+    retrySetAside()
   }
 
   mutating func offline() {
@@ -162,14 +165,6 @@ struct SyncEngine {
 
   /// The account's plan may be another one by now.
   mutating func unblockZones() { blockedZones = [] }
-
-  /// A person asks: what was given up on is tried again.
-  mutating func tryEverything() {
-    isPaused = false
-    unblockZones()
-    batchRecords = Limits.batchRecords
-    fetchNow()
-  }
 
   // MARK: what the relay says
 
@@ -386,7 +381,7 @@ struct SyncEngine {
     return outbox.frozen != nil || canOfferNew
   }
 
-  private mutating func refuse(_ id: BatchID, _ refusal: Refusal) {
+  mutating func refuse(_ id: BatchID, _ refusal: Refusal) {
     pending.append(.refuseBatch(id, refusal))
     applications += 1
   }

@@ -22,6 +22,9 @@ public struct SyncStatus: Hashable, Sendable {
   public var switchedOff: [SwitchedOff]
   /// What a person must say before an app is used.
   public var questions: [RestoreQuestion]
+  /// Changes that something on the way to the relay refuses for their size: they wait, and others
+  /// go on.
+  public var setAsideCount: Int
   /// Pieces of files that local changes wait for, and that the relay may lack.
   public var piecesWaiting: Int
   /// Why the relay takes no more pieces until a person acts; their records wait, others go on.
@@ -78,6 +81,7 @@ public struct SyncStatus: Hashable, Sendable {
     blockedZones = []
     switchedOff = []
     questions = []
+    setAsideCount = 0
     piecesWaiting = 0
     traffic = Traffic()
   }

@@ -120,7 +120,9 @@ extension Agent {
     case .unreachable, .unanswered: pieces.transfer.failed(nil)
     case .answered(let status, let headers, let body, _):
       guard status == 200 else {
-        return pieces.transfer.failed(Refusal.told(status: status, headers: headers, body: body))
+        return pieces.transfer.failed(
+          Refusal.told(status: status, headers: headers, body: body)
+            ?? .intercepted(status: status, headers: headers))
       }
       do {
         pieces.transfer.told(missing: try MissingChunks.decoded(body: body).missing)

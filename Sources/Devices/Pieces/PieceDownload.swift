@@ -119,7 +119,13 @@ struct PieceDownload {
   mutating func end() {
     switch stage {
     case .refused(let head, let body):
-      refused(Refusal.told(status: head.status, headers: head.headers, body: body), head.status)
+      let told = Refusal.told(status: head.status, headers: head.headers, body: body)
+      if told == nil, ![206, 416].contains(head.status) {
+        let refusal = Refusal.intercepted(status: head.status, headers: head.headers)
+        return again(refusal.detail, refusal)
+      }
+      refused(
+        told ?? .intercepted(status: head.status, headers: head.headers), head.status)
     case .coming:
       guard size == nil || received == size else { return broken("the answer was cut off") }
       stage = .whole

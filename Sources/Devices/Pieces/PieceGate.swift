@@ -1,8 +1,9 @@
 import Changes
 import Storage
 
-/// Holds back local changes until the pieces of files that they name are at the relay. In memory
-/// only: after a crash the relay is asked once more. Knows no network.
+/// Holds back local changes until the pieces of files that they name are at the relay, and those
+/// that are too large for the way there. In memory only: after a crash the relay is asked once
+/// more. Knows no network.
 ///
 /// It names at most `Limits.chunkHashes` pieces at a time to those who bring them; changes beyond
 /// that wait unlooked at until there is room.
@@ -18,6 +19,8 @@ struct PieceGate {
     var isUnnamed: Bool
     /// The relay does not take one of them until a person acts.
     var isHeld = false
+    /// It waits for no piece: it is too large for the way to the relay.
+    var isSetAside = false
   }
 
   /// By number.
@@ -73,6 +76,24 @@ struct PieceGate {
     }
   }
 
+  /// The changes, one alone or a group, wait until they are tried again.
+  mutating func setAside(_ entries: [OutboxEntry]) {
+    for entry in entries {
+      let index = position(of: entry.number)
+      if index < blocked.count, blocked[index].number == entry.number { blocked.remove(at: index) }
+      blocked.insert(
+        Blocked(
+          number: entry.number, stamp: entry.modifiedAt, zone: entry.key.zone, lacking: [],
+          isUnnamed: false, isSetAside: true), at: index)
+    }
+  }
+
+  mutating func retrySetAside() { blocked.removeAll(where: \.isSetAside) }
+
+  func setAsideCount(in outbox: Outbox) -> Int {
+    blocked.count { $0.isSetAside && PieceGate.stands($0, in: outbox) }
+  }
+
   /// How many more pieces may be named.
   var room: Int { max(0, Limits.chunkHashes - named.count) }
 
@@ -119,7 +140,8 @@ struct PieceGate {
     let held = Set(tidings.held)
     // Those that wait for one that will not come, or lies elsewhere, are looked at anew.
     let gone = Set(tidings.unread.map(\.hash) + tidings.nowhere + tidings.damaged)
-    for index in blocked.indices.reversed() where !blocked[index].isUnnamed {
+    for index in blocked.indices.reversed()
+    where !blocked[index].isUnnamed && !blocked[index].isSetAside {
       blocked[index].lacking.removeAll { there.contains($0) }
       if blocked[index].lacking.isEmpty || blocked[index].lacking.contains(where: gone.contains) {
         blocked.remove(at: index)

@@ -69,8 +69,11 @@ struct PieceUpload {
   /// What the whole answer says.
   var result: PieceTransfer.Upload {
     guard let head else { return .broken }
-    if head.status == 200 || head.status == 201 { return .stored }
-    return .refused(Refusal.told(status: head.status, headers: head.headers, body: answer))
+    // The relay has no words for it; a page of somebody's on the way has.
+    if head.status == 200 || head.status == 201, answer.isEmpty { return .stored }
+    return .refused(
+      Refusal.told(status: head.status, headers: head.headers, body: answer)
+        ?? .intercepted(status: head.status, headers: head.headers))
   }
 
   /// Bytes that have left, where it is time to tell.

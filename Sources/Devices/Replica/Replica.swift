@@ -105,6 +105,7 @@ struct ReplicaState {
   private mutating func run(_ job: ReplicaJob) throws(StorageError) -> ReplicaResult {
     switch job.task {
     case .load:
+      reopenParked { $0.wasIntercepted }
       return .loaded(
         LoadedHome(
           identity: identity, position: position,
@@ -143,10 +144,14 @@ struct ReplicaState {
       if overtaken.isEmpty, applied.isAtEnd || applied.isLinked { try trim(job.clock) }
       return .applied(applied)
     case .refuseBatch(let id, let refusal):
-      var applied = Applied(position: position)
       try refuseBatch(id, refusal)
-      try takeOvertaken(&applied)
-      return .applied(applied)
+      return try turnedDown()
+    case .setAside(let id):
+      setAside(id)
+      return try turnedDown()
+    case .retryRefused(let withParked):
+      retryRefused(withParked: withParked)
+      return .applied(Applied(position: position))
     case .forgetCursor(let restoredThrough, let generation):
       try forgetCursor(restoredThrough: restoredThrough, in: generation)
       return .applied(Applied(position: position))
@@ -156,6 +161,13 @@ struct ReplicaState {
       return .applied(Applied(position: position))
     case .pieces(let task): return .pieces(try perform(task, job.clock))
     }
+  }
+
+  /// A batch is in flight no more.
+  private mutating func turnedDown() throws(StorageError) -> ReplicaResult {
+    var applied = Applied(position: position)
+    try takeOvertaken(&applied)
+    return .applied(applied)
   }
 
   /// Nothing of the transaction is made.
@@ -242,6 +254,7 @@ struct ReplicaState {
   ) -> ReplicaOutcome {
     var outbox = ledger.outbox.summary
     outbox.heldBack = gate.counts(in: ledger.outbox)
+    outbox.setAsideCount = gate.setAsideCount(in: ledger.outbox)
     outbox.mayBringBack = mayBringBack
     outbox.off = zonesOff.map(\.zone)
     outbox.questions = lastQuestions

@@ -52,6 +52,11 @@ enum ReplicaTask: Sendable {
   case apply([Arrival])
   /// The whole batch was turned down.
   case refuseBatch(BatchID, Refusal)
+  /// The batch is one change, and is too large for what stands between here and the relay: it waits
+  /// until it is tried again, and others go on.
+  case setAside(BatchID)
+  /// What was set aside goes again; with `withParked` also what the relay has refused.
+  case retryRefused(withParked: Bool)
   /// The cursor leads nowhere any more: a snapshot follows. With a tag, the relay came back from a
   /// backup and has what was read up to that tag; `in`: in which generation it said so, if it did.
   case forgetCursor(restoredThrough: ChangeTag?, in: UInt32? = nil)
@@ -70,6 +75,8 @@ struct BatchOffer: Hashable, Sendable {
 struct BatchBounds: Hashable, Sendable {
   /// At most `Limits.batchRecords`; fewer while a record that the relay cannot take is sought.
   var records = Limits.batchRecords
+  /// At most `Limits.batchBytes`; fewer where something on the way takes no more.
+  var bytes = Limits.batchBytes
   var blockedZones: [Name] = []
 }
 
@@ -171,8 +178,10 @@ struct OutboxSummary: Hashable, Sendable {
   var off: [Name] = []
   /// What a person must say before an app is used.
   var questions: [RestoreQuestion] = []
-  /// Those of them that wait for pieces of files to be at the relay.
+  /// Those of the waiting ones that wait for pieces of files to be at the relay, or are set aside.
   var heldBack: [ZoneCount] = []
+  /// Those of them that are too large for the way to the relay.
+  var setAsideCount = 0
   var parked: [SyncStatus.Parked] = []
   var parkedCount = 0
   var asking: [RecordKey] = []

@@ -45,6 +45,26 @@ extension ReplicaState {
     }
   }
 
+  /// See `ReplicaTask.setAside`.
+  mutating func setAside(_ id: BatchID) {
+    guard let frozen = ledger.outbox.frozenBatch, frozen.id == id else { return }
+    gate.setAside(frozen.entries.map { reopen($0) })
+  }
+
+  /// See `ReplicaTask.retryRefused`.
+  mutating func retryRefused(withParked: Bool) {
+    gate.retrySetAside()
+    if withParked { reopenParked { !$0.lacksPieces } }
+  }
+
+  /// Parked changes have another try.
+  mutating func reopenParked(where isMeant: (OutboxEntry) -> Bool) {
+    for var entry in ledger.outbox.parkedEntries where isMeant(entry) {
+      entry.state = .waiting
+      ledger.put(entry)
+    }
+  }
+
   private mutating func acknowledge(_ entry: OutboxEntry, _ tag: ChangeTag) throws(StorageError) {
     ledger.remove(entry)
     gate.forget(entry.number)
@@ -131,6 +151,13 @@ extension ReplicaState {
     parked.state = .parked(refusal)
     parked.group = nil
     ledger.put(parked)
+  }
+}
+
+extension OutboxEntry {
+  /// An earlier version parked it for the answer of somebody between it and the relay.
+  var wasIntercepted: Bool {
+    if case .parked(let refusal) = state { refusal.wasIntercepted } else { false }
   }
 }
 

@@ -52,7 +52,8 @@ extension ReplicaState {
       guard letThrough(together, clock) else { continue }
       if first.group == nil {
         let most = max(1, min(bounds.records, Limits.batchRecords))
-        return try gather(from: first, at: most, clock)
+        return try gather(
+          from: first, at: most, bytes: min(bounds.bytes, ReplicaState.batchBytes), clock)
       }
       let bytes = together.reduce(0) { $0 + $1.bytes }
       let chunks = together.reduce(0) { $0 + $1.mutation.chunks.count }
@@ -90,7 +91,7 @@ extension ReplicaState {
   }
 
   private mutating func gather(
-    from first: OutboxEntry, at most: Int, _ clock: ClockReading
+    from first: OutboxEntry, at most: Int, bytes bytesMax: Int, _ clock: ClockReading
   ) throws(StorageError) -> [Parcel] {
     var gathered: [Parcel] = []
     var bytes = 0
@@ -103,7 +104,7 @@ extension ReplicaState {
       guard letThrough([parcel], clock) else { continue }
       bytes += parcel.bytes
       chunks += parcel.mutation.chunks.count
-      let isTooMuch = bytes > ReplicaState.batchBytes || chunks > Limits.chunksPerBatch
+      let isTooMuch = bytes > bytesMax || chunks > Limits.chunksPerBatch
       if !gathered.isEmpty, isTooMuch { break }
       gathered.append(parcel)
       if gathered.count == most { break }

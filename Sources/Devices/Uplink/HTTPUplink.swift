@@ -16,6 +16,8 @@ struct HTTPUplink {
   private var pending: [Call] = []
   private var current: Call?
   private var waiting: HTTPExchange
+  /// When the long-poll began, and for how long it asks to be held.
+  private var held: (since: Instant, milliseconds: Int64)?
   var stream: StreamExchange
   private var isOnline = false
   /// As it was told last.
@@ -60,6 +62,7 @@ struct HTTPUplink {
     guard !isOver else { return }
     // The wire has whole seconds.
     let seconds = max(1, milliseconds / 1_000)
+    held = (now, seconds * 1_000)
     waiting.ask(
       HTTPExchange.Request(
         method: "GET", target: HTTPUplink.changes(since: since, seconds: seconds),
@@ -88,7 +91,7 @@ struct HTTPUplink {
     if calls.id == id {
       if let result = calls.received(bytes, at: now, &output) { called(result, at: now, &output) }
     } else if waiting.id == id {
-      if let result = waiting.received(bytes, at: now, &output) { waited(result, &output) }
+      if let result = waiting.received(bytes, at: now, &output) { waited(result, at: now, &output) }
     } else if stream.id == id {
       streamed(stream.received(bytes, at: now, &output), &output)
     }
@@ -100,7 +103,7 @@ struct HTTPUplink {
     if calls.id == id {
       if let result = calls.closed(cause, at: now, &output) { called(result, at: now, &output) }
     } else if waiting.id == id {
-      if let result = waiting.closed(cause, at: now, &output) { waited(result, &output) }
+      if let result = waiting.closed(cause, at: now, &output) { waited(result, at: now, &output) }
     } else if stream.id == id {
       streamed(stream.closed(cause, &output), &output)
     }
@@ -109,7 +112,7 @@ struct HTTPUplink {
   mutating func expired(at now: Instant, _ output: inout UplinkOutput) {
     if let result = calls.expired(at: now, &output) { called(result, at: now, &output) }
     guard !isOver else { return }
-    if let result = waiting.expired(at: now, &output) { waited(result, &output) }
+    if let result = waiting.expired(at: now, &output) { waited(result, at: now, &output) }
     streamed(stream.expired(at: now, &output), &output)
   }
 
@@ -160,17 +163,17 @@ struct HTTPUplink {
     current = nil
     switch result {
     case .unreachable(let reason): return fail(.unreachable, reason, &output)
-    case .unanswered(let reason): return fail(isOnline ? .lost : .rung, reason, &output)
+    case .unanswered(let reason):
+      // No other way by HTTP would fare better.
+      return fail(isOnline ? .lost : .unreachable, reason, &output)
     case .answered(let status, let headers, let body, let sent):
-      do {
-        if try take(call, status, body, sent: sent, at: now, &output) {
-          if call == .time { readReconnect(headers, &output) }
-          return callNext(at: now, &output)
-        }
-      } catch {
-        return fail(.rung, "what answered is no relay: \(error.detail)", &output)
+      if let refusal = Refusal.told(status: status, headers: headers, body: body) {
+        refused(call, refusal, &output)
+      } else if !take(call, status, body, sent: sent, at: now, &output) {
+        intercepted(call, status, headers, &output)
+      } else if call == .time {
+        readReconnect(headers, &output)
       }
-      refused(call, Refusal.told(status: status, headers: headers, body: body), &output)
     }
     callNext(at: now, &output)
   }
@@ -179,26 +182,26 @@ struct HTTPUplink {
   private mutating func take(
     _ call: Call, _ status: Int, _ body: [UInt8], sent: Instant, at now: Instant,
     _ output: inout UplinkOutput
-  ) throws(Refusal) -> Bool {
-    switch call {
-    case .time:
-      guard status == 200 else { return false }
-      let time = try TimeAnswer.decoded(body: body).time
-      guard RelayClock.isPlausible(time) else {
-        throw Refusal(.badMessage, "the time is out of range")
+  ) -> Bool {
+    // An atomic batch that failed answers 409, with the results in it.
+    guard status == 200 || status == 409 else { return false }
+    do {
+      switch call {
+      case .time:
+        let time = try TimeAnswer.decoded(body: body).time
+        guard RelayClock.isPlausible(time) else { return false }
+        output.tell(.clock(RelayClock.Sample(sent: sent, received: now, relayTime: time)))
+        if !isOnline { output.tell(.online(newest: nil)) }
+        isOnline = true
+      case .save(let request):
+        output.tell(.saved(request.id, try SaveAnswer.decoded(body: body)))
+      case .fetch:
+        output.tell(.page(try ChangePage.decoded(body: body), .fetch))
       }
-      output.tell(.clock(RelayClock.Sample(sent: sent, received: now, relayTime: time)))
-      if !isOnline { output.tell(.online(newest: nil)) }
-      isOnline = true
-    case .save(let request):
-      // An atomic batch that failed answers 409, with the results in it.
-      guard status == 200 || status == 409 else { return false }
-      output.tell(.saved(request.id, try SaveAnswer.decoded(body: body)))
-    case .fetch:
-      guard status == 200 else { return false }
-      output.tell(.page(try ChangePage.decoded(body: body), .fetch))
+      return true
+    } catch {
+      return false
     }
-    return true
   }
 
   private mutating func refused(
@@ -211,21 +214,43 @@ struct HTTPUplink {
     }
   }
 
-  private mutating func waited(_ result: HTTPExchange.Result, _ output: inout UplinkOutput) {
-    switch result {
-    case .unreachable(let reason): fail(.unreachable, reason, &output)
-    case .unanswered(let reason): fail(.rung, reason, &output)
-    case .answered(let status, let headers, let body, _):
-      guard status == 200 else {
-        let refusal = Refusal.told(status: status, headers: headers, body: body)
-        return output.tell(.fetchRefused(refusal, .longPoll))
-      }
+  /// Something else than the relay has answered (a portal's page, a proxy): an outage, which may
+  /// pass.
+  private mutating func intercepted(
+    _ call: Call, _ status: Int, _ headers: HTTPHeaders, _ output: inout UplinkOutput
+  ) {
+    let refusal = Refusal.intercepted(status: status, headers: headers)
+    switch call {
+    case .time: fail(isOnline ? .lost : .unreachable, refusal.detail, &output)
+    case .save(let request):
+      output.tell(
+        status == 413 ? .saveTooLarge(request.id, refusal) : .saveRefused(request.id, refusal))
+    case .fetch: output.tell(.fetchRefused(refusal, .fetch))
+    }
+  }
+
+  private mutating func waited(
+    _ result: HTTPExchange.Result, at now: Instant, _ output: inout UplinkOutput
+  ) {
+    guard let held else { return }
+    self.held = nil
+    let milliseconds = now.milliseconds(since: held.since)
+    let isSilent = milliseconds >= held.milliseconds
+    guard case .answered(let status, let headers, let body, _) = result else {
+      return output.tell(.longPollCut(heldMilliseconds: isSilent ? nil : milliseconds))
+    }
+    if let refusal = Refusal.told(status: status, headers: headers, body: body) {
+      return output.tell(.fetchRefused(refusal, .longPoll))
+    }
+    do {
+      guard status == 200 else { throw Refusal.intercepted(status: status, headers: headers) }
+      let page = try ChangePage.decoded(body: body)
       readReconnect(headers, &output)
-      do {
-        output.tell(.page(try ChangePage.decoded(body: body), .longPoll))
-      } catch {
-        fail(.rung, "what answered is no relay: \(error.detail)", &output)
-      }
+      if 2 * milliseconds >= held.milliseconds { output.tell(.longPollServed) }
+      output.tell(.page(page, .longPoll))
+    } catch {
+      // Whoever it was: whether the relay is in reach shows by the next request.
+      output.tell(.longPollCut(heldMilliseconds: milliseconds))
     }
   }
 
@@ -247,14 +272,39 @@ struct HTTPUplink {
 }
 
 extension Refusal {
-  /// What an answer other than the one asked for says, with what its header adds.
-  static func told(status: Int, headers: HTTPHeaders, body: [UInt8]) -> Refusal {
-    var refusal = Refusal.decoded(problem: body, status: status)
-    if refusal.retryAfterMilliseconds == nil, let text = headers["Retry-After"],
-      let seconds = Int64(text), seconds >= 0, seconds < 1_000_000
-    {
-      refusal.retryAfterMilliseconds = seconds * 1_000
-    }
+  /// The relay's own words, with what the header adds; nil where somebody else has answered.
+  static func told(status: Int, headers: HTTPHeaders, body: [UInt8]) -> Refusal? {
+    let type = headers["Content-Type"]?.split(separator: ";").first
+    guard type?.lowercased() == "application/problem+json",
+      var refusal = Refusal.problem(body, status: status)
+    else { return nil }
+    refusal.retryAfterMilliseconds = refusal.retryAfterMilliseconds ?? headers.retryAfter
     return refusal
+  }
+
+  /// What another has answered in the relay's place: nothing is known of the request, and the same
+  /// is tried again later, but for what is too large for the way.
+  static func intercepted(status: Int, headers: HTTPHeaders) -> Refusal {
+    let words = "something between this device and the relay"
+    return status == 413
+      ? Refusal(
+        .bodyTooLarge, "\(words) refuses large requests (status 413)",
+        retryAfterMilliseconds: headers.retryAfter)
+      : Refusal(
+        .internalError, "\(words) answered in its place, with status \(status)",
+        retryAfterMilliseconds: headers.retryAfter)
+  }
+
+  /// Earlier versions took such an answer for the relay's, and gave a change up for it.
+  var wasIntercepted: Bool { detail.hasSuffix(" and no problem of ours.") }
+}
+
+extension HTTPHeaders {
+  /// Milliseconds; nil where it is not told in seconds.
+  fileprivate var retryAfter: Int64? {
+    guard let text = self["Retry-After"], let seconds = Int64(text), seconds >= 0,
+      seconds < 1_000_000
+    else { return nil }
+    return seconds * 1_000
   }
 }

@@ -33,8 +33,12 @@ extension SocketUplink {
   private mutating func refuseHandshake(
     _ head: HTTPResponseHead, _ body: [UInt8], _ output: inout UplinkOutput
   ) {
-    let refusal = Refusal.told(status: head.status, headers: head.headers, body: body)
-    if refusal.code.status == head.status, [401, 402, 429, 500, 503].contains(head.status) {
+    let told = Refusal.told(status: head.status, headers: head.headers, body: body)
+    if let told, told.code.status == head.status, [401, 402, 429, 500, 503].contains(head.status) {
+      end(.refused(told), told.detail, &output)
+    } else if told == nil, [429, 500, 503].contains(head.status) {
+      // A proxy says so of the relay behind it, whatever the transport.
+      let refusal = Refusal.intercepted(status: head.status, headers: head.headers)
       end(.refused(refusal), refusal.detail, &output)
     } else {
       end(.rung, "the WebSocket's opening was answered with status \(head.status)", &output)

@@ -167,7 +167,9 @@ struct StreamExchange {
     case .refused(let head, _) where head.status == 200:
       return .unanswered("what answered is no stream")
     case .refused(let head, let body):
-      return .refused(Refusal.told(status: head.status, headers: head.headers, body: body))
+      let refusal = Refusal.told(status: head.status, headers: head.headers, body: body)
+      return refusal.map { .refused($0) }
+        ?? .unanswered("what answered with status \(head.status) is not the relay")
     }
   }
 }

@@ -10,8 +10,15 @@ enum UplinkEvent: Hashable, Sendable {
   case clock(RelayClock.Sample)
   case saved(BatchID, SaveAnswer)
   case saveRefused(BatchID, Refusal)
+  /// Something on the way to the relay refused the batch for its size.
+  case saveTooLarge(BatchID, Refusal)
   case page(ChangePage, PageOrigin)
   case fetchRefused(Refusal, PageOrigin)
+  /// The page that follows came after its long-poll was held: the way carries one.
+  case longPollServed
+  /// A long-poll was cut after so long; nil: its answer never came. Whether the relay is in reach
+  /// is not known.
+  case longPollCut(heldMilliseconds: Int64?)
   /// There is something newer.
   case hint(ChangeToken)
   /// Over how long the relay's devices come back where all of them lose it, in milliseconds.

@@ -8,23 +8,29 @@ extension Refusal {
     return writer.finish()
   }
 
-  /// What a response that is no success says. A body that is no problem of ours (a proxy's page, a
-  /// code that this program does not know) gives what its status means; but only the relay itself
-  /// can say that the token, the plan or the content is at fault, and so where anybody else says it
-  /// with no more than a status, it is a fault on the way, which may pass.
-  public static func decoded(problem: [UInt8], status: Int) -> Refusal {
-    var reader = MessageReader(problem.span.bytes, formCode: .badMessage)
+  /// A problem of the relay's own; nil where the body is none (a proxy's page).
+  package static func problem(_ body: [UInt8], status: Int) -> Refusal? {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     do {
       let refusal = try reader.problem(status: status)
       try reader.finish()
       return refusal
     } catch {
-      let meaning = RefusalCode(meaningOf: status)
-      let isRelaysAlone = [.badToken, .planRequired, .badRequest].contains(meaning)
-      return Refusal(
-        isRelaysAlone ? .internalError : meaning,
-        "The answer has status \(status) and no problem of ours.")
+      return nil
     }
+  }
+
+  /// What a response that is no success says. A body that is no problem of ours (a proxy's page)
+  /// gives what its status means; but only the relay itself can say that the token, the plan, the
+  /// cursor or the content is at fault, and so where anybody else says it with no more than a
+  /// status, it is a fault on the way, which may pass.
+  public static func decoded(problem body: [UInt8], status: Int) -> Refusal {
+    if let refusal = problem(body, status: status) { return refusal }
+    let meaning = RefusalCode(meaningOf: status)
+    let isRelaysAlone = [.badToken, .planRequired, .badRequest, .tokenExpired].contains(meaning)
+    return Refusal(
+      isRelaysAlone ? .internalError : meaning,
+      "The answer has status \(status) and no problem of ours.")
   }
 
   /// Whole seconds, as `Retry-After` has them; a part of a second counts as a whole one.
@@ -57,6 +63,16 @@ extension RefusalCode {
   }
 }
 
+extension RefusalCode {
+  /// A code that this program does not know. A whole request is not given up for one
+  /// (`isWhole`): what it blames is not known.
+  fileprivate init(unknownWithStatus status: Int, isWhole: Bool) {
+    let meaning = RefusalCode(meaningOf: status)
+    let blamesContent = meaning == .badRequest || meaning == .bodyTooLarge
+    self = isWhole && blamesContent ? .internalError : meaning
+  }
+}
+
 extension MessageReader {
   /// A problem. `status` is the response's; one record's problem brings its own.
   mutating func problem(status response: Int?) throws(Refusal) -> Refusal {
@@ -82,8 +98,10 @@ extension MessageReader {
       default: try skip()
       }
     }
+    let word = try require(code, .code)
     return Refusal(
-      RefusalCode(rawValue: try require(code, .code)) ?? RefusalCode(meaningOf: status ?? 500),
+      RefusalCode(rawValue: word)
+        ?? RefusalCode(unknownWithStatus: status ?? 500, isWhole: response != nil),
       detail ?? "", retryAfterMilliseconds: retryAfter, relayTime: time,
       restoredThrough: restoredThrough, token: token)
   }

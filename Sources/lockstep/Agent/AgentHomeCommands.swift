@@ -89,7 +89,11 @@ enum AgentSyncCommand {
   static let command = Command(
     name: "sync",
     summary: "Syncs at once, whatever was being waited for.",
-    discussion: "The exit code is 1 where the device is not in sync afterwards.",
+    discussion: """
+      Changes that the relay has refused, or that were too large for the way to it, have another \
+      try, and a better way than the present one is looked for. The exit code is 1 where the \
+      device is not in sync afterwards.
+      """,
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in

@@ -54,6 +54,9 @@ struct HomeStatus {
       }
       members.append(JSONMember("restore", .array(questions)))
     }
+    if status.setAsideCount > 0 {
+      members.append(JSONMember("setAside", number(Int64(status.setAsideCount))))
+    }
     if let refusal = status.piecesRefused {
       members.append(JSONMember("piecesRefused", .string(refusal.detail)))
     }
@@ -141,6 +144,10 @@ struct HomeStatus {
       if let zones = blockedZones {
         reasons.append("the account's plan does not include \(zones)" + left)
       }
+      if count("setAside") > 0 {
+        reasons.append(
+          "something between this device and the relay refuses large requests (status 413)" + left)
+      }
       if let detail = json["piecesRefused"]?.string {
         reasons.append("files cannot go up: \(detail)" + left)
       }
@@ -169,7 +176,7 @@ struct HomeStatus {
     (json["parkedRecords"]?.array ?? []).map { parked in
       "\nparked    \(parked["zone"]?.string ?? "")/\(parked["name"]?.string ?? ""): "
         + (parked["detail"]?.string ?? "")
-    }.joined()
+    }.joined() + (count("parked") == 0 ? "" : "\nretry     lockstep agent sync")
   }
 
   /// The time from one instant to another, in the unit that a person would use; nil where it is

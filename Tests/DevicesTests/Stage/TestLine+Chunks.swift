@@ -15,11 +15,11 @@ extension TestLine {
     guard let hash = ChunkHash(text: name) else { throw TestFault("\(name) is no hash") }
     switch head.method {
     case "PUT":
-      let refusal = try relay.keep(hash, body)
-      respond(refusal?.code.status ?? 201, refusal?.encodedProblem() ?? [])
+      if let refusal = try relay.keep(hash, body) { return refuse(refusal) }
+      respond(201, [])
     case "GET":
       guard let bytes = try relay.piece(hash) else {
-        return respond(404, Refusal(.notFound, "nothing").encodedProblem())
+        return refuse(Refusal(.notFound, "nothing"))
       }
       relay.ranges.append(head.headers["Range"])
       switch ByteRange(head.headers["Range"], of: bytes.count) {
@@ -27,7 +27,7 @@ extension TestLine {
       case .part(let range):
         let told = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)"
         respond(206, headers: ["Content-Range": told], Array(bytes[range]))
-      case .unsatisfiable: respond(416, Refusal(.rangeNotSatisfiable, "").encodedProblem())
+      case .unsatisfiable: refuse(Refusal(.rangeNotSatisfiable, ""))
       }
     default: throw TestFault("\(head.method) of a piece")
     }

@@ -13,6 +13,10 @@ final class TestLine {
   private(set) var cursor: ChangeToken?
   private var parked: ChangeToken?
   private(set) var parkedUntil: Int64?
+  /// What the middle does when the long-poll has been held for as long as it allows.
+  private var cutBy: TestReaction?
+  /// It was silent then: nothing that is said on this connection arrives.
+  private var isSwallowed = false
   /// Bytes for the device, not yet taken by the stage.
   var outgoing: [UInt8] = []
   private(set) var isCut = false
@@ -138,7 +142,7 @@ final class TestLine {
 
   /// Another connection saved.
   func heard(_ page: ChangePage) {
-    guard !isCut else { return }
+    guard !isCut, !isSwallowed else { return }
     if let parked {
       self.parked = nil
       parkedUntil = nil
@@ -188,10 +192,10 @@ final class TestLine {
       let request = try SaveRequest.decoded(body: body, zone: Name(trusted: path[2]))
       switch try relay.commit(request, by: device, from: self) {
       case .saved(let outcome): respond(200, outcome.answer.encodedBody())
-      case .refused(let refusal): respond(refusal.code.status, refusal.encodedProblem())
+      case .refused(let refusal): refuse(refusal)
       default: throw TestFault("no answer to a save")
       }
-    default: respond(404, Refusal(.notFound, "nothing").encodedProblem())
+    default: refuse(Refusal(.notFound, "nothing"))
     }
   }
 
@@ -201,21 +205,39 @@ final class TestLine {
     case .page(let page):
       if let wait = head.target["wait"].flatMap({ Int64($0) }), page.changes.isEmpty, let since {
         parked = since
-        parkedUntil = relay.now + wait * 1_000
+        let most = relay.cutsLongPolls?.afterMilliseconds ?? .max
+        cutBy = most < wait * 1_000 ? relay.cutsLongPolls?.how : nil
+        parkedUntil = relay.now + min(wait * 1_000, most)
         return
       }
       respond(200, page.encodedBody())
-    case .refused(let refusal): respond(refusal.code.status, refusal.encodedProblem())
+    case .refused(let refusal): refuse(refusal)
     default: throw TestFault("no page")
     }
   }
 
   func endWait() {
     guard let parked else { return }
-    self.parked = nil
     parkedUntil = nil
+    if let cutBy {
+      switch cutBy {
+      // The relay goes on holding it, for nobody.
+      case .ignore, .say: isSwallowed = true
+      case .respond(let status, let headers, let body): respond(status, headers: headers, body)
+      case .close, .cut, .loseAnswer: cut()
+      }
+      if !isSwallowed { self.parked = nil }
+      return
+    }
+    self.parked = nil
     respond(
       200, ChangePage(since: parked, token: parked, more: false, changes: []).encodedBody())
+  }
+
+  func refuse(_ refusal: Refusal) {
+    respond(
+      refusal.code.status, headers: ["Content-Type": "application/problem+json"],
+      refusal.encodedProblem())
   }
 
   func respond(_ status: Int, headers: HTTPHeaders = [:], _ body: [UInt8]) {

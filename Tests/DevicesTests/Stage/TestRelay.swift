@@ -30,6 +30,8 @@ final class TestRelay {
   var pushesHints = false
   /// What who asks for it is told of a save's times; nil: a relay that knows nothing of that.
   var timing: SaveTiming?
+  /// What stands between lets no request be held for longer than this, and what it does then.
+  var cutsLongPolls: (afterMilliseconds: Int64, how: TestReaction)?
   /// The network between swallows pings.
   var isSilent = false
   var keepAliveMilliseconds: Int64 = 25_000
@@ -179,6 +181,8 @@ enum TestReaction {
   case cut
 
   static func refuse(_ refusal: Refusal) -> TestReaction {
-    .respond(status: refusal.code.status, headers: [:], body: refusal.encodedProblem())
+    .respond(
+      status: refusal.code.status, headers: ["Content-Type": "application/problem+json"],
+      body: refusal.encodedProblem())
   }
 }

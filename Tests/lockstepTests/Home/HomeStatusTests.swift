@@ -102,7 +102,20 @@ struct HomeStatusTests {
       $0.parkedCount = 1
       $0.parked = [.init(key: key, refusal: Refusal(.recordTooLarge, "It is too large."))]
     }
-    #expect(parked.text(wall: 0).hasSuffix("parked    Notes/first: It is too large."))
+    let told = parked.text(wall: 0)
+    #expect(
+      told.hasSuffix("parked    Notes/first: It is too large.\nretry     lockstep agent sync"))
+  }
+
+  @Test func whatIsTooLargeForTheWayIsToldWithTheReason() {
+    let narrow = status(.needsPerson) {
+      $0.setAsideCount = 1
+      $0.waiting = 1
+    }
+    #expect(narrow.json["setAside"]?.int64 == 1)
+    #expect(
+      narrow.line(wall: 0) == "in sync, but something between this device and the relay refuses "
+        + "large requests (status 413), 1 change waits")
   }
 
   @Test func theTokenStandsInTheCredentialsAlone() throws {
