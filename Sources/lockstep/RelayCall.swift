@@ -105,8 +105,12 @@ extension RelayCall {
     _ = try perform(HTTPCallRequest("DELETE", path: ["v1", "devices", device.text], token: token))
   }
 
-  func devices(token: String) throws(CommandFailure) -> DeviceList {
-    try decoded(try perform(HTTPCallRequest("GET", path: ["v1", "devices"], token: token))) {
+  func devices(
+    token: String, milliseconds: Int64 = Limits.answerMilliseconds
+  ) throws(CommandFailure) -> DeviceList {
+    var request = HTTPCallRequest("GET", path: ["v1", "devices"], token: token)
+    request.deadlineMilliseconds = milliseconds
+    return try decoded(try perform(request)) {
       body throws(Refusal) in try DeviceList.decoded(body: body)
     }
   }

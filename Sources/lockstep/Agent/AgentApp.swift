@@ -51,7 +51,8 @@ enum AgentApp {
     _ arguments: Arguments, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      if try settled(session).isInReach { try learnNames(session) }
+      // A process that holds the home for long learns the names by itself.
+      if session.isHolder, try synced(session).isInReach { try learnNames(session) }
       try askFirst(session, app)
       let view = HomeView(try session.ask(.show(app: app, question)))
       let status = HomeStatus(json: try session.ask(.status))
@@ -69,22 +70,12 @@ enum AgentApp {
   }
 
   /// Asks the relay what the account's devices are called, and tells the home, which remembers it
-  /// for views.
-  static func learnNames(_ session: HomeSession) throws(CommandFailure) {
-    if let names = try deviceNames(session) { _ = try session.ask(.names(names)) }
-  }
-
-  /// What the relay says that the account's devices are called; nil where it cannot be asked, which
-  /// is no reason to show nothing.
-  static func deviceNames(_ session: HomeSession) throws(CommandFailure) -> [DeviceID: String]? {
+  /// for views. Where it cannot be asked, that is no reason to show nothing.
+  private static func learnNames(_ session: HomeSession) throws(CommandFailure) {
     let member = try HomeMember(of: session)
-    do throws(CommandFailure) {
-      let list = try member.call.devices(token: member.token)
-      let names = list.devices.map { ($0.id, $0.description.deviceName) }
-      return Dictionary(names) { first, _ in first }
-    } catch {
-      return nil
-    }
+    let names = member.call.deviceNames(
+      token: member.token, milliseconds: AgentCommand.patienceMilliseconds)
+    if let names { _ = try session.ask(.names(names)) }
   }
 
   /// Where sync stands; a home that nobody held has only just begun to connect.

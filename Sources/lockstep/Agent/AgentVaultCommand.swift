@@ -152,7 +152,9 @@ enum AgentVaultCommand {
       return try TerminalOutput.printed(JSONValue.array(events).text)
     }
     let names = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      try AgentApp.deviceNames(session) ?? [:]
+      let member = try HomeMember(of: session)
+      return member.call.deviceNames(
+        token: member.token, milliseconds: AgentCommand.patienceMilliseconds) ?? [:]
     }
     let lines = events.map { VaultHistory.line($0, deviceNames: names) }
     return try TerminalOutput.printed(

@@ -13,6 +13,7 @@ import StorageSQLite
 final class HomeHolder {
   private let group: NodeGroup<HomeNode>
   private let mirror: VaultMirror
+  private let names: HomeNames
   private let lock: DirectoryLock
   private let log: Log
 
@@ -35,11 +36,16 @@ final class HomeHolder {
       }
       let listener = try Listener.open(.local(path: folder.socket), door: .control)[0]
       let mail = try Mailbox<VaultMessage>(isBlocking: true)
+      let trust = try HomeTrust.of(folder).trust
+      let names = Locked<HomeNames?>(nil)
       var settings = GroupSettings<HomeReport> { _, report in
         switch report {
         case .failed(let error): log.error("\(error)")
         case .stopped: mail.post(.stop)
-        case .told(let report): mail.post(.told(report))
+        case .told(let report):
+          mail.post(.told(report))
+          names.withLock { $0 }?.told(report)
+        case .shown: names.withLock { $0 }?.shown()
         case .asked(let id, let request): mail.post(.asked(id, request))
         }
       }
@@ -47,7 +53,7 @@ final class HomeHolder {
         if case .stopped = report { true } else { false }
       }
       settings.notice = { log.warning("\($0)") }
-      settings.trust = try HomeTrust.of(folder).trust
+      settings.trust = trust
       if log.level == .trace { settings.trace = { log.trace($0) } }
       let group = try NodeGroup<HomeNode>(count: 1, settings)
       var replica = Replica(
@@ -65,7 +71,9 @@ final class HomeHolder {
         at: SystemClock.moment())
       try group.add(node, listeners: [listener])
       let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
-      return HomeHolder(group: group, mirror: mirror, lock: lock, log: log)
+      let keeper = HomeNames(identity, trust, log: log) { group.post($0) }
+      names.withLock { $0 = keeper }
+      return HomeHolder(group: group, mirror: mirror, names: keeper, lock: lock, log: log)
     } catch let failure as CommandFailure {
       throw failure
     } catch {
@@ -74,9 +82,11 @@ final class HomeHolder {
   }
 
   private init(
-    group: NodeGroup<HomeNode>, mirror: VaultMirror, lock: DirectoryLock, log: Log
+    group: NodeGroup<HomeNode>, mirror: VaultMirror, names: HomeNames, lock: DirectoryLock,
+    log: Log
   ) {
     self.group = group
+    self.names = names
     self.log = log
     self.mirror = mirror
     self.lock = lock
@@ -86,6 +96,8 @@ final class HomeHolder {
   func run(until signals: Signals) throws(CommandFailure) {
     try mirror.start()
     defer { mirror.stop() }
+    names.begin()
+    defer { names.stop() }
     do throws(SystemFault) {
       _ = try group.run(signals, attendant(try Supervision.ofThisProcess(log)))
     } catch {

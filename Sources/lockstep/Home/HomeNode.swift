@@ -153,6 +153,7 @@ struct HomeNode: Node, ~Copyable {
     case .order(let app, let order):
       agent.handle(.ordered(.perform(newOrder(for: id), app: app, order)), at: moment)
     case .show(let app, let question):
+      actions.append(.report(.shown))
       agent.handle(.ordered(.show(newOrder(for: id), app: app, question)), at: moment)
     case .sync(let milliseconds):
       let order = newOrder(
@@ -188,6 +189,9 @@ struct HomeNode: Node, ~Copyable {
   /// What the mirror wants.
   private mutating func take(_ order: HomeOrder, at moment: Moment) {
     switch order {
+    case .agent(.nameDevices(let names)):
+      agent.handle(.ordered(.nameDevices(names)), at: moment)
+      lookAgain(at: moment)
     case .agent(let order): agent.handle(.ordered(order), at: moment)
     case .answer(let id, let reply): answer(id, reply)
     case .stands(let mirror):

@@ -12,6 +12,8 @@ enum HomeReport: Sendable {
   case told(AgentReport)
   /// A command asks something of the mirror, which answers by `HomeOrder.answer`.
   case asked(ConnectionID, JSONValue)
+  /// A command shows what an app has.
+  case shown
 }
 
 /// What the mirror asks of the holder of a home.

@@ -1,0 +1,102 @@
+"""What stands between a device and its relay answers in the relay's place, or lets nothing pass."""
+
+from device_stories import in_sync, pair
+from middle import HANG
+from story import main, wait_until
+
+PAGE = {"Content-Type": "text/html"}
+STATUSES = (413, 403, 200, 400, 401, 404, 405, 407, 411, 451, 500, 502, 511)
+
+
+def is_socket(asked):
+    return asked.path.startswith("/v1/socket")
+
+
+def story_an_answer_in_the_relays_place_is_waited_out():
+    """A network without WebSocket, whose portal answers for the saves: nothing is given up, and all
+    of it goes once the portal lets it."""
+    with pair() as (relay, middle, phone, laptop):
+        portal = None
+
+        def answer(asked):
+            if is_socket(asked):
+                return 403, PAGE, "no WebSocket here"
+            return (portal, PAGE, "log in") if portal and asked.method == "POST" else None
+
+        middle.on_request = answer
+        with phone.kept() as kept:
+            in_sync(phone)
+            for status in STATUSES:
+                before, portal = len(middle.heard), status
+                phone.run("memo", "add", f"through {status}.")
+                # Tried more than once, and not given up.
+                wait_until(lambda: len([each for each in middle.heard[before:]
+                                        if each.up and each.method == "POST"]) > 1,
+                           "the second try")
+                seen = phone.status()
+                assert (seen["parked"], seen["waiting"]) == (0, 1), (status, seen)
+                assert seen["state"] == "offline", (status, seen)
+                assert "between this device and the relay" in seen["reason"], (status, seen)
+                portal = None
+                in_sync(phone)
+            kept.stop()
+        laptop.run("sync")
+        memos = laptop.run("memo", "list")
+        assert all(f"through {status}." in memos for status in STATUSES), memos
+
+
+def story_what_is_too_large_for_the_way_waits_and_the_rest_goes():
+    """A proxy takes no request above 20 kB: the large memo waits and is shown, small ones go, and a
+    sync sends it once the proxy takes it."""
+    with pair() as (relay, middle, phone, laptop):
+        is_narrow = True
+
+        def answer(asked):
+            if is_socket(asked):
+                return 403, PAGE, "no WebSocket here"
+            length = int(asked.headers.get("content-length", 0))
+            return (413, PAGE, "too large") if is_narrow and length > 20_000 else None
+
+        middle.on_request = answer
+        with phone.kept() as kept:
+            in_sync(phone)
+            phone.run("memo", "add", "large " + "x" * 60_000)
+            wait_until(lambda: phone.status().get("setAside") == 1, "the memo to be set aside")
+            phone.run("memo", "add", "small one")
+            wait_until(lambda: phone.status()["waiting"] == 1, "the small one to go")
+            told = phone.run("status")
+            assert "refuses large requests" in told and "413" in told, told
+            assert phone.status()["parked"] == 0, phone.status()
+            is_narrow = False
+            phone.run("sync")
+            assert phone.status()["waiting"] == 0, phone.status()
+            kept.stop()
+        laptop.run("sync")
+        memos = laptop.run("memo", "list")
+        assert "small one" in memos and "large " in memos, memos
+
+
+def story_lists_of_a_held_home_wait_for_no_network():
+    """The line goes silent: what the home holds is shown, without a question to the relay."""
+    with pair() as (relay, middle, phone, laptop):
+        laptop.run("memo", "add", "from the laptop")
+
+        def names():
+            return [each for each in middle.heard if each.up and each.path == "/v1/devices"]
+
+        with phone.kept() as kept:
+            in_sync(phone)
+            before = len(names())
+            middle.on_request = lambda _: HANG
+            middle.on_message = lambda message, up: None
+            for _ in range(3):
+                assert "from the laptop" in phone.run("memo", "list")
+                phone.run("clipboard", "list")
+                phone.run("habits", "list")
+            # By itself the home asks at most once a minute, and nobody waits for it.
+            assert len(names()) - before < 3, names()
+            kept.stop()
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,64 @@
+import Changes
+import Devices
+import Testing
+
+@testable import lockstep
+
+/// When a process that holds a home asks the relay what the devices are called.
+struct HomeNamesTests {
+  private let start = Instant(nanoseconds: 0)
+  private let laptop = DeviceID(rawValue: 2)
+
+  private func status(_ transport: Transport?) -> AgentReport {
+    var status = SyncStatus()
+    status.transport = transport
+    return .status(status)
+  }
+
+  private func change(by device: DeviceID) throws -> AgentReport {
+    let name = try #require(Name("a"))
+    return .changed([
+      Record(
+        zone: name, name: name, type: name, fields: [123, 125], modifiedAt: 1, device: device,
+        tag: 1)
+    ])
+  }
+
+  @Test func aNewConnectionIsAskedOnce() {
+    var need = NamesNeed()
+    need.shown(at: start)
+    #expect(!need.takeTurn(at: start))
+    need.told(status(.webSocket))
+    #expect(need.takeTurn(at: start))
+    need.told(status(.webSocket))
+    need.answered([laptop: "laptop"])
+    #expect(!need.takeTurn(at: start))
+    need.told(status(nil))
+    need.told(status(.longPoll))
+    #expect(need.takeTurn(at: start))
+  }
+
+  @Test func whoeverHasNoNameIsAskedAboutOnce() throws {
+    var need = NamesNeed()
+    need.told(status(.webSocket))
+    #expect(need.takeTurn(at: start))
+    need.answered([:])
+    need.told(try change(by: laptop))
+    #expect(need.takeTurn(at: start))
+    need.answered([:])
+    need.told(try change(by: laptop))
+    #expect(!need.takeTurn(at: start))
+  }
+
+  @Test func whatIsLookedAtIsAskedAboutNowAndThen() {
+    var need = NamesNeed()
+    need.told(status(.webSocket))
+    #expect(need.takeTurn(at: start))
+    need.shown(at: start)
+    #expect(!need.takeTurn(at: start))
+    need.answered(nil)
+    let later = start.advanced(milliseconds: NamesNeed.lookMilliseconds)
+    need.shown(at: later)
+    #expect(need.takeTurn(at: later))
+  }
+}
