@@ -100,7 +100,8 @@ public enum StoreWork {
     case (.removeAccount(let account), .done), (.removeAccount(let account), .removing):
       .accountRemoved(account)
     // It came to nothing.
-    case (.save, _), (.deleteZone, _), (.revokeDevice, _), (.setPlan, _), (.putSubscription, _),
+    case (.save, _), (.deleteZone, _), (.deleteZoneRest, _), (.revokeDevice, _), (.setPlan, _),
+      (.putSubscription, _),
       (.removeSubscription, _), (.removeAccount, _):
       nil
     // Nobody but who asked is told.
