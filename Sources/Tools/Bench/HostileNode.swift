@@ -128,7 +128,7 @@ public struct HostileNode: Node, ~Copyable {
       actions.append(.report(.window(latency)))
       latency = LatencyHistogram()
     case .stopping: end(.stopped)
-    case .drained, .turnedAway: break
+    case .drained, .turnedAway, .holding: break
     }
   }
 

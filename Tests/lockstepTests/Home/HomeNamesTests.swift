@@ -27,38 +27,38 @@ struct HomeNamesTests {
   @Test func aNewConnectionIsAskedOnce() {
     var need = NamesNeed()
     need.shown(at: start)
-    #expect(!need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == false)
     need.told(status(.webSocket))
-    #expect(need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == true)
     need.told(status(.webSocket))
     need.answered([laptop: "laptop"])
-    #expect(!need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == false)
     need.told(status(nil))
     need.told(status(.longPoll))
-    #expect(need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == true)
   }
 
   @Test func whoeverHasNoNameIsAskedAboutOnce() throws {
     var need = NamesNeed()
     need.told(status(.webSocket))
-    #expect(need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == true)
     need.answered([:])
     need.told(try change(by: laptop))
-    #expect(need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == true)
     need.answered([:])
     need.told(try change(by: laptop))
-    #expect(!need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == false)
   }
 
   @Test func whatIsLookedAtIsAskedAboutNowAndThen() {
     var need = NamesNeed()
     need.told(status(.webSocket))
-    #expect(need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == true)
     need.shown(at: start)
-    #expect(!need.takeTurn(at: start))
+    #expect(need.takeTurn(at: start) == false)
     need.answered(nil)
     let later = start.advanced(milliseconds: NamesNeed.lookMilliseconds)
     need.shown(at: later)
-    #expect(need.takeTurn(at: later))
+    #expect(need.takeTurn(at: later) == true)
   }
 }
