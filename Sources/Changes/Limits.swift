@@ -343,8 +343,8 @@ public enum Limits {
   public static let pieceReads = 64
   /// How long a piece that nothing names stays in a home: as long as on the relay.
   public static let pieceKeepMilliseconds: Int64 = 24 * 3_600_000
-  /// When an agent looks for such pieces first, and from then on, and likewise for those that records
-  /// name and the relay has lost: not within a command that is soon over.
+  /// When an agent looks for such pieces first, and from then on, and likewise for those that
+  /// records name and the relay has lost: not within a command that is soon over.
   public static let pieceCareFirstMilliseconds: Int64 = 60_000
   public static let pieceCareMilliseconds: Int64 = 3_600_000
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.

@@ -48,8 +48,8 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
 /// table in docs/protocol.md.
 public enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
-  case badToken, registrationClosed, originNotAllowed, badPairingCode, tooManyDevices, planRequired
-  case otherAccount, hostNotAllowed
+  case badToken, registrationClosed, originNotAllowed, badPairingCode, otherAccount, tooManyDevices
+  case planRequired, hostNotAllowed
   case notFound, methodNotAllowed
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
   case hashMismatch, quotaExceeded, rangeNotSatisfiable, tooManySubscriptions

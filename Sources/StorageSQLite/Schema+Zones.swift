@@ -156,7 +156,7 @@ extension Schema {
   /// What the tags of an account passed over (`TagGap`), and in which run it was saved to last: for
   /// a store that as a whole went back to a former state.
   ///
-  ///     accounts        … · quota_bytes · quota_records · record_bytes · record_count · batch_count
+  ///     accounts   … · quota_bytes · quota_records · record_bytes · record_count · batch_count
   ///
   /// `quota_bytes` and `quota_records` are the plan's, NULL where it has none. `record_bytes`,
   /// `record_count` and `batch_count` are the account's `AccountUse`.

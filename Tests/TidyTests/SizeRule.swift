@@ -1,5 +1,5 @@
-/// What fits on a screen can be read at once. A file has no such limit: a type whose state is private
-/// stands in one.
+/// What fits on a screen can be read at once. A file has no such limit: a type whose state is
+/// private stands in one.
 enum SizeRule {
   static let functionLines = 60
   static let columns = 100

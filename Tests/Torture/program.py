@@ -12,6 +12,8 @@ import time
 
 # Longer than any process is stopped, and any command waits by itself.
 COMMAND_SECONDS = 120
+# Small disks are filled on purpose, and images of them are small.
+os.environ.setdefault("LOCKSTEP_DISK_FLOOR", "0")
 
 
 class Trouble(Exception):

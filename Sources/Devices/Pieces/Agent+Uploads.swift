@@ -73,7 +73,7 @@ extension Agent {
     pieces.checkedAt = moment.instant
     deadlines.set(
       .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCareMilliseconds))
-    submit(.pieces(.check), .piece(.check), offer: engine.takeOffer(), at: moment)
+    submit(.pieces(.check), .piece(.check), offer: nil, at: moment)
   }
 
   /// A person asks for a sync, and may do so often.

@@ -79,8 +79,8 @@ extension ReplicaState {
     self.offer = offer
   }
 
-  /// Asks about the pieces that parked changes lack, and lets those go again that the account had no
-  /// room for.
+  /// Asks about the pieces that parked changes lack, and lets those go again that the account had
+  /// no room for.
   mutating func askForLacking() throws(StorageError) {
     for var entry in ledger.outbox.parkedEntries where entry.lacksRoom {
       entry.state = .waiting

@@ -70,7 +70,7 @@ public struct AllowedHosts: Sendable, Hashable {
     if name.isEmpty { return true }
     let name = name.hasSuffix(".") ? String(name.dropLast()) : name
     if name == "localhost" || names.contains(name) { return true }
-    guard let dot = name.firstIndex(of: ".") else { return false }
+    guard let dot = name.firstIndex(of: "."), dot != name.startIndex else { return false }
     return names.contains("*" + name[dot...])
   }
 

@@ -34,8 +34,8 @@ extension RelayNode {
     return ask(.commit(request, by: origin), for: errand)
   }
 
-  /// Whether the store's disk has less room than its owner wants left. Looked at now and again, when
-  /// something new comes.
+  /// True while the store's disk has less room than its owner wants left. The disk is looked at now
+  /// and again, when something new comes.
   mutating func isDiskLow() -> Bool {
     guard configuration.diskFloorBytes > 0, health.looksAtDisk(at: moment.instant) else {
       return health.isDiskLow

@@ -42,7 +42,7 @@ class Crowd:
 
     def ask(self, person, path, *fields):
         line = self.line()
-        head = [f"GET {path} HTTP/1.1", "Host: relay", f"Authorization: Bearer {person.token}", *fields]
+        head = [f"GET {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {person.token}", *fields]
         self.say(line, "\r\n".join([*head, "", ""]).encode())
         return line
 
@@ -50,7 +50,7 @@ class Crowd:
         line = self.line()
         token = f"Authorization: Bearer {person.token}\r\n" if person else ""
         self.say(line, (
-            "GET /v1/socket HTTP/1.1\r\nHost: relay\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            "GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
             f"{token}\r\n").encode())
         answer = b""
@@ -116,7 +116,7 @@ def story_memory_stays_within_its_bound_whatever_is_left_unread():
         holds("half a message after it")
         for number in range(120):
             post = (
-                f"POST /v1/zones/Z/records HTTP/1.1\r\nHost: relay\r\nContent-Length: 2000000\r\n"
+                f"POST /v1/zones/Z/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n"
                 f"Content-Type: application/json\r\n"
                 f"Authorization: Bearer {people[number % 12].token}\r\n\r\n")
             crowd.say(crowd.line(), post.encode() + b" " * 1_900_000)

@@ -56,7 +56,12 @@ class Socket:
         await self.connection.send(json.dumps(message))
 
     async def hear(self, op=None, seconds=PATIENCE):
-        message = json.loads(await asyncio.wait_for(self.connection.recv(), seconds))
+        """The next message; how to come back, which a relay with many devices tells at any time, is
+        passed over unless it is asked for."""
+        while True:
+            message = json.loads(await asyncio.wait_for(self.connection.recv(), seconds))
+            if op == "reconnect" or message["op"] != "reconnect":
+                break
         assert op is None or message["op"] == op, message
         return message
 

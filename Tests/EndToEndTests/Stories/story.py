@@ -25,6 +25,8 @@ import uuid
 LOCKSTEP = os.environ["LOCKSTEP_BINARY"]
 # What an address sanitizer keeps of freed memory would count as the program's.
 os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=1")
+# What is tested does not hang on how full this machine's disk is; stories of full disks fill their own.
+os.environ.setdefault("LOCKSTEP_DISK_FLOOR", "0")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 # Seconds in which whatever must come has come, also where the machine has much else to do. It bounds
 # a failure; no figure of the product depends on it.
