@@ -31,8 +31,7 @@ final class RecordWriter {
     head = try connection.prepare(
       """
       SELECT \(HeadRow.columns), record_bytes, record_count, batch_count, quota_bytes,
-        quota_records
-      FROM accounts
+        quota_records FROM accounts
       WHERE account = ?1 AND EXISTS (SELECT 1 FROM devices WHERE account = ?1 AND device = ?2)
       """)
     remembered = try connection.prepare(
@@ -73,14 +72,12 @@ final class RecordWriter {
     forgetGaps = try connection.prepare(
       """
       DELETE FROM gaps WHERE account = ?1 AND through_tag <= (
-        SELECT through_tag FROM gaps WHERE account = ?1
-        ORDER BY through_tag DESC LIMIT 1 OFFSET ?2)
+        SELECT through_tag FROM gaps WHERE account = ?1 ORDER BY through_tag DESC LIMIT 1 OFFSET ?2)
       """)
     remember = try connection.prepare(
       """
-      INSERT INTO batches
-        (account, device, batch_high, batch_low, made_at, first_tag, words, digest)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO batches (account, device, batch_high, batch_low, made_at, first_tag, words,
+        digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (account, device, batch_high, batch_low) DO NOTHING
       """)
   }

@@ -95,10 +95,11 @@ package final class SQLiteZoneStore: ZoneStore {
   /// Moves the log into the database, lets go of the files and then of the directory. What is asked
   /// afterwards fails.
   package func close() {
+    guard connection.isOpen else { return }
     let isWhole = standing.look() == nil
     // What stands there now under the names of before is not this store's to change.
     if !isWhole { connection.leaveFiles() }
-    if connection.isOpen, hasWritten, isWhole {
+    if hasWritten, isWhole {
       do throws(StorageError) {
         try opening.moveOn()
       } catch {

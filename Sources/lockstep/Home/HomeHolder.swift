@@ -29,11 +29,7 @@ final class HomeHolder {
         throw CommandFailure(
           "the home \(folder.path) has not joined an account; see lockstep agent join --help")
       }
-      if warnsOfPlainHTTP, let relay = RelayAddress(url: identity.relay),
-        let warning = PlainAddress.warning(ofRelay: relay)
-      {
-        log.warning("\(warning)")
-      }
+      if warnsOfPlainHTTP { warn(ofRelay: identity.relay, log) }
       let listener = try Listener.open(.local(path: folder.socket), door: .control)[0]
       let mail = try Mailbox<VaultMessage>(isBlocking: true)
       let trust = try HomeTrust.of(folder).trust
@@ -79,6 +75,12 @@ final class HomeHolder {
     } catch {
       throw CommandFailure("\(error)")
     }
+  }
+
+  private static func warn(ofRelay url: String, _ log: Log) {
+    guard let relay = RelayAddress(url: url), let warning = PlainAddress.warning(ofRelay: relay)
+    else { return }
+    log.warning("\(warning)")
   }
 
   private init(
