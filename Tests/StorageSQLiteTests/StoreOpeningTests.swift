@@ -177,7 +177,7 @@ struct StoreOpeningTests {
     try FileManager.default.createDirectory(
       atPath: directory.path("opening.new"), withIntermediateDirectories: false)
     let error = #expect(throws: StorageError.self) { try open() }
-    guard case .failed(directory.path("opening"), _, _) = error else {
+    guard case .failed(directory.path("opening.new"), _, _) = error else {
       Issue.record("told as \(String(describing: error))")
       return
     }

@@ -46,7 +46,7 @@ struct OccurrencesTests {
       [
         .restore: 5, .saveLost: 20, .cursorLost: 5, .cursorExpired: 1, .recordBroughtBack: 5,
         .zoneBlocked: 1, .planGone: 1, .listenerWoken: 20,
-      ], in: .whole)
-    try expect([.restore: 1, .snapshotPageUnderWrites: 1], in: .wholeAndLarge, seeds: 201...203)
+      ], in: .whole, seeds: 201...230)
+    try expect([.restore: 1, .snapshotPageUnderWrites: 1], in: .wholeAndLarge, seeds: 201...206)
   }
 }

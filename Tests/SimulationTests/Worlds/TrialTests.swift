@@ -37,7 +37,7 @@ struct TrialTests {
     var profile = WorldProfile.trial
     profile.kinds = [.putAway, .unplug]
     var expired = 0
-    for seed in 1...6 as ClosedRange<UInt64> {
+    for seed in 1...30 as ClosedRange<UInt64> where expired == 0 {
       let verdict = try play(seed, profile)
       #expect(verdict.virtualMilliseconds > 40 * 86_400_000 || verdict.tally[.putAway] == 0)
       expired += verdict.tally[.cursorExpired]

@@ -281,7 +281,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     guard numbers[made] == numbers[shown] else { return }
     let left = Fact.list(in: entry.fields ?? [])
     for fact in stood where !left.contains(fact) && made.outlasts(fact) {
-      if let deed = numbers[fact] { released.insert(deed) }
+      if let deed = numbers[fact], deed != numbers[shown] { released.insert(deed) }
     }
   }
 

@@ -86,7 +86,14 @@ extension Demands {
       TimerFact(deviceID: fact.deviceID, act: history.origin(of: fact).act, edit: fact.edit)
     }
     let doubtful = history.doubtful.filter { shown.contains($0) }
-    let standing = history.standing.filter { !history.letGo.contains($0) || shown.contains($0) }
+    // What was let go may stand or not, and so may what was too old beside it.
+    let newest = history.standing.map(\.act.timestamp).max() ?? 0
+    let standing = history.standing.filter { fact in
+      let isDemanded =
+        newest - fact.act.timestamp <= TimerResolver.concurrencyMilliseconds
+        && !history.letGo.contains(fact)
+      return isDemanded || shown.contains(fact)
+    }
     let expected = TimerFact.standing(standing + doubtful, shown: shown)
     guard shown == expected else {
       return "is\n  \(lines(shown))\nand not\n  \(lines(expected))\n"

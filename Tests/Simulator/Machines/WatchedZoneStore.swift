@@ -67,7 +67,7 @@ package final class WatchedZoneStore: ZoneStore {
 
   /// A relay opens it.
   package func begin(run: UInt64) {
-    guard breakage != .trustsRolledBackTokens else { return }
+    guard breakage != .trustsRolledBackTokens, breakage != .reusesTags else { return }
     backing.begin(run: run)
     ledger.beganRun()
   }
