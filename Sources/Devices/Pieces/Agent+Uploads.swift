@@ -33,7 +33,10 @@ extension Agent {
       case .fail(let refusal): fail(refusal, at: moment)
       }
     }
-    engine.awaitsPieces = pieces.transfer.isBusy
+    // A check that nothing waits for is no work until it finds that something is lacking.
+    let isOnlyChecking =
+      pieces.isChecking && !pieces.transfer.isBringing && engine.outbox.unsent == 0
+    engine.awaitsPieces = pieces.transfer.isBusy && !isOnlyChecking
     planAskForLacking(at: moment)
     checkPieces(at: moment)
   }
@@ -50,6 +53,7 @@ extension Agent {
   }
 
   mutating func stopUploads() {
+    pieces.isChecking = false
     pieces.transfer.offline()
     pieces.questions?.close(&pieces.output)
     for index in pieces.uploads.indices { pieces.uploads[index].stop(&pieces.output) }
@@ -73,6 +77,7 @@ extension Agent {
     pieces.checkedAt = moment.instant
     deadlines.set(
       .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCareMilliseconds))
+    pieces.isChecking = true
     submit(.pieces(.check), .piece(.check), offer: nil, at: moment)
   }
 

@@ -55,6 +55,9 @@ struct PieceDesk {
   var lackingMilliseconds = Limits.lackingFirstMilliseconds
   /// It is time to ask whether the relay has what records name; and when it was asked last.
   var isCheckDue = false
+  /// A check was begun on this connection. What is offered after a restore of the relay comes with
+  /// a new one.
+  var isChecking = false
   var checkedAt: Instant?
   var output: UplinkOutput
 

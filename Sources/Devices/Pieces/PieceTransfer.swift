@@ -83,6 +83,9 @@ struct PieceTransfer {
   /// Something is on its way, or will be.
   var isBusy: Bool { !known.isEmpty }
 
+  /// The relay lacks something that lies here.
+  var isBringing: Bool { !missing.isEmpty || !uploading.isEmpty }
+
   /// Pieces that the relay is known to lack, or may lack.
   var waitingCount: Int { unasked.count + asked.count + missing.count + uploading.count }
 

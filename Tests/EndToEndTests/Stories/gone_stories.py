@@ -239,9 +239,9 @@ def story_a_thousand_clients_gone_leave_nothing_behind():
             head, _ = request("GET", path, None, person.token)
             leave(relay, head, rudely=n % 2 == 0)
         # The one that asks is there itself.
-        left = wait_until(lambda: (lambda now: now if now["connections"] <= 1 else None)(status()),
-                          lambda: f"the connections to go: {status()}")
-        assert left["parked_polls"] == 0 and left["body_bytes"] == 0, left
+        def is_given_back(now):
+            return now["connections"] <= 1 and now["parked_polls"] == 0 and now["body_bytes"] == 0
+        wait_until(lambda: is_given_back(status()), lambda: f"all to be given back: {status()}")
 
 
 # Each is all that a connection says; the answer's status, and whether the relay then closes.
