@@ -38,7 +38,7 @@ class Relay:
         listen = self.url.removeprefix("http://") if self.url else "127.0.0.1:0"
         self.process = subprocess.Popen(
             [PROGRAM, "relay", "--open", "--listen", listen, "--admin-listen", "127.0.0.1:0",
-             "--store", self.folder / "store"],
+             "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store"],
             stderr=subprocess.PIPE, text=True)
         # The inner door is told of before the front door.
         for line in self.process.stderr:
