@@ -33,7 +33,7 @@ class BackupFault(Fault):
                 with writer.lock:
                     before[account].update(writer.saved)
         self.number += 1
-        place = os.path.join(self.world.folder, f"backup-{self.number}")
+        place = os.path.join(self.world.folder, f"{self.name}-{self.number}")
         try:
             self.make(place)
         except (sqlite3.Error, Trouble) as reason:
