@@ -17,19 +17,19 @@ struct SyncEngine {
   var isClockTrusted = false
   /// Pieces of files are on their way to the relay, and local changes wait for them.
   var awaitsPieces = false
-  var isPaused = false
+  private(set) var isPaused = false
   /// Zones that the account's plan does not include.
   private(set) var blockedZones: [Name] = []
 
-  var pending: [Action] = []
-  var batchRecords = Limits.batchRecords
+  private var pending: [Action] = []
+  private var batchRecords = Limits.batchRecords
   /// As large as what stands on the way to the relay was seen to take.
-  var batchBytes = Limits.batchBytes
+  private var batchBytes = Limits.batchBytes
   /// The batch that was sent by this uplink and not answered.
-  var saving: SaveRequest?
+  private var saving: SaveRequest?
   private var isOffering = false
   /// Jobs on the store that were asked for, and are not done.
-  var applications = 0
+  private var applications = 0
   private var mustFetch = false
   private var isFetching = false
   /// Where the fetch that was asked for last began.
@@ -38,7 +38,7 @@ struct SyncEngine {
   private var ahead: ChangeToken?
   /// What is being fetched follows a page that could not be applied.
   private var isFetchStale = false
-  var isWaiting = false
+  private var isWaiting = false
   private var isListening = false
   private var hasCaughtUp = false
   /// The relay sends what was missed by itself, since it was greeted with the cursor.
@@ -381,7 +381,7 @@ struct SyncEngine {
     return outbox.frozen != nil || canOfferNew
   }
 
-  mutating func refuse(_ id: BatchID, _ refusal: Refusal) {
+  private mutating func refuse(_ id: BatchID, _ refusal: Refusal) {
     pending.append(.refuseBatch(id, refusal))
     applications += 1
   }
@@ -393,4 +393,50 @@ struct SyncEngine {
   }
 
   private mutating func fail(_ refusal: Refusal) { pending.append(.fail(refusal)) }
+
+  // MARK: trying again
+
+  /// The way may be another one by now: what was too large for it is tried again.
+  mutating func retrySetAside() {
+    batchBytes = Limits.batchBytes
+    if outbox.setAsideCount > 0 { retry(withParked: false) }
+  }
+
+  /// A person asks: what was given up on is tried again, also what the relay has refused.
+  mutating func tryEverything() {
+    isPaused = false
+    unblockZones()
+    batchRecords = Limits.batchRecords
+    batchBytes = Limits.batchBytes
+    if outbox.setAsideCount > 0 || outbox.parkedCount > 0 { retry(withParked: true) }
+    fetchNow()
+  }
+
+  private mutating func retry(withParked: Bool) {
+    pending.append(.retryRefused(withParked: withParked))
+    applications += 1
+  }
+
+  /// The long-poll was cut: what it may have missed is asked for.
+  mutating func longPollCut() {
+    isWaiting = false
+    poll()
+  }
+
+  /// Something on the way to the relay refused the batch for its size. Smaller ones may pass; a
+  /// change that does not, by itself, is set aside, so that the others go on.
+  mutating func saveTooLarge(_ id: BatchID, _ refusal: Refusal) {
+    guard let batch = saving, batch.id == id else { return }
+    let bytes = batch.encodedBody().count
+    let isOneThing = batch.atomic || batch.mutations.count == 1
+    let least = Limits.smallRequestBytes
+    let passing = Refusal(
+      .internalError, refusal.detail, retryAfterMilliseconds: refusal.retryAfterMilliseconds)
+    guard bytes > least, isOneThing || batchBytes > least else { return saveRefused(id, passing) }
+    saving = nil
+    batchBytes = max(least, min(batchBytes, bytes) / 2)
+    guard isOneThing else { return refuse(id, passing) }
+    pending.append(.setAside(id))
+    applications += 1
+  }
 }
