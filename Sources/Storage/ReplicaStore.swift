@@ -136,6 +136,9 @@ public struct OutboxEntry: Hashable, Sendable {
   public var timeMade: Record?
   /// A group number where several records must be saved together (a merged record and its copies).
   public var group: Int64?
+  /// Stamp of the first version of this change that was sent and never answered, in relay time; nil
+  /// where none was. Such a version may stand on the relay all the same, as this device's own.
+  public var firstSent: Int64?
 
   public enum State: Hashable, Sendable {
     /// Later edits may still be folded into it.
@@ -151,7 +154,7 @@ public struct OutboxEntry: Hashable, Sendable {
   public init(
     number: Int64, key: RecordKey, type: Name, fields: [UInt8]?, modifiedAt: Int64,
     isStampTrusted: Bool, base: Record?, state: State, group: Int64? = nil,
-    timeMade: Record? = nil
+    timeMade: Record? = nil, firstSent: Int64? = nil
   ) {
     self.number = number
     self.key = key
@@ -163,5 +166,6 @@ public struct OutboxEntry: Hashable, Sendable {
     self.state = state
     self.group = group
     self.timeMade = timeMade
+    self.firstSent = firstSent
   }
 }

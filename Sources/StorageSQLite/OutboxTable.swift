@@ -13,6 +13,8 @@ final class OutboxTable {
     case base = 0
     case asking = 1
     case timeMade = 2
+    /// Tells by its stamp alone which version was sent first; it has no fields.
+    case firstSent = 3
   }
 
   private let connection: SQLiteConnection
@@ -75,6 +77,11 @@ final class OutboxTable {
     try put.run(last: entry.fields)
     if let base = entry.base { try insert(base, as: .base, of: entry) }
     if let made = entry.timeMade { try insert(made, as: .timeMade, of: entry) }
+    if let stamp = entry.firstSent {
+      var sent = Record.nothing(at: entry.key)
+      sent.modifiedAt = stamp
+      try insert(sent, as: .firstSent, of: entry)
+    }
   }
 
   func remove(_ number: Int64) throws(StorageError) {
@@ -97,7 +104,8 @@ final class OutboxTable {
       modifiedAt: row.integer(4), isStampTrusted: row.integer(5) != 0,
       base: try record(.base, of: number), state: try state(row, of: number),
       group: row.isNull(6) ? nil : row.integer(6),
-      timeMade: try record(.timeMade, of: number))
+      timeMade: try record(.timeMade, of: number),
+      firstSent: try record(.firstSent, of: number)?.modifiedAt)
   }
 
   private func state(

@@ -160,6 +160,33 @@ struct ReplicaStateTests {
     #expect(try desk.store.record(.desk("a"))?.tag == 4)
   }
 
+  @Test func anEarlierVersionThatLandedUnansweredIsWhatTheLaterOneStandsOn() throws {
+    var desk = try Desk()
+    _ = desk.edit(.fields("a", TestApp.counter, ["x": 1]))
+    let batch = try desk.takeOne()
+    desk.perform(.refuseBatch(batch.id, Refusal(.batchMismatch, "")))
+    _ = desk.edit(.fields("a", TestApp.counter, ["y": 2]))
+    let sent = batch.mutations[0].modifiedAt
+    var landed = desk.record("a", TestApp.counter, ["x": 1], at: sent, tag: 4)
+    landed.device = desk.device
+    try desk.apply([landed])
+    #expect(desk.conflicts == 0)
+    #expect(try desk.store.outbox().map(\.base) == [landed])
+    #expect(try desk.store.record(.desk("a"))?.value == ["y": 2])
+  }
+
+  /// The home came back from a backup, or the device is new to an account that has its name: what it
+  /// saved in between is another's edit to it.
+  @Test func whatTheDeviceSavedAndKnowsNothingOfIsNotOverwritten() throws {
+    var desk = try Desk()
+    _ = desk.edit(.fields("a", TestApp.counter, ["y": 2]))
+    var forgotten = desk.record("a", TestApp.counter, ["x": 1], at: desk.now - 1_000, tag: 4)
+    forgotten.device = desk.device
+    try desk.apply([forgotten])
+    #expect(desk.conflicts == 1)
+    #expect(try desk.store.record(.desk("a"))?.value == ["x": 1, "y": 2])
+  }
+
   @Test func whatComesForARecordInFlightWaitsForTheAnswer() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.counter, ["x": 1]))

@@ -121,7 +121,7 @@ package struct ReplicaWalk {
       number: number(8), key: key(), type: pick(ReplicaWalk.types), fields: fields(),
       modifiedAt: number(1_000), isStampTrusted: chance(2), base: chance(2) ? nil : record(),
       state: pick(states), group: chance(2) ? nil : number(4),
-      timeMade: chance(2) ? nil : record())
+      timeMade: chance(2) ? nil : record(), firstSent: chance(2) ? nil : number(1_000))
   }
 
   private mutating func fields() -> [UInt8]? {

@@ -128,12 +128,14 @@ extension ReplicaState {
     open.state = .waiting
     open.isStampTrusted = trusted
     // It may yet land, with what was sent before: a deletion of it must reach the relay too.
+    open.firstSent = entry.firstSent ?? entry.modifiedAt
     if open.base == nil { open.base = .nothing(at: open.key, type: open.type) }
     if let later = ledger.outbox.open(entry.key) {
       ledger.remove(entry)
-      let base = open.base
+      let (base, firstSent) = (open.base, open.firstSent)
       open = later
       open.base = base
+      open.firstSent = firstSent
       open.timeMade = later.timeMade ?? entry.timeMade
       open.group = entry.group
     }

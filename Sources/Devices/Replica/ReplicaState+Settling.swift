@@ -64,12 +64,19 @@ extension ReplicaState {
     // Tags grow. An older version than the base is that of a restored relay.
     if server.tag < tag { return true }
     // This device saved it, though the answer was lost: what waits here was made after that.
-    if server.device == device, server.modifiedAt < entry.modifiedAt { return true }
+    if isEarlierVersion(server, of: entry) { return true }
     if let restore, restore.precedesLoss(server.tag) {
       // Once the snapshot is here, nothing refers to what was lost by its tag.
       if isLost || (restore.isSnapshotDone && entry.base?.isLost == true) { return true }
     }
     return entry.base.map { $0.tag > 0 && $0.isSame(as: server) } ?? false
+  }
+
+  /// Whether the relay's version is the change as it was sent before. Other versions of this device
+  /// may stand there that it knows nothing of: its home came back from a backup.
+  private func isEarlierVersion(_ server: Record, of entry: OutboxEntry) -> Bool {
+    guard server.device == device, let first = entry.firstSent else { return false }
+    return first <= server.modifiedAt && server.modifiedAt < entry.modifiedAt
   }
 
   /// The change is one of `server` from here on.

@@ -229,6 +229,23 @@ test("a save that landed, though it was taken for refused, is at odds with nothi
   assert.deepEqual(relay.live.map(({ fields }) => fields.text), ["second"]);
 });
 
+test("a device whose disk came back from a backup overwrites nothing that it saved since", () => {
+  const [relay, phone] = world("phone");
+  phone.change(set("list", "a"));
+  phone.sync(relay);
+  const backup = structuredClone(phone.disk);
+  phone.now += 10;
+  phone.change(set("list", "a", "since"));
+  phone.sync(relay);
+  phone.disk = backup;
+  phone.start();
+  phone.now += 10;
+  phone.change(set("list", "a", "after"));
+  phone.sync(relay);
+  assert.deepEqual(phone.fields("list").items.toSorted(), ["a", "after", "since"]);
+  assert.deepEqual(relay.live.map(({ fields }) => fields), [phone.fields("list")]);
+});
+
 test("what may have landed is deleted on the relay too", () => {
   const [relay, phone] = world("phone");
   phone.change(set("list", "a"));

@@ -119,11 +119,12 @@ function reopen(state, entry, trusted = true) {
   const { ledger } = state;
   // It may yet land, with what was sent before: a deletion of it must reach the relay too.
   const base = entry.base ?? nothingAt(entry, entry.type);
-  let open = { ...entry, state: waiting, isStampTrusted: trusted, base };
+  const firstSent = entry.firstSent ?? entry.modifiedAt;
+  let open = { ...entry, state: waiting, isStampTrusted: trusted, base, firstSent };
   const later = ledger.outbox.open(keyOf(entry));
   if (later) {
     ledger.removeEntry(entry);
-    open = { ...later, base, timeMade: later.timeMade ?? entry.timeMade ?? null,
+    open = { ...later, base, firstSent, timeMade: later.timeMade ?? entry.timeMade ?? null,
       group: entry.group ?? null };
   }
   ledger.putEntry(open);

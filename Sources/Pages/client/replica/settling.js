@@ -78,6 +78,13 @@ function isAcknowledged(state, entry, server) {
     || (server.type === entry.type && equal(entry.fields, server.fields));
 }
 
+/** Whether the relay's version is the change as it was sent before. Other versions of this device may
+ * stand there that it knows nothing of: its storage came back from a backup. */
+function isEarlierVersion(state, server, { firstSent = null, modifiedAt }) {
+  return server.device === state.device && firstSent !== null
+    && firstSent <= server.modifiedAt && server.modifiedAt < modifiedAt;
+}
+
 /** The relay's version came before the change, or is its base over again: nothing conflicts. */
 function isMadeOnTop(state, entry, server) {
   const { restore } = state;
@@ -91,7 +98,7 @@ function isMadeOnTop(state, entry, server) {
   // Tags grow. An older version than the base is that of a restored relay.
   if (server.tag < (entry.base?.tag ?? 0)) return true;
   // This device saved it, though the answer was lost: what waits here was made after that.
-  if (server.device === state.device && server.modifiedAt < entry.modifiedAt) return true;
+  if (isEarlierVersion(state, server, entry)) return true;
   if (restore && precedesLoss(restore, server.tag)) {
     // Once the snapshot is here, nothing refers to what was lost by its tag.
     const isBack = restore.isSnapshotDone && entry.base !== null && standsForLost(entry.base);
