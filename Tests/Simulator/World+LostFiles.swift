@@ -18,8 +18,12 @@ extension World {
     }
     for device in devices where device.isRunning && !device.isSignedOut {
       do throws(StorageError) {
-        for entry in try device.store.outbox() where try isNowhere(entry, of: device) {
-          device.press(.vault(.remove(file: entry.key.name.text)))
+        for entry in try device.store.outbox() where lacksPieces(entry) {
+          if try isNowhere(entry, of: device) {
+            device.press(.vault(.remove(file: entry.key.name.text)))
+          } else {
+            bringPieces(to: device)
+          }
         }
       } catch {
         outside.fault("\(device.name): the outbox cannot be read: \(error)")
@@ -27,12 +31,24 @@ extension World {
     }
   }
 
+  /// A person who is told that a piece is lacking asks all devices to sync.
+  private func bringPieces(to device: DeviceMachine) {
+    let account = device.credentials.account
+    for other in devices where other.credentials.account == account && other.isRunning {
+      other.press(.syncNow)
+    }
+  }
+
+  private func lacksPieces(_ entry: OutboxEntry) -> Bool {
+    guard entry.key.zone == VaultApp.zone, case .parked(let refusal) = entry.state else {
+      return false
+    }
+    return refusal.code == .chunksMissing
+  }
+
   private func isNowhere(
     _ entry: OutboxEntry, of device: DeviceMachine
   ) throws(StorageError) -> Bool {
-    guard entry.key.zone == VaultApp.zone, case .parked(let refusal) = entry.state,
-      refusal.code == .chunksMissing
-    else { return false }
     let texts = entry.fields.flatMap { FieldsText.value($0)?["chunks"]?.array } ?? []
     for hash in texts.compactMap({ $0.string.flatMap { ChunkHash(text: $0) } }) {
       if try relay.piece(hash, of: device.credentials.account) != nil { continue }
