@@ -106,8 +106,14 @@ public struct ChangePage: Hashable, Sendable {
   public var token: ChangeToken
   public var more: Bool
   public var changes: [Record]
+  /// On the first page of a snapshot: the tags that the account's history has passed over. Whoever
+  /// holds one of them was given it by a relay whose store has gone back since.
+  public var lostTags: [TagGap]
 
-  public init(since: ChangeToken?, token: ChangeToken, more: Bool, changes: [Record]) {
+  public init(
+    since: ChangeToken?, token: ChangeToken, more: Bool, changes: [Record], lostTags: [TagGap] = []
+  ) {
+    self.lostTags = lostTags
     self.since = since
     self.token = token
     self.more = more

@@ -11,19 +11,24 @@ public struct Refusal: Error, Hashable, Sendable {
   /// Told with `storeRestored`: the tag up to which the relay still has what the device read from
   /// it. What the device holds with a greater one goes back through its outbox.
   public var restoredThrough: ChangeTag?
+  /// Told with `storeRestored`, where only tags up to this one are lost: what the device holds with a
+  /// greater one was given since.
+  public var lostThrough: ChangeTag?
   /// Told with `storeRestored`: where the account stands. A later token of another generation shows
   /// that the relay was restored once more.
   public var token: ChangeToken?
 
   public init(
     _ code: RefusalCode, _ detail: String, retryAfterMilliseconds: Int64? = nil,
-    relayTime: Int64? = nil, restoredThrough: ChangeTag? = nil, token: ChangeToken? = nil
+    relayTime: Int64? = nil, restoredThrough: ChangeTag? = nil, lostThrough: ChangeTag? = nil,
+    token: ChangeToken? = nil
   ) {
     self.code = code
     self.detail = detail
     self.retryAfterMilliseconds = retryAfterMilliseconds
     self.relayTime = relayTime
     self.restoredThrough = restoredThrough
+    self.lostThrough = lostThrough
     self.token = token
   }
 }

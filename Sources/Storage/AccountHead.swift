@@ -44,7 +44,7 @@ package struct AccountHead: Hashable {
       }
       return
     }
-    if let gap { throw restored(through: gap.after) }
+    if let gap { throw restored(from: gap) }
     // Nothing tells when the older copy was put back, and so nobody knows what was lost.
     guard token.reach <= newest else { throw restored(through: 0) }
     guard isKept(since: token) else {
@@ -74,7 +74,14 @@ package struct AccountHead: Hashable {
     (token.pinned ?? token.sequence) >= forgotten
   }
 
-  package func restored(through tag: ChangeTag) -> Refusal {
+  /// Told to whoever comes with a tag that lies in `gap`.
+  package func restored(from gap: TagGap) -> Refusal {
+    var refusal = restored(through: gap.after)
+    if gap.through < Limits.sequenceLimit { refusal.lostThrough = gap.through }
+    return refusal
+  }
+
+  private func restored(through tag: ChangeTag) -> Refusal {
     Refusal(
       .storeRestored,
       "The relay came back from a backup that is older than the token; fetch without a token, then "
@@ -119,30 +126,6 @@ package struct AccountHead: Hashable {
   }
 }
 
-/// Tags that an account's history has passed over: those after `after`, up to `through`.
-///
-/// A *run* begins when a store is opened to be written, and has a number of its own, an
-/// `OpeningNumber`. With an account's first save in a run its tags go on from the time of that
-/// opening, above all that were given before:
-///
-///     first run         second                third
-///     1 2 3 … 100       20001 … 20007         30001 …
-///                ‹ gap ›             ‹  gap  ›
-///
-/// So where the store as a whole goes back to a former state, what it gives then is not what it
-/// gave before, and who comes with what is lost is recognised: the tag lies in a gap.
-package struct TagGap: Hashable, Sendable {
-  package var after: ChangeTag
-  package var through: ChangeTag
-
-  package init(after: ChangeTag, through: ChangeTag) {
-    self.after = after
-    self.through = through
-  }
-
-  package func contains(_ tag: ChangeTag) -> Bool { tag > after && tag <= through }
-}
-
 extension AccountHead {
   /// Where the account goes on with its first save in `run`; itself in the run that it is in, and
   /// where the store has begun none (0).
@@ -161,6 +144,14 @@ extension AccountHead {
   /// The gap that lies between `former` and this head, which has entered another run since.
   package func gap(since former: AccountHead) -> TagGap? {
     rangeStart > former.rangeStart ? TagGap(after: former.newest, through: rangeStart) : nil
+  }
+
+  /// All gaps of the account, whose `known` ones are: with what its first save in `run` will pass
+  /// over, where it has not been saved to in that run.
+  package func gaps(
+    _ known: [TagGap], in run: UInt64, _ account: AccountID
+  ) -> [TagGap] {
+    entering(run, account).gap(since: self).map { known + [$0] } ?? known
   }
 
   /// The gap that `tag` lies in. `run` is the store's; `find` gives the first gap whose end is not

@@ -130,7 +130,7 @@ struct MemoryAccount {
   }
 
   func page(
-    since: ChangeToken?, zone: Name?, limit: Int, in run: UInt64 = 0
+    since: ChangeToken?, zone: Name?, limit: Int, of id: AccountID, in run: UInt64 = 0
   ) throws(Refusal) -> ChangePage {
     var plan = try PagePlan(
       since: since, zone: zone, limit: limit, head: head,
@@ -144,7 +144,7 @@ struct MemoryAccount {
       else { continue }
       guard plan.take(record) else { break }
     }
-    return plan.page()
+    return plan.page(gaps: head.gaps(gaps, in: run, id))
   }
 
   /// The tag of the last of so many records and tombstones after a tag; nil where there are fewer.

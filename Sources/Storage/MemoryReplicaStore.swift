@@ -88,6 +88,10 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.order.reduce(0) { max($0, state.records[$1]?.tag ?? 0) }
   }
 
+  package func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+    state.records.values.map(\.tag).filter { $0 > tag }
+  }
+
   package func write(_ changes: [ReplicaChange]) throws(StorageError) {
     for change in changes {
       switch change {

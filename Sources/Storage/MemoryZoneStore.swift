@@ -88,7 +88,7 @@ package final class MemoryZoneStore: ZoneStore {
     case .changes(_, let since, let zone, let limit):
       do {
         return .page(
-          try account.page(since: since, zone: zone, limit: limit, in: state.run))
+          try account.page(since: since, zone: zone, limit: limit, of: id, in: state.run))
       } catch {
         return .refused(error)
       }
@@ -160,7 +160,7 @@ package final class MemoryZoneStore: ZoneStore {
     }
     for tag in plan.conflictingBases(of: commit.request) {
       if let gap = state.accounts[commit.account]?.gap(at: tag, in: state.run) {
-        return .refused(since.restored(through: gap.after))
+        return .refused(since.restored(from: gap))
       }
     }
     let results = try plan.results(of: commit.request, record: current)

@@ -80,7 +80,8 @@ package struct PagePlan {
     return true
   }
 
-  package consuming func page() -> ChangePage {
+  /// `gaps`: see `AccountHead.gaps`; told at the start of a snapshot.
+  package consuming func page(gaps: [TagGap] = []) -> ChangePage {
     var token = head.token
     token.zoneDigest = zone.map(ChangeToken.digest)
     if more {
@@ -91,7 +92,8 @@ package struct PagePlan {
     }
     // What lies beyond the token may have been before it once, and was passed over.
     if token.sequence < head.newest { token.horizon = head.newest }
-    return ChangePage(since: since, token: token, more: more, changes: changes)
+    return ChangePage(
+      since: since, token: token, more: more, changes: changes, lostTags: since == nil ? gaps : [])
   }
 }
 

@@ -24,6 +24,8 @@ public protocol ReplicaStore: AnyObject {
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool
   /// The greatest tag of all records that are held; 0 where there are none.
   func greatestTag() throws(StorageError) -> ChangeTag
+  /// The tags of all records and tombstones beyond `tag`, in no order.
+  func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag]
   /// Those of the pieces of files that lie in the home, in the order asked.
   func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece]
   /// The pieces that lie in the home, by hash, after the one named.

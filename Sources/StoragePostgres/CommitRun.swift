@@ -158,7 +158,7 @@ final class CommitRun {
       return
     }
     if let gap = try lostBase(of: commit, account.head) {
-      results[index] = .refused(account.head.restored(through: gap.after))
+      results[index] = .refused(account.head.restored(from: gap))
       return
     }
     let entered = accounts.entering(account.head, of: commit.account)

@@ -16,6 +16,7 @@ final class HeldRecordTable {
   private let selectLost: SQLiteStatement
   private let selectIsLost: SQLiteStatement
   private let selectGreatestTag: SQLiteStatement
+  private let selectTags: SQLiteStatement
   private let insert: SQLiteStatement
   private let mark: SQLiteStatement
   private let delete: SQLiteStatement
@@ -43,6 +44,7 @@ final class HeldRecordTable {
     selectIsLost = try connection.prepare(
       "SELECT 1 FROM records WHERE zone = ? AND name = ? AND mark = -1")
     selectGreatestTag = try connection.prepare("SELECT max(tag) FROM records")
+    selectTags = try connection.prepare("SELECT tag FROM records WHERE tag > ?")
     insert = try connection.prepare(
       """
       INSERT INTO records (zone, name, type, modified_at, device, tag, mark, chunks, fields)
@@ -106,6 +108,10 @@ final class HeldRecordTable {
 
   func greatestTag() throws(StorageError) -> ChangeTag {
     try selectGreatestTag.first { $0.integer(0) } ?? 0
+  }
+
+  func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+    try selectTags.bind(tag).all { (row) throws(StorageError) in row.integer(0) }
   }
 
   func put(_ record: Record, snapshot: Int64?) throws(StorageError) {

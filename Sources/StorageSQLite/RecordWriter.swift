@@ -105,7 +105,7 @@ final class RecordWriter {
     for tag in plan.conflictingBases(of: request) {
       if let gap = try queries.gap(at: tag, in: since, of: commit.account) {
         return try known(commit, since: since, wall: wall)
-          ?? .refused(since.restored(through: gap.after))
+          ?? .refused(since.restored(from: gap))
       }
     }
     var growth = plan.growth

@@ -96,6 +96,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
 
   public func greatestTag() throws(StorageError) -> ChangeTag { try recordTable.greatestTag() }
 
+  public func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+    try recordTable.tags(after: tag)
+  }
+
   public func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
     try pieceTable.pieces(hashes)
   }

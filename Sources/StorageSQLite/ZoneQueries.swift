@@ -11,6 +11,7 @@ final class ZoneQueries {
   private let head: SQLiteStatement
   private let lineage: SQLiteStatement
   private let gap: SQLiteStatement
+  private let gaps: SQLiteStatement
   private let zones: SQLiteStatement
   private let record: SQLiteStatement
   private let scanned: SQLiteStatement
@@ -43,6 +44,8 @@ final class ZoneQueries {
       SELECT after_tag, through_tag FROM gaps WHERE account = ? AND through_tag >= ?
       ORDER BY through_tag LIMIT 1
       """)
+    gaps = try connection.prepare(
+      "SELECT after_tag, through_tag FROM gaps WHERE account = ? ORDER BY through_tag")
     zones = try connection.prepare(
       "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
     record = try connection.prepare(
@@ -193,7 +196,14 @@ final class ZoneQueries {
     if let zone { query.bind(zone) }
     defer { query.reset() }
     while try query.step(), plan.take(try whole(query)) {}
-    return .page(plan.page())
+    guard since == nil else { return .page(plan.page()) }
+    return .page(plan.page(gaps: head.gaps(try gaps(of: account), in: run, account)))
+  }
+
+  private func gaps(of account: AccountID) throws(StorageError) -> [TagGap] {
+    try gaps.bind(account.rawValue).all { (row) throws(StorageError) in
+      TagGap(after: row.integer(0), through: row.integer(1))
+    }
   }
 
   /// The record with the pieces that it names.

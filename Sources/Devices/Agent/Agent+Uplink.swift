@@ -195,9 +195,10 @@ extension Agent {
     case .setAside(let id): submit(.setAside(id), .sync, at: moment)
     case .retryRefused(let withParked):
       submit(.retryRefused(withParked: withParked), .sync, at: moment)
-    case .forgetCursor(let restoredThrough, let generation):
-      submit(
-        .forgetCursor(restoredThrough: restoredThrough, in: generation), .sync, at: moment)
+    case .forgetCursor(let restoredThrough, let lostThrough, let generation):
+      let task = ReplicaTask.forgetCursor(
+        restoredThrough: restoredThrough, lostThrough: lostThrough, in: generation)
+      submit(task, .sync, at: moment)
     case .bringBack: submit(.bringBack, .sync, at: moment)
     case .save(let request): send(request, at: now)
     case .fetch(let since):

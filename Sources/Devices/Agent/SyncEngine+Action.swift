@@ -12,7 +12,8 @@ extension SyncEngine {
     case setAside(BatchID)
     case retryRefused(withParked: Bool)
     /// See `ReplicaTask.forgetCursor`.
-    case forgetCursor(restoredThrough: ChangeTag?, in: UInt32? = nil)
+    case forgetCursor(
+      restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in: UInt32? = nil)
     /// Some of what the relay has lost goes into the outbox.
     case bringBack
     case save(SaveRequest)

@@ -257,7 +257,9 @@ struct SyncEngine {
   private mutating func loseCursor(_ refusal: Refusal) {
     isChained = false
     pending.append(
-      .forgetCursor(restoredThrough: refusal.provenLoss, in: refusal.token?.generation))
+      .forgetCursor(
+        restoredThrough: refusal.provenLoss, lostThrough: refusal.lostThrough,
+        in: refusal.token?.generation))
     applications += 1
   }
 

@@ -122,6 +122,15 @@ struct Ledger {
     return try store.isLost(key)
   }
 
+  /// The tags beyond `tag` that anything here refers to.
+  func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+    var tags = try store.tags(after: tag)
+    for entry in outbox.entries {
+      tags += [entry.base?.tag ?? 0, entry.knownTag].filter { $0 > tag }
+    }
+    return tags
+  }
+
   func greatestTag() throws(StorageError) -> ChangeTag {
     outbox.entries.reduce(try store.greatestTag()) { max($0, $1.base?.tag ?? 0, $1.knownTag) }
   }

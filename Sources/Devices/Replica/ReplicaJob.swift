@@ -59,7 +59,8 @@ enum ReplicaTask: Sendable {
   case retryRefused(withParked: Bool)
   /// The cursor leads nowhere any more: a snapshot follows. With a tag, the relay came back from a
   /// backup and has what was read up to that tag; `in`: in which generation it said so, if it did.
-  case forgetCursor(restoredThrough: ChangeTag?, in: UInt32? = nil)
+  case forgetCursor(
+    restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in: UInt32? = nil)
   /// Some of what the relay has lost goes into the outbox.
   case bringBack
   case pieces(PieceTask)

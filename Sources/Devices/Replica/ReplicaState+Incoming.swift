@@ -37,7 +37,10 @@ extension ReplicaState {
       return
     }
     let isSnapshot = position.cursor == nil
-    if position == .nothing { beginSnapshot() }
+    if position == .nothing {
+      beginSnapshot()
+      try noticeLosses(page.lostTags)
+    }
     if isSnapshot { try meet(page) }
     for record in page.changes {
       try take(record, isSnapshot: isSnapshot, &applied)

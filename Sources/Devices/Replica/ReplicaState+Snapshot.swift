@@ -4,13 +4,14 @@ import Storage
 /// Snapshots: what the relay has, page by page, and what follows for that which it does not name.
 extension ReplicaState {
   /// The cursor leads nowhere any more. Until a whole snapshot is here the store has none, so that
-  /// a crash on the way begins it anew. `restoredThrough`: see `Restore.through`.
+  /// a crash on the way begins it anew. `restoredThrough` and `lostThrough`: see `Refusal`.
   mutating func forgetCursor(
-    restoredThrough: ChangeTag?, in generation: UInt32?
+    restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in generation: UInt32?
   ) throws(StorageError) {
     noteFormerPlace()
     if let restoredThrough {
-      try begin(Restore(through: restoredThrough, held: try greatestTag(before: generation)))
+      let held = min(try greatestTag(before: generation), lostThrough ?? .max)
+      try begin(Restore(through: restoredThrough, held: held))
       setFormer(former.map { FormerPlace(token: $0.token, seenIn: generation) })
     }
     setHeldBefore(nil)
@@ -25,6 +26,19 @@ extension ReplicaState {
     ledger.beginSnapshot()
     forgetPlacesOfZonesOff()
     ledger.setValue(ReplicaState.snapshotKey, String(snapshot))
+  }
+
+  /// A snapshot begins: what is held with tags that the relay's history has passed over was given by
+  /// a relay whose store has gone back since. Who was away meanwhile, or comes without a cursor, is
+  /// told of it by nothing else.
+  mutating func noticeLosses(_ gaps: [TagGap]) throws(StorageError) {
+    guard !gaps.isEmpty else { return }
+    let held = try ledger.tags(after: gaps.map(\.after).min() ?? 0).sorted()
+    let lost = gaps.filter { gap in
+      let first = held.lowerBound { $0 <= gap.after }
+      return first < held.count && gap.contains(held[first])
+    }
+    if !lost.isEmpty { try begin(Restore(lost: lost)) }
   }
 
   /// What the snapshot did not name is not there any more. What was edited here stays, and goes to

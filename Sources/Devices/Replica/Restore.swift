@@ -3,44 +3,53 @@ import Changes
 /// What a device knows of a relay that came back from a backup, until all that the relay has lost
 /// is on its way back. Kept in the home, so that a crash leaves it standing.
 struct Restore: Hashable, Sendable {
-  /// The relay still has what was read from it up to this tag.
-  var through: ChangeTag
-  /// The greatest tag that was held when the device learnt of it. Greater ones are given by the
+  /// The tags that the relay may have lost. Greater ones than the last of these were given by the
   /// relay as it is now: a restore raises the sequence far beyond all that was ever given.
-  var held: ChangeTag
+  private(set) var lost: [TagGap]
   /// A snapshot has told what the relay has. What it lacks is in the outbox, or marked as lost.
   var isSnapshotDone = false
-  /// `through`, or the least of several restores: how far back what is still to be brought back
-  /// may have been lost.
-  var least: ChangeTag
+  /// Up to this tag nothing is lost, nor was by an earlier restore from which something is still to
+  /// be brought back.
+  private(set) var least: ChangeTag
 
+  /// `through`: the relay still has what was read from it up to this tag. `held`: the greatest tag
+  /// that was held when the device learnt of it.
   init(through: ChangeTag, held: ChangeTag) {
-    self.through = through
-    self.held = held
-    least = through
+    self.init(lost: [TagGap(after: through, through: held)])
+  }
+
+  init(lost: [TagGap]) {
+    self.lost = lost
+    least = lost.map(\.after).min() ?? 0
   }
 
   /// As `text` has it; nil where it was not written by this program.
   init?(text: String) {
     let words = text.split(separator: " ")
-    guard (3...4).contains(words.count), let through = ChangeTag(words[0]),
-      let held = ChangeTag(words[1]), words[2] == "open" || words[2] == "done",
-      let least = words.count == 4 ? ChangeTag(words[3]) : through
+    guard let end = words.firstIndex(where: { $0 == "open" || $0 == "done" }), end >= 2,
+      end.isMultiple(of: 2), words.count <= end + 2
     else { return nil }
-    self.through = through
-    self.held = held
-    isSnapshotDone = words[2] == "done"
-    self.least = least
+    let tags = words[..<end].compactMap { ChangeTag($0) }
+    guard tags.count == end else { return nil }
+    self.init(
+      lost: stride(from: 0, to: end, by: 2).map { TagGap(after: tags[$0], through: tags[$0 + 1]) })
+    isSnapshotDone = words[end] == "done"
+    guard words.count > end + 1 else { return }
+    guard let tag = ChangeTag(words[end + 1]) else { return nil }
+    least = tag
   }
 
   var text: String {
-    let several = least == through ? "" : " \(least)"
-    return "\(through) \(held) \(isSnapshotDone ? "done" : "open")\(several)"
+    let tags = lost.map { "\($0.after) \($0.through)" }.joined(separator: " ")
+    let isLower = least != lost.map(\.after).min()
+    return "\(tags) \(isSnapshotDone ? "done" : "open")\(isLower ? " \(least)" : "")"
   }
 
   /// The relay may have lost the version of this tag. Once the snapshot is done nothing in the
   /// device refers to such a version by its tag any more.
-  func hasLost(_ tag: ChangeTag) -> Bool { !isSnapshotDone && tag > through && tag <= held }
+  func hasLost(_ tag: ChangeTag) -> Bool {
+    !isSnapshotDone && lost.contains { $0.contains(tag) }
+  }
 
   /// What is on the relay at this tag was there before the backup was made, so whatever the device
   /// held beyond it was made on top.
@@ -58,8 +67,7 @@ struct Restore: Hashable, Sendable {
   func joined(with later: Restore) -> Restore {
     var joined = later
     if !isSnapshotDone {
-      joined.through = min(through, later.through)
-      joined.held = max(held, later.held)
+      joined.lost = (lost + later.lost.filter { !lost.contains($0) }).suffix(Limits.tagGaps)
     }
     joined.least = min(least, later.least)
     return joined

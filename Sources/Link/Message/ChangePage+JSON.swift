@@ -3,7 +3,7 @@ public import Changes
 extension ChangePage {
   /// The body of `GET /v1/changes`.
   public func encodedBody() -> [UInt8] {
-    EncodedChanges(changes).body(since: since, token: token, more: more)
+    EncodedChanges(changes, lostTags: lostTags).body(since: since, token: token, more: more)
   }
 
   public static func decoded(body: [UInt8]) throws(Refusal) -> ChangePage {
@@ -22,6 +22,7 @@ extension MessageReader {
     var token: ChangeToken?
     var more: Bool?
     var changes: [Record]?
+    var lostTags: [TagGap] = []
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -31,13 +32,27 @@ extension MessageReader {
       case .token: token = try changeToken(.token)
       case .more: more = try bool(.more)
       case .changes: changes = try records()
+      case .lostTags: lostTags = try gaps()
       default: try skip()
       }
     }
     let page = ChangePage(
       since: since, token: try require(token, .token), more: try require(more, .more),
-      changes: try require(changes, .changes))
+      changes: try require(changes, .changes), lostTags: lostTags)
     return (id, page)
+  }
+
+  private mutating func gaps() throws(Refusal) -> [TagGap] {
+    var gaps: [TagGap] = []
+    try enterArray(.lostTags)
+    while try nextElement() {
+      var tags: [ChangeTag] = []
+      try enterArray(.lostTags)
+      while try nextElement() { tags.append(try integer(.lostTags)) }
+      guard tags.count == 2 else { throw wrong(.lostTags, "pairs of tags") }
+      gaps.append(TagGap(after: tags[0], through: tags[1]))
+    }
+    return gaps
   }
 
   private mutating func records() throws(Refusal) -> [Record] {

@@ -6,14 +6,17 @@ public struct EncodedChanges: Hashable, Sendable {
   private let array: [UInt8]
   /// How many records there are.
   public let count: Int
+  private let lostTags: [TagGap]
 
-  public init(_ changes: [Record]) {
+  /// `lostTags`: see `ChangePage.lostTags`.
+  public init(_ changes: [Record], lostTags: [TagGap] = []) {
     var writer = JSONWriter(capacity: changes.reduce(2) { $0 + $1.encodedBytes })
     writer.beginArray()
     for record in changes { writer.record(record) }
     writer.endArray()
     array = writer.finish()
     count = changes.count
+    self.lostTags = lostTags
   }
 
   /// The size of the records alone, to be compared with `Limits.pushBytes`.
@@ -56,6 +59,10 @@ public struct EncodedChanges: Hashable, Sendable {
     writer.bool(more)
     writer.member("changes")
     writer.raw(array)
+    if !lostTags.isEmpty {
+      writer.member("lostTags")
+      writer.gaps(lostTags)
+    }
     writer.endObject()
     return writer.finish()
   }
@@ -65,5 +72,17 @@ extension JSONWriter {
   /// nil is null: the start of a snapshot.
   mutating func token(_ token: ChangeToken?) {
     if let token { string(token.text) } else { null() }
+  }
+
+  /// Each as two numbers.
+  fileprivate mutating func gaps(_ gaps: [TagGap]) {
+    beginArray()
+    for gap in gaps {
+      beginArray()
+      integer(gap.after)
+      integer(gap.through)
+      endArray()
+    }
+    endArray()
   }
 }

@@ -6,11 +6,12 @@ enum Member: UInt8, CaseIterable {
   // Messages.
   case op, id, t0, t1, t2, keepAlive, within
   // Saves and fetches.
-  case zone, records, atomic, since, limit, token, results, more, changes
+  case zone, records, atomic, since, limit, token, results, more, changes, lostTags
   // Records.
   case name, type, fields, modifiedAt, device, tag, deleted, baseTag, chunks
   // What became of them.
   case conflict, error, title, status, code, detail, retryAfter, time, restoredThrough
+  case lostThrough
   // Accounts and devices.
   case accountID, deviceID, deviceName, platform, appVersion, expiresAt, devices, lastSeen
   case connected

@@ -82,6 +82,7 @@ extension MessageReader {
     var time: Int64?
     var retryAfter: Int64?
     var restoredThrough: ChangeTag?
+    var lostThrough: ChangeTag?
     var token: ChangeToken?
     var seen = MemberSet()
     try enterObject()
@@ -94,6 +95,7 @@ extension MessageReader {
       case .retryAfter: retryAfter = try retryAfterMilliseconds()
       case .restoredThrough:
         restoredThrough = try takeNull() ? nil : try integer(.restoredThrough)
+      case .lostThrough: lostThrough = try takeNull() ? nil : try integer(.lostThrough)
       case .token: token = try takeNull() ? nil : try changeToken(.token)
       default: try skip()
       }
@@ -103,7 +105,7 @@ extension MessageReader {
       RefusalCode(rawValue: word)
         ?? RefusalCode(unknownWithStatus: status ?? 500, isWhole: response != nil),
       detail ?? "", retryAfterMilliseconds: retryAfter, relayTime: time,
-      restoredThrough: restoredThrough, token: token)
+      restoredThrough: restoredThrough, lostThrough: lostThrough, token: token)
   }
 
   private mutating func retryAfterMilliseconds() throws(Refusal) -> Int64? {
@@ -141,6 +143,10 @@ extension JSONWriter {
     }
     if let tag = refusal.restoredThrough {
       member("restoredThrough")
+      integer(tag)
+    }
+    if let tag = refusal.lostThrough {
+      member("lostThrough")
       integer(tag)
     }
     if let token = refusal.token {

@@ -29,7 +29,7 @@ extension RelayMessage {
   /// The JSON text of the message.
   public func encoded() -> [UInt8] {
     if case .changes(let id, let page) = self {
-      return EncodedChanges(page.changes)
+      return EncodedChanges(page.changes, lostTags: page.lostTags)
         .message(id: id, since: page.since, token: page.token, more: page.more)
     }
     var writer = JSONWriter(capacity: encodedBytes)

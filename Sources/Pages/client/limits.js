@@ -28,6 +28,8 @@ export const limits = Object.freeze({
   statusRecords: 100,
   /** Pages and answers that wait to be applied; beyond it pages are fetched again. */
   waitingArrivals: 256,
+  /** Ranges of tags of which a device remembers that the relay has lost them. */
+  tagGaps: 1_000,
   /** A measured offset is written down when it moved by this much, in milliseconds. */
   offsetNoteMilliseconds: 500,
   /** The time of the last sync is written down at least this often. */

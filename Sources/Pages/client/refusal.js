@@ -6,7 +6,7 @@ import { readObject, WireError } from "./wireError.js";
  * code: a value with advice.
  *
  * @typedef {{code: string, detail: string, retryAfterMilliseconds?: number, relayTime?: number,
- *   restoredThrough?: number, token?: string}} Refusal
+ *   restoredThrough?: number, lostThrough?: number, token?: string}} Refusal
  */
 
 /** By code: status, advice, close code. The table of docs/protocol.md. */
@@ -96,6 +96,7 @@ export function readRefusal(problem) {
   if (Number.isSafeInteger(problem?.restoredThrough)) {
     refusal.restoredThrough = problem.restoredThrough;
   }
+  if (Number.isSafeInteger(problem?.lostThrough)) refusal.lostThrough = problem.lostThrough;
   if (typeof problem?.token === "string") refusal.token = problem.token;
   return refusal;
 }

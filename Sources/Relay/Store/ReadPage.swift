@@ -35,7 +35,7 @@ public struct ReadPage: Sendable, Hashable {
     token = page.token
     more = page.more
     isEmpty = page.changes.isEmpty
-    let changes = EncodedChanges(page.changes)
+    let changes = EncodedChanges(page.changes, lostTags: page.lostTags)
     records = form.keepsRecords ? page.changes : []
     switch form.shape {
     case .frame(let request, let isCompressed):

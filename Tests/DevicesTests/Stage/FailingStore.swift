@@ -25,6 +25,9 @@ final class FailingStore: ReplicaStore {
   }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
+  func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+    try store.tags(after: tag)
+  }
   func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
     try store.pieces(hashes)
   }
@@ -73,6 +76,9 @@ final class CountingStore: ReplicaStore {
   }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
+  func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+    try store.tags(after: tag)
+  }
   func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
     try store.pieces(hashes)
   }

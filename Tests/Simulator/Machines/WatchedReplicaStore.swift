@@ -90,6 +90,10 @@ package final class WatchedReplicaStore: ReplicaStore {
 
   package func greatestTag() throws(StorageError) -> ChangeTag { try backing.greatestTag() }
 
+  package func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+    try backing.tags(after: tag)
+  }
+
   package func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
     try backing.pieces(hashes)
   }

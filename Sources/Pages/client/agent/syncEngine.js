@@ -273,7 +273,7 @@ export class SyncEngine {
   #loseCursor(refusal) {
     this.#isChained = false;
     this.#apply({ task: "forgetCursor", restoredThrough: provenLoss(refusal),
-      generation: generationOf(refusal.token) });
+      lostThrough: refusal.lostThrough ?? null, generation: generationOf(refusal.token) });
   }
 
   // what the replica says

@@ -5,7 +5,7 @@ import { applyAnswer } from "./answers.js";
 import { trim } from "./editing.js";
 import { knownTag, knows } from "./outbox.js";
 import {
-  bringBackOver, endRestore, hasLostTag, isLost, noticeRestoreByPage,
+  bringBackOver, endRestore, hasLostTag, isLost, noticeLosses, noticeRestoreByPage,
 } from "./restore.js";
 import { settle, stand } from "./settling.js";
 import { restampAll } from "./stamps.js";
@@ -50,7 +50,10 @@ function applyPage(state, page, applied) {
     return;
   }
   const isSnapshot = state.cursor === null;
-  if (state.position.kind === "nothing") state.beginSnapshot();
+  if (state.position.kind === "nothing") {
+    state.beginSnapshot();
+    noticeLosses(state, page.lostTags ?? []);
+  }
   for (const record of page.changes) {
     take(state, record, isSnapshot, applied);
     if (isSnapshot) state.ledger.name(keyOf(record), state.snapshot);

@@ -89,13 +89,13 @@ export class Ledger {
     return lost;
   }
 
-  greatestTag() {
-    let greatest = 0;
-    for (const { record } of this.#rows.values()) greatest = Math.max(greatest, record.tag);
-    for (const entry of this.outbox.entries()) {
-      greatest = Math.max(greatest, entry.base?.tag ?? 0, knownTag(entry));
-    }
-    return greatest;
+  greatestTag() { return this.tags().reduce((greatest, tag) => Math.max(greatest, tag), 0); }
+
+  /** All tags that anything here refers to. */
+  tags() {
+    const tags = [...this.#rows.values()].map(({ record }) => record.tag);
+    for (const entry of this.outbox.entries()) tags.push(entry.base?.tag ?? 0, knownTag(entry));
+    return tags;
   }
 
   // the outbox and the notes

@@ -114,7 +114,7 @@ export class Replica {
         if (job.withParked) reopenParked(this, () => true);
         return this.newApplied();
       case "forgetCursor":
-        forgetCursor(this, job.restoredThrough, job.generation);
+        forgetCursor(this, job.restoredThrough, job.generation, job.lostThrough);
         return this.newApplied();
       case "bringBack":
         bringBack(this);

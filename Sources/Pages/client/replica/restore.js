@@ -9,10 +9,10 @@ import { waiting } from "./outbox.js";
  * that goes back through the outbox, as changes made on what the relay has now.
  *
  * Three notes, kept in the store so that a crash leaves them standing:
- * - `restore` `{through, held, least, isSnapshotDone}`: the relay still has what was read up to the
- *   tag `through`; greater ones than `held` are given by the relay as it is now. `least` is
- *   `through`, or the least of several restores: how far back what is still to be brought back may
- *   have been lost.
+ * - `restore` `{lost, least, isSnapshotDone}`: the relay may have lost the tags of each range
+ *   `[after, through]` of `lost`; greater ones than the last are given by the relay as it is now. Up
+ *   to the tag `least` nothing is lost, nor was by an earlier restore from which something is still
+ *   to be brought back.
  * - `heldBefore` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
  *   generation showed that the relay was restored.
  * - `former` `{token, seenIn}`: where the device stood before it lost its cursor, and the
@@ -23,8 +23,13 @@ export const notes = { restore: "restore", heldBefore: "restore.held", former: "
 /** The relay may have lost the version of this tag. Once the snapshot is done nothing in the device
  * refers to such a version by its tag any more. */
 export function hasLostTag(restore, tag) {
-  return !!restore && !restore.isSnapshotDone && tag > restore.through && tag <= restore.held;
+  return !!restore && !restore.isSnapshotDone && lostRanges(restore).some(isIn(tag));
 }
+
+const isIn = (tag) => ([after, through]) => tag > after && tag <= through;
+
+/** What an earlier version of this program has noted has one range, named by its ends. */
+const lostRanges = ({ lost, through, held }) => lost ?? [[through, held]];
 
 /** What is on the relay at this tag was there before the backup was made. */
 export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
@@ -88,17 +93,15 @@ function noteHistory(state, seenIn) {
 }
 
 /** The cursor leads nowhere any more: a snapshot follows. `restoredThrough`: the relay has what was
- * read up to this tag, null where nothing is lost; `generation`: in which it said so. Until a whole
+ * read up to this tag, null where nothing is lost; `lostThrough`: it lost nothing beyond this one,
+ * null where it does not say so; `generation`: in which it said it. Until a whole
  * snapshot is here the store has no cursor, so that a crash on the way begins it anew. */
-export function forgetCursor(state, restoredThrough, generation) {
+export function forgetCursor(state, restoredThrough, generation, lostThrough = null) {
   const cursor = state.cursor;
   if (cursor) state.note("former", { token: cursor, seenIn: generationOf(cursor) });
   if (restoredThrough !== null) {
-    const held = greatestTagBefore(state, generation);
-    const found = {
-      through: restoredThrough, held, least: restoredThrough, isSnapshotDone: false,
-    };
-    state.note("restore", state.restore ? joined(state.restore, found) : found);
+    const held = Math.min(greatestTagBefore(state, generation), lostThrough ?? Infinity);
+    noteLosses(state, [[restoredThrough, held]]);
     // An earlier relay that does not know the cursor does not say in which history it is; an
     // answer may have said it before.
     const seenIn = generation ?? state.heldBefore?.seenIn ?? null;
@@ -110,15 +113,33 @@ export function forgetCursor(state, restoredThrough, generation) {
   state.moveTo({ kind: "nothing" });
 }
 
+/** A snapshot begins: what is held with tags that the relay's history has passed over was given by a
+ * relay whose store has gone back since. Who was away meanwhile, or comes without a cursor, is told
+ * of it by nothing else. */
+export function noticeLosses(state, ranges) {
+  if (ranges.length === 0) return;
+  const held = state.ledger.tags().sort((a, b) => a - b);
+  let next = 0;
+  // Both rise.
+  const lost = ranges.filter(([after, through]) => {
+    while (next < held.length && held[next] <= after) next += 1;
+    return next < held.length && held[next] <= through;
+  });
+  if (lost.length > 0) noteLosses(state, lost);
+}
+
+function noteLosses(state, lost) {
+  const least = Math.min(...lost.map(([after]) => after));
+  const found = { lost, least, isSnapshotDone: false };
+  state.note("restore", state.restore ? joined(state.restore, found) : found);
+}
+
 /** The relay came back once more, before all was brought back. Where the snapshot of the first time
  * is here, what the device has taken since is lost only if it was lost this time. */
 function joined(known, found) {
   const least = Math.min(known.least, found.least);
   if (known.isSnapshotDone) return { ...found, least };
-  return {
-    ...found, least, through: Math.min(known.through, found.through),
-    held: Math.max(known.held, found.held),
-  };
+  return { ...found, least, lost: [...lostRanges(known), ...found.lost].slice(-limits.tagGaps) };
 }
 
 function greatestTagBefore(state, generation) {

@@ -8,14 +8,24 @@ import { WireError } from "../wireError.js";
  * the protocol names.
  */
 
-/** @returns {{since: string | null, token: string, more: boolean, changes: object[]}} */
+/** @returns {{since: string | null, token: string, more: boolean, changes: object[],
+ *   lostTags: [number, number][]}} */
 export function readPage(value) {
   const since = value?.since ?? null;
   if (!readToken(value?.token) || !Array.isArray(value.changes) || (since && !readToken(since))) {
     throw new WireError("what should be a page of changes is none");
   }
   return { since, token: value.token, more: value.more === true,
-    changes: value.changes.map(readRecord) };
+    changes: value.changes.map(readRecord), lostTags: readLostTags(value.lostTags ?? []) };
+}
+
+function readLostTags(ranges) {
+  const isRange = (range) => Array.isArray(range) && range.length === 2
+    && range.every(Number.isSafeInteger);
+  if (!Array.isArray(ranges) || !ranges.every(isRange)) {
+    throw new WireError("what should be lost tags is none");
+  }
+  return ranges;
 }
 
 /** @returns {{since: string, token: string, results: object[]}} */
