@@ -46,6 +46,24 @@ struct SyncEngineTests: EngineScene {
     #expect(!engine.awaitsBacklog)
   }
 
+  /// A person syncs twice where sync has failed: the home is read anew while refused changes are on
+  /// their way back.
+  @Test func whatIsOnItsWayWhileTheHomeIsReadAnewIsStillOnItsWay() {
+    var engine = online(waiting)
+    engine.loaded(.cursor(one), waiting, applications: 1, isOffering: false)
+    engine.online(.webSocket, newest: two)
+    #expect(engine.takeOffer() == nil)
+    engine.finished(offered: false, applied: applied(one), batch: nil, outbox: waiting)
+    #expect(engine.next() == .fetch(since: one))
+    engine.page(page(one, two), .fetch)
+    guard case .apply? = engine.next() else {
+      Issue.record("the page is not applied")
+      return
+    }
+    // Whether the page shows that more must be fetched first is not known yet.
+    #expect(engine.takeOffer() == nil)
+  }
+
   @Test func aHomeWithoutACursorFetchesTheSnapshotPageByPage() {
     var engine = SyncEngine()
     engine.loaded(.nothing, waiting)

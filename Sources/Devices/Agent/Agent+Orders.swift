@@ -22,6 +22,8 @@ extension Agent {
     var id: JobID
     var kind: Kind
     var hasOffer: Bool
+    /// See `ReplicaTask.isApplication`.
+    var isApplication: Bool
   }
 
   mutating func ordered(_ order: AgentOrder, at moment: Moment) {
@@ -81,7 +83,9 @@ extension Agent {
     let offer = bounds.map { BatchOffer(id: BatchID(random: &random), bounds: $0) }
     let id = JobID(rawValue: nextJob)
     nextJob += 1
-    jobs.append(PendingJob(id: id, kind: kind, hasOffer: offer != nil))
+    jobs.append(
+      PendingJob(
+        id: id, kind: kind, hasOffer: offer != nil, isApplication: task.isApplication))
     actions.append(
       .run(
         id, .commits,
@@ -137,7 +141,9 @@ extension Agent {
     let isFirst = home == nil
     home = found
     catchUpDeadline = moment.instant.advanced(milliseconds: Limits.catchUpMilliseconds)
-    engine.loaded(found.position, outbox)
+    engine.loaded(
+      found.position, outbox, applications: jobs.count { $0.isApplication },
+      isOffering: jobs.contains { $0.hasOffer })
     if isFirst {
       clock.rememberedOffset = found.clockOffset.map { $0 - clock.wallSteps }
       lastSync = found.lastSync

@@ -89,11 +89,16 @@ struct SyncEngine {
 
   // MARK: home and uplink
 
-  mutating func loaded(_ home: ChangePosition, _ outbox: OutboxSummary) {
+  /// `applications` and `isOffering`: of the jobs that are still on their way, having been given
+  /// before the home was read.
+  mutating func loaded(
+    _ home: ChangePosition, _ outbox: OutboxSummary, applications: Int = 0,
+    isOffering: Bool = false
+  ) {
     position = home
     self.outbox = outbox
-    applications = 0
-    isOffering = false
+    self.applications = applications
+    self.isOffering = isOffering
     arrivals = ArrivalQueue()
     ahead = nil
     pending = []

@@ -66,6 +66,18 @@ enum ReplicaTask: Sendable {
   case pieces(PieceTask)
 }
 
+extension ReplicaTask {
+  /// Its result is `applied`, and until then the device stands where it stood.
+  var isApplication: Bool {
+    switch self {
+    case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
+    case .load, .edit, .decide, .perform, .show, .nameDevices, .setSyncing, .answerRestore,
+      .makeDueEdits, .readRecord, .readRecords, .readAll, .takeBatch, .pieces:
+      false
+    }
+  }
+}
+
 /// A new batch, where nothing is in flight.
 struct BatchOffer: Hashable, Sendable {
   var id: BatchID
