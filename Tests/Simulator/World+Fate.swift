@@ -66,9 +66,11 @@ extension World {
     case .fillDisk(let device, let milliseconds):
       devices[device].store.fill(until: timeline.now + Span.milliseconds(milliseconds))
     case .restoreStore(_, let milliseconds), .rollBackStore(_, let milliseconds):
-      guard let backup = backups[number] else { return false }
-      relay.crash(isMachineGone: false)
       let isSeen = fault.kind == .restoreStore
+      guard let backup = backups[number], relay.store.mayRestore(backup, isSeen: isSeen) else {
+        return false
+      }
+      relay.crash(isMachineGone: false)
       relay.store.restore(backup, opening: isSeen ? opening() : nil)
       if !isSeen, let files = fileBackups[number] { relay.putBack(files) }
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }

@@ -45,11 +45,23 @@ package final class WatchedZoneStore: ZoneStore {
   }
 
   /// Keeps a copy of what stands now.
-  package func backUp() -> Backup { Backup(store: backing.copy(), page: ledger.page()) }
+  package func backUp() -> Backup {
+    Backup(store: backing.copy(), page: ledger.page(), rollbacks: rollbacks)
+  }
+
+  /// How often a copy was put back unseen.
+  private var rollbacks = 0
+
+  /// Whether the copy may be put back. One that is older than a former rollback may be of a line of
+  /// history that was left then: the model cannot tell what devices make of its coming back.
+  package func mayRestore(_ backup: Backup, isSeen: Bool) -> Bool {
+    backup.rollbacks == rollbacks && (isSeen || backup.page.restores == ledger.restores)
+  }
 
   package struct Backup {
     fileprivate let store: MemoryZoneStore
     fileprivate let page: Ledger.Page
+    fileprivate let rollbacks: Int
   }
 
   /// Puts a copy back, as a relay finds it when it starts. `opening`: that start's random number;
@@ -57,6 +69,7 @@ package final class WatchedZoneStore: ZoneStore {
   package func restore(_ backup: Backup, opening: UInt64?) {
     backing = backup.store.copy()
     if let opening, breakage != .reusesTags { backing.restored(opening: opening) }
+    if opening == nil { rollbacks += 1 }
     durable = durable.map { _ in backing.copy() }
     let isBlind = backup.page.restores < ledger.restores
     ledger.restore(backup.page)
