@@ -106,8 +106,9 @@ public struct ChangePage: Hashable, Sendable {
   public var token: ChangeToken
   public var more: Bool
   public var changes: [Record]
-  /// On the first page of a snapshot: the tags that the account's history has passed over. Whoever
-  /// holds one of them was given it by a relay whose store has gone back since.
+  /// The tags that the account's history has passed over, on the first page of a snapshot all of
+  /// them, otherwise those between `since` and `token`. Whoever holds one of them was given it by a
+  /// relay whose store has gone back since.
   public var lostTags: [TagGap]
 
   public init(

@@ -80,7 +80,13 @@ package struct PagePlan {
     return true
   }
 
-  /// `gaps`: see `AccountHead.gaps`; told at the start of a snapshot.
+  /// Gaps that end beyond this tag may belong to the page; nil where there are none.
+  package var gapsAfter: ChangeTag? {
+    if since == nil { return 0 }
+    return isSnapshot || head.rangeStart <= after ? nil : after
+  }
+
+  /// `gaps`: see `AccountHead.gaps`; of those that end beyond `gapsAfter`, at least.
   package consuming func page(gaps: [TagGap] = []) -> ChangePage {
     var token = head.token
     token.zoneDigest = zone.map(ChangeToken.digest)
@@ -92,8 +98,10 @@ package struct PagePlan {
     }
     // What lies beyond the token may have been before it once, and was passed over.
     if token.sequence < head.newest { token.horizon = head.newest }
+    let isPassed = { (gap: TagGap) in gap.after >= after && gap.after < token.sequence }
     return ChangePage(
-      since: since, token: token, more: more, changes: changes, lostTags: since == nil ? gaps : [])
+      since: since, token: token, more: more, changes: changes,
+      lostTags: since == nil ? gaps : isSnapshot ? [] : gaps.filter(isPassed))
   }
 }
 

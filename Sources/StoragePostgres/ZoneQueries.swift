@@ -82,7 +82,6 @@ final class ZoneQueries {
       if isSnapshot || zone != nil {
         pipeline.add(ZoneQueries.scanned, asked.bind(since?.sequence ?? 0))
       }
-      if since == nil { pipeline.add(ZoneQueries.gaps, asked) }
     }
     guard let head = rows[0].first({ HeadRow($0) }) else {
       return .refused(StoreRefusals.unknownAccount)
@@ -99,9 +98,11 @@ final class ZoneQueries {
     }
     if plan.isSparse { plan.stop(at: rows[3].first { $0.integer(0) }) }
     for index in 0..<rows[2].count where !plan.take(try rows[2][index].record()) { break }
-    guard since == nil else { return .page(plan.page()) }
-    let known = rows[4].all { TagGap(after: $0.integer(0), through: $0.integer(1)) }
-    return .page(plan.page(gaps: head.head.gaps(known, in: head.run, account)))
+    guard let first = plan.gapsAfter else { return .page(plan.page()) }
+    // Gaps come one after the other, so that one which has come since lies beyond the page.
+    let known = try connection.read { $0.add(ZoneQueries.gaps, asked.bind(first)) }
+    let gaps = known[0].all { TagGap(after: $0.integer(0), through: $0.integer(1)) }
+    return .page(plan.page(gaps: head.head.gaps(gaps, in: head.run, account)))
   }
 
   // MARK: Statements
@@ -126,7 +127,10 @@ final class ZoneQueries {
 
   private static let gaps = PostgresStatement(
     "gaps",
-    "SELECT after_tag, through_tag FROM gaps WHERE account = $1::bigint ORDER BY through_tag")
+    """
+    SELECT after_tag, through_tag FROM gaps WHERE account = $1::bigint AND through_tag > $2::bigint
+    ORDER BY through_tag
+    """)
 
   /// The tag of the last of the rows that are looked at from a tag on.
   static let scanned = PostgresStatement("scanned", scan("$1::bigint", "$2::bigint"))

@@ -45,7 +45,10 @@ final class ZoneQueries {
       ORDER BY through_tag LIMIT 1
       """)
     gaps = try connection.prepare(
-      "SELECT after_tag, through_tag FROM gaps WHERE account = ? ORDER BY through_tag")
+      """
+      SELECT after_tag, through_tag FROM gaps WHERE account = ? AND through_tag > ?
+      ORDER BY through_tag
+      """)
     zones = try connection.prepare(
       "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
     record = try connection.prepare(
@@ -196,12 +199,15 @@ final class ZoneQueries {
     if let zone { query.bind(zone) }
     defer { query.reset() }
     while try query.step(), plan.take(try whole(query)) {}
-    guard since == nil else { return .page(plan.page()) }
-    return .page(plan.page(gaps: head.gaps(try gaps(of: account), in: run, account)))
+    guard let first = plan.gapsAfter else { return .page(plan.page()) }
+    let gaps = try gaps(of: account, after: first)
+    return .page(plan.page(gaps: head.gaps(gaps, in: run, account)))
   }
 
-  private func gaps(of account: AccountID) throws(StorageError) -> [TagGap] {
-    try gaps.bind(account.rawValue).all { (row) throws(StorageError) in
+  private func gaps(
+    of account: AccountID, after tag: ChangeTag
+  ) throws(StorageError) -> [TagGap] {
+    try gaps.bind(account.rawValue).bind(tag).all { (row) throws(StorageError) in
       TagGap(after: row.integer(0), through: row.integer(1))
     }
   }

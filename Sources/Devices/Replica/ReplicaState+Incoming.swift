@@ -37,9 +37,14 @@ extension ReplicaState {
       return
     }
     let isSnapshot = position.cursor == nil
+    if !isSnapshot, try noticeLosses(page.lostTags) {
+      try forgetCursor(restoredThrough: nil, in: page.token.generation)
+      applied.foundGap = true
+      return
+    }
     if position == .nothing {
       beginSnapshot()
-      try noticeLosses(page.lostTags)
+      _ = try noticeLosses(page.lostTags)
     }
     if isSnapshot { try meet(page) }
     for record in page.changes {

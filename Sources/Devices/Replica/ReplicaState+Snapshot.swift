@@ -28,17 +28,19 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.snapshotKey, String(snapshot))
   }
 
-  /// A snapshot begins: what is held with tags that the relay's history has passed over was given by
-  /// a relay whose store has gone back since. Who was away meanwhile, or comes without a cursor, is
-  /// told of it by nothing else.
-  mutating func noticeLosses(_ gaps: [TagGap]) throws(StorageError) {
-    guard !gaps.isEmpty else { return }
+  /// What is held with tags that the relay's history has passed over was given by a relay whose
+  /// store has gone back since. Who was away meanwhile, or has saved before it read, is told of it by
+  /// nothing else. True where there is such, and a snapshot is needed.
+  mutating func noticeLosses(_ gaps: [TagGap]) throws(StorageError) -> Bool {
+    guard !gaps.isEmpty else { return false }
     let held = try ledger.tags(after: gaps.map(\.after).min() ?? 0).sorted()
     let lost = gaps.filter { gap in
       let first = held.lowerBound { $0 <= gap.after }
       return first < held.count && gap.contains(held[first])
     }
-    if !lost.isEmpty { try begin(Restore(lost: lost)) }
+    guard !lost.isEmpty else { return false }
+    try begin(Restore(lost: lost))
+    return true
   }
 
   /// What the snapshot did not name is not there any more. What was edited here stays, and goes to

@@ -5,7 +5,7 @@ import { applyAnswer } from "./answers.js";
 import { trim } from "./editing.js";
 import { knownTag, knows } from "./outbox.js";
 import {
-  bringBackOver, endRestore, hasLostTag, isLost, noticeLosses, noticeRestoreByPage,
+  bringBackOver, endRestore, forgetCursor, hasLostTag, isLost, noticeLosses, noticeRestoreByPage,
 } from "./restore.js";
 import { settle, stand } from "./settling.js";
 import { restampAll } from "./stamps.js";
@@ -50,6 +50,11 @@ function applyPage(state, page, applied) {
     return;
   }
   const isSnapshot = state.cursor === null;
+  if (!isSnapshot && noticeLosses(state, page.lostTags ?? [])) {
+    forgetCursor(state, null, generationOf(page.token));
+    applied.foundGap = true;
+    return;
+  }
   if (state.position.kind === "nothing") {
     state.beginSnapshot();
     noticeLosses(state, page.lostTags ?? []);

@@ -113,11 +113,11 @@ export function forgetCursor(state, restoredThrough, generation, lostThrough = n
   state.moveTo({ kind: "nothing" });
 }
 
-/** A snapshot begins: what is held with tags that the relay's history has passed over was given by a
- * relay whose store has gone back since. Who was away meanwhile, or comes without a cursor, is told
- * of it by nothing else. */
+/** What is held with tags that the relay's history has passed over was given by a relay whose store
+ * has gone back since. Who was away meanwhile, or has saved before it read, is told of it by nothing
+ * else. True where there is such, and a snapshot is needed. */
 export function noticeLosses(state, ranges) {
-  if (ranges.length === 0) return;
+  if (ranges.length === 0) return false;
   const held = state.ledger.tags().sort((a, b) => a - b);
   let next = 0;
   // Both rise.
@@ -126,6 +126,7 @@ export function noticeLosses(state, ranges) {
     return next < held.length && held[next] <= through;
   });
   if (lost.length > 0) noteLosses(state, lost);
+  return lost.length > 0;
 }
 
 function noteLosses(state, lost) {
