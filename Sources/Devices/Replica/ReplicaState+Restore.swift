@@ -20,12 +20,15 @@ extension ReplicaState {
   }
 
   /// A restored relay still follows a cursor that its backup covers, by pages of a new generation.
-  /// But what this device saved beyond that cursor may be lost: then a snapshot is needed as well.
+  /// But what this device saved beyond that cursor may be lost: the relay is asked by a token that
+  /// tells of it. Where there is none, a snapshot is needed.
   mutating func noticeRestore(_ page: ChangePage) throws(StorageError) -> Bool {
     guard let cursor = position.cursor else { return try noticeRestore(bySnapshot: page) }
     guard cursor.generation != page.token.generation else { return false }
     let held = try greatestTag(before: page.token.generation)
-    guard held > cursor.sequence else {
+    let vouched = max(cursor.sequence, page.since?.reach ?? 0)
+    if held > vouched, held <= cursor.reach { return true }
+    guard held > vouched else {
       // While the store's cursor stays behind (`move`), a crash may bring the device back to it:
       // what came since is not what was held before.
       setHeldBefore(HeldBefore(tag: held, seenIn: page.token.generation))

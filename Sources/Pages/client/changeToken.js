@@ -62,13 +62,19 @@ export function reached(text, earlier) {
   return `${bare}.h${from.horizon}`;
 }
 
+/** How far its history must reach for the token to be true of it; 0 where it is none. */
+export function reach(text) {
+  const place = readToken(text);
+  return place ? Math.max(place.sequence, place.pinned ?? 0, place.horizon ?? 0) : 0;
+}
+
 /**
  * The place `text`, for who has been given tags up to `tag` besides: a history that lacks them is
  * another one.
  */
 export function knowing(text, tag) {
   const place = readToken(text);
-  if (!place || tag <= Math.max(place.sequence, place.pinned ?? 0, place.horizon ?? 0)) return text;
+  if (!place || tag <= reach(text)) return text;
   const bare = place.horizon === null ? text : text.slice(0, text.lastIndexOf(".h"));
   return `${bare}.h${tag}`;
 }

@@ -1,4 +1,4 @@
-import { generationOf, readToken } from "../changeToken.js";
+import { generationOf, reach, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { keyOf, lostVersion } from "../record.js";
 import { settle, stand } from "./settling.js";
@@ -50,7 +50,8 @@ export function noticeRestoreByAnswer(state, answer) {
 }
 
 /** A restored relay still follows a cursor that its backup covers, by pages of a new generation.
- * But what this device saved beyond that cursor may be lost: then a snapshot is needed as well. */
+ * But what this device saved beyond that cursor may be lost: the relay is asked by a token that
+ * tells of it. Where there is none, a snapshot is needed. */
 export function noticeRestoreByPage(state, page) {
   const seenIn = generationOf(page.token);
   const cursor = state.cursor;
@@ -58,7 +59,9 @@ export function noticeRestoreByPage(state, page) {
   if (generationOf(cursor) === seenIn) return false;
   const { sequence } = readToken(cursor);
   const held = greatestTagBefore(state, seenIn);
-  if (held > sequence) {
+  const vouched = Math.max(sequence, reach(page.since));
+  if (held > vouched && held <= reach(cursor)) return true;
+  if (held > vouched) {
     forgetCursor(state, sequence, seenIn);
     return true;
   }
