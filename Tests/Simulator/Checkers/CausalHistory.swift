@@ -134,6 +134,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       || takers[act].isSubset(of: forgotten.union(withdrawn))
   }
 
+  /// Whether the relay has lost something that anybody did.
+  package var hasForgotten: Bool { !forgotten.isEmpty }
+
   /// Whether the record may be gone: somebody deleted it, and had seen what stands, or at least
   /// something that may have won over it before.
   package var mayBeGone: Bool {
@@ -438,8 +441,11 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     for act in acts.indices where pastOfTag[key.baseTag]?.contains(act) == true {
       // Where what was deleted stands there again, whoever gave it back wrote over the deletion.
       let isUndone = acts[act] == Self.deletion && !deletedTags.contains(key.baseTag)
+      // Where the relay has lost all that took its place, it stands there again for those who had
+      // seen it replaced.
+      let isBack = !takers[act].isEmpty && isForgotten(act)
       let isForgiven =
-        withdrawn.contains(act) || forgotten.contains(act) || isReplacedBefore(act, key)
+        withdrawn.contains(act) || forgotten.contains(act) || isBack || isReplacedBefore(act, key)
       let isKnown = knownDeeds.contains(acts[act]) || own.contains(acts[act])
       if isForgiven || isUndone || isKnown { continue }
       let deed = acts[act] < 0 ? "its deletion" : "\(deeds[acts[act]])"

@@ -4,6 +4,8 @@ package struct EditSet: Hashable {
 
   package init() {}
 
+  package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+
   package mutating func insert(_ number: Int) {
     while words.count <= number / 64 { words.append(0) }
     words[number / 64] |= 1 << UInt64(number % 64)
