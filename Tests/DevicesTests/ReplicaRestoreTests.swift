@@ -24,6 +24,57 @@ struct ReplicaRestoreTests {
     #expect(try desk.store.value("restore") == nil)
   }
 
+  /// The device lost its cursor, or comes back after long, and nobody tells it of the restore but the
+  /// snapshot itself.
+  @Test func aSnapshotThatTellsOfLostTagsBringsBackWhatHasThem() throws {
+    var desk = try Desk()
+    try desk.apply([
+      desk.record("kept", "x", at: 1, tag: 19), desk.record("lost", "x", at: 1, tag: 21),
+      desk.record("deleted", "x", at: 1, tag: 40),
+    ])
+    desk.perform(.forgetCursor(restoredThrough: nil))
+    let token = ChangeToken(generation: 1, sequence: now)
+    desk.perform(
+      .apply([
+        .page(
+          ChangePage(
+            since: nil, token: token, more: false,
+            changes: [desk.record("kept", "x", at: 1, tag: 19)],
+            lostTags: [TagGap(after: 2, through: 5), TagGap(after: 20, through: 39)]))
+      ]))
+    #expect(desk.changed.map(\.name.text) == ["deleted"])
+    desk.bringBack()
+    let sent = try desk.sendAll(from: now + 1)
+    #expect(sent.map(\.name.text) == ["lost"])
+  }
+
+  /// It saved before it read, so that the token which it shows names what it saved last alone.
+  @Test func aPageThatPassesOverLostTagsWhichAreHeldLeadsToASnapshot() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("lost", "x", at: 1, tag: 21)])
+    let since = ChangeToken(generation: 1, sequence: 2)
+    let next = ChangeToken(generation: 1, sequence: now)
+    func page(_ gap: TagGap) -> ReplicaTask {
+      .apply([
+        .page(
+          ChangePage(
+            since: since, token: next, more: false,
+            changes: [desk.record("new", "y", at: 2, tag: now)], lostTags: [gap]))
+      ])
+    }
+    desk.perform(page(TagGap(after: 20, through: 30)))
+    #expect(try desk.store.record(.desk("new")) == nil)
+    #expect(try desk.store.cursor() == nil)
+    desk.page([desk.record("new", "y", at: 2, tag: now)], from: nil, to: now)
+    desk.bringBack()
+    #expect(try desk.sendAll(from: now + 1).map(\.name.text) == ["lost"])
+    // What others were given is no affair of this device.
+    var other = try Desk()
+    try other.apply([other.record("kept", "x", at: 1, tag: 2)])
+    other.perform(page(TagGap(after: 20, through: 30)))
+    #expect(try other.store.record(.desk("new"))?.text == "y")
+  }
+
   @Test func whatTheRelayDoesNotNameGoesBackAsNew() throws {
     var desk = try Desk()
     try desk.apply([

@@ -30,19 +30,32 @@ struct RestoreTests {
     #expect(!Restore(through: 0, held: 50).precedes(3, 50))
   }
 
+  @Test func whatWasGivenBetweenTwoLossesIsNotLost() {
+    var restore = Restore(lost: [TagGap(after: 20, through: 50), TagGap(after: 60, through: 90)])
+    #expect(restore.hasLost(21) && restore.hasLost(61) && restore.hasLost(90))
+    #expect(!restore.hasLost(20) && !restore.hasLost(51) && !restore.hasLost(60))
+    #expect(restore.precedesLoss(20) && !restore.precedesLoss(55))
+    #expect(Restore(text: restore.text) == restore)
+    restore.isSnapshotDone = true
+    #expect(Restore(text: restore.text) == restore)
+  }
+
   @Test func itIsReadAsItWasWritten() {
     var restore = Restore(through: 20, held: 1 << 40)
     #expect(Restore(text: restore.text) == restore)
     restore.isSnapshotDone = true
     #expect(Restore(text: restore.text) == restore)
-    for text in ["", "1 2", "1 2 3", "x 2 done", "1 2 done done", "1 2 done 3 4"] {
+    for text in ["", "1 2", "1 2 3", "x 2 done", "1 2 done done", "1 2 done 3 4", "1 2 3 done"] {
       #expect(Restore(text: text) == nil, "\(text)")
     }
   }
 
   @Test func aSecondRestoreBeforeTheSnapshotWidensTheLoss() {
     let joined = Restore(through: 20, held: 50).joined(with: Restore(through: 10, held: 120))
-    #expect(joined == Restore(through: 10, held: 120))
+    for tag in [11, 20, 21, 50, 51, 120] as [ChangeTag] { #expect(joined.hasLost(tag), "\(tag)") }
+    #expect(!joined.hasLost(10) && !joined.hasLost(121))
+    #expect(joined.precedesLoss(10) && !joined.precedesLoss(11))
+    #expect(Restore(text: joined.text) == joined)
   }
 
   @Test func whatWasTakenSinceTheSnapshotIsLostOnlyIfItWasLostThisTime() {

@@ -82,6 +82,30 @@ package enum RunStories {
       #expect(try scene.page(since: kept).names == ["f"])
       #expect(Set([first, second, next, last].map(\.sequence)).count == 4)
     },
+    ZoneStory("who comes without a token, or passes over what was lost, is told which tags were lost")
+    { scene in
+      try prepare(scene)
+      let kept = try newest(scene)
+      #expect(try scene.page(since: kept).lostTags.isEmpty)
+      let copy = try scene.copyAll()
+      let lost = try save("c", "d", in: scene)
+      try scene.rollBack(to: copy)
+      // Nothing was saved since: what comes will begin beyond what was lost.
+      let told = try #require(try scene.page().lostTags.last)
+      #expect(told.after == kept.sequence && told.contains(lost.sequence))
+      #expect(try scene.page(since: kept).lostTags.isEmpty)
+      let next = try save("e", "f", in: scene)
+      for page in [try scene.page(), try scene.page(since: kept)] {
+        let gap = try #require(page.lostTags.last)
+        #expect(gap == told)
+        #expect(!gap.contains(next.sequence) && !gap.contains(kept.sequence))
+      }
+      #expect(try scene.page(since: next).lostTags.isEmpty)
+      guard case .refused(let refusal) = try scene.store.read(
+        .changes(scene.account, since: lost, zone: nil, limit: 10))
+      else { throw Unexpected(what: "a lost token is followed") }
+      #expect(refusal.lostThrough == told.through)
+    },
     ZoneStory("tokens of all runs stay good, and nothing else changes") { scene in
       try prepare(scene)
       var told: [ChangeToken] = [try newest(scene)]

@@ -8,10 +8,12 @@ struct MemoryAccountTests {
   @Test func aRecordSavedOverAndOverIsOneChange() throws {
     var account = MemoryAccount(generation: 1, label: "", madeAt: 0)
     for tag in 1...1_000 { account.write([record(tag == 500 ? "other" : "same", Int64(tag))]) }
-    let page = try account.page(since: nil, zone: nil, limit: 10)
+    let id = AccountID(rawValue: 1)
+    let page = try account.page(since: nil, zone: nil, limit: 10, of: id)
     #expect(page.changes.map(\.tag) == [500, 1_000])
     let after = ChangeToken(generation: 1, sequence: 500)
-    #expect(try account.page(since: after, zone: nil, limit: 10).changes.map(\.tag) == [1_000])
+    let next = try account.page(since: after, zone: nil, limit: 10, of: id)
+    #expect(next.changes.map(\.tag) == [1_000])
   }
 
   private func record(_ name: String, _ tag: ChangeTag) -> Record {

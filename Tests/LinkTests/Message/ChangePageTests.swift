@@ -27,6 +27,20 @@ import Testing
         + #""deleted":false}]}"#)
   }
 
+  @Test func lostTagsStandBehindTheChangesWhereThereAreAny() throws {
+    let token = ChangeToken(generation: 1, sequence: 30)
+    let page = ChangePage(
+      since: nil, token: token, more: false, changes: [],
+      lostTags: [TagGap(after: 1, through: 9), TagGap(after: 12, through: 20)])
+    #expect(
+      text(page.encodedBody())
+        == #"{"since":null,"token":"1.30","more":false,"changes":[],"lostTags":[[1,9],[12,20]]}"#)
+    for wrong in ["[[1]]", "[[1,2,3]]", "[1,2]", "{}", #"[["1","2"]]"#] {
+      let body = #"{"since":null,"token":"1.1","more":false,"changes":[],"lostTags":\#(wrong)}"#
+      #expect(throws: Refusal.self) { try ChangePage.decoded(body: bytes(body)) }
+    }
+  }
+
   @Test func wrongChangeIsNamed() {
     let body = #"{"since":null,"token":"1.1","more":false,"changes":[{"zone":"Z","tag":"x"}]}"#
     #expect(

@@ -77,7 +77,8 @@ extension SeededRandom {
 
   mutating func page() -> ChangePage {
     ChangePage(
-      since: chance() ? token() : nil, token: token(), more: chance(), changes: records())
+      since: chance() ? token() : nil, token: token(), more: chance(), changes: records(),
+      lostTags: (0..<count(0...2)).map { _ in TagGap(after: number(), through: number()) })
   }
 
   mutating func anyNumber() -> JSONNumber {
