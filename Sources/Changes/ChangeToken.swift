@@ -104,16 +104,39 @@ public struct ChangeToken: Hashable, Sendable {
   }
 
   public var text: String {
-    var text = String(generation, radix: 16) + "." + String(sequence)
-    if let zoneDigest { text += ".z" + String(zoneDigest, radix: 16) }
-    if let pinned { text += ".p" + String(pinned) }
-    if let horizon { text += ".h" + String(horizon) }
-    return text
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Limits.changeTokenBytes)
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Its text, without a string in between: every answer and every push names two tokens.
+  package func append(to bytes: inout [UInt8]) {
+    bytes.appendHexadecimal(generation)
+    bytes.append(UInt8(ascii: "."))
+    bytes.appendDecimal(sequence)
+    if let zoneDigest {
+      ChangeToken.append("z", to: &bytes)
+      bytes.appendHexadecimal(zoneDigest)
+    }
+    if let pinned {
+      ChangeToken.append("p", to: &bytes)
+      bytes.appendDecimal(pinned)
+    }
+    if let horizon {
+      ChangeToken.append("h", to: &bytes)
+      bytes.appendDecimal(horizon)
+    }
   }
 
   /// FNV-1a over the name's bytes: enough to notice a token used with another zone.
   public static func digest(of zone: Name) -> UInt32 {
     zone.text.utf8.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
+  }
+
+  private static func append(_ letter: Unicode.Scalar, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "."))
+    bytes.append(UInt8(ascii: letter))
   }
 
   // Numbers are taken only as this relay writes them, so that a token has one text.

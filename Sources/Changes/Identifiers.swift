@@ -21,6 +21,8 @@ public struct DeviceID: Hashable, Comparable, Sendable {
   }
   /// Sixteen lowercase hexadecimal digits: their order as bytes is the order of the numbers.
   public var text: String { HexText.text(rawValue) }
+  /// Its text, without a string in between.
+  package func append(to bytes: inout [UInt8]) { bytes.appendHexadecimal(rawValue, digits: 16) }
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -58,19 +60,23 @@ public struct BatchID: Hashable, Sendable {
   }
 
   public var text: String {
-    let digits = HexText.text(high) + HexText.text(low)
-    return String(unsafeUninitializedCapacity: 36) { buffer in
-      var index = 0
-      for digit in digits.utf8 {
-        if index == 8 || index == 13 || index == 18 || index == 23 {
-          buffer[index] = UInt8(ascii: "-")
-          index += 1
-        }
-        buffer[index] = digit
-        index += 1
-      }
-      return index
-    }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(36)
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Its text, without a string in between.
+  package func append(to bytes: inout [UInt8]) {
+    bytes.appendHexadecimal(high >> 32, digits: 8)
+    bytes.append(UInt8(ascii: "-"))
+    bytes.appendHexadecimal(high >> 16, digits: 4)
+    bytes.append(UInt8(ascii: "-"))
+    bytes.appendHexadecimal(high, digits: 4)
+    bytes.append(UInt8(ascii: "-"))
+    bytes.appendHexadecimal(low >> 48, digits: 4)
+    bytes.append(UInt8(ascii: "-"))
+    bytes.appendHexadecimal(low, digits: 12)
   }
 }
 

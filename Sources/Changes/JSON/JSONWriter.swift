@@ -51,9 +51,17 @@ package struct JSONWriter: ~Copyable {
     bytes.append(.quote)
   }
 
+  /// A string that `append` adds as bytes: ASCII in which nothing must be escaped.
+  package mutating func plain(_ append: (inout [UInt8]) -> Void) {
+    separate()
+    bytes.append(.quote)
+    append(&bytes)
+    bytes.append(.quote)
+  }
+
   package mutating func integer(_ value: Int64) {
     separate()
-    appendDigits(value)
+    bytes.appendDecimal(value)
   }
 
   /// In its canonical form.
@@ -129,25 +137,6 @@ package struct JSONWriter: ~Copyable {
       bytes.append(byte < 0x10 ? .zero : .zero + 1)
       let low = byte & 0xF
       bytes.append(low < 10 ? .zero + low : UInt8(ascii: "a") + low - 10)
-    }
-  }
-
-  // MARK: Integers
-
-  private mutating func appendDigits(_ value: Int64) {
-    if value < 0 { bytes.append(.minus) }
-    var rest = value.magnitude
-    let start = bytes.count
-    repeat {
-      bytes.append(.zero + UInt8(truncatingIfNeeded: rest % 10))
-      rest /= 10
-    } while rest > 0
-    // Swapped one by one: a mutated slice would copy the whole array.
-    var (left, right) = (start, bytes.count - 1)
-    while left < right {
-      bytes.swapAt(left, right)
-      left += 1
-      right -= 1
     }
   }
 }

@@ -71,7 +71,7 @@ public struct EncodedChanges: Hashable, Sendable {
 extension JSONWriter {
   /// nil is null: the start of a snapshot.
   mutating func token(_ token: ChangeToken?) {
-    if let token { string(token.text) } else { null() }
+    if let token { plain { token.append(to: &$0) } } else { null() }
   }
 
   /// Each as two numbers.

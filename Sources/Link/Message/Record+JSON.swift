@@ -75,7 +75,7 @@ extension JSONWriter {
     member("modifiedAt")
     integer(record.modifiedAt)
     member("device")
-    string(record.device.text)
+    plain { record.device.append(to: &$0) }
     member("tag")
     integer(record.tag)
     member("deleted")

@@ -151,7 +151,7 @@ extension JSONWriter {
     }
     if let token = refusal.token {
       member("token")
-      string(token.text)
+      self.token(token)
     }
   }
 }

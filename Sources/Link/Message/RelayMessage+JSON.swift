@@ -76,7 +76,7 @@ extension JSONWriter {
       integer(keepAlive)
     case .saved(let id, let answer):
       member("id")
-      string(id.text)
+      plain { id.append(to: &$0) }
       self.answer(answer)
     case .changed(let token):
       member("token")

@@ -54,7 +54,7 @@ extension JSONWriter {
   /// A batch's members without its zone.
   mutating func batch(_ request: SaveRequest) {
     member("id")
-    string(request.id.text)
+    plain { request.id.append(to: &$0) }
     if request.atomic {
       member("atomic")
       bool(true)
