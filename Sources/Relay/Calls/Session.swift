@@ -113,10 +113,9 @@ struct Session: Hashable, Sendable {
   /// `wall`: relay time, milliseconds.
   func commit(of request: SaveRequest, wall: Int64) -> SaveCommit {
     var checked = request
-    for index in checked.mutations.indices where checked.mutations[index].refusal == nil {
-      guard checked.mutations[index].modifiedAt > wall + Limits.clockAheadMilliseconds else {
-        continue
-      }
+    // Looked for in the request: what is changed is copied, and mostly nothing is.
+    for (index, mutation) in request.mutations.enumerated() where mutation.refusal == nil {
+      guard mutation.modifiedAt > wall + Limits.clockAheadMilliseconds else { continue }
       checked.mutations[index].refusal = Refusal(
         .clockAhead, "`modifiedAt` is in the future; stamp the record by the relay's time.",
         relayTime: wall)

@@ -87,14 +87,15 @@ struct CommitQueue: Sendable {
 
   /// What is to be asked next; nil where the request is done.
   mutating func rest(of id: JobID, after result: CommitResult) -> CommitRequest? {
-    portions.removeValue(forKey: id)?.rest(after: result)
+    // Mostly there are none, and nothing is looked up.
+    portions.isEmpty ? nil : portions.removeValue(forKey: id)?.rest(after: result)
   }
 
   /// Who waits for the outcome of a request; nil where nobody does.
   func connection(of id: JobID) -> ConnectionID? { errands[id]?.connection }
 
   mutating func take(_ id: JobID) -> Errand? {
-    portions[id] = nil
+    if !portions.isEmpty { portions[id] = nil }
     return errands.removeValue(forKey: id)
   }
 

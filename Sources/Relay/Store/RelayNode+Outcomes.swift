@@ -25,9 +25,10 @@ extension RelayNode {
   /// Asks for a commit, by whoever waits for it. False where too much is asked already.
   mutating func askCommit(_ request: CommitRequest, for errand: Errand) -> Bool {
     let origin = CommitOrigin(node: configuration.node, connection: errand.connection)
-    if case .save(var save) = request, save.unlessKnown == nil,
-      save.request.mutations.contains(where: { !$0.isDelete }), isDiskLow()
+    if case .save(let taken) = request, taken.unlessKnown == nil,
+      taken.request.mutations.contains(where: { !$0.isDelete }), isDiskLow()
     {
+      var save = taken
       save.unlessKnown = StoreHealth.diskLow
       return ask(.commit(.save(save), by: origin), for: errand)
     }

@@ -28,6 +28,8 @@ public enum StoreWork {
   ) -> [Finished] {
     var requests: [CommitRequest] = []
     var origins: [CommitOrigin] = []
+    requests.reserveCapacity(jobs.count)
+    origins.reserveCapacity(jobs.count)
     for job in jobs {
       guard case .commit(let request, let origin) = job else {
         preconditionFailure("a read was queued among the commits")
