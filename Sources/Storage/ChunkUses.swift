@@ -29,6 +29,8 @@ package struct ChunkUses {
 
   /// By hash, without those whose sum is 0.
   package var changes: [ChunkChange] {
-    sums.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { ChunkChange($0.key, $0.value) }
+    if sums.isEmpty { return [] }
+    return sums.filter { $0.value != 0 }.sorted { $0.key < $1.key }
+      .map { ChunkChange($0.key, $0.value) }
   }
 }

@@ -32,15 +32,20 @@ package struct RememberedBatch: Hashable {
   /// `newest` is the account's newest tag before the batch.
   package init(_ plan: SavePlan, after newest: ChangeTag, digest: [UInt8]) {
     let isWhole = plan.newest - newest == plan.verdicts.count
-    let words = plan.verdicts.map { verdict in
+    self.init(
+      digest: digest, firstTag: newest + 1,
+      words: isWhole ? nil : RememberedBatch.words(of: plan.verdicts))
+  }
+
+  private static func words(of verdicts: [SavePlan.Verdict]) -> String {
+    let words = verdicts.map { verdict in
       switch verdict {
       case .save: "saved"
       case .conflict: "conflict"
       case .refuse(let refusal): refusal.code.rawValue
       }
     }
-    self.init(
-      digest: digest, firstTag: newest + 1, words: isWhole ? nil : words.joined(separator: ","))
+    return words.joined(separator: ",")
   }
 
   /// The results as they were, with conflicts as they stand now. `record` tells what stands under

@@ -108,10 +108,13 @@ package struct SavePlan {
   /// The tags that mutations in conflict were made on. One that the account has never given shows
   /// that the store went back, and that the device has not noticed.
   package func conflictingBases(of request: SaveRequest) -> [ChangeTag] {
-    zip(request.mutations, verdicts).compactMap { mutation, verdict in
-      guard verdict == .conflict, let tag = mutation.baseTag, tag > 0 else { return nil }
-      return tag
+    var tags: [ChangeTag] = []
+    for index in verdicts.indices {
+      guard case .conflict = verdicts[index], let tag = request.mutations[index].baseTag, tag > 0
+      else { continue }
+      tags.append(tag)
     }
+    return tags
   }
 
   /// The batch's results. `record` tells what stands now under the name of a conflict, tombstones

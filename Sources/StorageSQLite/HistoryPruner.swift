@@ -39,9 +39,11 @@ final class HistoryPruner {
 
   /// Forgets at most `count` batches that are older than the history kept, the oldest first.
   func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
+    let old = try oldBatches(count, wall: wall)
+    if old.isEmpty { return }
     // Most often they are of few accounts, each of which is counted once.
     var uses: [UInt64: AccountUse] = [:]
-    for batch in try oldBatches(count, wall: wall) {
+    for batch in old {
       try forget.bind(batch.number).run()
       uses[batch.account, default: AccountUse()] += batch.use
     }
