@@ -141,14 +141,18 @@ public struct ChangeToken: Hashable, Sendable {
 
   // Numbers are taken only as this relay writes them, so that a token has one text.
 
+  /// Those of `Limits.sequenceLimit`.
+  private static let mostDigits = 16
+
   private static func decimal(_ bytes: Span<UInt8>, _ index: inout Int) -> Int64? {
     let start = index
     var value: Int64 = 0
     while index < bytes.count, bytes[index] &- UInt8(ascii: "0") <= 9 {
-      value = value * 10 + Int64(bytes[index] &- UInt8(ascii: "0"))
-      guard value < Limits.sequenceLimit else { return nil }
+      // It may run over: what has more digits than the limit is refused.
+      value = value &* 10 &+ Int64(bytes[index] &- UInt8(ascii: "0"))
       index += 1
     }
+    guard index - start <= ChangeToken.mostDigits, value < Limits.sequenceLimit else { return nil }
     return isShortest(bytes, start..<index) ? value : nil
   }
 
