@@ -47,6 +47,17 @@ struct Connection: Sendable {
     }
   }
 
+  /// Whose share of the memory its bytes count in.
+  var holder: Admission.Holder {
+    mutating get {
+      if case .session(let session) = identity { return .account(session.account) }
+      let isAddress =
+        opening.door == .front && !client.isExempt
+        && !(client.isBehindProxy && client.network == PeerNetwork(of: opening))
+      return isAddress ? .address(client.network) : .anybody
+    }
+  }
+
   /// Whether its answer is a stream of events, which only ends with it.
   var isStreaming: Bool { stream?.value.hasBegun ?? false }
 

@@ -360,7 +360,7 @@ extension RelayNode {
   }
 
   /// Throws where no page is read for whoever asks.
-  private func checkRoom(_ slot: Hub.Slot) throws(Refusal) {
+  private mutating func checkRoom(_ slot: Hub.Slot) throws(Refusal) {
     let holder = holder(of: slot)
     if !admission.hasRoom(for: holder) { throw admission.refusal(of: holder) }
   }

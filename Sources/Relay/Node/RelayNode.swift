@@ -246,9 +246,10 @@ public struct RelayNode: Node, ~Copyable {
     closing[connections[slot].id] = (holder, bytes)
   }
 
-  func isClogged(_ slot: Hub.Slot) -> Bool {
-    let queue = connections[slot].queue
-    return queue.unsent > 0 && queue.isClogged(limit: sendQueueLimit(for: holder(of: slot)))
+  mutating func isClogged(_ slot: Hub.Slot) -> Bool {
+    guard connections[slot].queue.unsent > 0 else { return false }
+    let limit = sendQueueLimit(for: holder(of: slot))
+    return connections[slot].queue.isClogged(limit: limit)
   }
 
   /// Bytes that may wait to leave one connection before its changes become a hint. Where its
@@ -258,14 +259,7 @@ public struct RelayNode: Node, ~Copyable {
   }
 
   /// Whose share of the memory the connection's bytes count in.
-  func holder(of slot: Hub.Slot) -> Admission.Holder {
-    if let session = connections[slot].session { return .account(session.account) }
-    let (client, opening) = (connections[slot].client, connections[slot].opening)
-    let isAddress =
-      opening.door == .front && !client.isExempt
-      && !(client.isBehindProxy && client.network == PeerNetwork(of: opening))
-    return isAddress ? .address(client.network) : .anybody
-  }
+  mutating func holder(of slot: Hub.Slot) -> Admission.Holder { connections[slot].holder }
 
   /// Whether what was sent is too much to answer more in this moment. The driver only tells of what
   /// could not leave, so a moment later it is looked at again.
