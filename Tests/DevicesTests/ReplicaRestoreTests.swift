@@ -105,7 +105,7 @@ struct ReplicaRestoreTests {
     #expect(sent.map(\.name.text) == ["a", "b"])
     #expect(sent.map(\.isDelete) == [true, true])
     #expect(sent.map(\.baseTag) == [20, 0])
-    #expect(try desk.store.allRecords().map(\.isDeleted) == [true, true])
+    #expect(try desk.store.allRecords().map(\.isDeleted) == [true, true, true])
   }
 
   @Test func whatSomebodySavedSinceMeetsTheRuleWithoutABase() throws {

@@ -98,6 +98,26 @@ struct ReplicaRestoredTwiceTests {
     #expect(try desk.store.record(.desk("a"))?.fields == nil)
   }
 
+  @Test func aDeletionThatOnlyTheSecondRestoreHasLostIsBroughtBack() throws {
+    var desk = try Desk()
+    try desk.apply([desk.tombstone("a", at: 9, tag: 30)])
+    // The first copy has the deletion: a snapshot of it does not name what is deleted.
+    desk.generation = 2
+    desk.perform(.forgetCursor(restoredThrough: 40, in: 2))
+    desk.page([], from: nil, to: now)
+    desk.bringBack()
+    #expect(names(try desk.sendAll(from: now + 1)).isEmpty)
+    // The second one was made before it.
+    desk.reopen()
+    desk.generation = 3
+    desk.perform(.forgetCursor(restoredThrough: 20, in: 3))
+    desk.page([desk.record("a", "x", at: 1, tag: 10)], from: nil, to: 2 * now)
+    desk.bringBack()
+    let sent = try desk.sendAll(from: 2 * now + 1)
+    #expect(names(sent) == ["a"] && sent.first?.isDelete == true && sent.first?.baseTag == 10)
+    #expect(try desk.store.record(.desk("a"))?.isDeleted == true)
+  }
+
   @Test func whatCameSinceARestoreIsNotLostByACrashThatTakesTheCursorBack() throws {
     var desk = try Desk()
     try desk.apply([desk.record("a", "x", at: 1, tag: 1)])

@@ -44,7 +44,8 @@ extension ReplicaState {
   }
 
   /// What the snapshot did not name is not there any more. What was edited here stays, and goes to
-  /// the relay; what the relay has lost waits to be brought back.
+  /// the relay; what the relay has lost waits to be brought back. Of a relay that was restored the
+  /// deletions are kept.
   mutating func finishSnapshot(_ applied: inout Applied) throws(StorageError) {
     var gone: [UnnamedRecord] = []
     for record in try ledger.unnamed(bySnapshot: snapshot) {
@@ -53,6 +54,9 @@ extension ReplicaState {
       } else if restore?.hasLost(record.tag) == true {
         ledger.lose(record.key)
         hasLost = true
+      } else if restore != nil, record.isDeleted {
+        // No snapshot names it. A still older copy of the relay may be put back, which lacks it.
+        continue
       } else if !isOff(record.key.zone) {
         gone.append(record)
       }

@@ -20,6 +20,29 @@ test("a relay from a backup gets back what it forgot, tombstones too", () => {
   assert.deepEqual(relay.live.map((record) => record.name).sort(), ["kept", "new"]);
 });
 
+test("a deletion that only the second of two restores has lost stays one", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(set("gone", "1"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  const older = relay.copy();
+  phone.change({ name: "gone", fields: null });
+  phone.sync(relay);
+  laptop.sync(relay);
+  const newer = relay.copy();
+  phone.change(set("new", "n"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  relay.putBack(newer, "b2");
+  phone.sync(relay);
+  laptop.sync(relay);
+  relay.putBack(older, "b3");
+  phone.sync(relay);
+  laptop.sync(relay);
+  assert.deepEqual(relay.live.map(({ name }) => name), ["new"]);
+  assert.equal(laptop.fields("gone"), null);
+});
+
 test("a change on a version that the relay has lost joins what others saved since", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
   phone.change(set("list", "1"));

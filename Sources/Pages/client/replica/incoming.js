@@ -169,7 +169,8 @@ function take(state, server, isSnapshot, applied) {
 }
 
 /** What the snapshot did not name is not there any more. What was edited here stays, and goes to
- * the relay; what the relay has lost waits to be brought back. */
+ * the relay; what the relay has lost waits to be brought back. Of a relay that was restored the
+ * deletions are kept. */
 function finishSnapshot(state, applied) {
   const { ledger } = state;
   for (const record of ledger.unnamed(state.snapshot)) {
@@ -179,7 +180,9 @@ function finishSnapshot(state, applied) {
     } else if (hasLostTag(state.restore, record.tag)) {
       ledger.lose(key);
       state.hasLost = true;
-    } else {
+    } else if (!state.restore || !record.deleted) {
+      // No snapshot names a tombstone. A still older copy of the relay may be put back, which lacks
+      // it.
       ledger.removeRecord(key);
     }
   }
