@@ -11,8 +11,8 @@ public struct Refusal: Error, Hashable, Sendable {
   /// Told with `storeRestored`: the tag up to which the relay still has what the device read from
   /// it. What the device holds with a greater one goes back through its outbox.
   public var restoredThrough: ChangeTag?
-  /// Told with `storeRestored`, where only tags up to this one are lost: what the device holds with a
-  /// greater one was given since.
+  /// Told with `storeRestored`, where only tags up to this one are lost: greater ones that the
+  /// device holds were given since.
   public var lostThrough: ChangeTag?
   /// Told with `storeRestored`: where the account stands. A later token of another generation shows
   /// that the relay was restored once more.

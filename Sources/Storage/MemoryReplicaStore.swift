@@ -89,7 +89,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   }
 
   package func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
-    state.records.values.map(\.tag).filter { $0 > tag }
+    state.order.compactMap { state.records[$0]?.tag }.filter { $0 > tag }
   }
 
   package func write(_ changes: [ReplicaChange]) throws(StorageError) {

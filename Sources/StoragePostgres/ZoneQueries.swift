@@ -82,6 +82,7 @@ final class ZoneQueries {
       if isSnapshot || zone != nil {
         pipeline.add(ZoneQueries.scanned, asked.bind(since?.sequence ?? 0))
       }
+      if since == nil { pipeline.add(ZoneQueries.gaps, asked.bind(Int64(0))) }
     }
     guard let head = rows[0].first({ HeadRow($0) }) else {
       return .refused(StoreRefusals.unknownAccount)
@@ -100,8 +101,10 @@ final class ZoneQueries {
     for index in 0..<rows[2].count where !plan.take(try rows[2][index].record()) { break }
     guard let first = plan.gapsAfter else { return .page(plan.page()) }
     // Gaps come one after the other, so that one which has come since lies beyond the page.
-    let known = try connection.read { $0.add(ZoneQueries.gaps, asked.bind(first)) }
-    let gaps = known[0].all { TagGap(after: $0.integer(0), through: $0.integer(1)) }
+    let known =
+      since == nil
+      ? rows[4] : try connection.read { $0.add(ZoneQueries.gaps, asked.bind(first)) }[0]
+    let gaps = known.all { TagGap(after: $0.integer(0), through: $0.integer(1)) }
     return .page(plan.page(gaps: head.head.gaps(gaps, in: head.run, account)))
   }
 

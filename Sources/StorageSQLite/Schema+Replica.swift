@@ -14,7 +14,8 @@ extension Schema {
   ///
   /// `versions` holds what an entry of the outbox refers to: the relay's version that it was made
   /// on (role 0), the one that a person has to choose against (role 1), what time made of it
-  /// (role 2), and the stamp of what was sent of it first (role 3). `state` is a word of `OutboxRow`. `fields` is NULL where something is deleted.
+  /// (role 2), and the stamp of what was sent of it first (role 3). `state` is a word of
+  /// `OutboxTable`. `fields` is NULL where something is deleted.
   private static let replicaVersion1 = """
     CREATE TABLE identity (
       one INTEGER PRIMARY KEY CHECK (one = 1),

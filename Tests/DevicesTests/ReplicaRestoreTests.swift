@@ -24,8 +24,8 @@ struct ReplicaRestoreTests {
     #expect(try desk.store.value("restore") == nil)
   }
 
-  /// The device lost its cursor, or comes back after long, and nobody tells it of the restore but the
-  /// snapshot itself.
+  /// The device lost its cursor, or comes back after long, and nobody tells it of the restore but
+  /// the snapshot itself.
   @Test func aSnapshotThatTellsOfLostTagsBringsBackWhatHasThem() throws {
     var desk = try Desk()
     try desk.apply([
@@ -315,12 +315,38 @@ struct ReplicaRestoreTests {
     let cursor = try #require(try desk.store.cursor())
     desk.generation = 2
     let applied = desk.page([desk.record("b", "x", at: 1, tag: 20)], since: cursor, to: now)
+    // What was asked before it saved says nothing of that: it asks by a token that tells of it.
     #expect(applied?.foundGap == true)
-    #expect(applied?.position == .nothing)
+    #expect(applied?.position == .cursor(cursor.knowing(50)))
+    desk.perform(.forgetCursor(restoredThrough: 20, in: 2))
     desk.page([desk.record("b", "x", at: 1, tag: 20)], from: nil, to: now)
     desk.bringBack()
     let sent = try desk.sendAll(from: now + 1)
     #expect(sent.map(\.name.text) == ["a"])
+  }
+
+  @Test func whatARestoredRelayVouchesForIsNotBroughtBack() throws {
+    var desk = try Desk()
+    _ = desk.edit(.note("a", "mine"))
+    let batch = try desk.takeOne()
+    let others = ChangeToken(generation: 1, sequence: 49)
+    desk.perform(
+      .apply([
+        .answer(
+          batch.id,
+          SaveAnswer(
+            since: others, token: ChangeToken(generation: 1, sequence: 50),
+            results: [.saved(name: Name(trusted: "a"), tag: 50)]), isLink: true)
+      ]))
+    let cursor = try #require(try desk.store.cursor()).knowing(50)
+    desk.generation = 2
+    // Somebody who had seen it has changed it since.
+    var theirs = desk.record("a", "theirs", at: desk.now + 1, tag: now)
+    theirs.device = DeviceID(rawValue: 9)
+    let applied = desk.page([theirs], since: cursor, to: now)
+    #expect(applied?.foundGap == false)
+    #expect(try desk.store.record(.desk("a"))?.text == "theirs")
+    #expect(try desk.store.outbox().isEmpty)
   }
 
   @Test func whatWasMadeInAZoneThatWasOffKnowsNothingOfTheBackup() throws {

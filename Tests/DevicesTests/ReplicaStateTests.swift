@@ -175,8 +175,7 @@ struct ReplicaStateTests {
     #expect(try desk.store.record(.desk("a"))?.value == ["y": 2])
   }
 
-  /// The home came back from a backup, or the device is new to an account that has its name: what it
-  /// saved in between is another's edit to it.
+  /// The home came back from a backup: what it saved in between is another's edit to it.
   @Test func whatTheDeviceSavedAndKnowsNothingOfIsNotOverwritten() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.counter, ["y": 2]))

@@ -9,6 +9,9 @@ import Tools
 extension World {
   /// So long after the last fault all that is anywhere has been brought.
   private static let patienceSeconds: Int64 = 100
+  /// So long after it, a piece that lies on a device which does not know that it is wanted, since
+  /// no record there names it any more, is not waited for.
+  private static let despairSeconds: Int64 = 140
 
   /// Gives up the changes that wait for such a file, now and again.
   func giveUpLostFiles(since start: Int64) {
@@ -19,7 +22,7 @@ extension World {
     for device in devices where device.isRunning && !device.isSignedOut {
       do throws(StorageError) {
         for entry in try device.store.outbox() where lacksPieces(entry) {
-          if try isNowhere(entry, of: device) {
+          if try waited >= Span.seconds(World.despairSeconds) || isNowhere(entry, of: device) {
             device.press(.vault(.remove(file: entry.key.name.text)))
           } else {
             bringPieces(to: device)

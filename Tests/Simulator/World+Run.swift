@@ -34,8 +34,8 @@ extension World {
   /// Everybody is in step, and all that was made is with the relay, this long after the last fault:
   /// two missed keep-alives, the longest backoff, a poll, and some air.
   private static let settleSeconds: Int64 = 200
-  /// From there to rest: what people asked for last is answered, and a device whose long-poll was cut
-  /// has tried a longer one each minute, until it asks for the longest again.
+  /// From there to rest: what people asked for last is answered, and a device whose long-poll was
+  /// cut has tried a longer one each minute, until it asks for the longest again.
   private static let calmSeconds: Int64 = 20 + 5 * 60
   /// Notes that each person changes at once while edits are lacking.
   private static let pressesAtOnce = 3

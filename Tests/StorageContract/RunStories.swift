@@ -82,8 +82,8 @@ package enum RunStories {
       #expect(try scene.page(since: kept).names == ["f"])
       #expect(Set([first, second, next, last].map(\.sequence)).count == 4)
     },
-    ZoneStory("who comes without a token, or passes over what was lost, is told which tags were lost")
-    { scene in
+    ZoneStory("who comes without a token, or passes over what was lost, is told what was lost") {
+      scene in
       try prepare(scene)
       let kept = try newest(scene)
       #expect(try scene.page(since: kept).lostTags.isEmpty)

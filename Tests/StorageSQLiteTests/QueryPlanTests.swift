@@ -53,6 +53,7 @@ struct QueryPlanTests {
         "WHERE mark = -1 ORDER BY zone, name",
         // Asked once a snapshot, and once a restore.
         "WHERE mark <> ? AND mark <> -1", "SELECT max(tag) FROM records",
+        "SELECT tag FROM records WHERE tag > ?",
       ])
   }
 

@@ -1,8 +1,8 @@
 import Changes
 import Storage
 
-/// A walk through all pieces in the home, which are offered to the relay a portion at a time: where
-/// it came back from a backup, and now and again.
+/// A walk through pieces in the home, which are offered to the relay a portion at a time: all of
+/// them, where it came back from a backup; or those that records name, now and again.
 struct PieceOffer {
   /// All up to here was heard of. Kept in the home, so that a crash does not end the walk.
   var after: ChunkHash?
@@ -12,7 +12,7 @@ struct PieceOffer {
   var last: ChunkHash?
   /// The relay takes none until a person acts, or enough time has passed.
   var isHeld = false
-  /// It is not kept in the home: the next one comes by itself.
+  /// Only those that records name. It is not kept: the next one comes by itself.
   var isCheck = false
 }
 
@@ -44,19 +44,24 @@ extension ReplicaState {
   mutating func offerPieces() throws(StorageError) {
     guard var offer, offer.unheard.isEmpty, !offer.isHeld, gate.room > 0 else { return }
     let limit = min(Limits.collectedChunks, gate.room)
-    // Also those that no record here names any more: another device may hold a version of a file
-    // that the relay has lost, and wait for them.
-    let held = try ledger.store.pieces(after: offer.after, limit: limit).map(\.hash)
-    guard let last = held.last else {
-      self.offer = nil
-      if !offer.isCheck { ledger.setValue(ReplicaState.offerKey, nil) }
-      return
+    while true {
+      let held = try ledger.store.pieces(after: offer.after, limit: limit).map(\.hash)
+      guard let last = held.last else {
+        self.offer = nil
+        if !offer.isCheck { ledger.setValue(ReplicaState.offerKey, nil) }
+        return
+      }
+      let offered = offer.isCheck ? try ledger.store.namedPieces(held) : held
+      offer.last = last
+      if !offered.isEmpty {
+        // What changes wait for is on its way already, but only as long as this process lives.
+        _ = gate.name(offered)
+        offer.unheard = Set(offered)
+        self.offer = offer
+        return
+      }
+      offer.after = last
     }
-    offer.last = last
-    // What changes wait for is on its way already, but only as long as this process lives.
-    _ = gate.name(held)
-    offer.unheard = Set(held)
-    self.offer = offer
   }
 
   mutating func advanceOffer(_ tidings: PieceTidings) {

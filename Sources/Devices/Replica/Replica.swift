@@ -152,9 +152,8 @@ struct ReplicaState {
     case .retryRefused(let withParked):
       retryRefused(withParked: withParked)
       return .applied(Applied(position: position))
-    case .forgetCursor(let restoredThrough, let lostThrough, let generation):
-      try forgetCursor(
-        restoredThrough: restoredThrough, lostThrough: lostThrough, in: generation)
+    case .forgetCursor(let through, let lostThrough, let generation):
+      try forgetCursor(restoredThrough: through, lostThrough: lostThrough, in: generation)
       return .applied(Applied(position: position))
     case .bringBack:
       try bringBack()

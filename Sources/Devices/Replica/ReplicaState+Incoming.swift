@@ -37,10 +37,14 @@ extension ReplicaState {
       return
     }
     let isSnapshot = position.cursor == nil
-    if !isSnapshot, try noticeLosses(page.lostTags) {
-      try forgetCursor(restoredThrough: nil, in: page.token.generation)
-      applied.foundGap = true
-      return
+    if !isSnapshot, !page.lostTags.isEmpty {
+      // Another device may hold a version of a file that went with its pieces.
+      beginOffer()
+      if try noticeLosses(page.lostTags) {
+        try forgetCursor(restoredThrough: nil, in: page.token.generation)
+        applied.foundGap = true
+        return
+      }
     }
     if position == .nothing {
       beginSnapshot()

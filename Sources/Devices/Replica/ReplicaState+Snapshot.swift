@@ -29,8 +29,8 @@ extension ReplicaState {
   }
 
   /// What is held with tags that the relay's history has passed over was given by a relay whose
-  /// store has gone back since. Who was away meanwhile, or has saved before it read, is told of it by
-  /// nothing else. True where there is such, and a snapshot is needed.
+  /// store has gone back since. Who was away meanwhile, or has saved before it read, is told of it
+  /// by nothing else. True where there is such, and a snapshot is needed.
   mutating func noticeLosses(_ gaps: [TagGap]) throws(StorageError) -> Bool {
     guard !gaps.isEmpty else { return false }
     let held = try ledger.tags(after: gaps.map(\.after).min() ?? 0).sorted()

@@ -8,7 +8,7 @@ import Testing
     var random = SeededRandom(seed: 61)
     for _ in 0..<300 {
       let page = random.page()
-      let changes = EncodedChanges(page.changes)
+      let changes = EncodedChanges(page.changes, lostTags: page.lostTags)
       #expect(changes.count == page.changes.count)
       for id in [nil, random.text()] {
         let message = changes.message(

@@ -17,7 +17,7 @@ import Testing
     var random = SeededRandom(seed: 71)
     for _ in 0..<300 {
       let page = random.page()
-      let bytes = EncodedChanges(page.changes)
+      let bytes = EncodedChanges(page.changes, lostTags: page.lostTags)
         .event(since: page.since, token: page.token, more: page.more)
       let (event, id, retry) = try decoded(bytes)
       #expect(event == .changes(page))
