@@ -16,18 +16,35 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
   public init?(text: String) {
     let digits = text.utf8Span.span
     guard digits.count == 64 else { return nil }
-    var words: [4 of UInt64] = [0, 0, 0, 0]
-    for index in digits.indices {
+    guard let first = Self.word(digits, from: 0), let second = Self.word(digits, from: 16),
+      let third = Self.word(digits, from: 32), let fourth = Self.word(digits, from: 48)
+    else { return nil }
+    words = (first, second, third, fourth)
+  }
+
+  private static func word(_ digits: Span<UInt8>, from start: Int) -> UInt64? {
+    var word: UInt64 = 0
+    for index in start..<start + 16 {
       guard let digit = HexText.digit(digits[index]) else { return nil }
-      words[index / 16] = words[index / 16] << 4 | UInt64(digit)
+      word = word << 4 | UInt64(digit)
     }
-    self.words = (words[0], words[1], words[2], words[3])
+    return word
   }
 
   public var bytes: [UInt8] {
-    [words.0, words.1, words.2, words.3].flatMap { word in
-      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
-    }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32)
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Adds its 32 bytes. A record may name thousands of pieces, so none of them takes memory of its
+  /// own on the way.
+  public func append(to bytes: inout [UInt8]) {
+    let ordered = (
+      words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
+    )
+    withUnsafeBytes(of: ordered) { bytes.append(contentsOf: $0) }
   }
 
   /// 64 lowercase hexadecimal digits, as on the wire.

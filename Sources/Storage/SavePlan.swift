@@ -58,9 +58,8 @@ package struct SavePlan {
         verdicts.append(.conflict)
         continue
       }
-      let missing = try SavePlan.missing(mutation, hasChunk: hasChunk)
-      guard missing == 0 else {
-        verdicts.append(.refuse(StoreRefusals.chunksMissing(missing)))
+      guard try SavePlan.isWhole(mutation, hasChunk: hasChunk) else {
+        verdicts.append(.refuse(StoreRefusals.chunksMissing))
         continue
       }
       let wasLive = !(current?.isDeleted ?? true)
@@ -161,14 +160,14 @@ package struct SavePlan {
       chunks: mutation.isDelete ? [] : mutation.chunks)
   }
 
-  /// How many of the pieces that a record is to name the account does not have.
-  private static func missing(
+  /// Whether the account has all pieces that a record is to name. The first that it lacks decides:
+  /// thousands may be named, and others' saves wait meanwhile.
+  private static func isWhole(
     _ mutation: Mutation, hasChunk: (ChunkHash) throws(StorageError) -> Bool
-  ) throws(StorageError) -> Int {
-    if mutation.isDelete { return 0 }
-    var missing = 0
-    for hash in mutation.chunks where try !hasChunk(hash) { missing += 1 }
-    return missing
+  ) throws(StorageError) -> Bool {
+    if mutation.isDelete { return true }
+    for hash in mutation.chunks where try !hasChunk(hash) { return false }
+    return true
   }
 
   private static func event(_ mutation: Mutation, over current: Standing?) -> ChangeEvents {

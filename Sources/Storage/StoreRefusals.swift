@@ -23,13 +23,10 @@ package enum StoreRefusals {
   package static let recordQuotaExceeded = Refusal(
     .quotaExceeded,
     "The account's records take all the room that it has; delete some, then try again.")
-  package static func chunksMissing(_ count: Int) -> Refusal {
-    let pieces = count == 1 ? "One piece" : "\(count) pieces"
-    return Refusal(
-      .chunksMissing,
-      "\(pieces) that this record names the account does not have; upload what is missing, then "
-        + "save the record under a new batch id.")
-  }
+  package static let chunksMissing = Refusal(
+    .chunksMissing,
+    "This record names pieces that the account does not have; ask which, upload them, then save the "
+      + "record under a new batch id.")
   package static let badPairingCode = Refusal(
     .badPairingCode,
     "The pairing code is unknown, used or too old; ask a device of the account for a new one.")

@@ -5,7 +5,11 @@ import Storage
 /// other; NULL where there are none.
 extension SQLiteStatement {
   @discardableResult func bind(_ chunks: [ChunkHash]) -> SQLiteStatement {
-    chunks.isEmpty ? bind(Int64?.none) : bind(chunks.flatMap(\.bytes))
+    if chunks.isEmpty { return bind(Int64?.none) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32 * chunks.count)
+    for hash in chunks { hash.append(to: &bytes) }
+    return bind(bytes)
   }
 
   @discardableResult func bind(_ hash: ChunkHash) -> SQLiteStatement { bind(hash.bytes) }

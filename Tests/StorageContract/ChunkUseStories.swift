@@ -170,7 +170,7 @@ enum ChunkUseStories {
       guard case .refused(_, let refusal) = outcome.answer.results[1] else {
         throw Unexpected(what: "\(outcome.answer.results)")
       }
-      #expect(refusal.detail.hasPrefix("2 pieces "))
+      #expect(refusal.detail.hasPrefix("This record names pieces "))
       for seed in [2, 3] as [UInt8] { try add(seed, in: scene) }
       try scene.reopen()
       #expect(try scene.save(batch).codes == [.chunksMissing])

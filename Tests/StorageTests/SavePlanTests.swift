@@ -46,12 +46,32 @@ struct SavePlanTests {
     }
   }
 
+  @Test func theFirstPieceThatIsMissingDecides() throws {
+    var naming = mutation(fields: [])
+    naming.chunks = (0..<200).compactMap { ChunkHash(bytes: [UInt8](repeating: $0, count: 32)) }
+    var asked = 0
+    let commit = SaveCommit(
+      account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2),
+      request: SaveRequest(
+        id: BatchID(high: 1, low: 2), zone: Name(trusted: "Films"), atomic: false,
+        mutations: [naming]),
+      digest: [])
+    let plan = try SavePlan(commit, after: 9) { _ in
+      nil
+    } hasChunk: { _ in
+      asked += 1
+      return asked < 5
+    }
+    #expect(plan.verdicts == [.refuse(StoreRefusals.chunksMissing)])
+    #expect(asked == 5)
+  }
+
   @Test func aRecordNeedsEveryPieceThatItNames() throws {
     let hashes = [1, 2].compactMap { ChunkHash(bytes: [UInt8](repeating: $0, count: 32)) }
     var naming = mutation(fields: [])
     naming.chunks = hashes
     let refused = try plan([naming, mutation(fields: [])], over: nil, here: [hashes[0]])
-    #expect(refused.verdicts.first == .refuse(StoreRefusals.chunksMissing(1)))
+    #expect(refused.verdicts.first == .refuse(StoreRefusals.chunksMissing))
     #expect(refused.records.map(\.tag) == [10])
     #expect(refused.chunkChanges.isEmpty)
     var old = live

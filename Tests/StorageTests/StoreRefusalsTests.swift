@@ -13,7 +13,7 @@ struct StoreRefusalsTests {
       (StoreRefusals.otherBatch, .batchMismatch),
       (StoreRefusals.unknownSubscription, .notFound), (StoreRefusals.unknownChunk, .notFound),
       (StoreRefusals.quotaExceeded, .quotaExceeded),
-      (StoreRefusals.chunksMissing(1), .chunksMissing),
+      (StoreRefusals.chunksMissing, .chunksMissing),
       (StoreRefusals.tooManySubscriptions, .tooManySubscriptions),
     ]
     for (refusal, code) in cases {

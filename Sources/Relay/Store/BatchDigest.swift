@@ -12,7 +12,9 @@ import Digest
 ///     text:   8 bytes of length, the bytes;   optional: one byte 0, or 1 and the part
 enum BatchDigest {
   static func hash(of request: SaveRequest) -> [UInt8] {
-    let size = request.mutations.reduce(64) { $0 + 320 + ($1.fields?.count ?? 0) }
+    let size = request.mutations.reduce(64) {
+      $0 + 320 + ($1.fields?.count ?? 0) + 32 * $1.chunks.count
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(size)
     bytes.add(request.zone.text)
@@ -26,7 +28,7 @@ enum BatchDigest {
       bytes.add(mutation.baseTag) { $0.add($1) }
       bytes.add(mutation.refusal) { $0.add($1.code.rawValue) }
       bytes.add(Int64(mutation.chunks.count))
-      for hash in mutation.chunks { bytes.append(contentsOf: hash.bytes) }
+      for hash in mutation.chunks { hash.append(to: &bytes) }
     }
     return SHA256.hash(bytes)
   }
