@@ -171,5 +171,5 @@ enum RelayCommand {
   }
 
   /// Those that this process may use.
-  private static var processors: Int { max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+  static var processors: Int { max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

@@ -31,6 +31,9 @@ enum Figure {
 
   /// Two places behind the point below ten, one below a hundred, none above.
   static func decimal(thousandths: Int64) -> String {
+    guard thousandths >= 0 else {
+      return "-" + decimal(thousandths: Int64(clamping: thousandths.magnitude))
+    }
     let places = thousandths < 10_000 ? 2 : thousandths < 100_000 ? 1 : 0
     let unit: Int64 = places == 2 ? 10 : places == 1 ? 100 : 1_000
     let rounded = (thousandths + unit / 2) / unit

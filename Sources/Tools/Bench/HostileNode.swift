@@ -21,8 +21,17 @@ public enum HostileTask: Sendable, Hashable {
   case takesNothing
   /// Opens a socket, and sends most of the largest message in place of a hello.
   case sendsHalf
+  /// Opens a socket, and sends a message byte by byte, ten a second.
+  case drips
+  /// Tries pairing codes that are none, from this address behind a proxy.
+  case guesses(from: String)
+  /// Opens a socket, says hello, closes it when it is answered, and begins anew at once.
+  case reconnects
 
   var isVictim: Bool { self == .saves || self == .reads }
+
+  /// A connection of it begins with an upgrade, whatever was sent on the one before.
+  fileprivate var isSocket: Bool { self == .sendsHalf || self == .drips || self == .reconnects }
 }
 
 /// One connection, and in whose name it asks.
@@ -58,6 +67,7 @@ public struct HostileNode: Node, ~Copyable {
   }
 
   private static let paceMilliseconds: Int64 = 20
+  private static let dripMilliseconds: Int64 = 100
   /// After a connection was closed.
   private static let pauseMilliseconds: Int64 = 100
 
@@ -94,7 +104,10 @@ public struct HostileNode: Node, ~Copyable {
     switch seats[place].client.task {
     case .takesNothing: return actions.append(.pauseReading(id))
     case .sendsHalf: return sendHalf(place)
-    case .saves, .reads, .fills, .deletesZone, .namesPieces, .readsEmptyZone, .floods: break
+    case .drips: return
+    case .reconnects: return greet(place)
+    case .saves, .reads, .fills, .deletesZone, .namesPieces, .readsEmptyZone, .floods, .guesses:
+      break
     }
     seats[place].parser.receive(bytes)
     do throws(Refusal) {
@@ -117,7 +130,7 @@ public struct HostileNode: Node, ~Copyable {
         isReady = true
         actions.append(.report(.ready))
       }
-    case .closed(_, .connectFailed(let reason)):
+    case .closed(_, .connectFailed(let reason)) where !isReady:
       end(.failed("a connection was not made: \(reason)"))
     case .closed(let id, _):
       if let place = place(of: id) { lose(place, at: moment.instant) }
@@ -125,6 +138,10 @@ public struct HostileNode: Node, ~Copyable {
     case .ordered(.openWindow): counts = true
     case .ordered(.closeWindow):
       counts = false
+      // What an attack holds up for good must not look as if nobody had asked.
+      for case let dueAt? in seats.map(\.dueAt) {
+        latency.record(nanoseconds: moment.instant.nanoseconds - dueAt.nanoseconds)
+      }
       actions.append(.report(.window(latency)))
       latency = LatencyHistogram()
     case .stopping: end(.stopped)
@@ -140,6 +157,7 @@ public struct HostileNode: Node, ~Copyable {
     connections += 1
     seats[place].id = .outgoing(connections)
     seats[place].parser = HTTPResponseParser()
+    if seats[place].client.task.isSocket { seats[place].sent = 0 }
     seats[place].nextDue = nil
     actions.append(.open(seats[place].id, relay.peer))
   }
@@ -166,6 +184,9 @@ public struct HostileNode: Node, ~Copyable {
     seats[place].sent += 1
     seats[place].parser.expectAnswer(to: method)
     actions.append(.send(seats[place].id, bytes))
+    guard seats[place].client.task == .drips else { return }
+    seats[place].dueAt = nil
+    seats[place].nextDue = dueAt.advanced(milliseconds: Self.dripMilliseconds)
   }
 
   private mutating func answered(_ place: Int, at now: Instant) {
@@ -194,9 +215,9 @@ public struct HostileNode: Node, ~Copyable {
     case .fills: return save(client, "Large", full("\(number)"))
     case .deletesZone(let batches):
       guard number % (batches + 1) == batches else {
-        return save(client, "Large", full("\(number % (batches + 1))"))
+        return save(client, "Deleted", full("\(number % (batches + 1))"))
       }
-      return ("DELETE", call(client, "DELETE", ["v1", "zones", "Large"]))
+      return ("DELETE", call(client, "DELETE", ["v1", "zones", "Deleted"]))
     case .namesPieces:
       var film = record("film", bytes: 100)
       film.chunks = (0..<Limits.chunksPerRecord).compactMap { _ in
@@ -207,9 +228,22 @@ public struct HostileNode: Node, ~Copyable {
     case .floods:
       return save(
         client, "Flood",
-        [record("\(2 * number)", bytes: 900_000), record("\(2 * number + 1)", bytes: 900_000)])
+        (0..<2).map { record("\((2 * number + $0) % 200)", bytes: 900_000) })
     case .takesNothing: return read(client, [("limit", "\(Limits.pageRecords)")])
-    case .sendsHalf:
+    case .guesses(let address):
+      let code = String((0..<12).map { _ in "0123456789".randomElement(using: &random) ?? "0" })
+      let description = DeviceDescription(deviceName: "guest", platform: "bench", appVersion: "1")
+      return (
+        "POST",
+        call(
+          client, "POST", ["v1", "devices"],
+          body: JoinRequest(code: code, account: nil, description: description).encodedBody(),
+          from: address)
+      )
+    case .drips where number > 0:
+      let frame = frame([UInt8](repeating: UInt8(ascii: " "), count: 1_024))
+      return ("GET", [frame[min(number, frame.count) - 1]])
+    case .sendsHalf, .drips, .reconnects:
       let nonce = (0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
       let headers = WebSocketHandshake.offer(key: WebSocketHandshake.key(nonce: nonce))
       return (
@@ -224,9 +258,24 @@ public struct HostileNode: Node, ~Copyable {
   private mutating func sendHalf(_ place: Int) {
     guard seats[place].sent == 1 else { return }
     seats[place].sent += 1
-    let text = [UInt8](repeating: UInt8(ascii: " "), count: Limits.messageBytes)
-    let frame = WebSocketFrame.text(text, mask: UInt32.random(in: 0 ... .max, using: &random))
+    let frame = frame([UInt8](repeating: UInt8(ascii: " "), count: Limits.messageBytes))
     actions.append(.send(seats[place].id, Array(frame.dropLast(1_024))))
+  }
+
+  private mutating func greet(_ place: Int) {
+    seats[place].sent += 1
+    guard seats[place].sent > 2 else {
+      let hello = DeviceMessage.hello(token: seats[place].client.token, since: nil)
+      return actions.append(.send(seats[place].id, frame(hello.encoded())))
+    }
+    actions.append(.close(seats[place].id, .now))
+    seats[place].isOpen = false
+    seats[place].dueAt = nil
+    open(place)
+  }
+
+  private mutating func frame(_ text: [UInt8]) -> [UInt8] {
+    WebSocketFrame.text(text, mask: UInt32.random(in: 0 ... .max, using: &random))
   }
 
   private func full(_ batch: String) -> [Mutation] {
@@ -260,10 +309,14 @@ public struct HostileNode: Node, ~Copyable {
 
   private func call(
     _ client: HostileClient, _ method: String, _ path: [String],
-    query: [RequestTarget.QueryItem] = [], body: [UInt8]? = nil
+    query: [RequestTarget.QueryItem] = [], body: [UInt8]? = nil, from address: String? = nil
   ) -> [UInt8] {
     var headers = HTTPHeaders()
-    headers.append("Authorization", "Bearer " + client.token)
+    if let address {
+      headers.append("X-Forwarded-For", address)
+    } else {
+      headers.append("Authorization", "Bearer " + client.token)
+    }
     if body != nil { headers.append("Content-Type", "application/json") }
     return HTTPWriter.request(
       method: method, target: RequestTarget(path: path, query: query), host: relay.authority,

@@ -11,15 +11,16 @@ final class ChildRelay {
   private let child: ChildProcess
   private let folder: ScratchFolder
 
-  /// Starts this very program again, and waits until it listens.
-  init() throws(CommandFailure) {
+  /// Starts this very program again, and waits until it listens. `options`: further ones.
+  init(_ options: [String] = []) throws(CommandFailure) {
     folder = try ScratchFolder()
     store = folder.path
-    child = try ChildProcess([
-      "relay", "--open", "--listen", "127.0.0.1:0", "--store", store + "/relay",
-      // Nobody reads what it says later.
-      "--log-level", "error",
-    ])
+    child = try ChildProcess(
+      [
+        "relay", "--open", "--listen", "127.0.0.1:0", "--store", store + "/relay",
+        // Nobody reads what it says later.
+        "--log-level", "error",
+      ] + options)
     let said = child.said(until: "listening on http://")
     guard let found = said.firstRange(of: "listening on "),
       let url = said[found.upperBound...].split(whereSeparator: \.isWhitespace).first,

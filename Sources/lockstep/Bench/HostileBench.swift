@@ -14,6 +14,11 @@ struct HostileBench {
   private static let settleMilliseconds: Int64 = 500
   /// What the attacker's account holds where an attack reads it: full batches.
   private static let heldBatches = 100
+  /// What docs/operations.md lets a relay take on beside its idle connections, of which there are
+  /// few: bodies and answers, and the pages that its loops read.
+  private static var memoryMost: Int64 {
+    Int64(Limits.bodyBudgetBytes) + Int64(RelayCommand.processors) * (32 << 20)
+  }
 
   init(seconds: Int, runs: Int, progress: Progress) throws(CommandFailure) {
     self.seconds = seconds
@@ -26,18 +31,21 @@ struct HostileBench {
   func run() throws(CommandFailure) -> HostileTable {
     defer { progress.clear() }
     progress.show("starting a relay on a temporary store")
-    let relay = try ChildRelay()
+    // Who tries pairing codes comes from addresses of his own, or nobody else could pair.
+    let relay = try ChildRelay(["--trust-proxy", "127.0.0.1"])
     defer { relay.stop() }
+    let rows = try attacks(on: relay)
+    let together = try together(on: relay)
+    return HostileTable(
+      rows: rows, seconds: seconds, together: together, memoryMost: Self.memoryMost)
+  }
+
+  /// Each attack by itself, by one account, and what it does to another.
+  private func attacks(on relay: ChildRelay) throws(CommandFailure) -> [HostileRow] {
     let call = RelayCall(relay: relay.address)
     let victim = try call.join(code: nil, deviceName: "victim").token
     let attacker = try call.join(code: nil, deviceName: "attacker").token
-    progress.show("filling the attacker's account")
-    let fill = try thread(
-      [HostileClient(token: attacker, task: .fills(batches: Self.heldBatches))], relay)
-    try fill.wait(for: "the attacker's records") { report in
-      if case .done = report { () } else { nil }
-    }
-    try fill.stop()
+    try fill([attacker], batches: Self.heldBatches, relay)
     let saves = try thread([HostileClient(token: victim, task: .saves)], relay)
     let reads = try thread([HostileClient(token: victim, task: .reads)], relay)
     for each in [saves, reads] { try each.wait(for: "the victim", isReady) }
@@ -48,7 +56,10 @@ struct HostileBench {
         progress.show("\(attack.rawValue): \(number) of \(runs), quiet")
         row.quiet.append(try window(saves, reads))
         progress.show("\(attack.rawValue): \(number) of \(runs), attacked")
-        let attacking = try thread(clients(of: attack, token: attacker), relay)
+        let (task, count) = clients(of: attack)
+        let attacking = try thread(
+          Array(repeating: HostileClient(token: attacker, task: task), count: count), relay,
+          isElsewhere: true)
         try attacking.wait(for: "the attack", isReady)
         try waiting.pause(milliseconds: Self.settleMilliseconds)
         row.attacked.append(try window(saves, reads))
@@ -58,20 +69,75 @@ struct HostileBench {
       rows.append(row)
     }
     for each in [saves, reads] { try each.stop() }
-    return HostileTable(rows: rows, seconds: seconds)
+    return rows
   }
 
-  private func clients(of attack: HostileAttack, token: String) -> [HostileClient] {
-    let (task, count): (HostileTask, Int) =
-      switch attack {
-      case .zoneDeletions: (.deletesZone(batches: 10), 1)
-      case .pieceNames: (.namesPieces, 8)
-      case .emptyZoneReads: (.readsEmptyZone, 8)
-      case .recordFlood: (.floods, 4)
-      case .unreadPages: (.takesNothing, 64)
-      case .halfMessages: (.sendsHalf, 64)
+  /// All attacks at once, by as many accounts as there are clients of a kind.
+  private func together(on relay: ChildRelay) throws(CommandFailure) -> [CrowdPair] {
+    let call = RelayCall(relay: relay.address)
+    var clients: [HostileClient] = []
+    var tokens: [String] = []
+    for number in 1...HostileTable.clientsOfAKind {
+      let token = try call.join(code: nil, deviceName: "attacker \(number)").token
+      tokens.append(token)
+      for attack in HostileAttack.allCases {
+        clients.append(HostileClient(token: token, task: self.clients(of: attack).task))
       }
-    return Array(repeating: HostileClient(token: token, task: task), count: count)
+    }
+    try fill(tokens, batches: Self.heldBatches / HostileTable.clientsOfAKind, relay)
+    var measured = CrowdPlan().measured
+    measured.seconds = seconds
+    var pairs: [CrowdPair] = []
+    for number in 1...runs {
+      progress.show("all at once: \(number) of \(runs), quiet")
+      let before = ProcessMemory.resident(relay.process)
+      ProcessMemory.forgetPeak(relay.process)
+      let quiet = try measure(measured, on: relay)
+      progress.show("all at once: \(number) of \(runs), attacked")
+      let attacking = try thread(clients, relay, isElsewhere: true)
+      try attacking.wait(for: "the attack", isReady)
+      try waiting.pause(milliseconds: Self.settleMilliseconds)
+      var pair = CrowdPair(quiet: quiet, crowded: try measure(measured, on: relay))
+      (pair.relayBefore, pair.relayPeak) = (before, ProcessMemory.peak(relay.process))
+      pairs.append(pair)
+      try attacking.stop()
+      try waiting.pause(milliseconds: Self.settleMilliseconds)
+    }
+    return pairs
+  }
+
+  private func measure(
+    _ plan: BenchPlan, on relay: ChildRelay
+  ) throws(CommandFailure) -> BenchResult {
+    try LatencyBench(
+      plan: plan, relay: relay.address, relayProcess: relay.process, progress: progress
+    ).run().result
+  }
+
+  private func fill(
+    _ tokens: [String], batches: Int, _ relay: ChildRelay
+  ) throws(CommandFailure) {
+    progress.show("filling the attackers' accounts")
+    let fill = try thread(
+      tokens.map { HostileClient(token: $0, task: .fills(batches: batches)) }, relay)
+    try fill.wait(for: "the attackers' records") { report in
+      if case .done = report { () } else { nil }
+    }
+    try fill.stop()
+  }
+
+  private func clients(of attack: HostileAttack) -> (task: HostileTask, count: Int) {
+    switch attack {
+    case .zoneDeletions: (.deletesZone(batches: 10), 1)
+    case .pieceNames: (.namesPieces, 8)
+    case .emptyZoneReads: (.readsEmptyZone, 8)
+    case .recordFlood: (.floods, 4)
+    case .unreadPages: (.takesNothing, 300)
+    case .halfMessages: (.sendsHalf, 64)
+    case .drips: (.drips, 64)
+    case .guesses: (.guesses(from: "198.51.100.1"), 8)
+    case .reconnects: (.reconnects, 64)
+    }
   }
 
   private func window(
@@ -92,10 +158,11 @@ struct HostileBench {
   }
 
   private func thread(
-    _ clients: [HostileClient], _ relay: ChildRelay
+    _ clients: [HostileClient], _ relay: ChildRelay, isElsewhere: Bool = false
   ) throws(CommandFailure) -> LoadThread<HostileNode> {
     try LoadThread(
-      HostileNode(clients, to: relay.address, random: Entropy.seededRandom()), waiting)
+      HostileNode(clients, to: relay.address, random: Entropy.seededRandom()),
+      isElsewhere: isElsewhere, waiting)
   }
 
   private func isReady(_ report: LoadReport) -> Void? {

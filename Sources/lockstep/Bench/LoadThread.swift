@@ -1,5 +1,6 @@
 import Changes
 import Devices
+import Glibc
 import Link
 import Loop
 import Synchronization
@@ -17,9 +18,11 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
   private let inbox: LoadInbox
   private let waiting: BenchWait
 
-  /// `receiveBytes`: what is read at once from a connection.
+  /// `receiveBytes`: what is read at once from a connection. `isElsewhere`: the load stands for
+  /// machines of its own, so what it computes is to take little from those who are measured.
   init(
-    _ node: consuming sending N, receiveBytes: Int = Limits.receiveBytes, _ waiting: BenchWait
+    _ node: consuming sending N, receiveBytes: Int = Limits.receiveBytes,
+    isElsewhere: Bool = false, _ waiting: BenchWait
   ) throws(CommandFailure) {
     let inbox = LoadInbox()
     var settings = GroupSettings<LoadReport> { _, report in
@@ -37,12 +40,35 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
     do throws(SystemFault) {
       group = try NodeGroup<N>(count: 1, settings)
       try group.add(node)
+      let before = Self.threads()
       try group.start()
+      if isElsewhere {
+        for thread in Self.threads().subtracting(before) {
+          _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), thread, Self.niceness)
+        }
+      }
     } catch {
       throw CommandFailure("\(error)")
     }
     self.inbox = inbox
     self.waiting = waiting
+  }
+
+  /// A tenth of what others get who want the processor at the same time.
+  private static var niceness: Int32 { 10 }
+
+  /// Of this process, by the numbers that Linux gives them.
+  private static func threads() -> Set<id_t> {
+    guard let folder = opendir("/proc/self/task") else { return [] }
+    defer { closedir(folder) }
+    var threads: Set<id_t> = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { name in
+        String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if let thread = id_t(name) { threads.insert(thread) }
+    }
+    return threads
   }
 
   func order(_ order: LoadOrder) { group.post(order) }

@@ -13,6 +13,11 @@ struct FigureTests {
     #expect(Figure.milliseconds(1_230_000) == "1.23 ms")
   }
 
+  @Test func whatBecameLessHasItsSign() {
+    #expect(Figure.decimal(thousandths: -1_234) == "-1.23")
+    #expect(Figure.milliseconds(-40_400_000) == "-40.4 ms")
+  }
+
   @Test func theMiddleOneIsTheLowerOfTwo() {
     #expect(Figure.median([]) == nil)
     #expect(Figure.median([5]) == 5)

@@ -39,6 +39,23 @@ struct HostileNodeTests {
     #expect(try records() == 100)
   }
 
+  @Test func whatIsNotAnsweredCountsWithWhatItHasWaited() throws {
+    var node = HostileNode(
+      [HostileClient(token: "a", task: .saves)], to: RelayAddress(host: "relay", port: 1),
+      random: SeededRandom(seed: 5))
+    let begin = Instant(nanoseconds: 0)
+    let end = begin.advanced(milliseconds: 5_000)
+    let opening = Opening(door: .front, peer: .host("relay", port: 1))
+    node.handle(.opened(.outgoing(1), opening), at: Moment(instant: begin, wall: 0))
+    node.handle(.ordered(.openWindow), at: Moment(instant: begin, wall: 0))
+    node.handle(.ordered(.closeWindow), at: Moment(instant: end, wall: 5_000))
+    var window: LatencyHistogram?
+    while let action = node.nextAction() {
+      if case .report(.window(let latency)) = action { window = latency }
+    }
+    #expect(window?.count == 1 && (window?.quantile(0.99) ?? 0) > 4_000_000_000)
+  }
+
   @Test func whoFillsIsDone() throws {
     let stage = stage(.fills(batches: 3))
     try stage.next { report in if case .done = report { () } else { nil } }
@@ -48,7 +65,7 @@ struct HostileNodeTests {
   @Test func attacksGoOnWhateverIsAnswered() throws {
     for task in [
       HostileTask.deletesZone(batches: 2), .namesPieces, .readsEmptyZone, .floods, .takesNothing,
-      .sendsHalf,
+      .sendsHalf, .drips, .guesses(from: "198.51.100.1"), .reconnects,
     ] {
       let stage = stage(task, count: 2)
       try stage.next(\.isReady)

@@ -17,19 +17,50 @@ struct HostileTableTests {
     return row
   }
 
+  private func pair(_ quiet: Int64, _ attacked: Int64, peak: Int64 = 90) -> CrowdPair {
+    var pair = CrowdPair(quiet: result(quiet), crowded: result(attacked))
+    (pair.relayBefore, pair.relayPeak) = (10, peak)
+    return pair
+  }
+
+  private func result(_ milliseconds: Int64) -> BenchResult {
+    var result = BenchResult()
+    result.latency.record(nanoseconds: milliseconds * 1_000_000)
+    return result
+  }
+
+  private func table(_ rows: [HostileRow], together: [CrowdPair]? = nil) -> HostileTable {
+    HostileTable(rows: rows, seconds: 3, together: together ?? [pair(2, 3)], memoryMost: 100)
+  }
+
   @Test func theMediansOfTheWindowsDecide() {
-    let table = HostileTable(rows: [row([2, 2, 90], [5, 15, 900])], seconds: 3)
+    let table = table([row([2, 2, 90], [5, 15, 900])])
     #expect(table.isMet && table.text.contains("met"))
     #expect(table.json["isMet"]?.bool == true)
+    #expect(self.table([row([3], [2])]).text.contains("-1.00 ms"))
     #expect(table.json["attacks"]?.array?.first?["attack"]?.string == "flood of records")
   }
 
   @Test func anAttackThatMovesTheVictimIsSaidSo() {
-    let table = HostileTable(rows: [row([2], [2]), row([2], [40])], seconds: 3)
+    let table = table([row([2], [2]), row([2], [40])])
     #expect(!table.isMet && table.text.contains("MISSED"))
   }
 
   @Test func whatWasNotMeasuredIsNotMet() {
-    #expect(!HostileTable(rows: [HostileRow(attack: .pieceNames)], seconds: 3).isMet)
+    #expect(!table([HostileRow(attack: .pieceNames)]).isMet)
+    #expect(!table([row([2], [2])], together: []).isMet)
+  }
+
+  @Test func allAtOnceMayDoubleWhatOthersWaitAndNoMore() {
+    let rows = [row([2], [2])]
+    #expect(table(rows, together: [pair(2, 4), pair(2, 2), pair(2, 90)]).isMet)
+    let slow = table(rows, together: [pair(2, 5), pair(2, 2), pair(2, 90)])
+    #expect(!slow.isMet && slow.text.contains("≤ 2 MISSED"))
+  }
+
+  @Test func theRelayMayTakeItsBoundOfMemoryAndNoMore() {
+    let rows = [row([2], [2])]
+    #expect(table(rows, together: [pair(2, 2, peak: 110)]).isMet)
+    #expect(!table(rows, together: [pair(2, 2, peak: 110), pair(2, 2, peak: 111)]).isMet)
   }
 }
