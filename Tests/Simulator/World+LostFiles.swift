@@ -22,7 +22,8 @@ extension World {
     for device in devices where device.isRunning && !device.isSignedOut {
       do throws(StorageError) {
         for entry in try device.store.outbox() where lacksPieces(entry) {
-          if try waited >= Span.seconds(World.despairSeconds) || isNowhere(entry, of: device) {
+          let isNowhere = try isNowhere(entry, of: device)
+          if isNowhere || waited >= Span.seconds(World.despairSeconds) {
             device.press(.vault(.remove(file: entry.key.name.text)))
           } else {
             bringPieces(to: device)

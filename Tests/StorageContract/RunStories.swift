@@ -101,8 +101,9 @@ package enum RunStories {
         #expect(!gap.contains(next.sequence) && !gap.contains(kept.sequence))
       }
       #expect(try scene.page(since: next).lostTags.isEmpty)
-      guard case .refused(let refusal) = try scene.store.read(
-        .changes(scene.account, since: lost, zone: nil, limit: 10))
+      guard
+        case .refused(let refusal) = try scene.store.read(
+          .changes(scene.account, since: lost, zone: nil, limit: 10))
       else { throw Unexpected(what: "a lost token is followed") }
       #expect(refusal.lostThrough == told.through)
     },
