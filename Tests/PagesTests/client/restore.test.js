@@ -44,6 +44,62 @@ test("a deletion that only the second of two restores has lost stays one", () =>
   assert.equal(laptop.fields("gone"), null);
 });
 
+test("a relay that went back unseen gets back what it lost, and nothing else", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(set("kept", "1"), set("gone", "1"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  const backup = relay.copy();
+  phone.change(set("kept", "1", "2"), set("new", "n"));
+  phone.sync(relay);
+  relay.rollBack(backup);
+  // Somebody who was not there meanwhile deletes something.
+  laptop.change({ name: "gone", fields: null });
+  laptop.sync(relay);
+  phone.sync(relay);
+  laptop.sync(relay);
+  assert.deepEqual(laptop.fields("kept"), { items: ["1", "2"] });
+  assert.deepEqual(laptop.fields("new"), { items: ["n"] });
+  assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["kept", "new"]);
+});
+
+test("a device without a cursor learns by the snapshot what the relay has lost", () => {
+  const [relay, phone] = world("phone");
+  phone.change(set("kept", "1"));
+  phone.sync(relay);
+  const backup = relay.copy();
+  phone.change(set("new", "n"));
+  phone.sync(relay);
+  relay.rollBack(backup);
+  phone.forget({ code: "tokenExpired" });
+  phone.sync(relay);
+  assert.deepEqual(relay.live.map(({ name }) => name).sort(), ["kept", "new"]);
+});
+
+test("a device that saves before it reads is told by the page what the relay has lost", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(set("kept", "1"));
+  phone.sync(relay);
+  laptop.sync(relay);
+  const backup = relay.copy();
+  laptop.change(set("other", "o"));
+  laptop.sync(relay);
+  // Answered, and not read: its cursor stays where it was.
+  phone.change(set("new", "n"));
+  const save = (id) => {
+    const { answer } = relay.save("phone", phone.take(id));
+    phone.apply({ kind: "answer", id, answer, isLink: true });
+  };
+  save("lost");
+  relay.rollBack(backup);
+  phone.change(set("next", "x"));
+  save("next");
+  phone.sync(relay);
+  laptop.sync(relay);
+  const names = ["kept", "new", "next", "other"];
+  assert.deepEqual(relay.live.map(({ name }) => name).sort(), names);
+});
+
 test("a change on a version that the relay has lost joins what others saved since", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
   phone.change(set("list", "1"));

@@ -10,8 +10,8 @@ import { mayPass } from "../refusal.js";
  * (later edits are folded into it), `sent` (frozen under `batch` until answered), `parked` (refused
  * for good, with the `refusal`), `asking` (a person decides; `server` is the relay's version).
  * `timeMade`: the record as time alone last made it, on the way from `base` to `fields`. `group`:
- * a number where several must be saved together. `firstSent`: the stamp of the first version of this
- * change that was sent and never answered.
+ * a number where several must be saved together. `firstSent`: the stamp of the first version of
+ * this change that was sent and never answered.
  *
  * @typedef {{number: number, zone: string, name: string, type: string, fields: object | null,
  *   chunks?: string[], modifiedAt: number, isStampTrusted: boolean,

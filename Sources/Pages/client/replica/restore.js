@@ -10,8 +10,8 @@ import { waiting } from "./outbox.js";
  *
  * Three notes, kept in the store so that a crash leaves them standing:
  * - `restore` `{lost, least, isSnapshotDone}`: the relay may have lost the tags of each range
- *   `[after, through]` of `lost`; greater ones than the last are given by the relay as it is now. Up
- *   to the tag `least` nothing is lost, nor was by an earlier restore from which something is still
+ *   `[after, through]` of `lost`; greater ones than the last are given by the relay as it is now.
+ *   Up to the tag `least` nothing is lost, nor was by an earlier restore from which something is still
  *   to be brought back.
  * - `heldBefore` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
  *   generation showed that the relay was restored.
@@ -117,8 +117,8 @@ export function forgetCursor(state, restoredThrough, generation, lostThrough = n
 }
 
 /** What is held with tags that the relay's history has passed over was given by a relay whose store
- * has gone back since. Who was away meanwhile, or has saved before it read, is told of it by nothing
- * else. True where there is such, and a snapshot is needed. */
+ * has gone back since. Who was away meanwhile, or has saved before it read, is told of it by
+ * nothing else. True where there is such, and a snapshot is needed. */
 export function noticeLosses(state, ranges) {
   if (ranges.length === 0) return false;
   const held = state.ledger.tags().sort((a, b) => a - b);

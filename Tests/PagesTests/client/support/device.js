@@ -109,7 +109,7 @@ export class Device {
   /** The relay turns the cursor down. */
   forget(error) {
     this.step({ task: "forgetCursor", generation: generationOf(error.token),
-      restoredThrough: provenLoss(error) });
+      restoredThrough: provenLoss(error), lostThrough: error.lostThrough ?? null });
   }
 
   fields(name) { return this.replica.ledger.record(`Model\n${name}`)?.fields ?? null; }

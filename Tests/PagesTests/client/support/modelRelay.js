@@ -11,6 +11,8 @@ export class ModelRelay {
   generation = "a1";
   /** Newest last: up to which sequence each earlier generation is still had. */
   restores = [];
+  /** Tags that its history has passed over: those after the first of each, up to the second. */
+  gaps = [];
   /** Deletions up to here are not remembered any more. */
   forgotten = 0;
   pageRecords = 3;
@@ -34,6 +36,15 @@ export class ModelRelay {
     this.restores = [...copy.restores, { generation: copy.generation, through }];
     this.generation = generation;
     this.sequence = given + 1_000;
+  }
+
+  /** All of it goes back unseen; what it gives next lies beyond all that was ever given. */
+  rollBack(copy) {
+    const end = this.sequence + 1_000;
+    Object.assign(this, { ...copy, records: new Map(copy.records),
+      batches: new Map(copy.batches) });
+    this.gaps = [...this.gaps, [copy.sequence, end]];
+    this.sequence = end;
   }
 
   forgetTombstones() {
@@ -94,7 +105,10 @@ export class ModelRelay {
     let token = `${this.generation}.${end}`;
     if (isSnapshot && more) token += `.p${to}`;
     if (this.sequence > (isSnapshot && more ? to : end)) token += `.h${this.sequence}`;
-    return { page: { since, token, more, changes } };
+    const lostTags = this.gaps.filter(([after]) => {
+      return since === null || (!isSnapshot && after >= from && after < end);
+    });
+    return { page: { since, token, more, changes, lostTags } };
   }
 
   /** Where a token stands in the history as it is now. */
@@ -104,6 +118,14 @@ export class ModelRelay {
     const place = { sequence: Number(sequence),
       pinned: number("p") === undefined ? null : Number(number("p")) };
     const reach = Math.max(place.sequence, place.pinned ?? 0, Number(number("h") ?? 0));
+    const gap = this.gaps.find(([after, through]) => {
+      return [place.sequence, place.pinned ?? 0, reach].some((tag) => tag > after && tag <= through
+        && tag !== through);
+    });
+    if (gap && generation === this.generation) {
+      return { error: { code: "storeRestored", detail: "", restoredThrough: gap[0],
+        lostThrough: gap[1], token: this.token } };
+    }
     const isKept = (place.pinned ?? place.sequence) >= this.forgotten;
     if (generation !== this.generation) {
       const at = this.restores.findIndex((restore) => restore.generation === generation);
