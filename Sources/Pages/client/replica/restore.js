@@ -11,8 +11,8 @@ import { waiting } from "./outbox.js";
  * Three notes, kept in the store so that a crash leaves them standing:
  * - `restore` `{lost, least, isSnapshotDone}`: the relay may have lost the tags of each range
  *   `[after, through]` of `lost`; greater ones than the last are given by the relay as it is now.
- *   Up to the tag `least` nothing is lost, nor was by an earlier restore from which something is still
- *   to be brought back.
+ *   Up to the tag `least` nothing is lost, nor was by an earlier restore from which something is
+ *   still to be brought back.
  * - `heldBefore` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
  *   generation showed that the relay was restored.
  * - `former` `{token, seenIn}`: where the device stood before it lost its cursor, and the
