@@ -114,7 +114,11 @@ class BackupFault(Fault):
                     held.expected[name] = held.tags[name]
                 elif not has_devices and name not in held.tags and name not in self.before[account]:
                     del held.expected[name]
+                    held.forgotten.add(name)
                     self.notes.count("saves forgotten, which no device held")
+            for name in held.forgotten & set(held.tags):
+                held.expected[name] = held.tags[name]
+                held.forgotten.remove(name)
             if not has_devices:
                 self.forgive_count(account, held)
 

@@ -139,6 +139,8 @@ class Held:
         # Of what was counted, so much went with a relay that came back from a backup.
         self.counted_before = 0
         self.expected = {}
+        # What no device held when an old copy was put back: another copy may have it again.
+        self.forgotten = set()
         self.lost, self.duplicated = set(), set()
         # What came out of order since the last check, in words.
         self.disorder = []
