@@ -23,6 +23,8 @@ class BackupFault(Fault):
         # began, by account.
         self.place, self.before = None, {}
         self.number = 0
+        # How often any copy had been put back when this one was made.
+        self.line = 0
 
     def act(self, dice, until):
         self.pause(dice, 1, 6, until)
@@ -42,7 +44,7 @@ class BackupFault(Fault):
             self.notes.say(f"no backup was made: {reason}")
             shutil.rmtree(place, ignore_errors=True)
             return
-        self.place, self.before = place, before
+        self.place, self.before, self.line = place, before, self.world.copies_put_back
         self.acted("made under load")
         self.pause(dice, 5, 20, until)
 
@@ -71,6 +73,13 @@ class BackupFault(Fault):
         if not self.place:
             return
         place, self.place = self.place, None
+        if self.line != self.world.copies_put_back:
+            # Of a line of history that was left since: what devices make of its coming back depends
+            # on the apps' rules (docs/reliability.md).
+            shutil.rmtree(place, ignore_errors=True)
+            self.notes.count("copies of a history that was left, which were not put back")
+            return
+        self.world.copies_put_back += 1
         relay = self.world.relay
         with relay.lock:
             relay.end()

@@ -32,6 +32,8 @@ class World:
         self.families, self.homes, self.people = {}, [], []
         self.writers = Writers()
         self.rounds = 0
+        # How often the store became an older copy of itself.
+        self.copies_put_back = 0
         # One, or several on one store.
         self.relays = []
         self.line = self.keeper = None
