@@ -1,6 +1,7 @@
 """A throw-away PostgreSQL server, as processes of the run: started, killed, stopped, and asked."""
 
 import collections
+import contextlib
 import glob
 import os
 import pwd
@@ -234,9 +235,13 @@ def unprivileged():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that nobody listens at, and that the system gives to nobody who connects: the server
+    begins to listen only later."""
+    for _ in range(100):
+        port = 20_000 + secrets.randbelow(10_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("no port from 20000 to 29999 is free")
 
 
 def running():

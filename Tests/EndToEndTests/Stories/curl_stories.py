@@ -306,6 +306,8 @@ def story_a_clean_stop():
     with Relay() as relay:
         person = Person.new(relay)
         token = person.changes().json["token"]
+        watcher = person.pair("watcher")
+        wait_until(lambda: not watcher.is_connected(person), "all before to be over")
         answers = []
 
         def wait():
@@ -316,9 +318,7 @@ def story_a_clean_stop():
 
         waiting = threading.Thread(target=wait)
         waiting.start()
-        wait_until(
-            lambda: person.call("GET", "/v1/devices").json["devices"][0]["connected"],
-            "the poll to be parked")
+        wait_until(lambda: watcher.is_connected(person), "the poll to be parked")
         assert relay.stop() == 0
         waiting.join(PATIENCE)
         assert answers, "the parked poll was left hanging"

@@ -234,9 +234,10 @@ def story_a_relay_that_stops_tells_who_comes_late():
     with Relay("--loops", "1") as relay:
         person = Person.new(relay)
         token = person.changes().json["token"]
+        watcher = person.pair("watcher")
+        wait_until(lambda: not watcher.is_connected(person), "all before to be over")
         poll = Waiting(person, f"/v1/changes?since={token}&wait=60")
-        wait_until(lambda: person.call("GET", "/v1/devices").json["devices"][0]["connected"],
-                   "the poll to be parked")
+        wait_until(lambda: watcher.is_connected(person), "the poll to be parked")
         heads = {path: f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {person.token}"
                        "\r\n\r\n".encode()
                  for path in ("/v1/devices", "/v1/events", "/v1/time", "/livez", "/readyz")}

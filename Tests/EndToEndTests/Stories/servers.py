@@ -1,6 +1,7 @@
 """PostgreSQL servers that a story starts, stops, kills, copies and promotes, and the line to one
 that stops to carry bytes one way."""
 
+import contextlib
 import glob
 import os
 import pwd
@@ -31,6 +32,16 @@ def identity():
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+def free_port():
+    """One that nobody listens at, and that the system gives to nobody who connects: the server
+    begins to listen only later."""
+    for _ in range(100):
+        port = 20_000 + secrets.randbelow(10_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("no port from 20000 to 29999 is free")
+
+
 class Server:
     """A server with a data folder of its own, which stands longer than the server runs. It listens
     on a socket in its folder, and on a port of loopback that wants the password."""
@@ -47,8 +58,7 @@ class Server:
         self.own(self.place)
         self.settings = {**self.usual, **settings}
         self.process = None
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
 
     def own(self, path):
         if self.identity:

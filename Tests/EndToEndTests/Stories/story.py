@@ -191,6 +191,11 @@ class Person:
             {"code": code, "deviceName": name, "platform": "test", "appVersion": "1"})
         return Person(self.relay, expect(answer, 201).json)
 
+    def is_connected(self, other):
+        """Whether the other device is there, by this one's list: who asks is always there."""
+        devices = expect(self.call("GET", "/v1/devices"), 200).json["devices"]
+        return any(each["connected"] for each in devices if each["deviceID"] == other.device)
+
     def call(self, method, path, body=None, **options):
         return curl(self.relay, method, path, body, token=self.token, **options)
 
