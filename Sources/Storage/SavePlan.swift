@@ -160,8 +160,8 @@ package struct SavePlan {
       chunks: mutation.isDelete ? [] : mutation.chunks)
   }
 
-  /// Whether the account has all pieces that a record is to name. The first that it lacks decides:
-  /// thousands may be named, and others' saves wait meanwhile.
+  /// True where the account has all pieces that a record is to name. The first that it lacks
+  /// decides: thousands may be named, and others' saves wait meanwhile.
   private static func isWhole(
     _ mutation: Mutation, hasChunk: (ChunkHash) throws(StorageError) -> Bool
   ) throws(StorageError) -> Bool {

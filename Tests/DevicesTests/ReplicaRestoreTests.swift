@@ -298,11 +298,10 @@ struct ReplicaRestoreTests {
     #expect(desk.take()?.mutations.map(\.baseTag) == [20])
   }
 
-  @Test func whatWasSavedBeyondACursorThatTheBackupCoversIsBroughtBackToo() throws {
-    var desk = try Desk()
+  /// Others have saved in between: the cursor stays where it is.
+  private func saveBeyondTheCursor(_ desk: inout Desk) throws {
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
-    // Others have saved in between: the cursor stays where it is.
     let others = ChangeToken(generation: 1, sequence: 49)
     desk.perform(
       .apply([
@@ -312,6 +311,11 @@ struct ReplicaRestoreTests {
             since: others, token: ChangeToken(generation: 1, sequence: 50),
             results: [.saved(name: Name(trusted: "a"), tag: 50)]), isLink: true)
       ]))
+  }
+
+  @Test func whatWasSavedBeyondACursorThatTheBackupCoversIsBroughtBackToo() throws {
+    var desk = try Desk()
+    try saveBeyondTheCursor(&desk)
     let cursor = try #require(try desk.store.cursor())
     desk.generation = 2
     let applied = desk.page([desk.record("b", "x", at: 1, tag: 20)], since: cursor, to: now)
@@ -327,17 +331,7 @@ struct ReplicaRestoreTests {
 
   @Test func whatARestoredRelayVouchesForIsNotBroughtBack() throws {
     var desk = try Desk()
-    _ = desk.edit(.note("a", "mine"))
-    let batch = try desk.takeOne()
-    let others = ChangeToken(generation: 1, sequence: 49)
-    desk.perform(
-      .apply([
-        .answer(
-          batch.id,
-          SaveAnswer(
-            since: others, token: ChangeToken(generation: 1, sequence: 50),
-            results: [.saved(name: Name(trusted: "a"), tag: 50)]), isLink: true)
-      ]))
+    try saveBeyondTheCursor(&desk)
     let cursor = try #require(try desk.store.cursor()).knowing(50)
     desk.generation = 2
     // Somebody who had seen it has changed it since.

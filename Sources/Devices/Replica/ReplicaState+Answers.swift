@@ -127,8 +127,8 @@ extension ReplicaState {
     var open = entry
     open.state = .waiting
     open.isStampTrusted = trusted
-    // It may yet land, with what was sent before: a deletion of it must reach the relay too.
     open.firstSent = entry.firstSent ?? entry.modifiedAt
+    // It may yet land, with what was sent before: a deletion of it must reach the relay too.
     if open.base == nil { open.base = .nothing(at: open.key, type: open.type) }
     if let later = ledger.outbox.open(entry.key) {
       ledger.remove(entry)

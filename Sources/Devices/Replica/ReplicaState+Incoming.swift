@@ -48,7 +48,7 @@ extension ReplicaState {
     }
     if position == .nothing {
       beginSnapshot()
-      _ = try noticeLosses(page.lostTags)
+      try noticeLosses(page.lostTags)
     }
     if isSnapshot { try meet(page) }
     for record in page.changes {

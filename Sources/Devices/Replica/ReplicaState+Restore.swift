@@ -27,7 +27,6 @@ extension ReplicaState {
     guard cursor.generation != page.token.generation else { return false }
     let held = try greatestTag(before: page.token.generation)
     let vouched = max(cursor.sequence, page.since?.reach ?? 0)
-    if held > vouched, held <= cursor.reach { return true }
     guard held > vouched else {
       // While the store's cursor stays behind (`move`), a crash may bring the device back to it:
       // what came since is not what was held before.
@@ -40,7 +39,9 @@ extension ReplicaState {
       ledger.setCursor(nil)
       return true
     }
-    try forgetCursor(restoredThrough: cursor.sequence, in: page.token.generation)
+    if held > cursor.reach {
+      try forgetCursor(restoredThrough: cursor.sequence, in: page.token.generation)
+    }
     return true
   }
 

@@ -72,8 +72,8 @@ extension ReplicaState {
     return entry.base.map { $0.tag > 0 && $0.isSame(as: server) } ?? false
   }
 
-  /// Whether the relay's version is the change as it was sent before. Other versions of this device
-  /// may stand there that it knows nothing of: its home came back from a backup.
+  /// True where the relay's version is the change as it was sent before. Other versions of this
+  /// device may stand there that it knows nothing of: its home came back from a backup.
   private func isEarlierVersion(_ server: Record, of entry: OutboxEntry) -> Bool {
     guard server.device == device, let first = entry.firstSent else { return false }
     return first <= server.modifiedAt && server.modifiedAt < entry.modifiedAt

@@ -28,9 +28,11 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.snapshotKey, String(snapshot))
   }
 
-  /// What is held with tags that the relay's history has passed over was given by a relay whose
-  /// store has gone back since. Who was away meanwhile, or has saved before it read, is told of it
-  /// by nothing else. True where there is such, and a snapshot is needed.
+  /// Notes the versions that are held with tags which the relay's history has passed over: they
+  /// were given by a relay whose store has gone back since. Who was away meanwhile, or has saved
+  /// before it read, is told of it by nothing else. True where there are such, and a snapshot is
+  /// needed.
+  @discardableResult
   mutating func noticeLosses(_ gaps: [TagGap]) throws(StorageError) -> Bool {
     guard !gaps.isEmpty else { return false }
     let held = try ledger.tags(after: gaps.map(\.after).min() ?? 0).sorted()

@@ -47,7 +47,7 @@ struct Connection: Sendable {
     }
   }
 
-  /// Whose share of the memory its bytes count in.
+  /// The holder of the share of the memory that its bytes count in.
   var holder: Admission.Holder {
     mutating get {
       if case .session(let session) = identity { return .account(session.account) }

@@ -54,7 +54,8 @@ public struct HostileTable: Sendable {
   public var seconds: Int
   /// A latency bench of others, quiet and beside many hostile clients of every kind, in turns.
   public var together: [CrowdPair]
-  /// What the relay may hold by docs/operations.md, beyond what it held when nobody was there.
+  /// The most bytes that the relay may hold by docs/operations.md, beyond what it held when nobody
+  /// was there.
   public var memoryMost: Int64
 
   /// No account moves another's 99th percentile by more than this, whatever it does.

@@ -60,9 +60,8 @@ export function noticeRestoreByPage(state, page) {
   const { sequence } = readToken(cursor);
   const held = greatestTagBefore(state, seenIn);
   const vouched = Math.max(sequence, reach(page.since));
-  if (held > vouched && held <= reach(cursor)) return true;
   if (held > vouched) {
-    forgetCursor(state, sequence, seenIn);
+    if (held > reach(cursor)) forgetCursor(state, sequence, seenIn);
     return true;
   }
   // While the store's cursor stays behind (`move`), a crash may bring the device back to it: what
@@ -116,9 +115,9 @@ export function forgetCursor(state, restoredThrough, generation, lostThrough = n
   state.moveTo({ kind: "nothing" });
 }
 
-/** What is held with tags that the relay's history has passed over was given by a relay whose store
- * has gone back since. Who was away meanwhile, or has saved before it read, is told of it by
- * nothing else. True where there is such, and a snapshot is needed. */
+/** Notes the versions that are held with tags which the relay's history has passed over: they were
+ * given by a relay whose store has gone back since. Who was away meanwhile, or has saved before it
+ * read, is told of it by nothing else. True where there are such, and a snapshot is needed. */
 export function noticeLosses(state, ranges) {
   if (ranges.length === 0) return false;
   const held = state.ledger.tags().sort((a, b) => a - b);

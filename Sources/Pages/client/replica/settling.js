@@ -78,8 +78,8 @@ function isAcknowledged(state, entry, server) {
     || (server.type === entry.type && equal(entry.fields, server.fields));
 }
 
-/** Whether the relay's version is the change as it was sent before. Other versions of this device
- * may stand there that it knows nothing of: its storage came back from a backup. */
+/** True where the relay's version is the change as it was sent before. Other versions of this
+ * device may stand there that it knows nothing of: its storage came back from a backup. */
 function isEarlierVersion(state, server, { firstSent = null, modifiedAt }) {
   return server.device === state.device && firstSent !== null
     && firstSent <= server.modifiedAt && server.modifiedAt < modifiedAt;
