@@ -110,7 +110,10 @@ class Kept:
             self.process.terminate()
             try:
                 code = self.process.wait(timeout=30)
-                if code != 0 and not self.excuses:
+                if code == -signal.SIGTERM and not self.said():
+                    # It had not begun, and so had not taken the signal over.
+                    self.notes.count("ends before they had begun")
+                elif code != 0 and not self.excuses:
                     self.notes.wrong(f"{self.name} ended with {code} on SIGTERM: {self.tail()}")
             except subprocess.TimeoutExpired:
                 self.notes.wrong(f"{self.name} did not end within 30 s of SIGTERM")
