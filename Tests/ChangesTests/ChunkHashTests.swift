@@ -20,6 +20,25 @@ struct ChunkHashTests {
     #expect(ChunkHash(bytes: Array(repeating: 0, count: 31)) == nil)
   }
 
+  /// Every byte at every place: a digit counts for what it is, and nothing else is taken for one.
+  @Test func everyByteAtEveryPlaceIsReadForWhatItIs() {
+    let digits = Array("0123456789abcdef".utf8)
+    let upper = Array("0123456789ABCDEF".utf8)
+    for place in 0..<64 {
+      var text = [UInt8](repeating: UInt8(ascii: "5"), count: 64)
+      for byte: UInt8 in 0...127 {
+        text[place] = byte
+        let value = digits.firstIndex(of: byte) ?? upper.firstIndex(of: byte)
+        var expected = [UInt8](repeating: 0x55, count: 32)
+        let (shift, kept): (Int, UInt8) = place.isMultiple(of: 2) ? (4, 0x05) : (0, 0x50)
+        expected[place / 2] = expected[place / 2] & kept | UInt8(value ?? 0) << shift
+        let hash = ChunkHash(text: String(decoding: text, as: UTF8.self))
+        #expect(hash?.bytes == value.map { _ in expected }, "\(byte) at \(place)")
+      }
+    }
+    #expect(ChunkHash(text: "ä" + String(repeating: "5", count: 62)) == nil)
+  }
+
   @Test func hashesThatDifferInOneBitAreTwo() throws {
     let hash = try #require(ChunkHash(text: text))
     for index in 0..<32 {

@@ -24,6 +24,13 @@ extension JSONScanner {
     return bytes.extracting(text.range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
+  /// The hash that the next string stands for; nil where it is none.
+  package mutating func chunkHash() throws(JSONFault) -> ChunkHash? {
+    let text = try text()
+    if text.hasEscapes { return ChunkHash(text: try string(text)) }
+    return ChunkHash(digits: bytes.extracting(text.range))
+  }
+
   package func key(_ text: Text) throws(JSONFault) -> JSONKey {
     if text.hasEscapes { return JSONKey(try unescaped(text)) }
     let start = text.range.lowerBound

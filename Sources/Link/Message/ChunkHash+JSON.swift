@@ -9,10 +9,16 @@ extension MessageReader {
     var seen = Set<ChunkHash>()
     try enterArray(member)
     while try nextElement() {
-      guard try kind() == .string, let hash = ChunkHash(text: try string(member)) else {
+      guard let hash = try chunkHash() else {
         throw wrong(member, "an array of SHA-256 hashes, each 64 hexadecimal digits as a string")
       }
-      guard seen.insert(hash).inserted else { continue }
+      // Most records name few pieces.
+      if hashes.count < 8 {
+        if hashes.contains(hash) { continue }
+      } else {
+        if seen.isEmpty { seen.formUnion(hashes) }
+        guard seen.insert(hash).inserted else { continue }
+      }
       guard hashes.count < limit else { throw wrong(member, "an array of at most \(limit) hashes") }
       hashes.append(hash)
     }

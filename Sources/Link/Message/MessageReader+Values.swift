@@ -17,6 +17,12 @@ extension MessageReader {
     do { return try scanner.string() } catch { throw broken(error) }
   }
 
+  /// The hash of a piece, or nil where something else stands.
+  mutating func chunkHash() throws(Refusal) -> ChunkHash? {
+    guard try kind() == .string else { return nil }
+    do { return try scanner.chunkHash() } catch { throw broken(error) }
+  }
+
   /// A string of so many bytes of UTF-8.
   mutating func string(_ member: Member, bytes: ClosedRange<Int>) throws(Refusal) -> String {
     let expectation = "a string of \(bytes.lowerBound) to \(bytes.upperBound) bytes"
