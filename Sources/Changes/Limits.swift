@@ -232,6 +232,8 @@ public enum Limits {
   /// store has a pause, and at which it is moved at once, so that the log stays bounded.
   public static let logPages = 1_000
   public static let logPagesMax = 16_000
+  /// Pages in it from which it is moved beside the commits, where the store has no pause.
+  public static let logPagesWithoutPause = 4_000
   /// How long a commit waits, before the log is moved, for a reader that is in the way: longer than
   /// a page takes to be read. Where a reader stays, the log grows by `logPagesMax` until the next
   /// try.
@@ -261,6 +263,31 @@ public enum Limits {
   public static let portionCost = 512
   /// Requests to the store up to this cost, in the same unit, go before larger ones.
   public static let lightCost = 64
+  /// Of the time in which a relay's store commits, what an account may take at once and in each
+  /// second before it is put off, in microseconds: some 5,000 small records at once.
+  public static let commitBurstMicroseconds = 50_000
+  public static let commitMicrosecondsPerSecond = 100
+  /// What a unit of a save's cost takes at least, with the reading of its body.
+  public static let decodeNanosecondsPerCost: Int64 = 500
+  /// Requests up to this cost are free: what a person does.
+  public static let freeCost = 2
+  /// The same of the time in which pages of changes are read: some 20,000 records at once, and a
+  /// hundred small pages a second.
+  public static let readBurstMicroseconds = 100_000
+  public static let readMicrosecondsPerSecond = 10_000
+  /// After what was put off and then done, the next of it waits for so many times as long as that
+  /// took,
+  public static let putOffRest = 16
+  /// and longer where it took so many microseconds more than work usually takes (`WorkPace`), so
+  /// that who works beside it meets a long portion far less often than once in a hundred times. A
+  /// page that is read is in nobody's way who saves.
+  public static let putOffShortMicroseconds = 1_000
+  public static let putOffCommitLongRest = 400
+  public static let putOffReadLongRest = 100
+  /// Nothing rests where nobody else has done anything for so many milliseconds, and no account
+  /// waits longer for its turn than so many: well within `answerMilliseconds`.
+  public static let putOffQuietMilliseconds: Int64 = 100
+  public static let putOffPatienceMilliseconds: Int64 = 5_000
   /// Pages of changes that one node has read for it at once. Each may be `pageBytes` large and lies
   /// in memory until it leaves; as many keep the store's reader busy.
   public static let pagesUnderWay = 8

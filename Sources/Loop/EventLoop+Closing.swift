@@ -92,7 +92,7 @@ extension EventLoop {
     let connection = slab[slot]
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
     do throws(SystemFault) {
-      switch try Syscall.receive(descriptor, receiveBuffer) {
+      switch try Syscall.discard(descriptor, receiveBuffer) {
       case .done(0):
         finish(slot)
       case .done(let count):

@@ -8,25 +8,35 @@ package struct LoopThread: Sendable {
 
   private final class Start: Sendable {
     let name: String
+    let isPrompt: Bool
     let body: @Sendable () -> Void
 
-    init(name: String, body: @escaping @Sendable () -> Void) {
+    init(name: String, isPrompt: Bool, body: @escaping @Sendable () -> Void) {
       self.name = name
+      self.isPrompt = isPrompt
       self.body = body
     }
   }
 
-  /// `name`: for debuggers and top; the first 15 bytes are shown.
+  /// So little time at once, in nanoseconds, do threads ask for that somebody waits for.
+  private static var promptSlice: UInt64 { 100_000 }
+
+  /// `name`: for debuggers and top; the first 15 bytes are shown. `isPrompt`: it does little at a
+  /// time, and somebody waits for that, so it goes before threads that compute for long.
   @usableFromInline
-  package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemFault) {
+  package init(
+    _ name: String, isPrompt: Bool = false, _ body: @escaping @Sendable () -> Void
+  ) throws(SystemFault) {
     var handle = pthread_t()
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    let start = Unmanaged.passRetained(Start(name: name, isPrompt: isPrompt, body: body))
     let code = pthread_create(
       &handle, nil,
       { argument in
         guard let argument else { return nil }
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         linux_name_thread(start.name)
+        // Inherited otherwise, from whoever starts it.
+        linux_set_slice(start.isPrompt ? LoopThread.promptSlice : 0)
         start.body()
         return nil
       }, start.toOpaque())

@@ -1,3 +1,5 @@
+public import Changes
+
 /// Messages for one thread from many. The reader takes all that wait at once; a writer makes the
 /// system call that wakes it only when it sleeps.
 public final class Mailbox<Message: Sendable>: Sendable {
@@ -76,6 +78,19 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
+  /// The same, but no longer than until `end`, when there may be none. False once it is closed.
+  @inlinable
+  package func waitForMessages(into messages: inout [Message], until end: Instant?) -> Bool {
+    take(into: &messages)
+    if !messages.isEmpty { return true }
+    if state.withLock({ $0.isClosed }) { return false }
+    if fallAsleep() {
+      bell.wait(until: end)
+      take(into: &messages)
+    }
+    return true
+  }
+
   /// From here on what is posted is dropped; what waits can still be taken.
   @inlinable
   package func close() {
@@ -111,4 +126,10 @@ struct Bell: ~Copyable, Sendable {
   @usableFromInline func ring() { Syscall.add(1, toEventCounter: descriptor.rawValue) }
 
   @usableFromInline func wait() { Syscall.waitForEventCounter(descriptor.rawValue) }
+
+  /// The same, but no longer than until `end`.
+  @usableFromInline
+  func wait(until end: Instant?) {
+    if Syscall.waitUntilReadable([descriptor.rawValue], until: end)[0] { wait() }
+  }
 }

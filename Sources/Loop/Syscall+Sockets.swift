@@ -95,6 +95,15 @@ extension Syscall {
     try progress("recv") { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
 
+  /// The same where nobody wants the bytes: they are not copied (tcp(7), MSG_TRUNC).
+  static func discard(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)
+    throws(SystemFault) -> Progress
+  {
+    try progress("recv") {
+      recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC))
+    }
+  }
+
   /// The peer reads the end of the stream; it may be gone already, which changes nothing.
   static func shutdownWriting(_ descriptor: Int32) {
     let result = shutdown(descriptor, Int32(SHUT_WR))

@@ -141,8 +141,9 @@ enum Syscall {
     infallible("poll") {
       // Rounded up, so that it is not asked again and again in the last millisecond.
       let milliseconds = end.map { end in
-        max(
-          0, min(3_600_000, (end.nanoseconds - SystemClock.instant().nanoseconds) / 1_000_000 + 1))
+        let now = SystemClock.instant()
+        return end <= now
+          ? 0 : min(3_600_000, (end.nanoseconds - now.nanoseconds) / 1_000_000 + 1)
       }
       return Int(poll(&requests, nfds_t(requests.count), milliseconds.map(Int32.init) ?? -1))
     }

@@ -60,7 +60,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     let jobs = try Mailbox<Assignment<Job>>(isBlocking: true)
     let handover = Handover(makeWorkplace)
     let progress = WorkerProgress()
-    let thread = try LoopThread("\(lane)") {
+    let thread = try LoopThread("\(lane)", isPrompt: lane == .commits) {
       work(on: jobs, for: nodes, at: handover.makeWorkplace(), progress)
     }
     return Worker(jobs: jobs, progress: progress, thread: thread)
@@ -77,16 +77,22 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     while true {
       if backlog.isEmpty {
         guard jobs.waitForMessages(into: &newcomers) else { return }
+      } else if backlog.isAtRest {
+        let isOpen = jobs.waitForMessages(into: &newcomers, until: backlog.nextAt)
+        if !isOpen { backlog.hurry() }
       } else {
         jobs.take(into: &newcomers)
       }
       // In portions, so that the first outcomes need not wait for the last, nor all of them stand
       // in memory at once; and who comes meanwhile has a place in the next.
-      let portion = backlog.nextPortion(adding: newcomers) { workplace.weigh($0.job) }
+      let start = SystemClock.instant()
+      let portion = backlog.nextPortion(adding: newcomers, at: start) { workplace.weigh($0.job) }
       newcomers.removeAll(keepingCapacity: true)
+      if portion.isEmpty { continue }
       progress.begin()
       perform(portion, for: nodes, at: workplace, &letters)
-      if backlog.isEmpty, jobs.isEmpty { workplace.rest() }
+      if backlog.isAtRest, jobs.isEmpty { workplace.rest() }
+      backlog.performed(from: start, to: SystemClock.instant())
       progress.end()
     }
   }

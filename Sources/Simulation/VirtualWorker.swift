@@ -80,7 +80,8 @@ package final class VirtualWorker<Work> {
     timeline.after(random.number(in: pace.effect) + moreBefore) { [weak self] in
       // A process that started meanwhile has a worker of its own.
       guard let self, began == generation else { return }
-      let portion = waiting.nextPortion(adding: newcomers, weigh)
+      let portion = waiting.nextPortion(
+        adding: newcomers, at: Instant(nanoseconds: timeline.now), weigh)
       newcomers = []
       let conclude = perform(portion)
       timeline.after(random.number(in: pace.outcome) + more - moreBefore) { [weak self] in

@@ -10,6 +10,8 @@ final class SQLiteConnection {
     /// The only one that writes; creates the file if it is not there.
     case writer
     case reader
+    /// Moves the log into the database beside the writer, and does nothing else.
+    case mover
     /// Alone with a copy of a database, of whatever version: it is one file, without a log beside
     /// it, and its tables stay as they are.
     case copy
@@ -48,6 +50,7 @@ final class SQLiteConnection {
         try schema.migrate(self)
         log = LogFile(of: handle)
       case .reader: try execute(SQLiteConnection.common)
+      case .mover: try execute(SQLiteConnection.common + SQLiteConnection.durable)
       case .copy:
         try execute(SQLiteConnection.common)
         try execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL;")
@@ -171,8 +174,9 @@ final class SQLiteConnection {
   var waitingPages: Int { Int(pendingPages.pointee) }
 
   /// Moves the log into the database, as far as readers allow. With `waits`, it waits for them a
-  /// little, so that the log starts anew and stays bounded.
-  func checkpoint(waits: Bool) throws(StorageError) {
+  /// little, so that the log starts anew and stays bounded. Returns how many pages of it are moved.
+  @discardableResult
+  func checkpoint(waits: Bool) throws(StorageError) -> Int {
     // SQLite does not look whether there is a connection at all, here and in `rollBack`.
     guard handle != nil else { throw fault(SQLITE_MISUSE, "move its log into the database") }
     var logged: Int32 = 0
@@ -187,6 +191,7 @@ final class SQLiteConnection {
       throw fault(code, "move its log into the database")
     }
     pendingPages.pointee = max(0, logged - moved)
+    return max(0, Int(moved))
   }
 
   /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log took.
@@ -232,6 +237,17 @@ final class SQLiteConnection {
     PRAGMA temp_store = MEMORY;
     -- In KiB: the pages of the accounts that are active now.
     PRAGMA cache_size = -16384;
+
+    """
+
+  /// For those that write.
+  private static let durable = """
+    -- The log is synced with every commit: what was answered survives a power failure.
+    PRAGMA synchronous = FULL;
+    -- SQLite would move the log into the database at the end of some commit, with the answer
+    -- waiting for it. The store does it in its pauses instead; see `checkpoint`.
+    PRAGMA wal_autocheckpoint = 0;
+
     """
 
   private func settleAsWriter() throws(StorageError) {
@@ -243,13 +259,9 @@ final class SQLiteConnection {
         path: path, operation: "keep a write-ahead log", detail: "the file system does not allow it"
       )
     }
+    try execute(SQLiteConnection.durable)
     try execute(
       """
-      -- The log is synced with every commit: what was answered survives a power failure.
-      PRAGMA synchronous = FULL;
-      -- SQLite would move the log into the database at the end of some commit, with the answer
-      -- waiting for it. The store does it in its pauses instead; see `checkpoint`.
-      PRAGMA wal_autocheckpoint = 0;
       -- A log that grew in a storm gives its space back: 64 MiB, in bytes. It is not cut down to
       -- nothing, because writing over old space costs less than growing a file.
       PRAGMA journal_size_limit = 67108864;

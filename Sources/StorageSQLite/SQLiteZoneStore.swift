@@ -33,6 +33,8 @@ package final class SQLiteZoneStore: ZoneStore {
   /// reader stays (a backup), what it keeps in the log is not tried again each time.
   private var logPages = Limits.logPages
   private var logPagesMax = Limits.logPagesMax
+  /// Moves the log beside the commits; nil: it is moved in their pauses alone.
+  private var mover: (any LogAside)?
   /// Something was written since the opening's number moved on.
   private var hasWritten = false
   /// An older copy of the store was put back, or its owner said so: every account is in a new
@@ -107,8 +109,17 @@ package final class SQLiteZoneStore: ZoneStore {
         // will not be known as an older one, should it be put back before the next opening.
       }
     }
+    mover?.close()
     connection.close()
     lock.release()
+  }
+
+  /// From now on the log is moved into the database beside the commits.
+  package func moveLog(by mover: any LogAside) { self.mover = mover }
+
+  /// For another thread.
+  package func makeLogMover() throws(StorageError) -> LogMover {
+    try LogMover(path: SQLiteZoneStore.path(in: directory))
   }
 
   /// A view for another thread, on a connection of its own that cannot write.
@@ -126,6 +137,7 @@ package final class SQLiteZoneStore: ZoneStore {
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
     try checkFiles(wall: wall)
+    moveLogWithoutPause()
     // Before the commit, not behind it: what is in it has not been promised to anyone yet.
     if connection.waitingPages >= logPagesMax {
       try connection.checkpoint(waits: true)
@@ -163,10 +175,46 @@ package final class SQLiteZoneStore: ZoneStore {
 
   package func rest() throws(StorageError) {
     guard connection.waitingPages >= logPages, standing.look() == nil else { return }
-    try opening.moveOn()
-    hasWritten = false
-    try connection.checkpoint(waits: false)
-    logPages = Limits.logPages + connection.waitingPages
+    try moveLog()
+  }
+
+  /// Moves the log into the database, or where that is done beside the commits, begins it, and when
+  /// it is done moves what has come since. After a fault it is tried again once more has come.
+  private func moveLog() throws(StorageError) {
+    do throws(StorageError) {
+      switch mover?.take() {
+      case .moving: return
+      case .failed(let fault): throw fault
+      case .moved(let pages) where remainingPages(after: pages) < Limits.logPages: break
+      case .moved, .resting, nil:
+        try opening.moveOn()
+        hasWritten = false
+        if mover?.begin() == true { return }
+      }
+      try connection.checkpoint(waits: false)
+      logPages = Limits.logPages + connection.waitingPages
+    } catch {
+      logPages = Limits.logPages + connection.waitingPages
+      throw error
+    }
+  }
+
+  /// Pages that came while so many were moved. Once all were, the log begins anew.
+  private func remainingPages(after moved: Int) -> Int {
+    let waiting = connection.waitingPages
+    return waiting < moved ? waiting : waiting - moved
+  }
+
+  /// Commits that come without a pause are not to wait until the log is at its ceiling. A fault is
+  /// told where it is in the way: in a pause, or at the ceiling.
+  private func moveLogWithoutPause() {
+    guard mover != nil, connection.waitingPages >= max(logPages, Limits.logPagesWithoutPause)
+    else { return }
+    do throws(StorageError) {
+      try moveLog()
+    } catch {
+      return
+    }
   }
 
   private func perform(

@@ -176,10 +176,11 @@ struct RelayService {
     of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ meter: StoreMeter
   ) throws {
     let reader = try store.makeReader()
+    try store.workAside()
     let log = log
     try group.work(on: .commits) {
       NodeGroup<RelayNode>.Workplace(
-        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+        portions: StoreWork.commitPortions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
         meter.commit(assignments.count) {
           StoreWork.commit(assignments.map(\.job), on: store.writer, wall: moment.wall)
@@ -197,7 +198,11 @@ struct RelayService {
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { assignment in
-          (meter.fetch { StoreWork.read(assignment.job, on: reader) }, nil)
+          (
+            meter.fetch {
+              StoreWork.read(assignment.job, on: reader, clock: SystemClock.instant)
+            }, nil
+          )
         }
       }
     }

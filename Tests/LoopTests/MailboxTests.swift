@@ -1,3 +1,4 @@
+import Changes
 import Synchronization
 import Testing
 
@@ -32,6 +33,24 @@ struct MailboxTests {
     mailbox.take(into: &taken)
     #expect(taken == [1])
     #expect(mailbox.fallAsleep())
+  }
+
+  @Test func aReaderWaitsNoLongerThanItWants() throws {
+    let mailbox = try Mailbox<Int>(isBlocking: true)
+    var taken: [Int] = []
+    for end in [Int64.min, 0, SystemClock.instant().nanoseconds + 1_000_000] {
+      let isOpen = mailbox.waitForMessages(into: &taken, until: Instant(nanoseconds: end))
+      #expect(isOpen)
+      #expect(taken.isEmpty)
+    }
+    let writer = try LoopThread("writer") { mailbox.post(1) }
+    while taken.isEmpty { _ = mailbox.waitForMessages(into: &taken, until: nil) }
+    writer.join()
+    #expect(taken == [1])
+    taken = []
+    mailbox.close()
+    let isOpen = mailbox.waitForMessages(into: &taken, until: nil)
+    #expect(!isOpen)
   }
 
   @Test func batchGoesInAtItsEnd() throws {

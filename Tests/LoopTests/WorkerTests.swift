@@ -1,3 +1,4 @@
+import Glibc
 import Link
 import Testing
 
@@ -98,6 +99,25 @@ struct WorkerTests {
     gate.close()
     try running.journal.first { $0 == .finished(JobID(rawValue: 5), 8) ? true : nil }
     #expect(portions.contents == [[7], [8], [1], [8], [8], [8]])
+    running.end()
+  }
+
+  /// What is put off waits for its time, and at the end for nothing.
+  @Test func whatIsPutOffIsDoneInTheEnd() throws {
+    let portions = RunningGroup.Box<[[Int]]>([])
+    let pace = WorkPace(
+      freeCost: 1, burstMicroseconds: 1, microsecondsPerSecond: 1, rest: 0, shortMicroseconds: 0,
+      longRest: 0, quietMilliseconds: 1, patienceMilliseconds: 1_000, owners: 10)
+    let running = try RunningGroup(
+      worker: { jobs, _ in
+        portions.change { $0.append(jobs.map(\.job)) }
+        usleep(2_000)
+        return jobs.map { ($0.job, nil) }
+      }, portions: WorkPortions(cost: 10, lightCost: 1, pace: pace),
+      weigh: { WorkWeight(owner: 1, cost: $0) })
+    for id: UInt64 in 1...5 { running.order(.run(JobID(rawValue: id), .commits, 8)) }
+    try running.journal.first { $0 == .finished(JobID(rawValue: 5), 8) ? true : nil }
+    #expect(portions.contents == [[8], [8], [8], [8], [8]])
     running.end()
   }
 

@@ -12,51 +12,135 @@ struct PageGateTests {
       as: PageForm(shape: .frame(request: nil)))
   }
 
+  private let start = Instant(nanoseconds: 1_000_000_000)
+
+  private func after(_ milliseconds: Int64) -> Instant {
+    start.advanced(milliseconds: milliseconds)
+  }
+
   private func id(_ number: UInt64) -> JobID { JobID(rawValue: number) }
 
   @Test func onlySoManyAreReadAtOnce() {
     var gate = PageGate(limit: 2)
     var admitted: [Bool] = []
-    for number: UInt64 in 1...4 { admitted.append(gate.admits(id(number), page(of: 1))) }
+    for number: UInt64 in 1...4 { admitted.append(gate.admits(id(number), page(of: 1), at: start)) }
     #expect(admitted == [true, true, false, false])
-    #expect(gate.next() == nil)
-    gate.ended(id(2))
-    #expect(gate.next()?.id == id(3))
-    #expect(gate.next() == nil)
-    gate.ended(id(1))
-    gate.ended(id(3))
-    #expect(gate.next()?.id == id(4))
-    #expect(gate.next() == nil)
+    #expect(gate.next(at: start) == nil)
+    gate.ended(id(2), nanoseconds: 0, at: start)
+    #expect(gate.next(at: start)?.id == id(3))
+    #expect(gate.next(at: start) == nil)
+    gate.ended(id(1), nanoseconds: 0, at: start)
+    gate.ended(id(3), nanoseconds: 0, at: start)
+    #expect(gate.next(at: start)?.id == id(4))
+    #expect(gate.next(at: start) == nil)
   }
 
   @Test func whoWaitsIsNotOvertakenByANewcomer() {
     var gate = PageGate(limit: 1)
-    #expect(gate.admits(id(1), page(of: 1)) == true)
-    #expect(gate.admits(id(2), page(of: 1)) == false)
-    gate.ended(id(1))
-    #expect(gate.admits(id(3), page(of: 2)) == false)
-    #expect(gate.next()?.id == id(2))
+    #expect(gate.admits(id(1), page(of: 1), at: start) == true)
+    #expect(gate.admits(id(2), page(of: 1), at: start) == false)
+    gate.ended(id(1), nanoseconds: 0, at: start)
+    #expect(gate.admits(id(3), page(of: 2), at: start) == false)
+    #expect(gate.next(at: start)?.id == id(2))
   }
 
   @Test func accountsTakeTurns() {
     var gate = PageGate(limit: 1)
-    #expect(gate.admits(id(0), page(of: 9)) == true)
-    for number: UInt64 in 1...3 { #expect(gate.admits(id(number), page(of: 1)) == false) }
-    #expect(gate.admits(id(4), page(of: 2)) == false)
+    #expect(gate.admits(id(0), page(of: 9), at: start) == true)
+    for number: UInt64 in 1...3 {
+      #expect(gate.admits(id(number), page(of: 1), at: start) == false)
+    }
+    #expect(gate.admits(id(4), page(of: 2), at: start) == false)
     var order: [UInt64] = []
-    gate.ended(id(0))
-    while let next = gate.next() {
+    gate.ended(id(0), nanoseconds: 0, at: start)
+    while let next = gate.next(at: start) {
       order.append(next.id.rawValue)
-      gate.ended(next.id)
+      gate.ended(next.id, nanoseconds: 0, at: start)
     }
     #expect(order == [1, 4, 2, 3])
   }
 
   @Test func otherRequestsThatEndAreNoMatter() {
     var gate = PageGate(limit: 1)
-    #expect(gate.admits(id(1), page(of: 1)) == true)
-    gate.ended(id(7))
-    #expect(gate.admits(id(2), page(of: 1)) == false)
-    #expect(gate.next() == nil)
+    #expect(gate.admits(id(1), page(of: 1), at: start) == true)
+    gate.ended(id(7), nanoseconds: 0, at: start)
+    #expect(gate.admits(id(2), page(of: 1), at: start) == false)
+    #expect(gate.next(at: start) == nil)
+  }
+
+  // MARK: who has had much read
+
+  /// Ten accounts have large pages read without end; somebody else reads what has just changed.
+  @Test func whoHasMuchReadNeverTakesAllPlaces() {
+    var gate = PageGate(limit: 8)
+    let long: Int64 = 1_000_000_000
+    for number: UInt64 in 1...9 {
+      #expect(gate.admits(id(number), page(of: number), at: start) == true)
+      gate.ended(id(number), nanoseconds: long, at: start)
+    }
+    #expect(gate.admits(id(20), page(of: 20), at: start) == true)
+    gate.ended(id(20), nanoseconds: 0, at: start)
+    for number: UInt64 in 1...9 {
+      #expect(gate.admits(id(100 + number), page(of: number), at: start) == false)
+    }
+    // One of them is read, and one alone.
+    #expect(gate.nextAt == Instant(nanoseconds: 0))
+    #expect(gate.next(at: start)?.id == id(101))
+    #expect(gate.next(at: start) == nil)
+    #expect(gate.nextAt == nil, "its end is waited for")
+    for number: UInt64 in 30..<37 {
+      #expect(
+        gate.admits(id(number), page(of: number), at: start) == true, "others have room")
+    }
+    #expect(gate.admits(id(37), page(of: 37), at: start) == false)
+    gate.ended(id(30), nanoseconds: 0, at: start)
+    #expect(gate.next(at: start)?.id == id(37))
+  }
+
+  @Test func whatIsPutOffRestsAfterALongPage() {
+    var gate = PageGate(limit: 2)
+    #expect(gate.admits(id(1), page(of: 1), at: start) == true)
+    gate.ended(id(1), nanoseconds: 1_000_000_000, at: start)
+    for number: UInt64 in 2...3 {
+      #expect(gate.admits(id(number), page(of: 1), at: start) == false)
+    }
+    #expect(gate.next(at: after(100))?.id == id(2))
+    // Others read all the time.
+    var done: [Int64] = []
+    gate.ended(id(2), nanoseconds: 2_000_000, at: after(105))
+    for (index, milliseconds) in stride(from: Int64(110), to: 1_000, by: 10).enumerated() {
+      let number = id(1_000 + UInt64(index))
+      #expect(gate.admits(number, page(of: 2), at: after(milliseconds)) == true)
+      gate.ended(number, nanoseconds: 100_000, at: after(milliseconds))
+      if gate.next(at: after(milliseconds)) != nil { done.append(milliseconds) }
+    }
+    // Sixteen times 2 ms, and a hundred times the square of the one beyond the first.
+    #expect(done == [240])
+  }
+
+  @Test func whoReadsAsADeviceDoesIsNeverPutOff() {
+    var gate = PageGate(limit: 1)
+    for number: UInt64 in 1...5_000 {
+      let now = after(Int64(number) * 20)
+      #expect(gate.admits(id(number), page(of: 1), at: now) == true)
+      gate.ended(id(number), nanoseconds: 150_000, at: now)
+    }
+  }
+
+  @Test func whoHurriesPutsNothingOff() {
+    var gate = PageGate(limit: 2)
+    #expect(gate.admits(id(1), page(of: 1), at: start) == true)
+    gate.ended(id(1), nanoseconds: 1_000_000_000, at: start)
+    for number: UInt64 in 2...3 {
+      #expect(gate.admits(id(number), page(of: 1), at: start) == false)
+    }
+    #expect(gate.next(at: start)?.id == id(2))
+    gate.ended(id(2), nanoseconds: 1_000_000_000, at: start)
+    #expect(gate.admits(id(4), page(of: 2), at: start) == true)
+    gate.ended(id(4), nanoseconds: 0, at: start)
+    #expect(gate.next(at: start) == nil, "others read, so it waits")
+    gate.hurry()
+    #expect(gate.next(at: start)?.id == id(3))
+    #expect(gate.admits(id(5), page(of: 1), at: start) == true)
   }
 }

@@ -1,7 +1,9 @@
+public import Changes
+
 /// How a piece of work stands among others that wait for the same worker.
 public struct WorkWeight: Hashable, Sendable {
-  /// Whose it is. Owners take turns, so that nobody waits for all that another has asked for. Two
-  /// that share a number share a turn, which does no harm.
+  /// Whose it is; 0: nobody's. Owners take turns, so that nobody waits for all that another has
+  /// asked for. Two that share a number share a turn, which does no harm.
   public var owner: UInt64
   /// Work of one line is done in the order in which it came; the lines of an owner take turns.
   public var line: UInt64
@@ -22,13 +24,81 @@ public struct WorkPortions: Hashable, Sendable {
   public var cost: Int
   /// Work of up to this cost is light: it never waits for more than one portion of heavy work.
   public var lightCost: Int
+  /// What becomes of owners who take more than others; nil: nothing, they only take turns.
+  public var pace: WorkPace?
 
   @inlinable
-  public init(cost: Int, lightCost: Int) {
+  public init(cost: Int, lightCost: Int, pace: WorkPace? = nil) {
     precondition(0 < lightCost && lightCost <= cost, "a portion holds at least a light piece")
     self.cost = cost
     self.lightCost = lightCost
+    self.pace = pace
   }
+}
+
+/// How much of a worker's time an owner may take before what it asks for is put off: all that is
+/// put off, whosoever it is, then shares a part of the time, while others have work.
+public struct WorkPace: Hashable, Sendable {
+  /// Work of up to this cost is free: it is neither counted nor put off.
+  public var freeCost = 0
+  /// What a unit of cost takes at least, since work takes time elsewhere too: it was read, and is
+  /// answered.
+  public var nanosecondsPerCost: Int64 = 0
+  /// What an owner may take at once, in microseconds of the worker's time, and in each second.
+  public var burstMicroseconds: Int
+  public var microsecondsPerSecond: Int
+  /// After a portion that was put off, the next waits for `rest` times as long as it took. Others
+  /// hardly feel a short one, and must seldom meet a long one: it waits besides for `longRest`
+  /// times what it took beyond `shortMicroseconds` and what work usually takes, and for that as
+  /// many times as it is longer, since the harm grows with both how often and how long others wait;
+  public var rest: Int
+  public var shortMicroseconds: Int
+  public var longRest: Int
+  /// unless no other work has been done for so many milliseconds,
+  public var quietMilliseconds: Int64
+  /// or whoever's turn it is has waited for so many: somebody waits for an answer.
+  public var patienceMilliseconds: Int64
+  /// Owners whose use is remembered.
+  public var owners: Int
+
+  @inlinable
+  public init(
+    freeCost: Int = 0, nanosecondsPerCost: Int64 = 0, burstMicroseconds: Int,
+    microsecondsPerSecond: Int, rest: Int, shortMicroseconds: Int, longRest: Int,
+    quietMilliseconds: Int64, patienceMilliseconds: Int64, owners: Int
+  ) {
+    precondition(burstMicroseconds > 0 && microsecondsPerSecond > 0 && owners > 1)
+    precondition(rest >= 0 && longRest >= 0 && shortMicroseconds >= 0)
+    self.freeCost = freeCost
+    self.nanosecondsPerCost = nanosecondsPerCost
+    self.burstMicroseconds = burstMicroseconds
+    self.microsecondsPerSecond = microsecondsPerSecond
+    self.rest = rest
+    self.shortMicroseconds = shortMicroseconds
+    self.longRest = longRest
+    self.quietMilliseconds = quietMilliseconds
+    self.patienceMilliseconds = patienceMilliseconds
+    self.owners = owners
+  }
+
+  /// The least that work of this cost takes, in nanoseconds.
+  @inlinable
+  func least(_ cost: Int) -> Int64 {
+    let (least, overflows) = Int64(cost).multipliedReportingOverflow(by: nanosecondsPerCost)
+    return overflows ? Self.longestRest : least
+  }
+
+  /// For how many nanoseconds what is put off waits after a portion that took so many, where small
+  /// ones take `usual`.
+  @inlinable
+  func rest(after nanoseconds: Int64, usual: Int64) -> Int64 {
+    let (took, short) = (Double(nanoseconds), Double(shortMicroseconds) * 1_000)
+    let long = max(0, took - short - Double(usual))
+    let longRests = long * long / max(short, Double(usual), 1) * Double(longRest)
+    return Int64(min(took * Double(rest) + longRests, Double(Self.longestRest)))
+  }
+
+  @usableFromInline static var longestRest: Int64 { 30_000_000_000 }
 }
 
 /// Work that waits for one worker, and what is done next: small things first, everyone in turn, and
@@ -43,7 +113,10 @@ public struct WorkPortions: Hashable, Sendable {
 /// light piece is bounded by one heavy portion, however long the backlog of others is; and heavy
 /// work goes on at half speed at worst. Within a line nothing is overtaken.
 ///
-/// A pure value: it knows neither threads nor what the work is.
+/// Where the portions have a pace, an owner who has taken more than it may is put off (`WorkPace`):
+/// its work, unless it is free, stands in a line behind all others'.
+///
+/// A pure value: it knows neither threads nor what the work is, and is told the time.
 public struct Backlog<Work> {
   @usableFromInline
   struct LineName: Hashable, Sendable {
@@ -85,19 +158,63 @@ public struct Backlog<Work> {
     }
   }
 
+  /// What stands at the front of a line.
+  @usableFromInline
+  enum Kind: Sendable {
+    case light
+    case heavy
+    /// Its owner has taken more than it may.
+    case putOff
+  }
+
   @usableFromInline let portions: WorkPortions
   @usableFromInline var lines: [LineName: WaitingLine<(cost: Int, work: Work)>] = [:]
   @usableFromInline var light = Turns()
   @usableFromInline var heavy = Turns()
-  @usableFromInline var wasLight = false
+  @usableFromInline var putOff = Turns()
+  @usableFromInline var last = Kind.heavy
+  @usableFromInline var wasPutOff = false
   @usableFromInline var total = 0
+  @usableFromInline var now = Instant(nanoseconds: 0)
+  // Of the pace.
+  /// What each owner has left, a token a microsecond.
+  @usableFromInline var use: TokenBuckets<UInt64>?
+  /// What the portion that is being done costs, owner by owner, free work left out; and in all.
+  @usableFromInline var underWay: [(owner: UInt64, cost: Int)] = []
+  @usableFromInline var underWayCost = 0
+  /// What a portion of free work takes, in nanoseconds: a moving average.
+  @usableFromInline var usual: Int64 = 0
+  /// When what is put off may be done next, and when other work was done last.
+  @usableFromInline var restsUntil = Instant(nanoseconds: 0)
+  @usableFromInline var worked = Instant(nanoseconds: .min / 2)
+  /// Since when each owner that is put off waits for its turn.
+  @usableFromInline var waitsSince: [UInt64: Instant] = [:]
 
   @inlinable
-  public init(_ portions: WorkPortions) { self.portions = portions }
+  public init(_ portions: WorkPortions) {
+    self.portions = portions
+    use = portions.pace.map { pace in
+      TokenBuckets(
+        pace.microsecondsPerSecond, inMilliseconds: 1_000, burst: pace.burstMicroseconds,
+        keys: pace.owners)
+    }
+  }
 
   /// How much waits.
   @inlinable public var count: Int { total }
   @inlinable public var isEmpty: Bool { total == 0 }
+  /// Whether the last portion was put off before.
+  @inlinable public var wasLastPutOff: Bool { last == .putOff }
+  /// Whether all that waits is put off.
+  @inlinable public var isAtRest: Bool { light.next == nil && heavy.next == nil }
+  /// When what is put off may be done, whatever else there is; nil where nothing is.
+  @inlinable public var nextAt: Instant? {
+    guard let next = putOff.next, let pace = portions.pace else { return nil }
+    let since = waitsSince[next.owner] ?? now
+    return min(
+      restsUntil, worked.advanced(milliseconds: pace.quietMilliseconds),
+      since.advanced(milliseconds: pace.patienceMilliseconds))
+  }
 
   @inlinable
   public mutating func add(_ work: Work, _ weight: WorkWeight) {
@@ -108,17 +225,26 @@ public struct Backlog<Work> {
     total += 1
   }
 
-  /// What is to be done next; empty where nothing waits.
+  /// What is to be done next; empty where nothing waits, or only what is put off until `nextAt`.
+  /// Without a pace the time does not matter. Where not `besidesPutOff`, what is put off stays so.
   @inlinable
-  public mutating func nextPortion() -> [Work] {
+  public mutating func nextPortion(
+    at now: Instant = Instant(nanoseconds: 0), besidesPutOff: Bool = true
+  ) -> [Work] {
+    self.now = now
+    underWay.removeAll(keepingCapacity: true)
+    underWayCost = 0
     var portion: [Work] = []
     var cost = 0
-    wasLight = light.next != nil && !(wasLight && heavy.next != nil)
-    while let name = wasLight ? light.next : heavy.next, let front = lines[name]?.first,
+    guard let kind = nextKind(besidesPutOff) else { return [] }
+    last = kind
+    if kind != .light { wasPutOff = kind == .putOff }
+    while let name = front(of: kind), let front = lines[name]?.first,
       portion.isEmpty || cost + front.cost <= portions.cost
     {
       portion.append(front.work)
       cost += front.cost
+      note(name.owner, front.cost)
       takeFirst(of: name)
     }
     return portion
@@ -128,21 +254,127 @@ public struct Backlog<Work> {
   /// the portion, in their order, and nothing is weighed against anything.
   @inlinable
   public mutating func nextPortion(
-    adding newcomers: [Work], _ weigh: (Work) -> WorkWeight
+    adding newcomers: [Work], at now: Instant = Instant(nanoseconds: 0),
+    _ weigh: (Work) -> WorkWeight
   ) -> [Work] {
-    if isEmpty {
-      var cost = 0
-      for work in newcomers { cost += weigh(work).cost }
-      if cost <= portions.cost { return newcomers }
-    }
+    self.now = now
+    if isEmpty, arePortion(newcomers, weigh) { return newcomers }
     for work in newcomers { add(work, weigh(work)) }
-    return nextPortion()
+    return nextPortion(at: now)
+  }
+
+  /// The last portion was begun and done then: its owners have used that time.
+  @inlinable
+  public mutating func performed(from start: Instant, to end: Instant) {
+    guard let pace = portions.pace else { return }
+    let took = max(0, end.nanoseconds - start.nanoseconds)
+    let least = pace.least(underWayCost)
+    if last == .putOff {
+      let rest = pace.rest(after: max(took, least), usual: usual)
+      restsUntil = Instant(nanoseconds: end.nanoseconds + rest)
+      return
+    }
+    worked = end
+    if underWay.isEmpty { usual = usual == 0 ? took : usual + (took - usual) / 16 }
+    for (owner, cost) in underWay {
+      // What any work takes, such as the disk's time, is nobody's. Within bounds whatever it took.
+      let share =
+        Double(max(took - usual, least)) / 1_000 * Double(cost) / Double(max(1, underWayCost))
+      use?.spend(owner, Int64(share), at: end)
+    }
+  }
+
+  /// The same for work that is not done in portions but by several at once: a piece of that owner
+  /// has ended, which took so many nanoseconds.
+  @inlinable
+  public mutating func performed(
+    _ owner: UInt64, wasPutOff: Bool, nanoseconds: Int64, at end: Instant
+  ) {
+    guard let pace = portions.pace else { return }
+    if wasPutOff {
+      let rest = pace.rest(after: max(0, nanoseconds), usual: usual)
+      restsUntil = Instant(nanoseconds: end.nanoseconds + rest)
+      return
+    }
+    worked = end
+    if owner != 0 { use?.spend(owner, max(0, nanoseconds / 1_000), at: end) }
+  }
+
+  /// Whether that work would be put off now.
+  @inlinable
+  public mutating func putsOff(_ weight: WorkWeight, at now: Instant) -> Bool {
+    self.now = now
+    return isPutOff(weight.owner, weight.cost)
+  }
+
+  /// From now on nothing is put off: there will be no other work.
+  @inlinable
+  public mutating func hurry() {
+    isHurried = true
+  }
+
+  @usableFromInline var isHurried = false
+
+  /// Whether they are done together, with nobody put off.
+  @inlinable
+  mutating func arePortion(_ newcomers: [Work], _ weigh: (Work) -> WorkWeight) -> Bool {
+    underWay.removeAll(keepingCapacity: true)
+    underWayCost = 0
+    var cost = 0
+    for work in newcomers {
+      let weight = weigh(work)
+      cost += weight.cost
+      guard cost <= portions.cost, !isPutOff(weight.owner, weight.cost) else { return false }
+      note(weight.owner, weight.cost)
+    }
+    last = cost <= portions.lightCost ? .light : .heavy
+    return true
+  }
+
+  @inlinable
+  func nextKind(_ besidesPutOff: Bool) -> Kind? {
+    let isDue =
+      besidesPutOff && putOff.next != nil && (isHurried || (nextAt.map { $0 <= now } ?? false))
+    let later: Kind? =
+      if heavy.next != nil { isDue && !wasPutOff ? .putOff : .heavy } else { isDue ? .putOff : nil }
+    if light.next != nil, last != .light || later == nil { return .light }
+    return later
+  }
+
+  @inlinable
+  func front(of kind: Kind) -> LineName? {
+    switch kind {
+    case .light: light.next
+    case .heavy: heavy.next
+    case .putOff: putOff.next
+    }
+  }
+
+  @inlinable
+  func isPutOff(_ owner: UInt64, _ cost: Int) -> Bool {
+    guard !isHurried, let pace = portions.pace, cost > pace.freeCost, owner != 0, let use else {
+      return false
+    }
+    return !use.hasToken(owner, at: now)
+  }
+
+  @inlinable
+  mutating func note(_ owner: UInt64, _ cost: Int) {
+    guard let pace = portions.pace else { return }
+    underWayCost += cost
+    if cost > pace.freeCost, owner != 0 { underWay.append((owner, cost)) }
   }
 
   @inlinable
   mutating func takeFirst(of name: LineName) {
     _ = lines[name]?.popFirst()
-    if wasLight { light.takeNext() } else { heavy.takeNext() }
+    switch last {
+    case .light: light.takeNext()
+    case .heavy: heavy.takeNext()
+    case .putOff:
+      putOff.takeNext()
+      waitsSince[name.owner] = putOff.lines[name.owner] == nil ? nil : now
+    }
     total -= 1
     if let next = lines[name]?.first {
       addTurn(of: name, cost: next.cost)
@@ -153,7 +385,14 @@ public struct Backlog<Work> {
 
   @inlinable
   mutating func addTurn(of name: LineName, cost: Int) {
-    if cost <= portions.lightCost { light.add(name) } else { heavy.add(name) }
+    if isPutOff(name.owner, cost) {
+      putOff.add(name)
+      if waitsSince[name.owner] == nil { waitsSince[name.owner] = now }
+    } else if cost <= portions.lightCost {
+      light.add(name)
+    } else {
+      heavy.add(name)
+    }
   }
 }
 

@@ -11,6 +11,8 @@ extension RelayNode {
     timers.cancel(.storeTrial)
     timers.cancel(.status)
     timers.cancel(.collection)
+    pages.hurry()
+    passPages()
     timers.schedule(
       .drain, at: moment.instant.advanced(milliseconds: Limits.drainMilliseconds))
     for slot in connections.taken { windDown(slot) }

@@ -13,6 +13,7 @@ extension RelayNode {
       case .throttled(let id): endThrottle(id)
       case .sightings: writeSightings(isLast: false)
       case .storeTrial: tryStore()
+      case .pages: passPages()
       case .status: tellStatus()
       case .movements: lookForMovements()
       case .collection: collect()

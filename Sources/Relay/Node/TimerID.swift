@@ -16,6 +16,8 @@ enum TimerID: Hashable, Sendable {
   case sightings
   /// A store that failed is tried.
   case storeTrial
+  /// A page that was put off may be read.
+  case pages
   /// The counters are told to the other nodes.
   case status
   /// What other relays on the same store moved is looked for.

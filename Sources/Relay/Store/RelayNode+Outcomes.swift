@@ -13,7 +13,10 @@ extension RelayNode {
       if request.hasPortions { queue.note(request, as: id) }
       lane = .commits
     case .page, .read(.changes):
-      guard pages.admits(id, job) else { return true }
+      guard pages.admits(id, job, at: moment.instant) else {
+        planPages()
+        return true
+      }
       lane = .reads
     case .read: lane = .reads
     case .chunk: lane = .files
@@ -56,8 +59,8 @@ extension RelayNode {
   }
 
   /// Has the pages read whose turn has come, but for those that nobody is there for any more.
-  private mutating func passPages() {
-    while let (id, job) = pages.next() {
+  mutating func passPages() {
+    while let (id, job) = pages.next(at: moment.instant) {
       let connection = queue.connection(of: id)
       let slot = connection.flatMap { connections.slot(of: $0) }
       let isWanted = connection == nil || slot != nil
@@ -67,14 +70,22 @@ extension RelayNode {
         actions.append(.run(id, .reads, job))
         continue
       }
-      pages.ended(id)
+      pages.ended(id, nanoseconds: 0, at: moment.instant)
       guard let errand = queue.take(id), isWanted else { continue }
       hasRead(errand, .failure(admission.refusal(of: holder)))
     }
+    planPages()
+  }
+
+  /// Looks again when what is put off may be read.
+  private mutating func planPages() {
+    if let instant = pages.nextAt { timers.schedule(.pages, at: instant) }
   }
 
   mutating func finished(_ job: JobID, _ outcome: StoreOutcome) {
-    pages.ended(job)
+    var nanoseconds: Int64 = 0
+    if case .page(let page) = outcome { nanoseconds = page.nanoseconds }
+    pages.ended(job, nanoseconds: nanoseconds, at: moment.instant)
     finish(job, outcome)
     passPages()
   }

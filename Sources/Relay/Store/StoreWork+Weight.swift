@@ -9,6 +9,19 @@ extension StoreWork {
   public static let portions = WorkPortions(
     cost: Limits.portionCost, lightCost: Limits.lightCost)
 
+  /// For commits, which wait for the disk: who takes much of the time is put off. Reads take turns
+  /// here, since of pages, which alone take long, few are under way (`PageGate`).
+  public static let commitPortions = WorkPortions(
+    cost: Limits.portionCost, lightCost: Limits.lightCost,
+    pace: WorkPace(
+      freeCost: Limits.freeCost, nanosecondsPerCost: Limits.decodeNanosecondsPerCost,
+      burstMicroseconds: Limits.commitBurstMicroseconds,
+      microsecondsPerSecond: Limits.commitMicrosecondsPerSecond,
+      rest: Limits.putOffRest, shortMicroseconds: Limits.putOffShortMicroseconds,
+      longRest: Limits.putOffCommitLongRest,
+      quietMilliseconds: Limits.putOffQuietMilliseconds,
+      patienceMilliseconds: Limits.putOffPatienceMilliseconds, owners: Limits.countedAskers))
+
   public static func weight(of job: StoreJob) -> WorkWeight {
     switch job {
     case .commit(let request, let origin):

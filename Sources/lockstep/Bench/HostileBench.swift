@@ -12,6 +12,8 @@ struct HostileBench {
   private let waiting: BenchWait
 
   private static let settleMilliseconds: Int64 = 500
+  /// From when all attack at once: the first of all they ask comes at the same moment.
+  private static let crowdSettleMilliseconds: Int64 = 3_000
   /// What the attacker's account holds where an attack reads it: full batches.
   private static let heldBatches = 100
   /// What docs/operations.md lets a relay take on beside its idle connections, of which there are
@@ -96,7 +98,7 @@ struct HostileBench {
       progress.show("all at once: \(number) of \(runs), attacked")
       let attacking = try thread(clients, relay, isElsewhere: true)
       try attacking.wait(for: "the attack", isReady)
-      try waiting.pause(milliseconds: Self.settleMilliseconds)
+      try waiting.pause(milliseconds: Self.crowdSettleMilliseconds)
       var pair = CrowdPair(quiet: quiet, crowded: try measure(measured, on: relay))
       (pair.relayBefore, pair.relayPeak) = (before, ProcessMemory.peak(relay.process))
       pairs.append(pair)

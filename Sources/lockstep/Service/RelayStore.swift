@@ -105,6 +105,12 @@ final class RelayStore {
     }
   }
 
+  /// What keeps commits from waiting for the store's own work is done beside them from now on.
+  func workAside() throws(StorageError) {
+    guard case .folder(_, let store) = kind else { return }
+    store.moveLog(by: LogThread(try store.makeLogMover()))
+  }
+
   /// What other relays on the store tell, for another thread; nil where there can be none.
   func makeBus() throws(StorageError) -> sending PostgresBus? {
     guard case .database(_, let store) = kind else { return nil }

@@ -137,4 +137,205 @@ struct BacklogTests {
     }
     #expect(next == given)
   }
+
+  // MARK: a pace
+
+  /// An owner may take 10 ms of the worker's time at once, and one in each second.
+  private let paced = WorkPortions(
+    cost: 10, lightCost: 2,
+    pace: WorkPace(
+      freeCost: 1, burstMicroseconds: 10_000, microsecondsPerSecond: 1_000, rest: 2,
+      shortMicroseconds: 1_000, longRest: 40, quietMilliseconds: 50,
+      patienceMilliseconds: 10_000, owners: 100))
+
+  /// Does the next portion at `milliseconds`, which takes so long.
+  private func portion(
+    _ backlog: inout Backlog<Piece>, at milliseconds: Int64, takes: Int64 = 0,
+    adding newcomers: [Piece] = []
+  ) -> [Piece] {
+    let start = Instant(nanoseconds: milliseconds * 1_000_000)
+    let portion = backlog.nextPortion(adding: newcomers, at: start, \.weight)
+    if !portion.isEmpty {
+      backlog.performed(from: start, to: start.advanced(milliseconds: takes))
+    }
+    return portion
+  }
+
+  /// The same, where heavy work takes 5 ms and a press one.
+  private func portion(
+    _ backlog: inout Backlog<Piece>, afterwards milliseconds: Int64, adding newcomers: [Piece] = []
+  ) -> [Piece] {
+    let start = Instant(nanoseconds: milliseconds * 1_000_000)
+    let portion = backlog.nextPortion(adding: newcomers, at: start, \.weight)
+    guard !portion.isEmpty else { return [] }
+    let takes: Int64 = portion.contains { $0.cost > 2 } ? 5 : 1
+    backlog.performed(from: start, to: start.advanced(milliseconds: takes))
+    return portion
+  }
+
+  /// One account writes without end, another presses a button now and then.
+  @Test func whoTakesMoreThanHisShareIsPutOffWhileOthersWork() {
+    var backlog = Backlog<Piece>(paced)
+    let flood = pieces(100, of: 1, cost: 8)
+    #expect(portion(&backlog, at: 0, takes: 20, adding: Array(flood.prefix(1))) == [flood[0]])
+    // It has taken 20 ms, and others work: the first that is put off is done at once. The next
+    // waits twice as long as that took, and forty times the square of what it took more than a
+    // millisecond and the one that a press takes.
+    let press = Piece(owner: 2)
+    #expect(portion(&backlog, at: 20, takes: 1, adding: [press]) == [press])
+    #expect(portion(&backlog, at: 21, takes: 5, adding: [flood[1]]) == [flood[1]])
+    var done: [Int64] = []
+    for at in stride(from: Int64(30), to: 1_200, by: 10) {
+      let newcomers = [press] + (at == 30 ? [flood[2], flood[3]] : [])
+      // Where what was put off is due, it goes before one press.
+      let two =
+        portion(&backlog, afterwards: at, adding: newcomers)
+        + portion(&backlog, afterwards: at + 5)
+      #expect(two.contains(press))
+      if two.contains(where: { $0.owner == 1 }) { done.append(at) }
+    }
+    // After 26 ms and 10 and 360, and after 405 ms and as much.
+    #expect(done == [400, 770])
+  }
+
+  @Test func shortPortionsThatArePutOffRestShortly() {
+    var backlog = Backlog<Piece>(paced)
+    let flood = pieces(100, of: 1, cost: 8)
+    _ = portion(&backlog, at: 0, takes: 20, adding: [flood[0]])
+    let press = Piece(owner: 2)
+    _ = portion(&backlog, at: 20, takes: 1, adding: [press] + flood.dropFirst())
+    var done = 0
+    for at in stride(from: Int64(30), to: 330, by: 3) {
+      let two =
+        portion(&backlog, at: at, takes: 1, adding: [press])
+        + portion(&backlog, at: at + 1, takes: 1)
+      #expect(two.contains(press))
+      done += two.count { $0.owner == 1 }
+    }
+    #expect((98...100).contains(done), "a third of the time")
+  }
+
+  @Test func restsHaveABound() {
+    var portions = paced
+    portions.pace?.patienceMilliseconds = 60_000
+    var backlog = Backlog<Piece>(portions)
+    let flood = pieces(3, of: 1, cost: 8)
+    let start = Instant(nanoseconds: 0)
+    let later = Instant(nanoseconds: .max / 4)
+    _ = backlog.nextPortion(adding: [flood[0]], at: start, \.weight)
+    backlog.performed(from: start, to: later)
+    for piece in flood.dropFirst() { backlog.add(piece, piece.weight) }
+    #expect(backlog.nextPortion(at: later) == [flood[1]])
+    backlog.performed(from: start, to: later)
+    // Others work, so that it is the rest that counts.
+    let press = Piece(owner: 2)
+    let soon = later.advanced(milliseconds: 29_999)
+    #expect(backlog.nextPortion(adding: [press], at: soon, \.weight) == [press])
+    backlog.performed(from: soon, to: soon)
+    #expect(backlog.nextAt == later.advanced(milliseconds: 30_000))
+  }
+
+  /// Where the disk is slow, all is: nobody is put off for that.
+  @Test func whatAnyWorkTakesIsNobodys() {
+    var backlog = Backlog<Piece>(paced)
+    let (press, batch) = (Piece(owner: 2), Piece(owner: 1, cost: 8))
+    for number: Int64 in 0..<100 {
+      #expect(portion(&backlog, at: number * 100, takes: 30, adding: [press]) == [press])
+      #expect(portion(&backlog, at: number * 100 + 50, takes: 30, adding: [batch]) == [batch])
+    }
+  }
+
+  @Test func whereNobodyElseWorksNothingIsPutOff() {
+    var backlog = Backlog<Piece>(paced)
+    let flood = pieces(3, of: 1, cost: 8)
+    #expect(portion(&backlog, at: 0, takes: 20, adding: flood) == [flood[0]])
+    #expect(portion(&backlog, at: 20, takes: 20) == [flood[1]], "it stood in line before")
+    #expect(portion(&backlog, at: 40, takes: 20, adding: []) == [flood[2]])
+    let late = Piece(owner: 1, number: 9, cost: 8)
+    #expect(portion(&backlog, at: 60, adding: [late]).isEmpty, "others may still come")
+    #expect(backlog.isAtRest)
+    #expect(backlog.nextAt == Instant(nanoseconds: 90_000_000))
+    #expect(portion(&backlog, at: 90) == [late])
+    #expect(backlog.isEmpty)
+  }
+
+  @Test func freeWorkAndNobodysWorkIsNeverPutOff() {
+    var backlog = Backlog<Piece>(paced)
+    #expect(portion(&backlog, at: 0, takes: 500, adding: pieces(1, of: 1, cost: 8)).count == 1)
+    let press = Piece(owner: 1, line: 7)
+    #expect(portion(&backlog, at: 501, takes: 500, adding: [press]) == [press])
+    #expect(portion(&backlog, at: 1_001, takes: 500, adding: [press]) == [press])
+    let chore = Piece(owner: 0, cost: 8)
+    for at: Int64 in [1_501, 2_001] {
+      #expect(portion(&backlog, at: at, takes: 500, adding: [chore]) == [chore])
+    }
+  }
+
+  @Test func anOwnerWhoRestsIsTakenInTurnAgain() {
+    var backlog = Backlog<Piece>(paced)
+    let heavy = Piece(owner: 1, cost: 8)
+    #expect(portion(&backlog, at: 0, takes: 20, adding: [heavy]) == [heavy])
+    // 20 ms less 10 a second: after ten seconds the first are paid.
+    let press = Piece(owner: 2)
+    #expect(portion(&backlog, at: 11_000, adding: [press, heavy]) == [press, heavy])
+  }
+
+  @Test func manyWhoArePutOffTakeNoMoreThanOne() {
+    func count(owners: UInt64) -> Int {
+      var backlog = Backlog<Piece>(paced)
+      for owner in 1...owners {
+        _ = portion(&backlog, at: 0, takes: 20, adding: pieces(1, of: owner, cost: 8))
+      }
+      for owner in 1...owners {
+        for piece in pieces(100, of: owner, cost: 8) { backlog.add(piece, piece.weight) }
+      }
+      var done = 0
+      for at in stride(from: Int64(20), to: 20_000, by: 10) {
+        let press = Piece(owner: 99)
+        let two =
+          portion(&backlog, afterwards: at, adding: [press])
+          + portion(&backlog, afterwards: at + 5)
+        #expect(two.contains(press))
+        done += two.count { $0.owner != 99 }
+      }
+      return done
+    }
+    let (one, ten) = (count(owners: 1), count(owners: 10))
+    // Each comes to a little of its own meanwhile.
+    #expect(ten < 2 * one)
+    #expect(ten >= 10, "and each goes on")
+  }
+
+  /// Whoever asked waits for an answer, and would ask again.
+  @Test func nobodyWaitsLongerForItsTurnThanItsPatience() {
+    var portions = paced
+    portions.pace?.patienceMilliseconds = 200
+    var backlog = Backlog<Piece>(portions)
+    for owner: UInt64 in 1...2 {
+      _ = portion(&backlog, at: 0, takes: 20, adding: pieces(1, of: owner, cost: 8))
+      for piece in pieces(20, of: owner, cost: 8) { backlog.add(piece, piece.weight) }
+    }
+    var done: [UInt64: [Int64]] = [:]
+    for at in stride(from: Int64(20), to: 1_000, by: 10) {
+      let two =
+        portion(&backlog, afterwards: at, adding: [Piece(owner: 99)])
+        + portion(&backlog, afterwards: at + 5)
+      for piece in two where piece.owner != 99 { done[piece.owner, default: []].append(at) }
+    }
+    for owner: UInt64 in 1...2 {
+      let times = done[owner] ?? []
+      #expect(times.count >= 4)
+      #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 <= 220 })
+    }
+  }
+
+  @Test func whoHurriesPutsNothingOff() {
+    var backlog = Backlog<Piece>(paced)
+    let flood = pieces(3, of: 1, cost: 8)
+    _ = portion(&backlog, at: 0, takes: 100, adding: [flood[0]])
+    _ = portion(&backlog, at: 100, takes: 1, adding: [flood[1]])
+    #expect(portion(&backlog, at: 101, adding: [flood[2]]).isEmpty)
+    backlog.hurry()
+    #expect(portion(&backlog, at: 101) == [flood[2]])
+  }
 }

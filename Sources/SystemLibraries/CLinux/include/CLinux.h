@@ -25,6 +25,11 @@ ssize_t linux_getrandom(void *_Nonnull bytes, size_t count);
 /// Names the calling thread for debuggers and top; at most 15 bytes are kept.
 void linux_name_thread(const char *_Nonnull name);
 
+/// Asks for the processor in slices of so many nanoseconds for the calling thread; 0: of the usual
+/// length. Who asks for short ones gets it sooner when it wakes (Linux 6.12 and newer; others take
+/// no notice).
+void linux_set_slice(uint64_t nanoseconds);
+
 /// A descriptor that counts the calling thread's instructions in user mode; an 8-byte read gives
 /// the number so far.
 int linux_open_instruction_counter(void);

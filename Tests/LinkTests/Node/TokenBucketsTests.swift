@@ -1,11 +1,16 @@
 import Changes
+import Link
 import Testing
-
-@testable import Relay
 
 /// Time is a number here: nothing waits.
 struct TokenBucketsTests {
   private let start = Instant(nanoseconds: 5_000_000_000)
+
+  private func expect(
+    _ wait: Int64?, is wanted: Int64?, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(wait == wanted, sourceLocation: sourceLocation)
+  }
 
   @Test func aBurstIsFreeAndThenTheRateHolds() {
     var buckets = TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 3, keys: 10)
@@ -64,8 +69,25 @@ struct TokenBucketsTests {
     for key in 0..<10_000 {
       expect(buckets.take(key, at: start), is: nil)
       // Whoever asks all the while is never forgotten, however many others come.
-      if key > 0 { expect(buckets.spend(0, at: start) != nil, is: true) }
+      if key > 0 {
+        let wait = buckets.spend(0, at: start)
+        #expect(wait != nil)
+      }
       #expect(buckets.count <= 100)
     }
+  }
+
+  @Test func manyTokensAreSpentAtOnceAndMayBeMoreThanThereAre() {
+    var buckets = TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 3, keys: 10)
+    #expect(buckets.hasToken(1, at: start))
+    expect(buckets.spend(1, 2, at: start), is: nil)
+    #expect(buckets.hasToken(1, at: start))
+    // Four more than there were, and one to have.
+    expect(buckets.spend(1, 5, at: start), is: 500)
+    #expect(!buckets.hasToken(1, at: start.advanced(milliseconds: 499)))
+    #expect(buckets.hasToken(1, at: start.advanced(milliseconds: 500)))
+    #expect(buckets.hasToken(2, at: start), "others have their own")
+    let wait = buckets.spend(2, .max, at: start)
+    #expect(wait != nil, "whatever it is")
   }
 }

@@ -1,4 +1,4 @@
-import Changes
+public import Changes
 
 /// How often each of many may do something: so often in the long run, and so often at once. Time
 /// comes in, and the number of those that are remembered is bounded.
@@ -8,7 +8,7 @@ import Changes
 ///
 ///     now ──────────────── full         what is missing: (full − now) ÷ interval tokens
 ///      └──── depth ───────────┘         empty: one more would move it beyond now + depth
-struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
+public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// From one token to the next, and from an empty bucket to a full one, in nanoseconds.
   private let interval: Int64
   private let depth: Int64
@@ -19,7 +19,7 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   private var before: [Key: Int64] = [:]
 
   /// `tokens` come in `milliseconds`; `burst` lie in a full bucket; `keys` are remembered at most.
-  init(_ tokens: Int, inMilliseconds milliseconds: Int64, burst: Int, keys: Int) {
+  public init(_ tokens: Int, inMilliseconds milliseconds: Int64, burst: Int, keys: Int) {
     precondition(tokens > 0 && burst > 0 && keys > 1)
     interval = max(1, milliseconds * 1_000_000 / Int64(tokens))
     depth = interval * Int64(burst)
@@ -27,10 +27,10 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   /// How many are remembered.
-  var count: Int { lately.count + before.count }
+  public var count: Int { lately.count + before.count }
 
   /// Takes a token; otherwise says for how many milliseconds there is none.
-  mutating func take(_ key: Key, at now: Instant) -> Int64? {
+  public mutating func take(_ key: Key, at now: Instant) -> Int64? {
     // Mostly it asked lately, and is looked up once.
     let place = lately.index(forKey: key)
     let full = max(fullAt(place, key), now.nanoseconds)
@@ -39,17 +39,25 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     return nil
   }
 
-  /// Takes a token though there may be none, and says for how many milliseconds there is none now:
+  /// Takes tokens though there may be none, and says for how many milliseconds there is none now:
   /// for what has been done already.
-  mutating func spend(_ key: Key, at now: Instant) -> Int64? {
+  @discardableResult
+  public mutating func spend(_ key: Key, _ tokens: Int64 = 1, at now: Instant) -> Int64? {
     let place = lately.index(forKey: key)
-    let full = max(fullAt(place, key), now.nanoseconds) + interval
+    let (spent, isTooMuch) = interval.multipliedReportingOverflow(by: tokens)
+    let full = max(fullAt(place, key), now.nanoseconds) + (isTooMuch ? depth : spent)
     remember(key, place, fullAt: full)
     return wait(untilFull: full, at: now)
   }
 
+  /// Whether there is a token; nothing is taken.
+  public func hasToken(_ key: Key, at now: Instant) -> Bool {
+    guard count > 0 else { return true }
+    return wait(untilFull: fullAt(lately.index(forKey: key), key), at: now) == nil
+  }
+
   /// Puts back what was taken.
-  mutating func giveBack(_ key: Key) {
+  public mutating func giveBack(_ key: Key) {
     let place = lately.index(forKey: key)
     guard place != nil || before[key] != nil else { return }
     remember(key, place, fullAt: fullAt(place, key) - interval)

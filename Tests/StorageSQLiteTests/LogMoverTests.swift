@@ -1,0 +1,143 @@
+import Changes
+import Storage
+import StorageContract
+import TemporaryFolders
+import Testing
+
+@testable import StorageSQLite
+
+struct LogMoverTests {
+  private let account = AccountID(rawValue: 1)
+
+  private func store(_ directory: TemporaryFolder) throws -> SQLiteZoneStore {
+    let store = try SQLiteZoneStore(directory: directory.path)
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    return store
+  }
+
+  private func save(_ names: ClosedRange<Int>, into store: SQLiteZoneStore) throws {
+    for number in names {
+      _ = try store.commit(
+        [TestRequests.save("large \(number)", in: account, bytes: 1 << 20)], wall: 0)
+    }
+  }
+
+  /// Moves the log when the test says so.
+  private final class Aside: LogAside {
+    let mover: LogMover
+    var progress = LogProgress.resting
+    var begun = 0
+
+    init(_ mover: LogMover) { self.mover = mover }
+
+    func take() -> LogProgress {
+      defer { if !progress.isMoving { progress = .resting } }
+      return progress
+    }
+
+    func begin() -> Bool {
+      begun += 1
+      progress = .moving
+      return true
+    }
+
+    func work() throws {
+      progress = .moved(pages: try mover.move())
+    }
+
+    func close() { mover.close() }
+  }
+
+  /// Commits go on while the log is moved, and once it is, the next pause moves what they left.
+  @Test func theLogIsMovedBesideTheCommits() throws {
+    let directory = try TemporaryFolder()
+    let store = try store(directory)
+    let aside = Aside(try store.makeLogMover())
+    store.moveLog(by: aside)
+    try save(1...8, into: store)
+    let waiting = store.connection.waitingPages
+    #expect(waiting > Limits.logPages)
+    try store.rest()
+    try save(9...9, into: store)
+    try store.rest()
+    #expect(aside.begun == 1)
+    #expect(store.connection.waitingPages > waiting, "it is not waited for")
+    try aside.work()
+    // All of it is moved, so that it is written anew from its beginning; and moved aside again.
+    try save(10...10, into: store)
+    #expect(store.connection.waitingPages < 300)
+    try save(11...15, into: store)
+    try store.rest()
+    #expect(aside.begun == 2)
+    try aside.work()
+    store.close()
+    let again = try SQLiteZoneStore(directory: directory.path)
+    for number in 1...15 {
+      let key = RecordKey(zone: Name(trusted: "Z"), name: Name(trusted: "large \(number)"))
+      guard case .record(let record) = try again.read(.record(account, key)) else {
+        Issue.record("no record \(number)")
+        continue
+      }
+      #expect(record.fields?.count ?? 0 >= 1 << 20)
+    }
+  }
+
+  /// What a reader kept in the log, and what came meanwhile, is moved in a pause.
+  @Test func whatTheMoverLeavesIsMovedInAPause() throws {
+    let directory = try TemporaryFolder()
+    let store = try store(directory)
+    let aside = Aside(try store.makeLogMover())
+    store.moveLog(by: aside)
+    try save(1...8, into: store)
+    let reader = try store.makeReader()
+    try reader.connection.read { () throws(StorageError) in
+      _ = try reader.read(.accountCount)
+      do {
+        try save(9...9, into: store)
+        try store.rest()
+        try aside.work()
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(store.connection.waitingPages > Limits.logPages)
+    try store.rest()
+    #expect(store.connection.waitingPages == 0)
+    store.close()
+  }
+
+  /// A store that is never let rest moves its log all the same.
+  @Test func commitsWithoutAPauseMoveTheLogToo() throws {
+    let directory = try TemporaryFolder()
+    let store = try store(directory)
+    try store.connection.execute("PRAGMA synchronous = OFF")
+    let aside = Aside(try store.makeLogMover())
+    store.moveLog(by: aside)
+    var greatest = 0
+    for number in 0..<80 {
+      try save(number...number, into: store)
+      if case .moving = aside.progress { try aside.work() }
+      greatest = max(greatest, store.connection.waitingPages)
+    }
+    #expect(aside.begun > 2)
+    #expect(greatest < Limits.logPagesWithoutPause + 2 * 300)
+    store.close()
+  }
+
+  /// The log is bounded even where the mover never comes to its end.
+  @Test func theCeilingHoldsWhereTheMoverHangs() throws {
+    let directory = try TemporaryFolder()
+    let store = try store(directory)
+    try store.connection.execute("PRAGMA synchronous = OFF")
+    let aside = Aside(try store.makeLogMover())
+    store.moveLog(by: aside)
+    var greatest = 0
+    for number in 0..<70 {
+      try save(number...number, into: store)
+      greatest = max(greatest, store.connection.waitingPages)
+    }
+    #expect(aside.begun == 1)
+    #expect(greatest < Limits.logPagesMax + 300)
+    store.close()
+  }
+}

@@ -1,0 +1,45 @@
+import Changes
+import Storage
+import StorageSQLite
+import TemporaryFolders
+import Testing
+
+@testable import lockstep
+
+struct LogThreadTests {
+  @Test func whatTheThreadDidIsToldOnce() throws {
+    let directory = try TemporaryFolder()
+    let store = try SQLiteZoneStore(directory: directory.path, opening: 1)
+    let thread = LogThread(try store.makeLogMover())
+    for _ in 0..<3 {
+      #expect(thread.begin())
+      var told: [String] = []
+      while told.last != "resting" {
+        switch thread.take() {
+        case .moving: continue
+        case .moved: told.append("moved")
+        case .failed: told.append("failed")
+        case .resting: told.append("resting")
+        }
+      }
+      #expect(told == ["moved", "resting"])
+    }
+    thread.close()
+    store.close()
+  }
+
+  /// A store that is closed while its log is moved waits for that.
+  @Test func closingWaitsForTheThread() throws {
+    for number: UInt64 in 1...5 {
+      let directory = try TemporaryFolder()
+      let store = try SQLiteZoneStore(directory: directory.path, opening: number)
+      let thread = LogThread(try store.makeLogMover())
+      store.moveLog(by: thread)
+      #expect(thread.begin())
+      store.close()
+      let again = try SQLiteZoneStore(directory: directory.path, opening: number + 1)
+      #expect(!again.wasRestored)
+      again.close()
+    }
+  }
+}
