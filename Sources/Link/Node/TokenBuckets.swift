@@ -10,15 +10,16 @@ public import Changes
 ///      └──── depth ───────────┘         empty: one more would move it beyond now + depth
 public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// From one token to the next, and from an empty bucket to a full one, in nanoseconds.
-  private let interval: Int64
-  private let depth: Int64
-  private let keys: Int
+  @usableFromInline let interval: Int64
+  @usableFromInline let depth: Int64
+  @usableFromInline let keys: Int
   /// Those who asked lately, and those who asked before. Once half as many as may be remembered
   /// have asked lately, those before are forgotten, whose buckets are mostly full by then.
-  private var lately: [Key: Int64] = [:]
-  private var before: [Key: Int64] = [:]
+  @usableFromInline var lately: [Key: Int64] = [:]
+  @usableFromInline var before: [Key: Int64] = [:]
 
   /// `tokens` come in `milliseconds`; `burst` lie in a full bucket; `keys` are remembered at most.
+  @inlinable
   public init(_ tokens: Int, inMilliseconds milliseconds: Int64, burst: Int, keys: Int) {
     precondition(tokens > 0 && burst > 0 && keys > 1)
     interval = max(1, milliseconds * 1_000_000 / Int64(tokens))
@@ -27,9 +28,10 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   /// How many are remembered.
-  public var count: Int { lately.count + before.count }
+  @inlinable public var count: Int { lately.count + before.count }
 
   /// Takes a token; otherwise says for how many milliseconds there is none.
+  @inlinable
   public mutating func take(_ key: Key, at now: Instant) -> Int64? {
     // Mostly it asked lately, and is looked up once.
     let place = lately.index(forKey: key)
@@ -41,6 +43,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   /// Takes tokens though there may be none, and says for how many milliseconds there is none now:
   /// for what has been done already.
+  @inlinable
   @discardableResult
   public mutating func spend(_ key: Key, _ tokens: Int64 = 1, at now: Instant) -> Int64? {
     let place = lately.index(forKey: key)
@@ -51,12 +54,14 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Whether there is a token; nothing is taken.
+  @inlinable
   public func hasToken(_ key: Key, at now: Instant) -> Bool {
     guard count > 0 else { return true }
     return wait(untilFull: fullAt(lately.index(forKey: key), key), at: now) == nil
   }
 
   /// Puts back what was taken.
+  @inlinable
   public mutating func giveBack(_ key: Key) {
     let place = lately.index(forKey: key)
     guard place != nil || before[key] != nil else { return }
@@ -64,17 +69,20 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   /// For how many milliseconds, rounded up, there is no token; nil where there is one.
-  private func wait(untilFull fullAt: Int64, at now: Instant) -> Int64? {
+  @inlinable
+  func wait(untilFull fullAt: Int64, at now: Instant) -> Int64? {
     let late = max(fullAt, now.nanoseconds) + interval - depth - now.nanoseconds
     return late > 0 ? (late + 999_999) / 1_000_000 : nil
   }
 
   /// `place`: where it is among those who asked lately.
-  private func fullAt(_ place: Dictionary<Key, Int64>.Index?, _ key: Key) -> Int64 {
+  @inlinable
+  func fullAt(_ place: Dictionary<Key, Int64>.Index?, _ key: Key) -> Int64 {
     if let place { lately.values[place] } else { before[key] ?? .min / 2 }
   }
 
-  private mutating func remember(
+  @inlinable
+  mutating func remember(
     _ key: Key, _ place: Dictionary<Key, Int64>.Index?, fullAt: Int64
   ) {
     if let place {
