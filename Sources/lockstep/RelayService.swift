@@ -198,11 +198,12 @@ struct RelayService {
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { assignment in
-          (
-            meter.fetch {
-              StoreWork.read(assignment.job, on: reader, clock: SystemClock.instant)
-            }, nil
-          )
+          let outcome = meter.fetch {
+            StoreWork.read(assignment.job, on: reader)
+          } took: {
+            $0.wasRead(inNanoseconds: $1)
+          }
+          return (outcome, nil)
         }
       }
     }

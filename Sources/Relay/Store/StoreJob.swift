@@ -35,4 +35,11 @@ public enum StoreOutcome: Sendable, Hashable {
   /// The page that was asked for. Where there is none, `read` says why.
   case page(ReadPage)
   case chunk(Result<ChunkResult, StorageError>)
+
+  /// Notes how long a read took: a page tells it to its node.
+  public mutating func wasRead(inNanoseconds nanoseconds: Int64) {
+    guard case .page(var page) = self else { return }
+    page.nanoseconds = nanoseconds
+    self = .page(page)
+  }
 }

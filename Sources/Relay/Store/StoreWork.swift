@@ -1,4 +1,4 @@
-public import Changes
+import Changes
 public import Storage
 
 /// The blocking side of a relay, as pure functions that a driver's worker runs.
@@ -50,20 +50,14 @@ public enum StoreWork {
     }
   }
 
-  /// With a `clock`, a page says how long it took.
-  public static func read(
-    _ job: StoreJob, on store: some ZoneReader, clock: (() -> Instant)? = nil
-  ) -> StoreOutcome {
-    let start = clock?()
+  public static func read(_ job: StoreJob, on store: some ZoneReader) -> StoreOutcome {
     do throws(StorageError) {
       switch job {
       case .read(let request): return .read(.success(try store.read(request)))
       case .page(let request, let form):
         let result = try store.read(request)
-        guard case .page(let found) = result else { return .read(.success(result)) }
-        var page = ReadPage(found, as: form)
-        if let start, let clock { page.nanoseconds = clock().nanoseconds - start.nanoseconds }
-        return .page(page)
+        if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
+        return .read(.success(result))
       case .commit, .chunk: preconditionFailure("a commit was queued among the reads")
       }
     } catch {

@@ -49,12 +49,16 @@ final class StoreMeter: Sendable {
     return result
   }
 
-  /// Does `work`, which reads the store for one request.
-  func fetch<Result>(_ work: () -> Result) -> Result {
+  /// Does `work`, which reads the store for one request, and tells the result how many nanoseconds
+  /// it took.
+  func fetch<Result>(
+    _ work: () -> Result, took: (inout Result, Int64) -> Void = { _, _ in }
+  ) -> Result {
     let begun = SystemClock.instant()
-    let result = work()
+    var result = work()
     let nanoseconds = SystemClock.instant().nanoseconds - begun.nanoseconds
     measures.withLock { $0.fetches.observe(nanoseconds) }
+    took(&result, nanoseconds)
     return result
   }
 
