@@ -216,8 +216,12 @@ public struct Backlog<Work> {
       since.advanced(milliseconds: pace.patienceMilliseconds))
   }
 
+  /// Without a pace the time does not matter.
   @inlinable
-  public mutating func add(_ work: Work, _ weight: WorkWeight) {
+  public mutating func add(
+    _ work: Work, _ weight: WorkWeight, at now: Instant = Instant(nanoseconds: 0)
+  ) {
+    self.now = now
     let name = LineName(weight)
     let isFirst = lines[name] == nil
     lines[name, default: WaitingLine()].append((weight.cost, work))
@@ -259,7 +263,7 @@ public struct Backlog<Work> {
   ) -> [Work] {
     self.now = now
     if isEmpty, arePortion(newcomers, weigh) { return newcomers }
-    for work in newcomers { add(work, weigh(work)) }
+    for work in newcomers { add(work, weigh(work), at: now) }
     return nextPortion(at: now)
   }
 
@@ -269,11 +273,7 @@ public struct Backlog<Work> {
     guard let pace = portions.pace else { return }
     let took = max(0, end.nanoseconds - start.nanoseconds)
     let least = pace.least(underWayCost)
-    if last == .putOff {
-      let rest = pace.rest(after: max(took, least), usual: usual)
-      restsUntil = Instant(nanoseconds: end.nanoseconds + rest)
-      return
-    }
+    if last == .putOff { return rest(after: max(took, least), pace, from: end) }
     worked = end
     if underWay.isEmpty { usual = usual == 0 ? took : usual + (took - usual) / 16 }
     for (owner, cost) in underWay {
@@ -291,20 +291,21 @@ public struct Backlog<Work> {
     _ owner: UInt64, wasPutOff: Bool, nanoseconds: Int64, at end: Instant
   ) {
     guard let pace = portions.pace else { return }
-    if wasPutOff {
-      let rest = pace.rest(after: max(0, nanoseconds), usual: usual)
-      restsUntil = Instant(nanoseconds: end.nanoseconds + rest)
-      return
-    }
+    if wasPutOff { return rest(after: max(0, nanoseconds), pace, from: end) }
     worked = end
     if owner != 0 { use?.spend(owner, max(0, nanoseconds / 1_000), at: end) }
   }
 
-  /// Whether that work would be put off now.
   @inlinable
-  public mutating func putsOff(_ weight: WorkWeight, at now: Instant) -> Bool {
-    self.now = now
-    return isPutOff(weight.owner, weight.cost)
+  mutating func rest(after nanoseconds: Int64, _ pace: WorkPace, from end: Instant) {
+    let rest = pace.rest(after: nanoseconds, usual: usual)
+    restsUntil = Instant(nanoseconds: end.nanoseconds + rest)
+  }
+
+  /// Whether that work would be put off then.
+  @inlinable
+  public func putsOff(_ weight: WorkWeight, at now: Instant) -> Bool {
+    isPutOff(weight.owner, weight.cost, at: now)
   }
 
   /// From now on nothing is put off: there will be no other work.
@@ -324,7 +325,7 @@ public struct Backlog<Work> {
     for work in newcomers {
       let weight = weigh(work)
       cost += weight.cost
-      guard cost <= portions.cost, !isPutOff(weight.owner, weight.cost) else { return false }
+      guard cost <= portions.cost, !isPutOff(weight.owner, weight.cost, at: now) else { return false }
       note(weight.owner, weight.cost)
     }
     last = cost <= portions.lightCost ? .light : .heavy
@@ -351,7 +352,7 @@ public struct Backlog<Work> {
   }
 
   @inlinable
-  func isPutOff(_ owner: UInt64, _ cost: Int) -> Bool {
+  func isPutOff(_ owner: UInt64, _ cost: Int, at now: Instant) -> Bool {
     guard !isHurried, let pace = portions.pace, cost > pace.freeCost, owner != 0, let use else {
       return false
     }
@@ -385,7 +386,7 @@ public struct Backlog<Work> {
 
   @inlinable
   mutating func addTurn(of name: LineName, cost: Int) {
-    if isPutOff(name.owner, cost) {
+    if isPutOff(name.owner, cost, at: now) {
       putOff.add(name)
       if waitsSince[name.owner] == nil { waitsSince[name.owner] = now }
     } else if cost <= portions.lightCost {

@@ -11,35 +11,16 @@ struct PageGate: Sendable {
   private struct Waiting: Sendable {
     var id: JobID
     var job: StoreJob
-    var owner: UInt64
   }
-
-  private struct Page: Sendable {
-    var owner: UInt64
-    var isPutOff: Bool
-  }
-
-  /// One page a turn, whatever its size.
-  static let portions = WorkPortions(
-    cost: 1, lightCost: 1,
-    pace: WorkPace(
-      burstMicroseconds: Limits.readBurstMicroseconds,
-      microsecondsPerSecond: Limits.readMicrosecondsPerSecond,
-      rest: Limits.putOffRest, shortMicroseconds: Limits.putOffShortMicroseconds,
-      longRest: Limits.putOffReadLongRest,
-      quietMilliseconds: Limits.putOffQuietMilliseconds,
-      patienceMilliseconds: Limits.putOffPatienceMilliseconds, owners: Limits.countedAskers))
 
   private let limit: Int
-  private var underWay: [JobID: Page] = [:]
+  /// The pages that are read, and whose they are.
+  private var underWay: [JobID: UInt64] = [:]
   /// Of those under way, the one that was put off.
   private var late: JobID?
-  private var waiting: Backlog<Waiting>
+  private var waiting = Backlog<Waiting>(StoreWork.pagePortions)
 
-  init(limit: Int = Limits.pagesUnderWay, portions: WorkPortions = PageGate.portions) {
-    self.limit = limit
-    waiting = Backlog(portions)
-  }
+  init(limit: Int = Limits.pagesUnderWay) { self.limit = limit }
 
   /// When `next` may give back what is put off; nil where nothing waits for that.
   var nextAt: Instant? {
@@ -49,22 +30,23 @@ struct PageGate: Sendable {
 
   /// Whether the page may be read now; if not, `next` gives it back when its turn has come.
   mutating func admits(_ id: JobID, _ job: StoreJob, at now: Instant) -> Bool {
-    let weight = WorkWeight(owner: StoreWork.weight(of: job).owner)
+    let weight = WorkWeight(owner: Self.owner(of: job))
     if underWay.count < limit, waiting.isAtRest, !waiting.putsOff(weight, at: now) {
-      underWay[id] = Page(owner: weight.owner, isPutOff: false)
+      underWay[id] = weight.owner
       return true
     }
-    waiting.add(Waiting(id: id, job: job, owner: weight.owner), weight)
+    waiting.add(Waiting(id: id, job: job), weight, at: now)
     return false
   }
+
+  private static func owner(of job: StoreJob) -> UInt64 { StoreWork.weight(of: job).owner }
 
   /// The outcome of a request is back, or it will not be made after all. `nanoseconds`: how long it
   /// took to be read.
   mutating func ended(_ id: JobID, nanoseconds: Int64, at now: Instant) {
-    guard let page = underWay.removeValue(forKey: id) else { return }
+    guard let owner = underWay.removeValue(forKey: id) else { return }
+    waiting.performed(owner, wasPutOff: late == id, nanoseconds: nanoseconds, at: now)
     if late == id { late = nil }
-    waiting.performed(
-      page.owner, wasPutOff: page.isPutOff, nanoseconds: nanoseconds, at: now)
   }
 
   /// The page whose turn it is, which is under way from here on; nil while there is no room or
@@ -73,9 +55,8 @@ struct PageGate: Sendable {
     guard underWay.count < limit,
       let next = waiting.nextPortion(at: now, besidesPutOff: late == nil).first
     else { return nil }
-    let isPutOff = waiting.wasLastPutOff
-    if isPutOff { late = next.id }
-    underWay[next.id] = Page(owner: next.owner, isPutOff: isPutOff)
+    if waiting.wasLastPutOff { late = next.id }
+    underWay[next.id] = Self.owner(of: next.job)
     return (next.id, next.job)
   }
 

@@ -13,14 +13,31 @@ extension StoreWork {
   /// here, since of pages, which alone take long, few are under way (`PageGate`).
   public static let commitPortions = WorkPortions(
     cost: Limits.portionCost, lightCost: Limits.lightCost,
-    pace: WorkPace(
+    pace: pace(
       freeCost: Limits.freeCost, nanosecondsPerCost: Limits.decodeNanosecondsPerCost,
       burstMicroseconds: Limits.commitBurstMicroseconds,
       microsecondsPerSecond: Limits.commitMicrosecondsPerSecond,
+      longRest: Limits.putOffCommitLongRest))
+
+  /// For pages of changes: one a turn, whatever its size.
+  static let pagePortions = WorkPortions(
+    cost: 1, lightCost: 1,
+    pace: pace(
+      burstMicroseconds: Limits.readBurstMicroseconds,
+      microsecondsPerSecond: Limits.readMicrosecondsPerSecond,
+      longRest: Limits.putOffReadLongRest))
+
+  private static func pace(
+    freeCost: Int = 0, nanosecondsPerCost: Int64 = 0, burstMicroseconds: Int,
+    microsecondsPerSecond: Int, longRest: Int
+  ) -> WorkPace {
+    WorkPace(
+      freeCost: freeCost, nanosecondsPerCost: nanosecondsPerCost,
+      burstMicroseconds: burstMicroseconds, microsecondsPerSecond: microsecondsPerSecond,
       rest: Limits.putOffRest, shortMicroseconds: Limits.putOffShortMicroseconds,
-      longRest: Limits.putOffCommitLongRest,
-      quietMilliseconds: Limits.putOffQuietMilliseconds,
-      patienceMilliseconds: Limits.putOffPatienceMilliseconds, owners: Limits.countedAskers))
+      longRest: longRest, quietMilliseconds: Limits.putOffQuietMilliseconds,
+      patienceMilliseconds: Limits.putOffPatienceMilliseconds, owners: Limits.countedAskers)
+  }
 
   public static func weight(of job: StoreJob) -> WorkWeight {
     switch job {
