@@ -17,34 +17,11 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
 
   /// nil where `digits` are not 64 hexadecimal ones, in ASCII.
   package init?(digits: RawSpan) {
-    guard digits.byteCount == 64, let first = Self.word(digits, 0),
-      let second = Self.word(digits, 16), let third = Self.word(digits, 32),
-      let fourth = Self.word(digits, 48)
+    guard digits.byteCount == 64, let first = HexText.word(digits, at: 0),
+      let second = HexText.word(digits, at: 16), let third = HexText.word(digits, at: 32),
+      let fourth = HexText.word(digits, at: 48)
     else { return nil }
     words = (first, second, third, fourth)
-  }
-
-  private static func word(_ digits: RawSpan, _ start: Int) -> UInt64? {
-    guard let high = half(digits, start), let low = half(digits, start + 8) else { return nil }
-    return high << 32 | low
-  }
-
-  /// Eight digits at once, each in its byte, and without a branch: a record may name thousands of
-  /// pieces, and no predictor guesses which of their digits are letters.
-  private static func half(_ digits: RawSpan, _ start: Int) -> UInt64? {
-    let text = UInt64(bigEndian: digits.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
-    let each: UInt64 = 0x0101_0101_0101_0101
-    let top = each << 7
-    // In a sum of two bytes below 0x80 the top bit tells whether they make 0x80.
-    let plain = text & ~top
-    let lower = plain | each << 5
-    let numerals = (plain + 0x50 * each) & ~(plain + 0x46 * each) & top
-    let letters = (lower + 0x1F * each) & ~(lower + 0x19 * each) & top
-    guard text & top == 0, numerals | letters == top else { return nil }
-    var value = (text & (0x0F * each)) + 9 * (letters >> 7)
-    value = (value | value >> 4) & 0x00FF_00FF_00FF_00FF
-    value = (value | value >> 8) & 0x0000_FFFF_0000_FFFF
-    return (value | value >> 16) & 0xFFFF_FFFF
   }
 
   public var bytes: [UInt8] {

@@ -39,7 +39,7 @@ package struct BusPayload: Hashable, Sendable {
   /// nil where the text is no notice of ours.
   package init?(text: String) {
     let words = text.split(separator: " ")
-    guard words.count >= 2, words[0] == BusPayload.form, let relay = HexText.parse(words[1].utf8)
+    guard words.count >= 2, words[0] == BusPayload.form, let relay = HexText.parse(String(words[1]))
     else { return nil }
     self.relay = relay
     movements = words.dropFirst(2).compactMap(BusPayload.movement)
