@@ -70,12 +70,10 @@ public final class Mailbox<Message: Sendable>: Sendable {
   /// Sleeps until there are messages, or the mailbox is closed. False once it is closed and empty.
   @inlinable
   package func waitForMessages(into messages: inout [Message]) -> Bool {
-    while true {
-      take(into: &messages)
+    while waitForMessages(into: &messages, until: nil) {
       if !messages.isEmpty { return true }
-      if state.withLock({ $0.isClosed }) { return false }
-      if fallAsleep() { bell.wait() }
     }
+    return false
   }
 
   /// The same, but no longer than until `end`, when there may be none. False once it is closed.
@@ -130,6 +128,7 @@ struct Bell: ~Copyable, Sendable {
   /// The same, but no longer than until `end`.
   @usableFromInline
   func wait(until end: Instant?) {
+    guard let end else { return wait() }
     if Syscall.waitUntilReadable([descriptor.rawValue], until: end)[0] { wait() }
   }
 }

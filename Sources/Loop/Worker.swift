@@ -91,8 +91,9 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
       if portion.isEmpty { continue }
       progress.begin()
       perform(portion, for: nodes, at: workplace, &letters)
-      if backlog.isAtRest, jobs.isEmpty { workplace.rest() }
+      // Before the workplace rests: what it does then is nobody's.
       backlog.performed(from: start, to: SystemClock.instant())
+      if backlog.isAtRest, jobs.isEmpty { workplace.rest() }
       progress.end()
     }
   }

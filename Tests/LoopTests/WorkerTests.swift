@@ -1,4 +1,3 @@
-import Glibc
 import Link
 import Testing
 
@@ -106,12 +105,12 @@ struct WorkerTests {
   @Test func whatIsPutOffIsDoneInTheEnd() throws {
     let portions = RunningGroup.Box<[[Int]]>([])
     let pace = WorkPace(
-      freeCost: 1, burstMicroseconds: 1, microsecondsPerSecond: 1, rest: 0, shortMicroseconds: 0,
-      longRest: 0, quietMilliseconds: 1, patienceMilliseconds: 1_000, owners: 10)
+      freeCost: 1, nanosecondsPerCost: 1_000_000, burstMicroseconds: 1, microsecondsPerSecond: 1,
+      rest: 0, shortMicroseconds: 0, longRest: 0, quietMilliseconds: 1,
+      patienceMilliseconds: 1_000, owners: 10)
     let running = try RunningGroup(
       worker: { jobs, _ in
         portions.change { $0.append(jobs.map(\.job)) }
-        usleep(2_000)
         return jobs.map { ($0.job, nil) }
       }, portions: WorkPortions(cost: 10, lightCost: 1, pace: pace),
       weigh: { WorkWeight(owner: 1, cost: $0) })
