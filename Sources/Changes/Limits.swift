@@ -267,7 +267,7 @@ public enum Limits {
   /// second before it is put off, in microseconds: some 5,000 small records at once.
   public static let commitBurstMicroseconds = 50_000
   public static let commitMicrosecondsPerSecond = 100
-  /// What a unit of a save's cost takes at least, with the reading of its body.
+  /// The least time that a unit of a save's cost takes, the reading of its body included.
   public static let decodeNanosecondsPerCost: Int64 = 500
   /// Requests up to this cost are free: what a person does.
   public static let freeCost = 2

@@ -19,9 +19,9 @@ package final class LogMover {
   package func close() { connection.close() }
 }
 
-/// Who runs a `LogMover` beside the thread that commits, which alone calls what is here.
+/// A runner of a `LogMover` beside the thread that commits, which alone calls what is here.
 package protocol LogAside: AnyObject {
-  /// How far it is; what came of it is told once.
+  /// The state of its work; what came of it is told once.
   func take() -> LogProgress
   /// Begins to move the log; it rests when this is called. False where that cannot be done.
   func begin() -> Bool

@@ -97,13 +97,19 @@ struct PageGateTests {
     #expect(gate.next(at: start)?.id == id(37))
   }
 
-  @Test func whatIsPutOffRestsAfterALongPage() {
+  /// Account 1 has had much read, and its pages 2 and 3 wait.
+  private func gateThatPutsOff() -> PageGate {
     var gate = PageGate(limit: 2)
     #expect(gate.admits(id(1), page(of: 1), at: start) == true)
     gate.ended(id(1), nanoseconds: 1_000_000_000, at: start)
     for number: UInt64 in 2...3 {
       #expect(gate.admits(id(number), page(of: 1), at: start) == false)
     }
+    return gate
+  }
+
+  @Test func whatIsPutOffRestsAfterALongPage() {
+    var gate = gateThatPutsOff()
     #expect(gate.next(at: after(100))?.id == id(2))
     // Others read all the time.
     var done: [Int64] = []
@@ -128,12 +134,7 @@ struct PageGateTests {
   }
 
   @Test func whoHurriesPutsNothingOff() {
-    var gate = PageGate(limit: 2)
-    #expect(gate.admits(id(1), page(of: 1), at: start) == true)
-    gate.ended(id(1), nanoseconds: 1_000_000_000, at: start)
-    for number: UInt64 in 2...3 {
-      #expect(gate.admits(id(number), page(of: 1), at: start) == false)
-    }
+    var gate = gateThatPutsOff()
     #expect(gate.next(at: start)?.id == id(2))
     gate.ended(id(2), nanoseconds: 1_000_000_000, at: start)
     #expect(gate.admits(id(4), page(of: 2), at: start) == true)

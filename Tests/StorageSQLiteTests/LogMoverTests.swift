@@ -9,10 +9,14 @@ import Testing
 struct LogMoverTests {
   private let account = AccountID(rawValue: 1)
 
-  private func store(_ directory: TemporaryFolder) throws -> SQLiteZoneStore {
+  private func storeWithMover(
+    _ directory: TemporaryFolder
+  ) throws -> (SQLiteZoneStore, Aside) {
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
-    return store
+    let aside = Aside(try store.makeLogMover())
+    store.moveLog(by: aside)
+    return (store, aside)
   }
 
   private func save(_ names: ClosedRange<Int>, into store: SQLiteZoneStore) throws {
@@ -51,9 +55,7 @@ struct LogMoverTests {
   /// Commits go on while the log is moved, and once it is, the next pause moves what they left.
   @Test func theLogIsMovedBesideTheCommits() throws {
     let directory = try TemporaryFolder()
-    let store = try store(directory)
-    let aside = Aside(try store.makeLogMover())
-    store.moveLog(by: aside)
+    let (store, aside) = try storeWithMover(directory)
     try save(1...8, into: store)
     let waiting = store.connection.waitingPages
     #expect(waiting > Limits.logPages)
@@ -85,9 +87,7 @@ struct LogMoverTests {
   /// What a reader kept in the log, and what came meanwhile, is moved in a pause.
   @Test func whatTheMoverLeavesIsMovedInAPause() throws {
     let directory = try TemporaryFolder()
-    let store = try store(directory)
-    let aside = Aside(try store.makeLogMover())
-    store.moveLog(by: aside)
+    let (store, aside) = try storeWithMover(directory)
     try save(1...8, into: store)
     let reader = try store.makeReader()
     try reader.connection.read { () throws(StorageError) in
@@ -106,18 +106,26 @@ struct LogMoverTests {
     store.close()
   }
 
+  /// Saves so many times without a pause: the most pages that ever waited in the log.
+  private func greatestLog(
+    of store: SQLiteZoneStore, saves: Int, after each: () throws -> Void = {}
+  ) throws -> Int {
+    try store.connection.execute("PRAGMA synchronous = OFF")
+    var greatest = 0
+    for number in 0..<saves {
+      try save(number...number, into: store)
+      try each()
+      greatest = max(greatest, store.connection.waitingPages)
+    }
+    return greatest
+  }
+
   /// A store that is never let rest moves its log all the same.
   @Test func commitsWithoutAPauseMoveTheLogToo() throws {
     let directory = try TemporaryFolder()
-    let store = try store(directory)
-    try store.connection.execute("PRAGMA synchronous = OFF")
-    let aside = Aside(try store.makeLogMover())
-    store.moveLog(by: aside)
-    var greatest = 0
-    for number in 0..<80 {
-      try save(number...number, into: store)
+    let (store, aside) = try storeWithMover(directory)
+    let greatest = try greatestLog(of: store, saves: 80) {
       if case .moving = aside.progress { try aside.work() }
-      greatest = max(greatest, store.connection.waitingPages)
     }
     #expect(aside.begun > 2)
     #expect(greatest < Limits.logPagesWithoutPause + 2 * 300)
@@ -127,15 +135,8 @@ struct LogMoverTests {
   /// The log is bounded even where the mover never comes to its end.
   @Test func theCeilingHoldsWhereTheMoverHangs() throws {
     let directory = try TemporaryFolder()
-    let store = try store(directory)
-    try store.connection.execute("PRAGMA synchronous = OFF")
-    let aside = Aside(try store.makeLogMover())
-    store.moveLog(by: aside)
-    var greatest = 0
-    for number in 0..<70 {
-      try save(number...number, into: store)
-      greatest = max(greatest, store.connection.waitingPages)
-    }
+    let (store, aside) = try storeWithMover(directory)
+    let greatest = try greatestLog(of: store, saves: 70)
     #expect(aside.begun == 1)
     #expect(greatest < Limits.logPagesMax + 300)
     store.close()

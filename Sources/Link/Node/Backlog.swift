@@ -2,8 +2,8 @@ public import Changes
 
 /// How a piece of work stands among others that wait for the same worker.
 public struct WorkWeight: Hashable, Sendable {
-  /// Whose it is; 0: nobody's. Owners take turns, so that nobody waits for all that another has
-  /// asked for. Two that share a number share a turn, which does no harm.
+  /// The owner's number; 0: nobody's. Owners take turns, so that nobody waits for all that another
+  /// has asked for. Two that share a number share a turn, which does no harm.
   public var owner: UInt64
   /// Work of one line is done in the order in which it came; the lines of an owner take turns.
   public var line: UInt64
@@ -24,7 +24,7 @@ public struct WorkPortions: Hashable, Sendable {
   public var cost: Int
   /// Work of up to this cost is light: it never waits for more than one portion of heavy work.
   public var lightCost: Int
-  /// What becomes of owners who take more than others; nil: nothing, they only take turns.
+  /// The limits of those who take more than others; nil: there are none, owners only take turns.
   public var pace: WorkPace?
 
   @inlinable
@@ -36,15 +36,16 @@ public struct WorkPortions: Hashable, Sendable {
   }
 }
 
-/// How much of a worker's time an owner may take before what it asks for is put off: all that is
-/// put off, whosoever it is, then shares a part of the time, while others have work.
+/// The share of a worker's time that an owner may take before what it asks for is put off: all that
+/// is put off, whosoever it is, then has a part of the time, while others have work.
 public struct WorkPace: Hashable, Sendable {
   /// Work of up to this cost is free: it is neither counted nor put off.
   public var freeCost = 0
-  /// What a unit of cost takes at least, since work takes time elsewhere too: it was read, and is
-  /// answered.
+  /// The least time that a unit of cost takes, since work takes time elsewhere too: it was read,
+  /// and is answered.
   public var nanosecondsPerCost: Int64 = 0
-  /// What an owner may take at once, in microseconds of the worker's time, and in each second.
+  /// The time that an owner may take at once, in microseconds of the worker's time, and in each
+  /// second.
   public var burstMicroseconds: Int
   public var microsecondsPerSecond: Int
   /// After a portion that was put off, the next waits for `rest` times as long as it took. Others
@@ -158,7 +159,7 @@ public struct Backlog<Work> {
     }
   }
 
-  /// What stands at the front of a line.
+  /// The kind of work that stands at the front of a line.
   @usableFromInline
   enum Kind: Sendable {
     case light
@@ -177,17 +178,18 @@ public struct Backlog<Work> {
   @usableFromInline var total = 0
   @usableFromInline var now = Instant(nanoseconds: 0)
   // Of the pace.
-  /// What each owner has left, a token a microsecond.
+  /// The time that each owner has left, a token a microsecond.
   @usableFromInline var use: TokenBuckets<UInt64>?
-  /// What the portion that is being done costs, owner by owner, free work left out; and in all.
+  /// The cost of the portion that is being done, owner by owner, free work left out; and in all.
   @usableFromInline var underWay: [(owner: UInt64, cost: Int)] = []
   @usableFromInline var underWayCost = 0
-  /// What a portion of free work takes, in nanoseconds: a moving average.
+  /// The time that a portion of free work takes, in nanoseconds: a moving average.
   @usableFromInline var usual: Int64 = 0
-  /// When what is put off may be done next, and when other work was done last.
+  /// The moment at which what is put off may be done next, and that at which other work was done
+  /// last.
   @usableFromInline var restsUntil = Instant(nanoseconds: 0)
   @usableFromInline var worked = Instant(nanoseconds: .min / 2)
-  /// Since when each owner that is put off waits for its turn.
+  /// The moment since which each owner that is put off waits for its turn.
   @usableFromInline var waitsSince: [UInt64: Instant] = [:]
 
   @inlinable
@@ -207,7 +209,7 @@ public struct Backlog<Work> {
   @inlinable public var wasLastPutOff: Bool { last == .putOff }
   /// Whether all that waits is put off.
   @inlinable public var isAtRest: Bool { light.next == nil && heavy.next == nil }
-  /// When what is put off may be done, whatever else there is; nil where nothing is.
+  /// The moment at which what is put off may be done, whatever else there is; nil where nothing is.
   @inlinable public var nextAt: Instant? {
     guard let next = putOff.next, let pace = portions.pace else { return nil }
     let since = waitsSince[next.owner] ?? now
@@ -325,7 +327,9 @@ public struct Backlog<Work> {
     for work in newcomers {
       let weight = weigh(work)
       cost += weight.cost
-      guard cost <= portions.cost, !isPutOff(weight.owner, weight.cost, at: now) else { return false }
+      guard cost <= portions.cost, !isPutOff(weight.owner, weight.cost, at: now) else {
+        return false
+      }
       note(weight.owner, weight.cost)
     }
     last = cost <= portions.lightCost ? .light : .heavy

@@ -22,7 +22,7 @@ struct PageGate: Sendable {
 
   init(limit: Int = Limits.pagesUnderWay) { self.limit = limit }
 
-  /// When `next` may give back what is put off; nil where nothing waits for that.
+  /// The moment at which `next` may give back what is put off; nil where nothing waits for that.
   var nextAt: Instant? {
     guard late == nil, underWay.count < limit else { return nil }
     return waiting.nextAt

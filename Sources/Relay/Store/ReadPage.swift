@@ -29,7 +29,7 @@ public struct ReadPage: Sendable, Hashable {
   /// Only where its form keeps them.
   let records: [Record]
   let bytes: [UInt8]
-  /// How long it took to be read and encoded; 0 where nobody measured.
+  /// The nanoseconds that it took to be read and encoded; 0 where nobody measured.
   var nanoseconds: Int64 = 0
 
   init(_ page: ChangePage, as form: PageForm) {

@@ -12,7 +12,7 @@ struct HostileBench {
   private let waiting: BenchWait
 
   private static let settleMilliseconds: Int64 = 500
-  /// From when all attack at once: the first of all they ask comes at the same moment.
+  /// Between the beginning of all attacks and the measurement: what they ask first comes at once.
   private static let crowdSettleMilliseconds: Int64 = 3_000
   /// What the attacker's account holds where an attack reads it: full batches.
   private static let heldBatches = 100

@@ -105,7 +105,7 @@ final class RelayStore {
     }
   }
 
-  /// What keeps commits from waiting for the store's own work is done beside them from now on.
+  /// Has the store's own work, which commits waited for, done beside them from now on.
   func workAside() throws(StorageError) {
     guard case .folder(_, let store) = kind else { return }
     store.moveLog(by: LogThread(try store.makeLogMover()))
