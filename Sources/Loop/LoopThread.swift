@@ -6,14 +6,25 @@ import Glibc
 package struct LoopThread: Sendable {
   private let handle: pthread_t
 
+  /// The claim of a thread to a processor that others want too.
+  @usableFromInline
+  package enum Urgency: Sendable {
+    /// It does little at a time, and somebody waits for that: it goes before threads that compute
+    /// for long.
+    case prompt
+    case usual
+    /// It computes for long: where there are not processors enough, it has a tenth of one.
+    case patient
+  }
+
   private final class Start: Sendable {
     let name: String
-    let isPrompt: Bool
+    let urgency: Urgency
     let body: @Sendable () -> Void
 
-    init(name: String, isPrompt: Bool, body: @escaping @Sendable () -> Void) {
+    init(name: String, urgency: Urgency, body: @escaping @Sendable () -> Void) {
       self.name = name
-      self.isPrompt = isPrompt
+      self.urgency = urgency
       self.body = body
     }
   }
@@ -21,14 +32,16 @@ package struct LoopThread: Sendable {
   /// So little time at once, in nanoseconds, do threads ask for that somebody waits for.
   private static var promptSlice: UInt64 { 100_000 }
 
-  /// `name`: for debuggers and top; the first 15 bytes are shown. `isPrompt`: it does little at a
-  /// time, and somebody waits for that, so it goes before threads that compute for long.
+  /// The niceness of patient threads: a tenth of the weight of others (sched(7)).
+  private static var patientNiceness: Int32 { 10 }
+
+  /// `name`: for debuggers and top; the first 15 bytes are shown.
   @usableFromInline
   package init(
-    _ name: String, isPrompt: Bool = false, _ body: @escaping @Sendable () -> Void
+    _ name: String, _ urgency: Urgency = .usual, _ body: @escaping @Sendable () -> Void
   ) throws(SystemFault) {
     var handle = pthread_t()
-    let start = Unmanaged.passRetained(Start(name: name, isPrompt: isPrompt, body: body))
+    let start = Unmanaged.passRetained(Start(name: name, urgency: urgency, body: body))
     let code = pthread_create(
       &handle, nil,
       { argument in
@@ -36,7 +49,8 @@ package struct LoopThread: Sendable {
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         linux_name_thread(start.name)
         // Inherited otherwise, from whoever starts it.
-        linux_set_slice(start.isPrompt ? LoopThread.promptSlice : 0)
+        linux_set_slice(start.urgency == .prompt ? LoopThread.promptSlice : 0)
+        if start.urgency == .patient { linux_set_niceness(LoopThread.patientNiceness) }
         start.body()
         return nil
       }, start.toOpaque())

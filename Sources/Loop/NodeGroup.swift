@@ -185,7 +185,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     let seats = state.withLock { $0.seats }
     precondition(seats.count == mailboxes.count, "fewer nodes than were promised")
     for (place, seat) in seats.enumerated() {
-      let thread = try LoopThread("node \(place)", isPrompt: true) { seat.run() }
+      let thread = try LoopThread("node \(place)", .prompt) { seat.run() }
       state.withLock { $0.threads.append(thread) }
     }
   }

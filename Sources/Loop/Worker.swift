@@ -60,7 +60,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     let jobs = try Mailbox<Assignment<Job>>(isBlocking: true)
     let handover = Handover(makeWorkplace)
     let progress = WorkerProgress()
-    let thread = try LoopThread("\(lane)", isPrompt: lane == .commits) {
+    let thread = try LoopThread("\(lane)", lane == .commits ? .prompt : .patient) {
       work(on: jobs, for: nodes, at: handover.makeWorkplace(), progress)
     }
     return Worker(jobs: jobs, progress: progress, thread: thread)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @testable import Loop
@@ -13,13 +14,15 @@ struct LoopThreadTests {
     return Int(number.trimmingCharacters(in: .whitespaces))
   }
 
+  private static func niceness() -> Int32 { getpriority(__priority_which_t(0), 0) }
+
   /// A thread that somebody waits for asks for short slices, and those that it starts do not.
   @Test func whatIsPromptIsNotInherited() throws {
     let found = Locked<[Int?]>([])
     let usual = Locked<Int?>(nil)
     let plain = try LoopThread("plain") { usual.withLock { $0 = Self.slice() } }
     plain.join()
-    let prompt = try LoopThread("prompt", isPrompt: true) {
+    let prompt = try LoopThread("prompt", .prompt) {
       found.withLock { $0.append(Self.slice()) }
       let child = try? LoopThread("child") { found.withLock { $0.append(Self.slice()) } }
       child?.join()
@@ -30,5 +33,18 @@ struct LoopThreadTests {
     // An older kernel takes no notice.
     let isHeeded = slices.first == 100_000
     #expect(slices.last == usual.withLock { $0 } || !isHeeded)
+  }
+
+  /// A thread that computes for long leaves the processor to others, and they are as before.
+  @Test func whatIsPatientIsNicerThanOthers() throws {
+    let found = Locked<[Int32]>([])
+    for urgency in [LoopThread.Urgency.patient, .usual, .prompt] {
+      let thread = try LoopThread("nice", urgency) {
+        found.withLock { $0.append(Self.niceness()) }
+      }
+      thread.join()
+    }
+    let usual = Self.niceness()
+    #expect(found.withLock { $0 } == [max(10, usual), usual, usual])
   }
 }

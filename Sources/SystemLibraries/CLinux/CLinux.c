@@ -80,6 +80,10 @@ void linux_set_slice(uint64_t nanoseconds) {
   if (errno == 0) syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+void linux_set_niceness(int niceness) {
+  if (getpriority(PRIO_PROCESS, 0) < niceness) setpriority(PRIO_PROCESS, 0, niceness);
+}
+
 int linux_open_instruction_counter(void) {
   struct perf_event_attr attributes = {
       .type = PERF_TYPE_HARDWARE,

@@ -39,7 +39,7 @@ final class LogThread: LogAside {
   func begin() -> Bool {
     desk.progress.withLock { $0 = .moving }
     do throws(SystemFault) {
-      thread = try LoopThread("log") { [desk] in desk.move() }
+      thread = try LoopThread("log", .patient) { [desk] in desk.move() }
       return true
     } catch {
       desk.progress.withLock { $0 = .resting }

@@ -30,6 +30,10 @@ void linux_name_thread(const char *_Nonnull name);
 /// no notice).
 void linux_set_slice(uint64_t nanoseconds);
 
+/// Sets the calling thread's niceness, which others of the process keep (setpriority(2), "C library/
+/// kernel differences"). A greater one than its own is always allowed.
+void linux_set_niceness(int niceness);
+
 /// A descriptor that counts the calling thread's instructions in user mode; an 8-byte read gives
 /// the number so far.
 int linux_open_instruction_counter(void);
