@@ -271,23 +271,29 @@ public enum Limits {
   public static let decodeNanosecondsPerCost: Int64 = 500
   /// Requests up to this cost are free: what a person does.
   public static let freeCost = 2
-  /// The same of the time in which pages of changes are read: some 20,000 records at once, and a
-  /// hundred small pages a second.
+  /// The same of the time in which pages of changes are read: some 20,000 records at once, and ten
+  /// small pages a second.
   public static let readBurstMicroseconds = 100_000
-  public static let readMicrosecondsPerSecond = 10_000
+  public static let readMicrosecondsPerSecond = 1_000
   /// After what was put off and then done, the next of it waits for so many times as long as that
-  /// took,
-  public static let putOffRest = 16
-  /// and longer where it took so many microseconds more than work usually takes (`WorkPace`), so
-  /// that who works beside it meets a long portion far less often than once in a hundred times. A
-  /// page that is read is in nobody's way who saves.
+  /// took, and for so many times what it took beyond so many microseconds more than work usually
+  /// takes (`WorkPace`): who works beside it meets a long portion far less often than once in a
+  /// hundred times. A page that is read is not in the way of saves, but takes a processor.
+  public static let putOffRest = 32
   public static let putOffShortMicroseconds = 1_000
-  public static let putOffCommitLongRest = 400
+  public static let putOffCommitLongRest = 1_000
   public static let putOffReadLongRest = 100
   /// Nothing rests where nobody else has done anything for so many milliseconds, and no account
-  /// waits longer for its turn than so many: well within `answerMilliseconds`.
+  /// waits longer for its turn than so many: less than `answerMilliseconds`.
   public static let putOffQuietMilliseconds: Int64 = 100
-  public static let putOffPatienceMilliseconds: Int64 = 5_000
+  public static let putOffPatienceMilliseconds: Int64 = 12_000
+  /// Sockets of an account that one node welcomes at once, after a restart for example, and in each
+  /// second; the others wait for their welcome.
+  public static let welcomesAtOnce = 500
+  public static let welcomesPerSecond = 10
+  /// A request that is one too many is answered with 429 after so many milliseconds, in which its
+  /// client sends no other on its connection.
+  public static let tooOftenMilliseconds: Int64 = 250
   /// Pages of changes that one node has read for it at once. Each may be `pageBytes` large and lies
   /// in memory until it leaves; as many keep the store's reader busy.
   public static let pagesUnderWay = 8

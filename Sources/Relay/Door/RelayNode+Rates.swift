@@ -1,9 +1,10 @@
 import Changes
 import Link
 
-/// Who pays for what is asked, and what becomes of those who ask too often: a request is answered
-/// with 429 and its connection goes on; a socket is not read until there is a token again, so that
-/// nothing of it is lost. The owner's doors are free.
+/// Rates of requests and sockets: who pays for what is asked, and what becomes of those who ask too
+/// often. A request is answered with 429, a little later, so that a client that does not wait costs
+/// little. A socket is not read until there is a token again, so that nothing of it is lost. The
+/// owner's doors are free.
 extension RelayNode {
   /// A request of nobody in particular, or of somebody who is still to be looked up.
   mutating func chargeAddress(_ slot: Hub.Slot) -> Refusal? {
@@ -42,9 +43,49 @@ extension RelayNode {
       .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
   }
 
+  /// Whether a request is answered a little later: it was one too many. Where its body has not come
+  /// whole the connection ends with the answer, and nothing waits.
+  mutating func delays(_ slot: Hub.Slot, _ answer: Answer) -> Bool {
+    guard answer.refused == .tooManyRequests, isCharged(slot), stage == .running else {
+      return false
+    }
+    switch connections[slot].http.exchange?.value.stage {
+    case .whole, .asking: break
+    case .reading, .full, .delayed, .sending, .parked, .streaming, nil: return false
+    }
+    connections[slot].http.exchange?.value.verdict = answer
+    connections[slot].http.exchange?.value.stage = .delayed
+    timers.schedule(
+      .throttled(connections[slot].id),
+      at: moment.instant.advanced(milliseconds: Limits.tooOftenMilliseconds))
+    return true
+  }
+
+  /// Welcomes a socket that has signed in: now, or later where its account's come too often.
+  mutating func welcomeInTurn(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
+    let wait = isCharged(slot) ? rates.welcomes.take(session.account, at: moment.instant) : nil
+    connections[slot].socket?.isKeptWaiting = wait != nil
+    guard let wait else { return welcome(slot, session, since: since) }
+    status.throttles += 1
+    timers.schedule(
+      .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
+  }
+
   mutating func endThrottle(_ id: ConnectionID) {
     guard let slot = connections.slot(of: id) else { return }
+    if connections[slot].http.exchange?.value.stage == .delayed,
+      let verdict = connections[slot].http.exchange?.value.verdict
+    {
+      answer(slot, verdict)
+      guard connections.isTaken(slot) else { return }
+    }
     connections[slot].socket?.isThrottled = false
+    if connections[slot].socket?.isKeptWaiting == true, let session = connections[slot].session,
+      case .signingIn(let since) = connections[slot].socket?.stage
+    {
+      welcomeInTurn(slot, session, since: since)
+      guard connections.isTaken(slot) else { return }
+    }
     read(slot)
   }
 

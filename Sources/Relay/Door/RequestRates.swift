@@ -7,6 +7,8 @@ import Link
 struct RequestRates: Sendable {
   var devices: TokenBuckets<Presence.Key>
   var addresses: TokenBuckets<PeerNetwork>
+  /// Sockets that are welcomed, by account.
+  var welcomes: TokenBuckets<AccountID>
   /// Accounts made on an open relay. News tell all nodes of each, so that they count the same.
   var newAccounts: TokenBuckets<PeerNetwork>
 
@@ -17,6 +19,9 @@ struct RequestRates: Sendable {
     addresses = TokenBuckets(
       limits.requestsPerSecondPerAddress, inMilliseconds: 1_000,
       burst: limits.requestBurstPerAddress, keys: Limits.countedAskers)
+    welcomes = TokenBuckets(
+      Limits.welcomesPerSecond, inMilliseconds: 1_000, burst: Limits.welcomesAtOnce,
+      keys: Limits.countedAskers)
     newAccounts = TokenBuckets(
       limits.accountsPerHourPerAddress, inMilliseconds: 3_600_000,
       burst: limits.accountsPerHourPerAddress, keys: Limits.countedAskers)

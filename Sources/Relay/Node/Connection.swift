@@ -108,7 +108,7 @@ struct HTTPTalk: Sendable {
   /// is to be parked before that is learned of.
   var isHeldBack: Bool {
     switch exchange?.value.stage {
-    case .full, .sending: true
+    case .full, .delayed, .sending: true
     case .whole, .asking: exchange?.value.isLongPoll == true
     case .reading, .parked, .streaming, nil: false
     }
@@ -144,10 +144,12 @@ struct HTTPExchange: Sendable {
     case reading
     /// More of an upload's body has come than was written, and no more is read. → reading
     case full
-    /// All of it is here; it may wait for the sign-in. → answering, parked
+    /// All of it is here; it may wait for the sign-in. → answering, parked, delayed
     case whole
-    /// The store has been asked. → parked, sending, streaming
+    /// The store has been asked. → parked, sending, streaming, delayed
     case asking
+    /// It is one too many (429), and its answer leaves a little later.
+    case delayed
     /// The answer goes out a part at a time.
     case sending
     /// A long-poll with nothing to tell yet. → asking
@@ -247,6 +249,8 @@ struct SocketTalk: Sendable {
   var reconnectWithin: Int64 = 0
   /// Its device asks too often: it is read on when the timer `.throttled` says so.
   var isThrottled = false
+  /// It has signed in, and is welcomed when the timer `.throttled` says so.
+  var isKeptWaiting = false
 
   /// `deflate`: what was agreed on compression.
   init(deflate: DeflateTerms?) {

@@ -6,6 +6,7 @@ extension RelayNode {
   /// Answers the request that is being read or answered. `isLast`: and nothing behind it.
   mutating func answer(_ slot: Hub.Slot, _ answer: Answer, isLast: Bool = false) {
     guard connections[slot].http.exchange != nil else { return }
+    if !isLast, delays(slot, answer) { return }
     if let code = answer.refused { count(code) }
     let closes = isLast || closesAfterAnswer(slot)
     connections[slot].http.exchange?.value.note(answer)

@@ -35,7 +35,7 @@ extension RelayNode {
     case .reading:
       // A piece of a file is large: it is enough that it goes on.
       deadline = uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
-    case .full, .whole, .asking, .sending, .streaming: deadline = .none
+    case .full, .whole, .asking, .delayed, .sending, .streaming: deadline = .none
     case .parked: deadline = .poll
     }
     guard deadline != connections[slot].http.deadline else { return }

@@ -97,7 +97,7 @@ extension RelayNode {
       case .asking:
         connections[slot].http.exchange?.value.poll?.heard = change.token
         connections[slot].http.exchange?.value.poll?.isWoken = true
-      case .reading, .full, .whole, .sending, .streaming, nil: break
+      case .reading, .full, .whole, .delayed, .sending, .streaming, nil: break
       }
     }
     if !answered.isEmpty { answerTogether(answered, change) }
@@ -121,7 +121,7 @@ extension RelayNode {
       readAgain(slot)
       read(slot)
     case .asking: connections[slot].http.exchange?.value.poll?.heard = passed
-    case .reading, .full, .whole, .sending, .streaming, nil: break
+    case .reading, .full, .whole, .delayed, .sending, .streaming, nil: break
     }
   }
 

@@ -65,7 +65,7 @@ extension RelayNode {
       // Both the upgrade and the hello.
       giveBackToAddress(slot)
       chargeFrame(slot)
-      welcome(slot, session, since: since)
+      welcomeInTurn(slot, session, since: since)
       return
     }
     connections[slot].http.exchange?.value.isSigningIn = false
