@@ -120,14 +120,44 @@ struct PageGateTests {
       gate.ended(number, nanoseconds: 100_000, at: after(milliseconds))
       if gate.next(at: after(milliseconds)) != nil { done.append(milliseconds) }
     }
-    // Sixteen times 2 ms, and a hundred times the square of the one beyond the first.
-    #expect(done == [240])
+    // 32 times 2 ms, and a hundred times the one beyond the first.
+    #expect(done == [270])
+  }
+
+  /// Nobody else reads, but somebody saves what a person does.
+  @Test func whatIsPutOffRestsWhileOthersSave() {
+    var gate = gateThatPutsOff()
+    #expect(gate.next(at: after(100))?.id == id(2))
+    gate.ended(id(2), nanoseconds: 2_000_000, at: after(105))
+    for milliseconds in stride(from: Int64(110), to: 260, by: 10) {
+      gate.sawCommit(save(of: 2, records: 1), at: after(milliseconds))
+      #expect(gate.next(at: after(milliseconds)) == nil)
+    }
+    // Neither its own saves count nor large ones, which are put off themselves.
+    var other = gateThatPutsOff()
+    #expect(other.next(at: after(100))?.id == id(2))
+    other.ended(id(2), nanoseconds: 2_000_000, at: after(105))
+    other.sawCommit(save(of: 1, records: 1), at: after(150))
+    other.sawCommit(save(of: 2, records: 10), at: after(150))
+    #expect(other.next(at: after(160))?.id == id(3))
+  }
+
+  private func save(of account: UInt64, records: Int) -> StoreJob {
+    let mutations = (0..<records).map {
+      Mutation(name: Name(trusted: "\($0)"), type: nil, fields: [], modifiedAt: 0, baseTag: nil)
+    }
+    let request = SaveRequest(
+      id: BatchID(high: 1, low: 1), zone: Name(trusted: "z"), atomic: false, mutations: mutations)
+    let commit = SaveCommit(
+      account: AccountID(rawValue: account), device: DeviceID(rawValue: 1), request: request,
+      digest: [])
+    return .commit(.save(commit), by: CommitOrigin(node: 0, connection: nil))
   }
 
   @Test func whoReadsAsADeviceDoesIsNeverPutOff() {
     var gate = PageGate(limit: 1)
     for number: UInt64 in 1...5_000 {
-      let now = after(Int64(number) * 20)
+      let now = after(Int64(number) * 160)
       #expect(gate.admits(id(number), page(of: 1), at: now) == true)
       gate.ended(id(number), nanoseconds: 150_000, at: now)
     }

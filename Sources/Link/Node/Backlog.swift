@@ -50,8 +50,7 @@ public struct WorkPace: Hashable, Sendable {
   public var microsecondsPerSecond: Int
   /// After a portion that was put off, the next waits for `rest` times as long as it took. Others
   /// hardly feel a short one, and must seldom meet a long one: it waits besides for `longRest`
-  /// times what it took beyond `shortMicroseconds` and what work usually takes, and for that as
-  /// many times as it is longer, since the harm grows with both how often and how long others wait;
+  /// times what it took beyond `shortMicroseconds` and what work usually takes;
   public var rest: Int
   public var shortMicroseconds: Int
   public var longRest: Int
@@ -93,10 +92,9 @@ public struct WorkPace: Hashable, Sendable {
   /// ones take `usual`.
   @inlinable
   func rest(after nanoseconds: Int64, usual: Int64) -> Int64 {
-    let (took, short) = (Double(nanoseconds), Double(shortMicroseconds) * 1_000)
-    let long = max(0, took - short - Double(usual))
-    let longRests = long * long / max(short, Double(usual), 1) * Double(longRest)
-    return Int64(min(took * Double(rest) + longRests, Double(Self.longestRest)))
+    let took = Double(nanoseconds)
+    let long = max(0, took - Double(shortMicroseconds) * 1_000 - Double(usual))
+    return Int64(min(took * Double(rest) + long * Double(longRest), Double(Self.longestRest)))
   }
 
   @usableFromInline static var longestRest: Int64 { 30_000_000_000 }
@@ -115,7 +113,8 @@ public struct WorkPace: Hashable, Sendable {
 /// work goes on at half speed at worst. Within a line nothing is overtaken.
 ///
 /// Where the portions have a pace, an owner who has taken more than it may is put off (`WorkPace`):
-/// its work, unless it is free, stands in a line behind all others'.
+/// its work, unless it is free, stands in a line behind all others', and what is done of it at once
+/// is light, or a single piece.
 ///
 /// A pure value: it knows neither threads nor what the work is, and is told the time.
 public struct Backlog<Work> {
@@ -245,8 +244,9 @@ public struct Backlog<Work> {
     guard let kind = nextKind(besidesPutOff) else { return [] }
     last = kind
     if kind != .light { wasPutOff = kind == .putOff }
+    let most = kind == .putOff ? portions.lightCost : portions.cost
     while let name = front(of: kind), let front = lines[name]?.first,
-      portion.isEmpty || cost + front.cost <= portions.cost
+      portion.isEmpty || cost + front.cost <= most
     {
       portion.append(front.work)
       cost += front.cost
@@ -296,6 +296,13 @@ public struct Backlog<Work> {
     if wasPutOff { return rest(after: max(0, nanoseconds), pace, from: end) }
     worked = end
     if owner != 0 { use?.spend(owner, max(0, nanoseconds / 1_000), at: end) }
+  }
+
+  /// Work is done elsewhere for that owner, and what is put off here would be in its way: it counts
+  /// as work that was done here, unless the owner is put off itself.
+  @inlinable
+  public mutating func sawWork(of owner: UInt64, at now: Instant) {
+    if let use, use.hasToken(owner, at: now) { worked = now }
   }
 
   @inlinable

@@ -3,8 +3,8 @@ import Link
 
 /// Lets only so many pages of changes be read for a node at once: each may be large, and lies in
 /// memory until it has left. The others wait outside, where one is no more than its request;
-/// accounts take turns, and who has had much read waits while others read: its pages come one by
-/// one, so that they never take all places.
+/// accounts take turns, and who has had much read waits while others read or save: its pages come
+/// one by one, so that they never take all places.
 ///
 /// Knows neither the store nor the connections.
 struct PageGate: Sendable {
@@ -58,6 +58,13 @@ struct PageGate: Sendable {
     if waiting.wasLastPutOff { late = next.id }
     underWay[next.id] = Self.owner(of: next.job)
     return (next.id, next.job)
+  }
+
+  /// A commit was asked for. What a person does would be slowed down by pages that are put off.
+  mutating func sawCommit(_ job: StoreJob, at now: Instant) {
+    let weight = StoreWork.weight(of: job)
+    guard weight.owner != 0, weight.cost <= Limits.freeCost else { return }
+    waiting.sawWork(of: weight.owner, at: now)
   }
 
   /// From now on nobody is put off: nothing new comes.

@@ -12,6 +12,7 @@ extension RelayNode {
     case .commit(let request, _):
       if request.hasPortions { queue.note(request, as: id) }
       lane = .commits
+      pages.sawCommit(job, at: moment.instant)
     case .page, .read(.changes):
       guard pages.admits(id, job, at: moment.instant) else {
         planPages()

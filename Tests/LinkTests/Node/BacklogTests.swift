@@ -145,7 +145,7 @@ struct BacklogTests {
     cost: 10, lightCost: 2,
     pace: WorkPace(
       freeCost: 1, burstMicroseconds: 10_000, microsecondsPerSecond: 1_000, rest: 2,
-      shortMicroseconds: 1_000, longRest: 40, quietMilliseconds: 50,
+      shortMicroseconds: 1_000, longRest: 120, quietMilliseconds: 50,
       patienceMilliseconds: 10_000, owners: 100))
 
   /// Does the next portion at `milliseconds`, which takes so long.
@@ -179,8 +179,8 @@ struct BacklogTests {
     let flood = pieces(100, of: 1, cost: 8)
     #expect(portion(&backlog, at: 0, takes: 20, adding: Array(flood.prefix(1))) == [flood[0]])
     // It has taken 20 ms, and others work: the first that is put off is done at once. The next
-    // waits twice as long as that took, and forty times the square of what it took more than a
-    // millisecond and the one that a press takes.
+    // waits twice as long as that took, and 120 times what it took more than a millisecond and the
+    // one that a press takes.
     let press = Piece(owner: 2)
     #expect(portion(&backlog, at: 20, takes: 1, adding: [press]) == [press])
     #expect(portion(&backlog, at: 21, takes: 5, adding: [flood[1]]) == [flood[1]])
@@ -233,6 +233,38 @@ struct BacklogTests {
     #expect(backlog.nextPortion(adding: [press], at: soon, \.weight) == [press])
     backlog.performed(from: soon, to: soon)
     #expect(backlog.nextAt == later.advanced(milliseconds: 30_000))
+  }
+
+  /// What is put off is done in portions that are as short as can be.
+  @Test func aPortionThatIsPutOffIsLightOrOnePiece() {
+    var backlog = Backlog<Piece>(paced)
+    _ = portion(&backlog, at: 0, takes: 20, adding: pieces(1, of: 1, cost: 8))
+    _ = portion(&backlog, at: 20, takes: 1, adding: [Piece(owner: 2)])
+    let small = (0..<3).map { Piece(owner: 1, line: $0 + 7, cost: 2) }
+    for piece in small { backlog.add(piece, piece.weight, at: Instant(nanoseconds: 21_000_000)) }
+    for (index, piece) in small.enumerated() {
+      #expect(portion(&backlog, at: 1_000 + Int64(index) * 100, takes: 1) == [piece])
+    }
+  }
+
+  @Test func workElsewhereCountsAsWorkOfOthers() {
+    var backlog = Backlog<Piece>(paced)
+    let flood = pieces(3, of: 1, cost: 8)
+    _ = portion(&backlog, at: 0, takes: 20, adding: [flood[0]])
+    // The first that is put off is done at once; the next rests, while others work.
+    #expect(portion(&backlog, at: 20, takes: 50, adding: [flood[1]]) == [flood[1]])
+    #expect(portion(&backlog, at: 70, adding: [flood[2]]) == [flood[2]], "nobody works")
+    backlog.performed(
+      from: Instant(nanoseconds: 70_000_000), to: Instant(nanoseconds: 120_000_000))
+    backlog.sawWork(of: 2, at: Instant(nanoseconds: 120_000_000))
+    let late = Piece(owner: 1, number: 9, cost: 8)
+    #expect(portion(&backlog, at: 130, adding: [late]).isEmpty)
+    #expect(backlog.nextAt == Instant(nanoseconds: 170_000_000))
+    backlog.sawWork(of: 1, at: Instant(nanoseconds: 150_000_000))
+    #expect(backlog.nextAt == Instant(nanoseconds: 170_000_000), "its own is not others'")
+    backlog.sawWork(of: 2, at: Instant(nanoseconds: 160_000_000))
+    #expect(portion(&backlog, at: 170).isEmpty)
+    #expect(portion(&backlog, at: 210) == [late])
   }
 
   /// Where the disk is slow, all is: nobody is put off for that.
