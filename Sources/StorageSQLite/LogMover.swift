@@ -25,6 +25,9 @@ package protocol LogAside: AnyObject {
   func take() -> LogProgress
   /// Begins to move the log; it rests when this is called. False where that cannot be done.
   func begin() -> Bool
+  /// Waits until it rests; `take` still tells what came of it. While it does not rest, nobody else
+  /// moves the log.
+  func wait()
   /// Waits until it rests, and closes the mover.
   func close()
 }

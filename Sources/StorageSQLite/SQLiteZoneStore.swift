@@ -35,6 +35,8 @@ package final class SQLiteZoneStore: ZoneStore {
   private var logPagesMax = Limits.logPagesMax
   /// Moves the log beside the commits; nil: it is moved in their pauses alone.
   private var mover: (any LogAside)?
+  /// The pages of the log that it had moved when it was last begun again.
+  private var movedPages = 0
   /// Something was written since the opening's number moved on.
   private var hasWritten = false
   /// An older copy of the store was put back, or its owner said so: every account is in a new
@@ -140,6 +142,9 @@ package final class SQLiteZoneStore: ZoneStore {
     moveLogWithoutPause()
     // Before the commit, not behind it: what is in it has not been promised to anyone yet.
     if connection.waitingPages >= logPagesMax {
+      // Never two at once: the log could begin anew between what the mover reads of it and what it
+      // does then, and commits would be lost (SQLite before 3.51.3).
+      mover?.wait()
       try connection.checkpoint(waits: true)
       logPagesMax = Limits.logPagesMax + connection.waitingPages
     }
@@ -182,11 +187,17 @@ package final class SQLiteZoneStore: ZoneStore {
   /// it is done moves what has come since. After a fault it is tried again once more has come.
   private func moveLog() throws(StorageError) {
     do throws(StorageError) {
-      switch mover?.take() {
+      let progress = mover?.take()
+      switch progress {
       case .moving: return
       case .failed(let fault): throw fault
       case .moved(let pages) where remainingPages(after: pages) < Limits.logPages: break
+      case .moved(movedPages):
+        // A reader keeps the rest.
+        logPages = Limits.logPages + connection.waitingPages
+        return
       case .moved, .resting, nil:
+        if case .moved(let pages) = progress { movedPages = pages }
         try opening.moveOn()
         hasWritten = false
         if mover?.begin() == true { return }

@@ -47,6 +47,8 @@ final class LogThread: LogAside {
     }
   }
 
+  func wait() { join() }
+
   func close() {
     join()
     desk.mover.close()
