@@ -279,10 +279,10 @@ public struct Backlog<Work> {
     worked = end
     if underWay.isEmpty { usual = usual == 0 ? took : usual + (took - usual) / 16 }
     for (owner, cost) in underWay {
-      // What any work takes, such as the disk's time, is nobody's. Within bounds whatever it took.
+      // What any work takes, such as the disk's time, is nobody's.
       let share =
         Double(max(took - usual, least)) / 1_000 * Double(cost) / Double(max(1, underWayCost))
-      use?.spend(owner, Int64(share), at: end)
+      spend(owner, share, pace, at: end)
     }
   }
 
@@ -295,7 +295,15 @@ public struct Backlog<Work> {
     guard let pace = portions.pace else { return }
     if wasPutOff { return rest(after: max(0, nanoseconds), pace, from: end) }
     worked = end
-    if owner != 0 { use?.spend(owner, max(0, nanoseconds / 1_000), at: end) }
+    if owner != 0 { spend(owner, Double(nanoseconds) / 1_000, pace, at: end) }
+  }
+
+  /// No more than two full buckets at once, so that none is emptier than another is full: a disk
+  /// that hung, or a machine that slept meanwhile, is not the owner's doing.
+  @inlinable
+  mutating func spend(_ owner: UInt64, _ microseconds: Double, _ pace: WorkPace, at end: Instant) {
+    let most = 2 * Double(pace.burstMicroseconds)
+    use?.spend(owner, Int64(max(0, min(microseconds, most))), at: end)
   }
 
   /// Work is done elsewhere for that owner, and what is put off here would be in its way: it counts

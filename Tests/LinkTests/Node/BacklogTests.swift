@@ -267,6 +267,21 @@ struct BacklogTests {
     #expect(portion(&backlog, at: 210) == [late])
   }
 
+  /// The disk hung for an hour, or the machine slept, while a batch was saved.
+  @Test func aPortionThatHungPutsNobodyOffForLong() {
+    var backlog = Backlog<Piece>(paced)
+    let batch = Piece(owner: 1, cost: 8)
+    #expect(portion(&backlog, at: 0, takes: 3_600_000, adding: [batch]) == [batch])
+    let soon = Instant(nanoseconds: 3_611_000_000_000)
+    #expect(backlog.putsOff(batch.weight, at: Instant(nanoseconds: 3_600_000_000_000)) == true)
+    #expect(backlog.putsOff(batch.weight, at: soon) == false)
+    backlog.performed(7, wasPutOff: false, nanoseconds: .max, at: soon)
+    #expect(backlog.putsOff(Piece(owner: 7, cost: 8).weight, at: soon) == true)
+    #expect(
+      backlog.putsOff(Piece(owner: 7, cost: 8).weight, at: soon.advanced(milliseconds: 11_000))
+        == false)
+  }
+
   /// Where the disk is slow, all is: nobody is put off for that.
   @Test func whatAnyWorkTakesIsNobodys() {
     var backlog = Backlog<Piece>(paced)
