@@ -124,7 +124,7 @@ def story_whoever_asks_too_often_is_told_when_to_come_back():
         # Guesses at tokens cost the address; a good token on the same address does not.
         guessing = Line(relay, source="127.0.0.7")
         statuses = [guessing.ask("GET", "/v1/devices", token=f"guess{n}").status for n in range(60)]
-        assert statuses[0] == 401 and statuses[-1] == 429, statuses
+        assert statuses[0] == 401 and statuses.count(429) > 5, statuses
         assert get(relay, "/v1/time", source="127.0.0.8") == 200
 
 
@@ -170,15 +170,20 @@ def story_a_forwarded_address_counts_where_the_proxy_is_trusted():
         def burst(forwarded, source="127.0.0.1"):
             line = Line(relay, source=source)
             return [line.ask("GET", "/v1/time", headers=forwarded).status for _ in range(12)]
-        assert burst({"X-Forwarded-For": "192.0.2.1"}).count(200) in (5, 6, 7)
-        assert burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.1, 10.1.1.1"})[-1] == 429
-        assert burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.2"})[:5] == [200] * 5
-        assert burst({"Forwarded": 'for="[2001:db8::1]:4711";proto=https'})[:5] == [200] * 5
+
+        def is_new(statuses):
+            """Whether it was a client that had not asked before."""
+            assert 429 in statuses, statuses
+            return statuses[:5] == [200] * 5
+        assert is_new(burst({"X-Forwarded-For": "192.0.2.1"}))
+        assert not is_new(burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.1, 10.1.1.1"}))
+        assert is_new(burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.2"}))
+        assert is_new(burst({"Forwarded": 'for="[2001:db8::1]:4711";proto=https'}))
         # Another address of the same /64 is the same client.
-        assert burst({"Forwarded": 'for="[2001:db8::2]"'})[-1] == 429
+        assert not is_new(burst({"Forwarded": 'for="[2001:db8::2]"'}))
         # Nobody trusts this one: all that it says of others is its own.
-        told = [burst({"X-Forwarded-For": f"192.0.2.{n}"}, source="127.0.0.9") for n in (50, 51)]
-        assert told[0][-1] == 429 and told[1][-1] == 429 and told[1].count(200) <= 2, told
+        assert is_new(burst({"X-Forwarded-For": "192.0.2.50"}, source="127.0.0.9"))
+        assert not is_new(burst({"X-Forwarded-For": "192.0.2.51"}, source="127.0.0.9"))
         https = {"X-Forwarded-For": "192.0.2.77", "X-Forwarded-Proto": "https",
                  "X-Forwarded-Host": "sync.example", "Origin": "https://sync.example"}
         answer = Line(relay).ask("GET", "/v1/time", headers=https)
