@@ -271,10 +271,10 @@ public enum Limits {
   public static let decodeNanosecondsPerCost: Int64 = 500
   /// Requests up to this cost are free: what a person does.
   public static let freeCost = 2
-  /// The same of the time in which pages of changes are read: some 20,000 records at once, and ten
-  /// small pages a second.
+  /// The same of the time in which pages of changes are read: some 20,000 records at once, and a
+  /// hundred small pages a second.
   public static let readBurstMicroseconds = 100_000
-  public static let readMicrosecondsPerSecond = 1_000
+  public static let readMicrosecondsPerSecond = 10_000
   /// After what was put off and then done, the next of it waits for so many times as long as that
   /// took, and for so many times what it took beyond so many microseconds more than work usually
   /// takes (`WorkPace`): who works beside it meets a long portion far less often than once in a

@@ -157,7 +157,7 @@ struct PageGateTests {
   @Test func whoReadsAsADeviceDoesIsNeverPutOff() {
     var gate = PageGate(limit: 1)
     for number: UInt64 in 1...5_000 {
-      let now = after(Int64(number) * 160)
+      let now = after(Int64(number) * 20)
       #expect(gate.admits(id(number), page(of: 1), at: now) == true)
       gate.ended(id(number), nanoseconds: 150_000, at: now)
     }
