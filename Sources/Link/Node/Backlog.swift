@@ -319,7 +319,7 @@ public struct Backlog<Work> {
     restsUntil = Instant(nanoseconds: end.nanoseconds + rest)
   }
 
-  /// Whether that work would be put off then.
+  /// True if that work would be put off then.
   @inlinable
   public func putsOff(_ weight: WorkWeight, at now: Instant) -> Bool {
     isPutOff(weight.owner, weight.cost, at: now)

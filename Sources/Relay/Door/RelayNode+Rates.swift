@@ -43,8 +43,8 @@ extension RelayNode {
       .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
   }
 
-  /// Whether a request is answered a little later: it was one too many. Where its body has not come
-  /// whole the connection ends with the answer, and nothing waits.
+  /// Keeps back the answer to a request that was one too many; false where it is to leave now.
+  /// Where the body has not come whole the connection ends with the answer, and nothing waits.
   mutating func delays(_ slot: Hub.Slot, _ answer: Answer) -> Bool {
     guard answer.refused == .tooManyRequests, isCharged(slot), stage == .running else {
       return false
