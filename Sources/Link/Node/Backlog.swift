@@ -316,7 +316,7 @@ public struct Backlog<Work> {
   @inlinable
   mutating func rest(after nanoseconds: Int64, _ pace: WorkPace, from end: Instant) {
     let rest = pace.rest(after: nanoseconds, usual: usual)
-    restsUntil = Instant(nanoseconds: end.nanoseconds + rest)
+    restsUntil = max(restsUntil, Instant(nanoseconds: end.nanoseconds + rest))
   }
 
   /// True if that work would be put off then.

@@ -235,6 +235,24 @@ struct BacklogTests {
     #expect(backlog.nextAt == later.advanced(milliseconds: 30_000))
   }
 
+  /// Two pieces that were put off are done at once, and the short one ends last.
+  @Test func aShortPieceDoesNotEndTheRestAfterALongOne() {
+    var backlog = Backlog<Piece>(paced)
+    backlog.performed(1, wasPutOff: false, nanoseconds: 20_000_000, at: Instant(nanoseconds: 0))
+    let end = Instant(nanoseconds: 10_000_000)
+    backlog.performed(1, wasPutOff: true, nanoseconds: 5_000_000, at: end)
+    backlog.performed(1, wasPutOff: true, nanoseconds: 1_000, at: end)
+    let piece = Piece(owner: 1, cost: 8)
+    backlog.add(piece, piece.weight, at: end)
+    for at in stride(from: Int64(20), to: 500, by: 10) {
+      let now = Instant(nanoseconds: at * 1_000_000)
+      backlog.performed(2, wasPutOff: false, nanoseconds: 1_000, at: now)
+      #expect(backlog.nextPortion(at: now) == [])
+    }
+    // 2 times 5 ms, and 120 times the four beyond the first.
+    #expect(backlog.nextPortion(at: end.advanced(milliseconds: 490)) == [piece])
+  }
+
   /// What is put off is done in portions that are as short as can be.
   @Test func aPortionThatIsPutOffIsLightOrOnePiece() {
     var backlog = Backlog<Piece>(paced)
