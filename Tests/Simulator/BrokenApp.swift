@@ -66,6 +66,8 @@ private struct BrokenResolver: Resolver {
   let breakage: Breakage
   let type: Name
 
+  var takesNewestStamp: Bool { resolver.takesNewestStamp }
+
   func resolve(_ conflict: Conflict) -> Resolution {
     let right = resolver.resolve(conflict)
     switch (breakage, right) {

@@ -24,6 +24,18 @@ struct TrialTests {
     }
   }
 
+  /// Seeds that once found something.
+  @Test(arguments: [2_087] as [UInt64])
+  func seedsThatOnceFailed(seed: UInt64) throws {
+    try play(seed, .trial)
+  }
+
+  /// A breakage that cannot show breaks nothing else.
+  @Test func whatIsBrokenInOneWayIsWholeInAllOthers() throws {
+    let verdict = try World(seed: 768, profile: .trial, breakage: .leaksAccounts).run()
+    #expect(verdict.faults.isEmpty)
+  }
+
   @Test func everyKindOfFaultStrikes() throws {
     var tally = Tally()
     for seed in 201...215 as ClosedRange<UInt64> { tally.add(try play(seed, .trial).tally) }

@@ -441,9 +441,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     for act in acts.indices where pastOfTag[key.baseTag]?.contains(act) == true {
       // Where what was deleted stands there again, whoever gave it back wrote over the deletion.
       let isUndone = acts[act] == Self.deletion && !deletedTags.contains(key.baseTag)
-      // Where the relay has lost all that took its place, it stands there again for those who had
-      // seen it replaced.
-      let isBack = !takers[act].isEmpty && isForgotten(act)
+      let isBack = stoodAgain(act)
       let isForgiven =
         withdrawn.contains(act) || forgotten.contains(act) || isBack || isReplacedBefore(act, key)
       let isKnown = knownDeeds.contains(acts[act]) || own.contains(acts[act])
@@ -451,6 +449,16 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       let deed = acts[act] < 0 ? "its deletion" : "\(deeds[acts[act]])"
       outside.fault("\(record.key.name) was written over \(deed) by nobody's choice")
     }
+  }
+
+  /// Whether the relay has lost what took the act's place, and has got nothing since that does: it
+  /// stands there again for those who had seen it replaced.
+  private func stoodAgain(_ act: Int) -> Bool {
+    if takers[act].isEmpty { return false }
+    if isForgotten(act) { return true }
+    let others = acts.indices.filter { takers[act].contains($0) }
+    return others.contains(where: forgotten.contains)
+      && others.allSatisfy { withdrawn.contains($0) || isOwnAffair($0) }
   }
 
   /// Whether another act of the version that stood there had taken the act's place.
