@@ -44,7 +44,7 @@ extension RelayNode {
   }
 
   /// Keeps back the answer to a request that was one too many; false where it is to leave now.
-  /// Where the body has not come whole the connection ends with the answer, and nothing waits.
+  /// If the body has not come whole, the connection ends with the answer, and nothing waits.
   mutating func delays(_ slot: Hub.Slot, _ answer: Answer) -> Bool {
     guard answer.refused == .tooManyRequests, isCharged(slot), stage == .running else {
       return false
