@@ -21,6 +21,8 @@ struct Options {
   var seeds = Options.seedsUsual
   /// Named on the command line; nil: `trial`, or where a breakage shows.
   var profileNamed: WorldProfile?
+  /// Whether the seeds are played in every profile, one after the other.
+  var isOfAllProfiles = false
   var breakage: Breakage?
   var jobs = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
   var isTwice = false
@@ -46,7 +48,8 @@ struct Options {
       scripts/simulate --break NAME       something is broken on purpose: is it found? 'all': each
 
       --first N        the first seed (usually 1)
-      --profile NAME   what kind of world (usually 'trial'); --profiles lists them
+      --profile NAME   what kind of world (usually 'trial'); --profiles lists them; 'all': as many
+                       seeds of each
       --jobs N         processes at a time (usually one a core)
       --twice          each seed in two processes, and both must be the same to the last bit
       --faults LIST, --acts LIST
@@ -72,7 +75,7 @@ struct Options {
       case "--first": first = try Options.number(word, rest.popFirst(), least: 0)
       case "--jobs": jobs = Int(try Options.number(word, rest.popFirst(), least: 1, most: 256))
       case "--seed": task = .seed(try Options.number(word, rest.popFirst(), least: 0))
-      case "--profile": profileNamed = try Options.profile(try Options.value(word, rest.popFirst()))
+      case "--profile": try take(profile: try Options.value(word, rest.popFirst()))
       case "--break": try take(breakage: try Options.value(word, rest.popFirst()))
       case "--faults": excerpt.faults = try Options.places(word, rest.popFirst())
       case "--acts": excerpt.acts = try Options.places(word, rest.popFirst())
@@ -90,6 +93,10 @@ struct Options {
     guard first.addingReportingOverflow(seeds).overflow == false else {
       throw UsageFault(reason: "--first and SEEDS together are too large")
     }
+    if case .run = task { return }
+    guard !isOfAllProfiles else {
+      throw UsageFault(reason: "--profile all is for a run of many seeds; name one profile here")
+    }
   }
 
   /// A part of a run is played with what is broken; a whole run looks for it.
@@ -104,6 +111,11 @@ struct Options {
     }
     self.breakage = breakage
     if case .run = task { task = .hunts([breakage]) }
+  }
+
+  private mutating func take(profile name: String) throws(UsageFault) {
+    isOfAllProfiles = name == "all"
+    profileNamed = isOfAllProfiles ? nil : try Options.profile(name)
   }
 
   private static func profile(_ name: String) throws(UsageFault) -> WorldProfile {

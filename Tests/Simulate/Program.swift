@@ -32,10 +32,24 @@ enum Program {
       return passed
     case .seed(let seed): return try Story(seed: seed, options: options).tell()
     case .hunts(let breakages): return try Hunt(options: options).run(breakages)
+    case .run where options.isOfAllProfiles: return try runAllProfiles(options)
     case .run:
       var run = GreatRun(options: options)
       return try run.run()
     }
+  }
+
+  /// Ends with `found` where something is found in any of them, once all are played.
+  private static func runAllProfiles(_ options: Options) throws -> Int32 {
+    var end = passed
+    for profile in WorldProfile.all {
+      var one = options
+      one.isOfAllProfiles = false
+      one.profileNamed = profile
+      if !options.isJSON { Output.say("\(profile.name):") }
+      end = max(end, try run(one))
+    }
+    return end
   }
 }
 

@@ -38,7 +38,7 @@ struct OccurrencesTests {
   }
 
   @Test func snapshotsTakeSeveralPagesWhileOthersWrite() throws {
-    try expect([.snapshotPage: 20, .snapshotPageUnderWrites: 5], in: .large, seeds: 201...207)
+    try expect([.snapshotPage: 6, .snapshotPageUnderWrites: 2], in: .large, seeds: 201...204)
   }
 
   @Test func allOfItHappensAtOnce() throws {

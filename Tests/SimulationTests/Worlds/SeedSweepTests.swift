@@ -6,14 +6,14 @@ import Testing
 /// `LOCKSTEP_SEED_FIRST` and `LOCKSTEP_SEED_COUNT` choose others; `LOCKSTEP_SEED_PRINT=1` prints
 /// the digest of each, to compare two processes. `LOCKSTEP_SEED_PROFILE` names another profile.
 struct SeedSweepTests {
-  private static let shards = 20
+  private static let shards = 8
 
   private static func number(_ name: String, default usual: UInt64) -> UInt64 {
     ProcessInfo.processInfo.environment[name].flatMap(UInt64.init) ?? usual
   }
 
   static let first = number("LOCKSTEP_SEED_FIRST", default: 1)
-  static let count = number("LOCKSTEP_SEED_COUNT", default: 240)
+  static let count = number("LOCKSTEP_SEED_COUNT", default: 40)
   static let profile: WorldProfile? = {
     let name = ProcessInfo.processInfo.environment["LOCKSTEP_SEED_PROFILE"]
     return WorldProfile.all.first { $0.name == name }

@@ -69,7 +69,7 @@ struct HostileNodeTests {
     ] {
       let stage = stage(task, count: 2)
       try stage.next(\.isReady)
-      stage.run(seconds: 5)
+      stage.run(seconds: 2)
       #expect(stage.reports.isEmpty, "\(task)")
       stage.stop()
     }

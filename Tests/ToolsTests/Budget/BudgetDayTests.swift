@@ -7,7 +7,7 @@ struct BudgetDayTests {
   @Test(arguments: KnownApp.allCases)
   func aDayOfEachAppStaysWithinItsBudget(_ app: KnownApp) throws {
     // Every day by every way to the relay is `lockstep bench budget`.
-    let transports = app == .timer ? Transport.allCases : [.webSocket]
+    let transports = app == .timer ? [Transport.webSocket, .poll] : [.webSocket]
     let rows = try transports.map { transport in
       try BudgetDay(app: app, transport: transport, seed: 1).run()
     }

@@ -38,7 +38,7 @@ struct PeopleNodeTests {
   @Test(arguments: KnownApp.allCases)
   func eachAppKeepsWhatItsRuleKeeps(_ app: KnownApp) throws {
     var conflicts = 0
-    for seed in UInt64(1)...8 {
+    for seed in UInt64(1)...4 {
       let result = try finish(stage(seed: seed, seconds: 12, people: [app]))
       #expect(result.isGood, "\(seed): \(result.faults.joined(separator: "\n"))")
       #expect(result.edits > 20)
@@ -49,7 +49,7 @@ struct PeopleNodeTests {
   }
 
   @Test func allAppsAtOnceGetOnWithEachOther() throws {
-    for seed in UInt64(1)...6 {
+    for seed in UInt64(1)...3 {
       let result = try finish(stage(seed: seed, seconds: 20, people: KnownApp.allCases))
       #expect(result.isGood, "\(seed): \(result.faults.joined(separator: "\n"))")
     }
@@ -69,7 +69,7 @@ struct PeopleNodeTests {
 
   @Test(arguments: Transport.allCases)
   func anyTransportServes(_ transport: Transport) throws {
-    for seed in UInt64(1)...6 {
+    for seed in UInt64(1)...3 {
       let stage = try stage(seed: seed, transport: transport)
       let result = try finish(stage)
       // A poll may come after the end of the settling.
