@@ -46,6 +46,27 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if mustWake { bell.ring() }
   }
 
+  /// Posts each list to the mailbox of its place, as one: no reader gets its messages before all
+  /// mailboxes have theirs. Leaves the lists empty, with their capacity.
+  @inlinable
+  package static func post(_ lists: inout [[Message]], to mailboxes: [Mailbox]) {
+    post(&lists, to: mailboxes, from: 0)
+  }
+
+  /// Holds the locks of all mailboxes before it, in the order of their places.
+  @usableFromInline
+  static func post(_ lists: inout [[Message]], to mailboxes: [Mailbox], from place: Int) {
+    guard place < mailboxes.count else { return }
+    if lists[place].isEmpty { return post(&lists, to: mailboxes, from: place + 1) }
+    let mustWake = mailboxes[place].state.withLock { state in
+      if !state.isClosed { state.messages.append(contentsOf: lists[place]) }
+      post(&lists, to: mailboxes, from: place + 1)
+      return state.isAsleep.taken()
+    }
+    lists[place].removeAll(keepingCapacity: true)
+    if mustWake { mailboxes[place].bell.ring() }
+  }
+
   /// Swaps what waits with `messages`, which must be empty; the reader is awake afterwards.
   @inlinable
   package func take(into messages: inout [Message]) {

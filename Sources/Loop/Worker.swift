@@ -113,7 +113,8 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
       }
       letters[assignment.node].append(Mail(.finished(assignment.id, outcome)))
     }
-    for index in letters.indices { nodes[index].post(allOf: &letters[index]) }
+    // As one, so that no node answers that something holds before all others know of it.
+    Mailbox.post(&letters, to: nodes)
   }
 
   /// The jobs that wait are still done; then the thread ends, and this returns.

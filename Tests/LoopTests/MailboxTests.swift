@@ -65,6 +65,41 @@ struct MailboxTests {
     #expect(taken == [1, 2, 3])
   }
 
+  /// A node must not answer that a plan holds while another does not know it yet.
+  @Test func noReaderGetsItsMessagesBeforeAllMailboxesHaveTheirs() throws {
+    let mailboxes = try (0..<3).map { _ in try Mailbox<Int>(isBlocking: true) }
+    let (isHeld, isRead) = (
+      try Mailbox<Void>(isBlocking: true), try Mailbox<Void>(isBlocking: true)
+    )
+    let isFree = Locked(false)
+    let holder = try LoopThread("holder") {
+      mailboxes[2].state.withLock { _ in
+        isHeld.post(())
+        // The first reader comes meanwhile, if it can.
+        var signs: [Void] = []
+        _ = isRead.waitForMessages(
+          into: &signs, until: SystemClock.instant().advanced(milliseconds: 300))
+        isFree.withLock { $0 = true }
+      }
+    }
+    var signs: [Void] = []
+    while signs.isEmpty { _ = isHeld.waitForMessages(into: &signs, until: nil) }
+    let writer = try LoopThread("writer") {
+      var lists = [[1], [], [2]]
+      Mailbox.post(&lists, to: mailboxes)
+    }
+    var taken: [Int] = []
+    while taken.isEmpty { _ = mailboxes[0].waitForMessages(into: &taken, until: nil) }
+    let wasFree = isFree.withLock { $0 }
+    isRead.post(())
+    #expect(wasFree && taken == [1])
+    writer.join()
+    holder.join()
+    taken = []
+    mailboxes[2].take(into: &taken)
+    #expect(taken == [2] && mailboxes[1].isEmpty)
+  }
+
   @Test func closedMailboxGivesWhatWaitsAndTakesNoMore() throws {
     let mailbox = try Mailbox<Int>(isBlocking: true)
     mailbox.post(1)
