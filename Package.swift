@@ -59,11 +59,12 @@ let package = Package(
     room("Simulation", ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"], virtual),
     room("Tools", ["Apps", "Changes", "Devices", "Link", "Simulation", "Storage"]),
     // What the relay serves to browsers: the files of Sources/Pages, embedded.
-    .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedPages"]),
+    .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedAssets"]),
     .plugin(
-      name: "EmbedPages", capability: .buildTool(), dependencies: ["embed-pages"]),
+      name: "EmbedAssets", capability: .buildTool(), dependencies: ["embed-assets"],
+      path: "Sources/EmbedAssets/Plugin"),
     .executableTarget(
-      name: "embed-pages", path: "Plugins/embed-pages", swiftSettings: strict),
+      name: "embed-assets", path: "Sources/EmbedAssets/Generator", swiftSettings: strict),
     .executableTarget(
       name: "lockstep",
       dependencies: [
@@ -146,7 +147,7 @@ let package = Package(
 if Context.environment["LOCKSTEP_FUZZING"] != nil {
   // No program is built with a fuzzer in it, nor what a program embeds.
   let programs = [
-    "lockstep", "lockstepTests", "PageFiles", "PageFilesTests", "EmbedPages", "embed-pages",
+    "lockstep", "lockstepTests", "PageFiles", "PageFilesTests", "EmbedAssets", "embed-assets",
   ]
   package.targets.removeAll { programs.contains($0.name) }
   package.products.removeAll { $0.name == "lockstep" }
@@ -158,7 +159,7 @@ if Context.environment["LOCKSTEP_FUZZING"] != nil {
   for (subject, dependencies) in laws {
     package.targets.append(
       .target(
-        name: "Fuzz" + subject, dependencies: dependencies, path: "Fuzzing",
+        name: "Fuzz" + subject, dependencies: dependencies, path: "Tests/Fuzzing",
         exclude: ["Corpus", "Dictionaries"], sources: ["Fuzz\(subject).swift"],
         swiftSettings: strict))
     package.products.append(

@@ -13,7 +13,7 @@ struct CorpusTests {
   @Test(arguments: 0..<laws.count) func theCorpusKeepsTheLaws(_ index: Int) throws {
     let law = Self.laws[index]
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Fuzzing/Corpus/\(law.corpus)")
+      .appending(path: "../Fuzzing/Corpus/\(law.corpus)")
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(names.count >= 5)
     for name in names.sorted() {

@@ -2,7 +2,7 @@ import Foundation
 
 /// The package as it lies on disk: what the rules read.
 struct SourceTree {
-  /// Swift files below Sources, Tests and Fuzzing, by path.
+  /// Swift files below Sources and Tests, by path.
   let files: [SourceFile]
   /// All text files of the package: scripts and documents too.
   let texts: [TextFile]
@@ -49,7 +49,7 @@ struct SourceTree {
     files = texts.filter {
       let path = $0.path
       return path.hasSuffix(".swift")
-        && ["Sources/", "Tests/", "Fuzzing/"].contains { path.hasPrefix($0) }
+        && ["Sources/", "Tests/"].contains { path.hasPrefix($0) }
     }.map { SourceFile(path: $0.path, content: $0.content) }
     readme = texts.first { $0.path == "README.md" }?.content
   }
@@ -64,7 +64,7 @@ struct SourceTree {
     files.filter { file in
       [
         "Sources/", "Tests/Simulator/", "Tests/StorageContract/", "Tests/WireLaws/",
-        "Tests/AppLaws/", "Fuzzing/",
+        "Tests/AppLaws/", "Tests/Fuzzing/",
       ]
       .contains {
         file.path.hasPrefix($0)
@@ -85,10 +85,10 @@ struct SourceFile {
     text = SwiftText(content)
   }
 
-  /// The target it belongs to: `Link` of `Sources/Link/HTTP/X.swift`. Those of fuzzing are one.
+  /// The target it belongs to: `Link` of `Sources/Link/HTTP/X.swift`.
   var room: String {
     let parts = path.split(separator: "/")
-    return String(parts[0] == "Fuzzing" ? parts[0] : parts[1])
+    return String(parts[1])
   }
 
   /// `X` of `Sources/Link/HTTP/X.swift`.

@@ -373,7 +373,7 @@ def story_a_service_manager_hears_how_an_agent_is():
 
 def story_the_units_are_what_systemd_takes():
     """systemd reads the units without a word, and finds little that they leave open."""
-    units = os.path.join(ROOT, "packaging", "systemd")
+    units = os.path.join(ROOT, "scripts", "packaging", "systemd")
     if not shutil.which("systemd-analyze"):
         print("SKIPPED: systemd-analyze is not installed, so the units are not verified", flush=True)
         return
@@ -409,7 +409,7 @@ def story_the_units_are_what_systemd_takes():
 
 def story_the_units_bound_what_they_take():
     """No core dump, so much memory and so many tasks; and no backup as root."""
-    units = os.path.join(ROOT, "packaging", "systemd")
+    units = os.path.join(ROOT, "scripts", "packaging", "systemd")
     for name in ("lockstep-relay", "lockstep-backup", "lockstep-agent@"):
         with open(os.path.join(units, name + ".service")) as file:
             lines = file.read().splitlines()

@@ -74,7 +74,7 @@ def story_a_server_that_breaks_its_word_is_found_out():
 def story_what_gets_dearer_is_not_let_pass():
     """A figure is above its limit, and another cannot be counted here: both are told, by name and by
     the exit code."""
-    sys.path.insert(0, os.path.join(ROOT, "Tools", "peers"))
+    sys.path.insert(0, os.path.join(ROOT, "Tests", "Performance", "peers"))
     import gate
 
     limits = {("user instructions", "a save"): 100, ("system calls", "a save"): 10}

@@ -78,7 +78,7 @@ def story_one_account_is_not_helped_by_relays():
 def story_queues_are_as_they_are_known_to_be():
     """What comes at random to one processor that takes the same time for each waits as Pollaczek and
     Khinchine say; and two who want the same lock have it one after the other."""
-    sys.path.insert(0, os.path.join(ROOT, "Tools", "scale"))
+    sys.path.insert(0, os.path.join(ROOT, "Tests", "Performance", "scale"))
     from events import Locks, Processors, Timeline
 
     timeline, draw, waits = Timeline(), random.Random(1), []

@@ -1,11 +1,11 @@
 import Foundation
 
-// embed-pages FOLDER OUTPUT NAME…: writes the files of a folder into one Swift file, as text where
+// embed-assets FOLDER OUTPUT NAME…: writes the files of a folder into one Swift file, as text where
 // they are text, and otherwise, as icons are, as a list of bytes.
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
-  FileHandle.standardError.write(Data("usage: embed-pages FOLDER OUTPUT NAME…\n".utf8))
+  FileHandle.standardError.write(Data("usage: embed-assets FOLDER OUTPUT NAME…\n".utf8))
   exit(2)
 }
 do {
@@ -29,6 +29,6 @@ do {
   source += "]\n" + icons + "]\n"
   try source.write(toFile: arguments[2], atomically: true, encoding: .utf8)
 } catch {
-  FileHandle.standardError.write(Data("embed-pages: \(error)\n".utf8))
+  FileHandle.standardError.write(Data("embed-assets: \(error)\n".utf8))
   exit(1)
 }

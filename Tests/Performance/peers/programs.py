@@ -31,7 +31,7 @@ def compiler():
 
 def build(root):
     """The paths of floor, load and secure."""
-    sources = os.path.join(root, "Tools", "load")
+    sources = os.path.join(root, "Tests", "Performance", "load")
     folder = os.path.join(root, ".build", "load")
     os.makedirs(folder, exist_ok=True)
     names = sorted(os.path.basename(path) for path in glob.glob(os.path.join(sources, "*.c")))

@@ -18,7 +18,7 @@ from works import Shape
 DESCRIPTION = """\
 Measures the relay with `scripts/peers --count` and holds user instructions,
 allocations, system calls and the memory of an idle connection against the
-limits in Tools/peers/limits.json: so that nothing gets dearer unnoticed. Takes
+limits in Tests/Performance/peers/limits.json: so that nothing gets dearer unnoticed. Takes
 a few minutes; where something is too much, all is measured a second time, and
 the lesser counts. Needs valgrind and strace; what cannot be counted is said.
 """

@@ -3,7 +3,7 @@ import PackagePlugin
 
 /// Puts the files of `Sources/Pages` into the program, as Swift: nothing has to lie beside it.
 @main
-struct EmbedPages: BuildToolPlugin {
+struct EmbedAssets: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
     let folder = context.package.directoryURL.appending(path: "Sources/Pages")
     let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedPages.swift")
@@ -16,7 +16,7 @@ struct EmbedPages: BuildToolPlugin {
       }
     return [
       .buildCommand(
-        displayName: "Embedding the pages", executable: try context.tool(named: "embed-pages").url,
+        displayName: "Embedding the pages", executable: try context.tool(named: "embed-assets").url,
         arguments: [folder.path, output.path] + names,
         inputFiles: names.map { folder.appending(path: $0) }, outputFiles: [output])
     ]

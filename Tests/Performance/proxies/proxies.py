@@ -3,7 +3,7 @@
 import os
 import re
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 # Where a relay listens in those lines, and what there is to begin with.
 RELAY = "127.0.0.1:5625"
 
