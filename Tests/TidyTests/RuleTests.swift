@@ -8,20 +8,6 @@ struct RuleTests {
 
   private func relay(_ content: String) -> SourceFile { file("Sources/Relay/X.swift", content) }
 
-  @Test func importsOutsideTheTableAreFound() {
-    #expect(ImportRule.faults(in: relay("import Changes\npublic import Link")).isEmpty)
-    #expect(ImportRule.faults(in: relay("\nimport Apps")).map(\.line) == [2])
-    #expect(ImportRule.faults(in: relay("import struct Foundation.Date")).count == 1)
-    #expect(ImportRule.faults(in: file("Sources/Attic/X.swift", "")).count == 1)
-  }
-
-  @Test func aManifestThatWidensTheRulesIsFound() {
-    let good = SwiftText(#"room("Relay", ["Changes", "Link"]), room("Changes")"#)
-    #expect(ImportRule.faults(inManifest: good).isEmpty)
-    let bad = SwiftText(#".target(name: "Relay", dependencies: ["Apps"], path: "x")"#)
-    #expect(ImportRule.faults(inManifest: bad).count == 1)
-  }
-
   @Test func forbiddenWordsAreFoundInCodeAlone() {
     #expect(WordRule.faults(in: relay("func f() async {}")).count == 1)
     #expect(WordRule.faults(in: relay("let m = Mutex(0)")).count == 1)
@@ -30,6 +16,10 @@ struct RuleTests {
     #expect(WordRule.faults(in: relay("case time(id: String)\nself.time(1)")).isEmpty)
     #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "let m = Mutex(0)")).isEmpty)
     #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "fatalError()")).count == 1)
+    #expect(WordRule.faults(in: relay("import Foundation")).count == 1)
+    #expect(WordRule.faults(in: relay("import struct Foundation.Date")).count == 1)
+    #expect(WordRule.faults(in: relay("internal import Glibc")).count == 1)
+    #expect(WordRule.faults(in: file("Sources/StorageFiles/X.swift", "import Glibc")).isEmpty)
   }
 
   @Test func unseededRandomnessIsFound() {
@@ -120,24 +110,5 @@ struct RuleTests {
     let path = "/wo" + "rk/x"
     #expect(NameRule.workplacePaths(in: .init(path: "a.md", content: "a\n\(path)")).count == 1)
     #expect(NameRule.workplacePaths(in: .init(path: "a.md", content: "framework/x")).isEmpty)
-  }
-
-  @Test func untestedFilesAreFound() {
-    let source = file("Sources/Relay/Hub.swift", "struct Hub {}\nstruct Watcher {}")
-    #expect(!PairingRule.isTested(source, by: [file("Tests/RelayTests/ATests.swift", "let a = 1")]))
-    #expect(PairingRule.isTested(source, by: [file("Tests/RelayTests/HubTests.swift", "")]))
-    #expect(PairingRule.isTested(source, by: [file("Tests/RelayTests/A.swift", "Watcher()")]))
-    let topic = file("Sources/Relay/Hub+Watch.swift", "extension Hub {}")
-    #expect(PairingRule.isTested(topic, by: [file("Tests/RelayTests/HubTests.swift", "")]))
-  }
-
-  @Test func foldersThatTheMapLacksAreFound() {
-    let readme = "# A\n## Code map\n- `Relay/`: x\n### More\n- HTTP\n## Next\nLoop\n"
-    let paths = ["Sources/Relay/A.swift", "Sources/Link/HTTP/B.swift", "Sources/Loop/C.swift"]
-    #expect(
-      MapRule.faults(readme: readme, paths: paths).map(\.reason) == [
-        "the code map does not name Sources/Loop"
-      ])
-    #expect(MapRule.faults(readme: "# A\n", paths: paths).count == 1)
   }
 }

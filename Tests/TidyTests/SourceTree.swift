@@ -6,7 +6,6 @@ struct SourceTree {
   let files: [SourceFile]
   /// All text files of the package: scripts and documents too.
   let texts: [TextFile]
-  let readme: String?
 
   struct TextFile {
     /// From the package's folder on.
@@ -51,24 +50,22 @@ struct SourceTree {
       return path.hasSuffix(".swift")
         && ["Sources/", "Tests/"].contains { path.hasPrefix($0) }
     }.map { SourceFile(path: $0.path, content: $0.content) }
-    readme = texts.first { $0.path == "README.md" }?.content
   }
-
-  /// A room that is laid out but not built yet holds a file named Placeholder.
-  var hasEmptyRooms: Bool { sources.contains(where: \.isPlaceholder) }
 
   var sources: [SourceFile] { files.filter { $0.path.hasPrefix("Sources/") } }
 
-  /// What ships, and the libraries that tests stand on: held to the same rules.
+  /// Modules that ship, and the libraries of the tests, which follow the same rules. A plugin of the
+  /// build is neither.
   var libraries: [SourceFile] {
     files.filter { file in
-      [
-        "Sources/", "Tests/Simulator/", "Tests/StorageContract/", "Tests/WireLaws/",
-        "Tests/AppLaws/", "Tests/Fuzzing/",
-      ]
-      .contains {
-        file.path.hasPrefix($0)
-      }
+      !file.path.hasPrefix("Sources/EmbedAssets/")
+        && [
+          "Sources/", "Tests/Simulator/", "Tests/StorageContract/", "Tests/WireLaws/",
+          "Tests/AppLaws/", "Tests/Fuzzing/",
+        ]
+        .contains {
+          file.path.hasPrefix($0)
+        }
     }
   }
 }
@@ -93,22 +90,6 @@ struct SourceFile {
 
   /// `X` of `Sources/Link/HTTP/X.swift`.
   var stem: String { String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "") }
-
-  /// The folder it lies in: `HTTP` of `Sources/Link/HTTP/X.swift`.
-  var folder: String { String(path.split(separator: "/").dropLast().last ?? "") }
-
-  var isPlaceholder: Bool { stem == "Placeholder" }
-
-  var imports: [(module: String, line: Int)] {
-    text.tokens.indices.compactMap { index in
-      guard text.has("import", at: index), index + 1 < text.tokens.count else { return nil }
-      // `import struct X.Y` names the kind first.
-      let kinds = ["struct", "class", "enum", "protocol", "func", "let", "var", "typealias"]
-      let name = kinds.contains(text.tokens[index + 1].text) ? index + 2 : index + 1
-      guard name < text.tokens.count else { return nil }
-      return (text.tokens[name].text, text.tokens[index].line)
-    }
-  }
 
   /// Names of the types that the file declares.
   var declaredTypes: [(name: String, line: Int)] {

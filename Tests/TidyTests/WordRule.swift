@@ -39,6 +39,17 @@ enum WordRule {
       reason: "randomness comes from SeededRandom or SecretSource, so that a seed is repeatable",
       allowed: ["Loop", "lockstep"]),
     Ban(
+      words: ["Foundation", "FoundationEssentials", "Dispatch"],
+      reason: "the program runs without Foundation"),
+    Ban(
+      words: ["Synchronization"], reason: "locks and atomics live in Loop alone",
+      allowed: ["Loop", "lockstep"]),
+    Ban(
+      words: ["Glibc"], reason: "I/O is done by Loop, the stores and lockstep alone",
+      allowed: [
+        "Loop", "StorageSQLite", "StoragePostgres", "StorageFiles", "lockstep", "wire-echo",
+      ]),
+    Ban(
       words: ["fatalError"],
       reason: "a bug is a precondition, and what comes from outside is handled by name"),
   ]
