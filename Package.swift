@@ -16,10 +16,14 @@ let strict: [SwiftSetting] = [
 let virtual =
   strict + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 
-func room(
-  _ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = strict
+/// A module of `Sources`: the folder has the plain name, the target a prefix, since SwiftPM refuses two
+/// packages with a target of one name.
+func module(
+  _ folder: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = strict
 ) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+  .target(
+    name: "Lockstep" + folder, dependencies: dependencies, path: "Sources/" + folder,
+    swiftSettings: settings)
 }
 
 func tests(
@@ -42,22 +46,23 @@ let package = Package(
   products: [.executable(name: "lockstep", targets: ["lockstep"])],
   targets: [
     // The shared words, and the rules of the apps.
-    room("Changes"),
-    room("Apps", ["Changes", "Digest"]),
+    module("Model"),
+    room("Apps", ["LockstepModel", "Digest"]),
     // A device, the wire, the loop.
-    room("Devices", ["Changes", "Digest", "Link", "Storage"]),
-    room("Link", ["Changes", "Digest", "CZlib"]),
-    room("Loop", ["Changes", "Link", "CLinux", "COpenSSL"]),
+    room("Devices", ["LockstepModel", "Digest", "Link", "Storage"]),
+    room("Link", ["LockstepModel", "Digest", "CZlib"]),
+    room("Loop", ["LockstepModel", "Link", "CLinux", "COpenSSL"]),
     // The middle, and what survives a crash.
-    room("Relay", ["Changes", "Digest", "Link", "Storage"]),
-    room("Storage", ["Changes", "Digest"]),
-    room("StorageSQLite", ["Changes", "Digest", "Storage", "CSQLite"]),
-    room("StoragePostgres", ["Changes", "Digest", "Storage", "CPostgres"]),
-    room("StorageFiles", ["Changes", "Digest", "Storage"]),
+    room("Relay", ["LockstepModel", "Digest", "Link", "Storage"]),
+    room("Storage", ["LockstepModel", "Digest"]),
+    room("StorageSQLite", ["LockstepModel", "Digest", "Storage", "CSQLite"]),
+    room("StoragePostgres", ["LockstepModel", "Digest", "Storage", "CPostgres"]),
+    room("StorageFiles", ["LockstepModel", "Digest", "Storage"]),
     room("Digest", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
-    room("Simulation", ["Changes", "Devices", "Digest", "Link", "Relay", "Storage"], virtual),
-    room("Tools", ["Apps", "Changes", "Devices", "Link", "Simulation", "Storage"]),
+    room(
+      "Simulation", ["LockstepModel", "Devices", "Digest", "Link", "Relay", "Storage"], virtual),
+    room("Tools", ["Apps", "LockstepModel", "Devices", "Link", "Simulation", "Storage"]),
     // What the relay serves to browsers: the files of Sources/Pages, embedded.
     .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedAssets"]),
     .plugin(
@@ -68,13 +73,14 @@ let package = Package(
     .executableTarget(
       name: "lockstep",
       dependencies: [
-        "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "PageFiles", "Relay", "Storage",
+        "Apps", "LockstepModel", "Devices", "Digest", "Link", "Loop", "PageFiles", "Relay",
+        "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "Tools", "CLinux",
       ],
       swiftSettings: strict),
     // A WebSocket echo for conformance suites; it does not ship.
     .executableTarget(
-      name: "wire-echo", dependencies: ["Changes", "Link", "Loop"], swiftSettings: strict),
+      name: "wire-echo", dependencies: ["LockstepModel", "Link", "Loop"], swiftSettings: strict),
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
     library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
@@ -82,62 +88,71 @@ let package = Package(
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Tests, with a simulator of the whole.
-    tests("ChangesTests", ["Changes"]),
+    tests("ModelTests", ["LockstepModel"]),
     tests(
-      "AppsTests", ["Apps", "AppLaws", "Changes", "Digest"], resources: [.embedInCode("Vectors")]),
-    tests("DevicesTests", ["Devices", "Changes", "Link", "Storage", "Digest"]),
+      "AppsTests", ["Apps", "AppLaws", "LockstepModel", "Digest"],
+      resources: [.embedInCode("Vectors")]),
+    tests("DevicesTests", ["Devices", "LockstepModel", "Link", "Storage", "Digest"]),
     tests("DigestTests", ["Digest"]),
-    tests("LinkTests", ["Link", "Changes", "Digest", "CZlib", "WireLaws"]),
-    tests("LoopTests", ["Loop", "Link", "Changes", "CLinux", "TemporaryFolders"]),
+    tests("LinkTests", ["Link", "LockstepModel", "Digest", "CZlib", "WireLaws"]),
+    tests("LoopTests", ["Loop", "Link", "LockstepModel", "CLinux", "TemporaryFolders"]),
     tests("PageFilesTests", ["PageFiles"]),
-    tests("RelayTests", ["Relay", "Link", "Changes", "Storage", "Digest"]),
-    tests("StorageTests", ["Storage", "StorageContract", "Changes"]),
+    tests("RelayTests", ["Relay", "Link", "LockstepModel", "Storage", "Digest"]),
+    tests("StorageTests", ["Storage", "StorageContract", "LockstepModel"]),
     tests(
       "StorageSQLiteTests",
-      ["StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "Changes", "CSQLite"],
+      [
+        "StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "LockstepModel",
+        "CSQLite",
+      ],
       resources: [.embedInCode("Fixtures")]),
     tests(
       "StoragePostgresTests",
       [
         "StoragePostgres", "StorageSQLite", "Storage", "StorageContract", "TemporaryFolders",
-        "Changes", "Digest", "CSQLite",
+        "LockstepModel", "Digest", "CSQLite",
       ]),
     tests(
       "StorageFilesTests",
-      ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Changes", "Digest"]),
+      ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "LockstepModel", "Digest"]),
     tests(
       "ToolsTests",
-      ["Tools", "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage"]),
+      [
+        "Tools", "Apps", "LockstepModel", "Devices", "Digest", "Link", "Relay", "Simulation",
+        "Storage",
+      ]),
     tests(
       "lockstepTests",
       [
-        "lockstep", "Apps", "Changes", "Devices", "Digest", "Link", "Loop", "Relay", "Storage",
+        "lockstep", "Apps", "LockstepModel", "Devices", "Digest", "Link", "Loop", "Relay",
+        "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",
       ]),
     .target(
       name: "TemporaryFolders", path: "Tests/TemporaryFolders", swiftSettings: strict),
     .target(
-      name: "StorageContract", dependencies: ["Storage", "Changes", "Digest"],
+      name: "StorageContract", dependencies: ["Storage", "LockstepModel", "Digest"],
       path: "Tests/StorageContract", swiftSettings: strict),
     .target(
-      name: "WireLaws", dependencies: ["Link", "Changes"], path: "Tests/WireLaws",
+      name: "WireLaws", dependencies: ["Link", "LockstepModel"], path: "Tests/WireLaws",
       swiftSettings: strict),
     .target(
-      name: "AppLaws", dependencies: ["Apps", "Changes", "WireLaws"], path: "Tests/AppLaws",
+      name: "AppLaws", dependencies: ["Apps", "LockstepModel", "WireLaws"], path: "Tests/AppLaws",
       swiftSettings: strict),
     .target(
       name: "Simulator",
       dependencies: [
-        "Apps", "Changes", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage", "Tools",
+        "Apps", "LockstepModel", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage",
+        "Tools",
       ],
       path: "Tests/Simulator", swiftSettings: virtual),
     // Many worlds, one after the other; it does not ship.
     .executableTarget(
-      name: "simulate", dependencies: ["Changes", "Simulation", "Simulator", "Storage"],
+      name: "simulate", dependencies: ["LockstepModel", "Simulation", "Simulator", "Storage"],
       path: "Tests/Simulate", swiftSettings: strict),
     tests(
       "SimulationTests",
-      ["Simulation", "Simulator", "Apps", "Changes", "Link", "Storage", "Tools"]),
+      ["Simulation", "Simulator", "Apps", "LockstepModel", "Link", "Storage", "Tools"]),
     tests("EndToEndTests", [], exclude: ["Stories"]),
     tests("TidyTests", []),
   ]

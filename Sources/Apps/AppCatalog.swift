@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// All apps: the only list of them.
 package enum AppCatalog {

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// What the thread that waits for the end of a group does meanwhile: it is the only one that never
 /// has anything else to do, so it answers even while every loop is busy.

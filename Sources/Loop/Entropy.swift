@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// Bits that nobody may guess, from the kernel.
 public enum Entropy {

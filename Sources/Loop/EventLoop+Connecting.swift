@@ -1,6 +1,6 @@
-import Changes
 import Glibc
 public import Link
+import LockstepModel
 
 /// How connections come to be: by a listener, or because the node asked.
 extension EventLoop {

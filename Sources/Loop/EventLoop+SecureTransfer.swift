@@ -1,6 +1,6 @@
-import Changes
 import Glibc
 import Link
+import LockstepModel
 
 /// Bytes of secure connections out and in. What `EventLoop+Transfer` says of plain ones holds.
 extension EventLoop {

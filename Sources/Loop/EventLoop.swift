@@ -1,6 +1,6 @@
-public import Changes
 import Glibc
 public import Link
+public import LockstepModel
 
 /// The sockets of one thread: waits for the kernel, moves bytes, and tells what happened. It knows
 /// neither nodes nor jobs; a `NodeRunner` stands above it.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Connections that are given the same time each, the oldest first.
 struct ExpiryQueue {

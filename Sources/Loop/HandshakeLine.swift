@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// The TLS handshakes of one loop: whose turn it is, how many are under way, and until when.
 ///

@@ -1,6 +1,6 @@
-import Changes
 import Glibc
 public import Link
+import LockstepModel
 
 /// A socket that connections come in by. It listens from the moment it is made: who connects before
 /// a node runs waits in the kernel.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The bounds of a loop that whoever runs it may set.
 public struct LoopLimits: Sendable, Hashable {

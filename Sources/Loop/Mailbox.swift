@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// Messages for one thread from many. The reader takes all that wait at once; a writer makes the
 /// system call that wakes it only when it sleeps.

@@ -1,5 +1,5 @@
-import Changes
 public import Link
+import LockstepModel
 
 /// What reaches a node's thread from other threads.
 public struct NodeMail<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-public import Changes
 public import Link
+public import LockstepModel
 
 /// Jobs, news and reports: what a node has to do with others; and how it comes to its end.
 extension NodeRunner where N: ~Copyable {

@@ -1,5 +1,5 @@
-public import Changes
 public import Link
+public import LockstepModel
 
 /// Drives one node on one thread, for real: what `Tests/Simulator/World` does in virtual time.
 ///

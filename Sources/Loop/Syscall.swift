@@ -1,6 +1,6 @@
 import CLinux
-import Changes
 import Glibc
+import LockstepModel
 
 /// One wrapper a system call. An interrupted call is made again; "would block" is a value; an errno
 /// that only a mistake of ours can give ends the process; any other is thrown with the call's name.

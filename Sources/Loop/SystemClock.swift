@@ -1,5 +1,5 @@
-public import Changes
 import Glibc
+public import LockstepModel
 import Synchronization
 
 /// The machine's clocks.

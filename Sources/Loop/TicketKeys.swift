@@ -1,5 +1,5 @@
 import COpenSSL
-import Changes
+import LockstepModel
 
 /// The keys that seal the tickets of a server's TLS sessions (RFC 5077 section 4, RFC 8446 section
 /// 4.6.1). Who has one can read the sessions of TLS 1.2 that were resumed by its tickets, so none

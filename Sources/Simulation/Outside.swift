@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// All that is outside of the nodes: time, the network, the log, the hash of what was done, and the
 /// list of what was found wrong. Machines share one; checkers write their findings to it.

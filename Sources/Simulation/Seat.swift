@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What the network and the timeline know of a node, whatever its type.
 package protocol Seated: AnyObject {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Bits that nobody may guess, for a world in which nobody guesses. One thread draws from it.
 package final class SecretDraw: @unchecked Sendable {

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// One connection: two ends, and a pipe each way. Order is kept within it.
 final class VirtualChannel {

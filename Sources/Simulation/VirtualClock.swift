@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// One machine's clocks: one that only goes forward, a little too fast or too slow, and one on the
 /// wall that is off by some time and jumps when somebody sets it.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// Carries bytes between nodes: late, in pieces of any size, in order within a connection and in
 /// none between two. Connections are refused, cut at any byte, left half open, and not read.

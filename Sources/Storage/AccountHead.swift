@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Where an account stands: the generation of its history, its newest tag, and the greatest tag of
 /// a tombstone that is not kept any more.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Room that an account's records take in the store, or that is left for them.
 ///

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// Where the bytes of pieces of files lie, on a relay and in a device's home. Knows files only:
 /// which account has which piece, and for how long, is the `ZoneStore`'s to say.

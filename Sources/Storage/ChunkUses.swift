@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// By how many records more, or less, a piece is named from now on.
 package struct ChunkChange: Hashable {

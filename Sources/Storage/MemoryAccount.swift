@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// One account in memory: who may enter, its records, and their order.
 struct MemoryAccount {

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// The reference of a store for pieces of files: what the others must do, in memory. For one
 /// thread.

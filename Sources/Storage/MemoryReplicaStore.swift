@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The reference of a device's store, in memory: for simulated and benched devices, and for what
 /// the others must do. Every write is atomic, so what a crash leaves behind is the state as it is;

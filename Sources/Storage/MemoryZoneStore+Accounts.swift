@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Accounts, who may enter them, and what wakes whom.
 extension MemoryZoneStore {

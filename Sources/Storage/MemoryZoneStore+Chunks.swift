@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A piece of a file that an account has.
 struct MemoryChunk {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A deleted record, and when the relay took the deletion. Ordered as a database sorts them, in
 /// which numbers have a sign.

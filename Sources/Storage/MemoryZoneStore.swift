@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The reference of a relay's store: what the others must do, in memory. Simple, deterministic, for
 /// one thread. Every commit is atomic, so what a crash leaves behind is the state as it is; `copy`

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Which records a page of changes holds, and the token it ends with. A pure value that takes the
 /// records one by one, so that every store cuts its pages alike.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension Plan {
   /// As every store keeps it: the zones as a JSON array; nil for all zones.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a store remembers of a batch, so that a retry under the same id changes nothing and gets
 /// the same tags and codes. Names and fields are not kept: a retry brings them, and its digest

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A device's durable side: its records, its cursor, its outbox. One process holds it at a time.
 ///

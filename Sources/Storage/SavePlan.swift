@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What becomes of a batch, decided in full before anything is written, so that an atomic batch
 /// needs no undoing and every store decides alike. A pure value: it knows no store.

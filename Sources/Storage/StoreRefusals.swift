@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a store says no to, in the same words in every store.
 package enum StoreRefusals {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The tables of a relay's store, in every kind of store by these names, in the order in which they
 /// are moved to another one.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A subscription as every store keeps it, apart from its id: JSON, of this form and no other.
 ///

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The records of a zone that its deletion has not come to yet.
 public struct ZonePortion: Sendable, Hashable {

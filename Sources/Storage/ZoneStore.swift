@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The relay's durable side: accounts, devices, records and their order.
 ///

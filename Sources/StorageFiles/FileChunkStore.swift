@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 import Storage
 
 /// Pieces of files in a folder, for one thread of one process: whoever opens it holds the store

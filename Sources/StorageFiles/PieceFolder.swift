@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Glibc
+import LockstepModel
 import Storage
 
 /// The pieces of files in a store or a backup, beside whoever has that open: read, and taken over

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a commit tells the other relays of the database: which accounts moved, and how far, and of
 /// which ones devices, plan or subscriptions changed. In as many notices as it takes.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Which pieces of files an account has, how many records name each, and until when it stays

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Makes tombstones of a zone's records, a portion with each commit.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// One commit: a batch of requests as one transaction.

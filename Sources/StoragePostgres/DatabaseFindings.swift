@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What is seen of a relay's database from outside, with nothing done to it.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The statements of `PostgresChunkStore`. A file's row is written to before its parts, in all of
 /// them, so that whoever removes a file and whoever adds to it take turns.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What a commit forgets of the past. It never waits for another relay: what that one holds is left

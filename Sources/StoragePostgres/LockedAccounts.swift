@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The accounts that a commit has locked: where they stand, and who belongs to them, kept in step

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A session that moves a store, from here or to here. It is begun once: what it has open would be

@@ -1,6 +1,6 @@
 import CPostgres
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 
 /// What a relay hears of the others.

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 import Storage
 
 /// Pieces of files in the database of the zones, for one thread of one relay; several relays share

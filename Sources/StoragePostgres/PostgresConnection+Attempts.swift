@@ -1,5 +1,5 @@
 import CPostgres
-import Changes
+import LockstepModel
 import Storage
 
 extension PostgresConnection {

@@ -1,5 +1,5 @@
 import CPostgres
-import Changes
+import LockstepModel
 import Storage
 
 /// A session of a PostgreSQL server, thin over libpq; for one thread at a time.

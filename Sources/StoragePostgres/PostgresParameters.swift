@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The parameters of a statement in PostgreSQL's binary form.
 ///

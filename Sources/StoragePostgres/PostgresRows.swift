@@ -1,5 +1,5 @@
 import CPostgres
-import Changes
+import LockstepModel
 import Storage
 
 /// What a statement gave: its rows, in binary form, read by their place. Belongs to the thread of

@@ -1,5 +1,5 @@
 import CPostgres
-import Changes
+import LockstepModel
 import Storage
 
 /// How a session is begun, and what a server must be for it.

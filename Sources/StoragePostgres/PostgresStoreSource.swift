@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Reads a whole store, to be moved: one view of the database from beginning to end, table by table

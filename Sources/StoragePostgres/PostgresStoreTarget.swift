@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Fills an empty database with what another store holds.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A view of a relay's store for another thread than the writer's. Sees what was committed before

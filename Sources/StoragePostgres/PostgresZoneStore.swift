@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The relay's store in a PostgreSQL database, which several relays may share: the writer of one of

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What the saves of a commit come to: of each record what stands at the end, of each count the

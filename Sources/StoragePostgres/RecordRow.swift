@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// How a record stands in a row.

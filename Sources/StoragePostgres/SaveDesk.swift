@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Where the saves of a commit are decided: what was read for all of them at once, and over it what

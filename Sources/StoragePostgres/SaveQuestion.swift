@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What the saves of a commit must know of what stands, asked for all of them at once.

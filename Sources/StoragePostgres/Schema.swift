@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The versions of the tables, and the way from each to the next.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Notices that the database is not the one that it was, and gives every account a new generation

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// How the rows of a store that is moved stand in the tables.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What is asked of accounts and devices, on one connection: the writer's, or a reader's.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Removes an account with all that it has, a portion with each commit: its devices at once, then

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Writes accounts, their plans, devices and pairing codes. Each request is decided in full before

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What is asked of the pieces of files, on one connection: the writer's, or a reader's.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Writes which pieces of files an account has, how many records name each, and until when it

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The records that a device holds, each with a mark: the snapshot that named it last, or that the

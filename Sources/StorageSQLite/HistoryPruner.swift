@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Forgets batches and tombstones that are older than the history kept.

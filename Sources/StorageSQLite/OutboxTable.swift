@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The entries of a device's outbox, with the versions that they refer to.

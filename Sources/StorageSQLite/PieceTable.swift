@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The pieces of files that lie in a home, and how many held records name each piece.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Writes batches of records. A batch is decided in full (`SavePlan`) before its first write, so

@@ -1,5 +1,5 @@
 import CSQLite
-import Changes
+import LockstepModel
 import Storage
 
 /// Long work on a database that others have open: copying it, and looking whether it is whole.

@@ -1,6 +1,6 @@
 import CSQLite
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 
 /// One connection to one database file, for one thread at a time. It knows nothing of what the

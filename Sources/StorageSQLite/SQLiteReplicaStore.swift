@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A device's store in one SQLite database of its home. Every `write` is one transaction, on disk

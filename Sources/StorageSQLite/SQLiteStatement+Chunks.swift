@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The pieces that a record names stand in one column: their hashes, 32 bytes each, one behind the

@@ -1,5 +1,5 @@
 import CSQLite
-import Changes
+import LockstepModel
 import Storage
 
 /// A prepared statement, kept and used again. Values are bound one after another with `bind`; `run`

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Makes a store's database of what another store holds, in a directory that is no store's yet:

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 
 /// The relay's store in one SQLite database, held by one process: the writer. `makeReader` gives

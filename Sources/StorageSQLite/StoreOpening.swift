@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 
 /// Notices that an older copy of the database was put back, and gives every account a new

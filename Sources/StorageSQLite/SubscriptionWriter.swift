@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Writes what wakes a device.

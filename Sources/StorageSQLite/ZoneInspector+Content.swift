@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What SQL cannot tell: whether names, fields, plans and subscriptions read as they should, and

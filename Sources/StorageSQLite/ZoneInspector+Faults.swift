@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What can be wrong in the database: in SQLite's own eyes, in its tables, in what they hold.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What is wrong in a relay's store.

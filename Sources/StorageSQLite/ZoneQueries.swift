@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What is asked of the relay's tables, on one connection: the writer's, or a reader's.

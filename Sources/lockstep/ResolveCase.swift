@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// A conflict as `lockstep resolve` reads it, and the answer as it prints it.
 package enum ResolveCase {

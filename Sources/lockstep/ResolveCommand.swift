@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// `lockstep resolve`: conflicts in, a line each; answers out, a line each, in their order.
 enum ResolveCommand {

@@ -1,5 +1,5 @@
-import Changes
 import Devices
+import LockstepModel
 import Tools
 
 /// `lockstep trace`: where the time goes between a change on one device and the app on another.

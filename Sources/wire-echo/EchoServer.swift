@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Loop
 
 /// Takes WebSockets at any path, and says back on each what it hears.

@@ -1,6 +1,6 @@
-import Changes
 import Glibc
 import Link
+import LockstepModel
 import Loop
 
 /// Writes all of it; a reader that has gone is none of our business.

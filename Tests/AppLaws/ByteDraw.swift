@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Choices made by the bytes of an input, so that a fuzzer that changes a byte changes a choice. At
 /// the end of the bytes every choice is the first.

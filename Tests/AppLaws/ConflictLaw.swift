@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import WireLaws
 
 /// Laws that hold for the apps' rules and screens, whatever stands in the records: other programs

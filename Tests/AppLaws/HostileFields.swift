@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// Fields of the apps' records as no program of ours would write them: of the right form, with
 /// numbers at and beyond every edge, texts that are none, members that are missing or something

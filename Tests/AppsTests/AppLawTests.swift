@@ -1,6 +1,6 @@
 import AppLaws
-import Changes
 import Foundation
+import LockstepModel
 import Testing
 
 /// The seeds of fuzzing, every input that it has found something with, and some thousand more,

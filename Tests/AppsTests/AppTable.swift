@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Testing
 
 /// A device on which a person uses an app, with nobody else about.

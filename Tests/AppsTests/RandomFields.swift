@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// Random fields of the records of vault, clipboard, memos and habits, some of them poor or odd.
 enum RandomFields {

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// Random edits and settings, close enough together that every rule comes into play.
 enum RandomTimer {

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Testing
 
 /// What every resolver of the catalog obeys, on versions of which some are poor or odd.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A record, a relay and some devices, reduced to what a resolver lives in: the relay's total order
 /// of saves, and devices that keep what they have not saved yet on the server's newest version.

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Testing
 
 // Short ways to write down versions and edits in tests.

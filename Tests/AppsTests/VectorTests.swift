@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Testing
 
 /// The cases with their answers that any program which resolves Lockstep's conflicts must give.

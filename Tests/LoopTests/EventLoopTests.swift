@@ -1,6 +1,6 @@
-import Changes
 import Glibc
 import Link
+import LockstepModel
 import TemporaryFolders
 import Testing
 

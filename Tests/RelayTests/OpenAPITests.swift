@@ -1,6 +1,6 @@
-import Changes
 import Foundation
 import Link
+import LockstepModel
 import Testing
 
 @testable import Relay

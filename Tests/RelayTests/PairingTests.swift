@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Link
+import LockstepModel
 import Testing
 
 @testable import Relay

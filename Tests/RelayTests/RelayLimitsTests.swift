@@ -1,5 +1,5 @@
-import Changes
 import Foundation
+import LockstepModel
 import Testing
 
 @testable import Relay

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Simulator
 
 /// What happened in worlds, counted; sums of two are those of both.

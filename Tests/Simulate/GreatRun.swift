@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Simulator
 
 /// Many seeds, and what is to be said of them.

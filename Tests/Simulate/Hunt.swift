@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Simulator
 
 /// Something is broken on purpose: which seed finds it, and what do the checkers say?

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Simulator
 
 /// What one process tells another of a seed that it played, on a line.

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// An app whose rules are broken in one way.
 struct BrokenApp: App {

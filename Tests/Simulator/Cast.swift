@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Digest
+import LockstepModel
 import Simulation
 import Storage
 

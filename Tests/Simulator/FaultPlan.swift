@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Simulation
 
 /// What goes wrong in a world, and when: made from the seed alone, before the world begins, so that

@@ -1,8 +1,8 @@
 import Apps
-import Changes
 import Devices
 import Digest
 import Link
+import LockstepModel
 import Relay
 import Simulation
 import Storage

@@ -1,5 +1,5 @@
-import Changes
 import Devices
+import LockstepModel
 
 /// What kind of world a seed is played in.
 package struct WorldProfile {

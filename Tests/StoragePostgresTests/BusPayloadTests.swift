@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Testing
 
 @testable import StoragePostgres

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 import StorageContract
 import Testing

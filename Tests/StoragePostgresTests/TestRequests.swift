@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Requests for tests that care about how they are carried out, not about what is in them.

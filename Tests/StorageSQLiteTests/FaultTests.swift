@@ -1,6 +1,6 @@
 import CSQLite
-import Changes
 import Foundation
+import LockstepModel
 import Storage
 import TemporaryFolders
 import Testing

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Requests for tests that care about the file, not about what is in it.

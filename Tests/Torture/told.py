@@ -9,7 +9,7 @@ import threading
 
 
 def place(token):
-    """The generation and the sequence that a change token stands for (Changes/ChangeToken)."""
+    """The generation and the sequence that a change token stands for (Model/ChangeToken)."""
     words = token.split(".")
     return words[0], int(words[1])
 

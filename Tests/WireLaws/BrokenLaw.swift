@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What some bytes have shown to be wrong with a reader of the wire.
 package struct BrokenLaw: Error, CustomStringConvertible {

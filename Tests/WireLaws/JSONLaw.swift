@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension WireLaw {
   /// JSON: what is passed over and what is read as a tree are the same texts, and a tree that is

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 extension WireLaw {
   /// Messages of both ends: what was understood is understood alike once it is said again.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 extension WireLaw {
   /// Requests as a server reads them.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 extension WireLaw {
   /// The longest line or event of the law.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 extension WireLaw {
   /// The longest message of the law.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What was copied, on whichever device: zone `Clipboard`, a record an item.
 ///

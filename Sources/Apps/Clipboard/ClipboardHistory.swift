@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What was copied, newest first.
 package struct ClipboardHistory: Sendable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// An item is the newer of its versions. At one instant a delete wins: what a person wanted gone
 /// may be a password.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// One day of a habit. Each device counts what was done on it, and what was taken back, for itself
 /// alone, so that nothing is counted twice and nothing is lost in whatever order the counts meet.

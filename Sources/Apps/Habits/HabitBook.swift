@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The habits with their days, as one device has them.
 package struct HabitBook: Sendable {

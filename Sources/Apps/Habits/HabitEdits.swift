@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a person's orders make of habits and their days.
 enum HabitEdits {

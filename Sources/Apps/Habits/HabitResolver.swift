@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A habit is a person's own words about how to live: nothing is overwritten, and nothing chosen,
 /// but by the person.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How habits are shown: a week of days beside each, a single day, and conflicts side by side.
 package struct HabitWeek {

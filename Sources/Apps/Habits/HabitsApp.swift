@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Habits and their days: zone `Habits`, a record a habit, and one for each day of a habit on which
 /// something was done.

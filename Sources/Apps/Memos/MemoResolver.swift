@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A memo's fields are merged one by one. Where both sides wrote another text, the newer stays, and
 /// the other is kept whole as a memo of its own.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The memos, the last written first.
 package struct MemoShelf: Sendable {

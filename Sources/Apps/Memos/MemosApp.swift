@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Notes: zone `Memos`, a record a memo.
 ///

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// "A change outlives a delete": a live version against a deleted one stands as it is, whole,
 /// whatever the base says and whichever is newer. To lose what a person wrote is worse than to

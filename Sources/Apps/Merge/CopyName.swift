@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Names for the copies that conflicts leave: they are names of records as well.
 package enum CopyName {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A three-way merge of JSON objects, field by field: changed on one side, that side's value;
 /// changed on both, the newer's. Removing a field is a change like any other. Without a base, all

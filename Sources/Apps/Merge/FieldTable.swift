@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// An object's fields by name. Names are told apart by their bytes: `String` would take two
 /// spellings of one accented letter for the same name.

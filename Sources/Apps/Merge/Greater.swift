@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What only grows: of two values the greater one.
 package enum Greater {

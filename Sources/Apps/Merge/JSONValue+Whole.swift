@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension JSONValue {
   /// The number rounded down and kept within ±2⁶⁰, so that sums and differences of a few of them

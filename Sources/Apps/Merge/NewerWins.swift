@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Which of two versions is newer: the one with the greater `(modifiedAt, device)`, devices
 /// compared by the bytes of their UTF-8.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How a person names one thing of a list: by its number there, from 1, or by the beginning of its
 /// name or title, as far as that is the only one.

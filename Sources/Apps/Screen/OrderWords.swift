@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension JSONValue {
   /// What an order or a question must say. Whoever writes them is a program, so the sentence says

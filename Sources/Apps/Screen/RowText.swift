@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Words for rows of a screen.
 package enum RowText {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension EditRequest {
   /// What a press of a timer's button makes of its record; refused where it makes no sense then.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a person asks of the timer:
 ///

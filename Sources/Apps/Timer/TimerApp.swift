@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The pomodoro timer: zone `Timer`, the record `current` with what the timer does, the record
 /// `settings` with how long its phases are.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// All that a large screen shows of the timer: beside the screen of the moment whose edit it is,
 /// since when it stands, how long the phase is in full, and how far the long break is.

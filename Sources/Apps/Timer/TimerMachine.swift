@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a person does to the timer. Lengths are milliseconds, 1 to `Limits.timerMilliseconds`;
 /// nil: as the settings say.

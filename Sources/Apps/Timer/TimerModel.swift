@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What the timer is doing.
 package enum TimerPhase: String, CaseIterable, Sendable {

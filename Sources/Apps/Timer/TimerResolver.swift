@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Two devices changed the timer, neither having seen the other's change.
 ///

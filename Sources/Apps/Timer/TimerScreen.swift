@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What the timer shows a person at one instant. Countdowns that reached zero by then are over,
 /// whether or not a device has written that yet: all screens turn at the same moment.

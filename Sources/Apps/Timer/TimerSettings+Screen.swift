@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Settings as a person reads and writes them.
 extension TimerSettings {

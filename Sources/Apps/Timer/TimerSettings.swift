@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The fields of the record `settings`, read for the state machine. What is missing, malformed or
 /// out of range has its default.

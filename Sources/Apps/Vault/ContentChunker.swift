@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Cuts a file into pieces where its content says so, not at fixed places: what is inserted at the
 /// front moves the places with it, and all pieces but the first stay what they were.

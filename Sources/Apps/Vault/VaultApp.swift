@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Files that are the same on every device: zone `Vault`, a record a file.
 ///

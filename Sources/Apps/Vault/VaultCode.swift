@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// What a person types on a new device: the relay's pairing code, and behind it, where the vault's
 /// key comes along, a secret that the relay never gets. Both are twelve letters of one alphabet.

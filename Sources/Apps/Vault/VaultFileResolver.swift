@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Two devices wrote a file anew, neither having seen the other's. Nobody can merge its bytes, so
 /// both are kept: the newer under the file's name, the other beside it. Sealed versions are judged

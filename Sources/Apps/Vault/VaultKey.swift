@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// What an account's devices know of its vault and the relay never learns. All else that a sealed
 /// vault needs follows from it.

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// What a file is made of, in the clear: as a device sees it, and what stands inside where the
 /// vault is encrypted.

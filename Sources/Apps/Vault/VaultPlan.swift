@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What is to be done with a file: a pure function of what it was when device and account last
 /// agreed, what it is on this disk, and what the account says. It knows neither files nor records.

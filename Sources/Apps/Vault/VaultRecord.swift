@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A record of the vault, and what this device can read of it.
 package struct VaultRecord: Sendable {

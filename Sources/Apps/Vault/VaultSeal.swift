@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// Between a vault as a device sees it and what the relay gets of it: names, manifests and pieces.
 /// The same plaintext gives the same bytes on every device, so that pieces are stored once, and

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The vault's files as this device can read them.
 package struct VaultShelf: Sendable {

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// A vault's key on its way to another device: sealed under a code's secret, in a record that the
 /// relay keeps and cannot open.

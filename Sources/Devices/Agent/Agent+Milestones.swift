@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What is told to whoever follows a change; nothing where nobody does.
 extension Agent {

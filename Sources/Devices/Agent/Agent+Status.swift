@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a person is told of the sync.
 extension Agent {

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// Connecting, what the uplink tells, and what becomes of its failures.
 extension Agent {

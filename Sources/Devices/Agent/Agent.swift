@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What runs on each device: edits at once and locally, and sync with the relay behind it.
 ///

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How an agent is to behave. Where it connects to stands in its home (`HomeIdentity`).
 public struct AgentConfiguration: Sendable {

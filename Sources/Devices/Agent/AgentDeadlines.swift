@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The moments that an agent waits for, one of each kind. Those of its connections stand with the
 /// uplink.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Work that an agent wants done elsewhere: on the replica, or on the files of its home.

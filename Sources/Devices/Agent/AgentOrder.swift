@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Chosen by who gives an order; comes back with what is reported about it.
 public struct OrderID: Hashable, Sendable {

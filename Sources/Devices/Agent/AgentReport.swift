@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What an agent tells the person or program at its end.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What the relay has said and the store has not been told yet. Bounded: what does not fit is
 /// dropped, and fetched again.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Why an edit was not made. Nothing was changed; only where the disk failed

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// A point that a change has come to on its way, for whoever follows it. That it is stored, and
 /// that it is applied on another device, `AgentReport.edited` and `changed` tell.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension SyncEngine {
   /// What is to be done.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Where a device stands, for a person to see. Never says "in sync" when it is not.
 public struct SyncStatus: Hashable, Sendable {

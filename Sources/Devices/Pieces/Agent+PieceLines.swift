@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What the driver tells of the connections that carry pieces of files.
 extension Agent {

@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Link
+import LockstepModel
 import Storage
 
 /// Pieces of files in the home: they are written, read, and looked after.

@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Link
+import LockstepModel
 import Storage
 
 /// Pieces of files on their way to the relay, on connections of their own.

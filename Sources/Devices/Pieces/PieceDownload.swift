@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// A piece on its way from the relay into a file of the home, over as many connections as it takes:

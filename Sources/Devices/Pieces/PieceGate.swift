@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Holds back local changes until the pieces of files that they name are at the relay, and those

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 import Storage
 
 /// What is to be read of pieces of files, for those who asked: from the home, or from the relay

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Some bytes of a piece of a file, of those that were asked for.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What the worker is asked about pieces of files: which of them lie in the home, and which may be

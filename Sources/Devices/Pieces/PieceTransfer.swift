@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What must be at the relay before records can name it. Chosen by the worker, which knows the

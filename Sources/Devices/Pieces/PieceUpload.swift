@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Link
+import LockstepModel
 import Storage
 
 /// One connection for uploads, and the piece that is going up on it: read a portion at a time, as

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The pieces of files that local changes name. The app finds them in the fields, so that the

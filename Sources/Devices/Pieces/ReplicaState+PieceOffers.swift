@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A walk through pieces in the home, which are offered to the relay a portion at a time: all of

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The pieces of files that lie in the home.

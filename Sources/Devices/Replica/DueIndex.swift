@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Which records wait for a moment in time, and for which.
 struct DueIndex {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A device's records and outbox, as they stand with the changes of the transaction being made.

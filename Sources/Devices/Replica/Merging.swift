@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Asks the apps' rules what becomes of a conflict. Where no app knows the record's type, the newer

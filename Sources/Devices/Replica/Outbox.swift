@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The local changes that the relay has not acknowledged, as the store holds them, kept in memory

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A device's records, cursor and outbox, on the worker's side: does the agent's jobs, one

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Work on a device's store, done by a driver's worker with `Replica.perform`, in the order in

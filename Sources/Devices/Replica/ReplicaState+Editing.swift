@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Local first: an edit stands in the records and in the outbox with one transaction, and the

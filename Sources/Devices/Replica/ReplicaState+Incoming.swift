@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What the relay says, applied in the order in which it came: pages of changes, and answers to

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What a person asks of an app: made from what the device holds, with one transaction.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What goes to the relay next. Entries are frozen under a batch's id before it is sent, so that

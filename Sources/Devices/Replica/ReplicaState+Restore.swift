@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A relay that came back from a backup has lost what was saved after it. What this device holds of

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What becomes of a local change once the relay's version of its record is known.

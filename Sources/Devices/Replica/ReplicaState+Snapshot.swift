@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Snapshots: what the relay has, page by page, and what follows for that which it does not name.

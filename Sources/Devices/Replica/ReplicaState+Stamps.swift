@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Stamps are relay time. An edit made while that was not known carries a guess, and is stamped

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A device that begins with nothing finds what others have made: some apps ask the person whether

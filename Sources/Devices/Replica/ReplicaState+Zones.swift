@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Zones that a person has switched off: nothing of them goes out, and nothing that comes in is

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a device knows of a relay that came back from a backup, until all that the relay has lost
 /// is on its way back. Kept in the home, so that a crash leaves it standing.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How long to wait before the next try: a random span below a ceiling that doubles with every
 /// failure (full jitter), so that devices which lost a relay together do not come back together.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// One HTTP request to one address, and its response as a report: for the commands that join, pair
 /// and list devices.

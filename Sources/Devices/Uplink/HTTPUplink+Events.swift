@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What comes on the stream of events that an uplink holds beside its calls.
 extension HTTPUplink {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Which transport to use, and for how long a long-poll asks to be held.
 ///

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What time it is at the relay. Measured against the clock that only goes forward, so that
 /// somebody who sets the wall clock does not move it; before the first measurement it is the wall

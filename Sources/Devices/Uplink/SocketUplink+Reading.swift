@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What the relay says on the socket, from the answer to the handshake to the closing frame.
 extension SocketUplink {

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What an uplink needs of the home.
 struct HomeCredentials: Hashable, Sendable {

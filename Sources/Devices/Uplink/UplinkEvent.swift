@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What an uplink tells the agent, whatever the transport.
 enum UplinkEvent: Hashable, Sendable {

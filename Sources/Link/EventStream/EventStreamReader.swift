@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Reads a stream of server-sent events (WHATWG HTML, section 9.2.6), however its bytes are cut.
 ///

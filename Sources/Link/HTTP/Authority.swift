@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A host with an optional port, as a `Host` field and the absolute form of a target have it (RFC
 /// 9110 section 7.2; RFC 3986 section 3.2, without user information).

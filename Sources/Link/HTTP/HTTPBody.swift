@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The body of a message that is coming in: hands it out piece by piece, as it comes, and finds its
 /// end. Holds none of it.

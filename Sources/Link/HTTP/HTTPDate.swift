@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
 package enum HTTPDate {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The fields of a message that is coming in: collects them line by line and says what they mean
 /// for the message's framing. Refuses whatever two readers might understand in two ways.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What has come in on an HTTP connection, taken a line at a time where lines are due.
 ///

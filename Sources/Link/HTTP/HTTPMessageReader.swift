@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What requests and answers have in common: fields and a body behind a first line (RFC 9112
 /// section 2.1). Whoever owns it reads the first line from `lines`, and says with `begin` how it

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The first line of a request: `METHOD SP target SP HTTP/1.x` (RFC 9112 section 3).
 struct HTTPRequestLine: Sendable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Reads the answers of one connection, one after another (RFC 9112, the client's side).
 ///

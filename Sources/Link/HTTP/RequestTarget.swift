@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a request asks for: the path split at its slashes and only then unescaped, so that
 /// `a%2Fb` is one segment, and the query's items unescaped likewise.

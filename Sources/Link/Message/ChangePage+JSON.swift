@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension ChangePage {
   /// The body of `GET /v1/changes`.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension MessageReader {
   /// An array of hashes, each once, in the order in which they first stood.

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// The body of `POST /v1/chunks/missing`: pieces of files that a device is about to name.
 public struct ChunkQuestion: Hashable, Sendable {

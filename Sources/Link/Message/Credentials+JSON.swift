@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension Credentials {
   /// The body that answers a join.

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// The answer to `GET /v1/devices`: `{"devices":[…]}`.
 public struct DeviceList: Hashable, Sendable {

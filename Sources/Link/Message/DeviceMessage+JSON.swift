@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension DeviceMessage {
   /// Reads the JSON text of one message. What is wrong with the message as a whole is thrown; what

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a device says on the socket (docs/protocol.md, "WebSocket").
 public enum DeviceMessage: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// Records as the JSON of a `changes` array, encoded once for all who are told of them: the message
 /// on a socket, the event of a stream and the body of a poll wrap the same bytes.

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// The body of `POST /v1/accounts` (without a code) and of `POST /v1/devices` (with one).
 public struct JoinRequest: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Every member name of the protocol, so that a scanned name becomes one of these without a string,
 /// and a second one of the same name in an object is noticed.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension MessageReader {
   mutating func kind() throws(Refusal) -> JSONScanner.Kind {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Reads a message or body member by member, and turns whatever is wrong with it into a refusal
 /// that names the member and what it should be.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension MessageReader {
   /// The `records` of a save. A fault of the batch is thrown; a fault of one record alone becomes

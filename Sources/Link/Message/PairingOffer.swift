@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// The answer to `POST /v1/pairings`: a code that lets one device in.
 public struct PairingOffer: Hashable, Sendable {

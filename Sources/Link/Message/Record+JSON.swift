@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension Record {
   /// The body of `GET /v1/zones/{zone}/records/{name}`.

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension Refusal {
   /// The refusal as `application/problem+json` (RFC 9457).

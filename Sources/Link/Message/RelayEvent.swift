@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// What the relay says on a stream of events (docs/protocol.md, "Events").
 public enum RelayEvent: Hashable, Sendable {

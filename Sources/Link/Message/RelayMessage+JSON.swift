@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension RelayMessage {
   /// Reads the JSON text of one message. What a newer relay may say and this program does not know,

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What the relay says on the socket (docs/protocol.md, "WebSocket").
 public enum RelayMessage: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension SaveAnswer {
   /// The body that answers `POST /v1/zones/{zone}/records`, with 200 or, for an atomic batch that

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension SaveRequest {
   /// The body of `POST /v1/zones/{zone}/records`. A refusal is the whole batch's; what is wrong

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension Subscription {
   /// The body of `PUT /v1/subscriptions/{id}`.

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// The answer to `GET /v1/time`.
 public struct TimeAnswer: Hashable, Sendable {

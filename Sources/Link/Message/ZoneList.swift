@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// The answer to `GET /v1/zones`: `{"zones":[{"zone"}],"more"}`.
 public struct ZoneList: Hashable, Sendable {

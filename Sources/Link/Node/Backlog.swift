@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// How a piece of work stands among others that wait for the same worker.
 public struct WorkWeight: Hashable, Sendable {

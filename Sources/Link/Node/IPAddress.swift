@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// An IP address as a number, so that addresses are compared, counted and matched without their
 /// text. An IPv4 address is the IPv6 address that it is mapped to (RFC 4291 section 2.5.5.2).

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// Something that takes part in Lockstep: the relay, an agent, a bench. A plain value that is told
 /// what happened and when, and answers with what should be done. It opens no socket, reads no

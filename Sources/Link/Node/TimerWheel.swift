@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// The deadlines of a node, each named by an id: setting, moving and dropping one costs the same
 /// however many there are, and no memory once the wheel has been as full before.

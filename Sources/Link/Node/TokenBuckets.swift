@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// How often each of many may do something: so often in the long run, and so often at once. Time
 /// comes in, and the number of those that are remembered is bounded.

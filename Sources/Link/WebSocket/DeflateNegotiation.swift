@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How two ends agree on `permessage-deflate` (RFC 7692 sections 5 and 7.1).
 ///

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How one end of a WebSocket compresses, once `permessage-deflate` is agreed on (RFC 7692 section
 /// 7). Whatever is agreed, each message may still be sent plain.

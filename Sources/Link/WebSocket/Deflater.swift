@@ -1,5 +1,5 @@
 import CZlib
-import Changes
+import LockstepModel
 
 /// Compresses the messages that one end sends (RFC 7692 section 7.2.1): DEFLATE without a header,
 /// up to the empty block that ends a flush, whose four bytes the other end puts back.

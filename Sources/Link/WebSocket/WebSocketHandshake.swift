@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// The HTTP request and answer that open a WebSocket, for both ends (RFC 6455 section 4).
 package enum WebSocketHandshake {

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What an HTTP request is answered with, before it becomes bytes.
 struct Answer: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// A call of the protocol, as path and method name it.
 enum Call: Hashable, Sendable {

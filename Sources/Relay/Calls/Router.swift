@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// Which call a path and a method name, at which door. Knows no state.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// A connection after it has signed in: which device of which account it is, and what it may ask.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// The names by which clients may reach the relay.
 ///

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// Who a request is from, as far as limits and origins are concerned: the peer of its connection,
 /// or whoever a trusted proxy says that it passes on.

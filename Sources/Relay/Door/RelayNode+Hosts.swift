@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// Requests that name another host than the relay (`AllowedHosts`).
 extension RelayNode {

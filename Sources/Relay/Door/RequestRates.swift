@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// How often devices and addresses may ask one node. A request is paid for by the device that makes
 /// it. Where nobody knows whose it is, and where its token proves wrong, its address pays: so both

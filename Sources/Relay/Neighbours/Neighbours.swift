@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a node is finding out about the doings of other relays.
 struct Neighbours: Sendable {

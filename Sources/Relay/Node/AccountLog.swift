@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Which accounts something was heard of lately, so that an answer of the store that such news may
 /// have overtaken is not taken for the newest: it is asked again. Of fixed size: accounts share

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// How much the node takes on: bytes of bodies, guesses at pairing codes.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The answer to `GET /v1/limits`: what a client must keep to, and what it may count on.
 package enum LimitsInForce {

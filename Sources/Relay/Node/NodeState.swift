@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// What a node holds at one moment, for a person who looks for what is wrong. It names accounts and
 /// devices by their ids, and holds no secret and nothing of what they say.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Metrics in Prometheus' text format, version 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/).

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How far apart the devices of a relay come back where all of them lose it at once.
 enum ReconnectSpread {

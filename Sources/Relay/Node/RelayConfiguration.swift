@@ -1,5 +1,5 @@
-import Changes
 public import Link
+import LockstepModel
 public import Storage
 
 /// How one node of a relay is set up.

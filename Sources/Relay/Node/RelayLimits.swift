@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The limits that a relay's owner may set: how much the relay takes on, from whom, and for how
 /// long it waits. What clients and relay are compiled with (names, records, batches, pages) is in

@@ -1,5 +1,5 @@
-public import Changes
 import Link
+public import LockstepModel
 
 /// What one node's work means for the others of the process. News of commits come in the order of
 /// the commits.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// How answers leave, and what becomes of the connection then.
 extension RelayNode {

@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Link
+import LockstepModel
 
 /// How requests are read: one at a time, in order, each answered before the next is looked at.
 extension RelayNode {

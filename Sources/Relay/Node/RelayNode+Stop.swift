@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// How a node ends: what was begun is answered, what is new is refused.
 extension RelayNode {

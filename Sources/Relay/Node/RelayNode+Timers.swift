@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What happens because time passes.
 extension RelayNode {

@@ -1,5 +1,5 @@
-public import Changes
 public import Link
+public import LockstepModel
 import Storage
 
 /// The middle of Lockstep: takes connections, saves through the store, and tells every device of an

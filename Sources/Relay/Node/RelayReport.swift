@@ -1,5 +1,5 @@
-public import Changes
 public import Link
+public import LockstepModel
 public import Storage
 
 /// What the person at the relay may ask of a node.

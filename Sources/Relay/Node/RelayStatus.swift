@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What a node has done and holds, in plain numbers, for logs and metrics.
 public struct RelayStatus: Sendable, Hashable {

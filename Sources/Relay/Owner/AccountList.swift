@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// The answer to `GET /v1/admin/accounts`: `{"accounts":[…],"more"}`.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// A new account that has no device yet, and the code that lets its first one in: what a relay's

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// A file that a browser may load from the relay.
 public struct PageFile: Sendable, Hashable {

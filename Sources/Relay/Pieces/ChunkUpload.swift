@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// One `PUT` of a piece of a file: takes its bytes as they come, and hands them on a part at a

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// How files go that nobody needs: at the start those that a crash left without an owner, and then,

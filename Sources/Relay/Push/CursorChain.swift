@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The chain of cursors of one socket or stream: says what may be sent next so that no gap goes
 /// unseen, and nothing stale is told (docs/protocol.md, "WebSocket", "Events").

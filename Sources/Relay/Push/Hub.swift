@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Who watches which account on this node, in the order in which they came, which is the order in
 /// which they are told.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// A `GET /v1/changes` with `wait`, while there is nothing to tell.
 struct LongPoll: Sendable {

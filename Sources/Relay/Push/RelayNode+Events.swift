@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// How a stream of events goes: its beginning, what it is told, and its end. Nothing is asked on

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How much waits to leave one connection, and since when it has not moved. The bytes themselves
 /// lie with the driver, which tells what is left only where not all could leave at once.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Some records and what happened to them, sorted so that many queries can be asked about all of
 /// them at once: each record is looked into once at most, and only where a query has conditions

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What wakes a device: the meaning of its subscriptions (docs/protocol.md, "Subscriptions").
 struct WakeRule: Hashable, Sendable {

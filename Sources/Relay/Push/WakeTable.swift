@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The rules of an account's devices, made ready to be asked about its commits: each condition
 /// stands once, with a number, however many rules have it. What that costs is paid when a device

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// The secret that proves a device: 32 random bytes, as text that stands in a header as it is. Only
 /// its hash is stored, and only its hash is kept in memory.

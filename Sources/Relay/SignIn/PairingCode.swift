@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Link
+import LockstepModel
 import Storage
 
 /// The code that lets one device into an account: 60 random bits, shown as three groups that can be

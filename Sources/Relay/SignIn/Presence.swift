@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Which devices are connected, on any node of the process, and when they were last heard of.

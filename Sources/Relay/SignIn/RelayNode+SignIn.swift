@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// How a connection becomes a device's, and ceases to be.

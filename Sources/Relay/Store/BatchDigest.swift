@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 
 /// What tells a retry from another batch under the same id: a hash over all that the batch says.
 ///

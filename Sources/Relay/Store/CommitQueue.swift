@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// What a store request was for, kept until its outcome is back.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// In which bytes a page of changes leaves.
 public struct PageForm: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Whether the store works, as far as the last commits and reads tell.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 public import Storage
 
 /// The blocking side of a relay, as pure functions that a driver's worker runs.

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// What a bench saw, for a person and for a program.
 public struct BenchTable: Sendable {

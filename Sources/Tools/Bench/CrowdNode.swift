@@ -1,6 +1,6 @@
-public import Changes
 public import Devices
 public import Link
+public import LockstepModel
 
 /// One of a crowd.
 public enum CrowdMember: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// One quiet run and the crowded one beside it.
 public struct CrowdPair: Sendable {

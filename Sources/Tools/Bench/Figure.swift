@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Figures as the tables of the benches show them.
 enum Figure {

@@ -1,6 +1,6 @@
-public import Changes
 public import Devices
 public import Link
+public import LockstepModel
 
 /// What one connection of a hostile bench does, again and again.
 public enum HostileTask: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// What one client does to others in the middle of a hostile bench.
 public enum HostileAttack: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Latencies by the second of a run, so that a stall is seen where it was. A second keeps only the
 /// buckets that something fell into: an hour of a bench takes a few megabytes.

@@ -1,5 +1,5 @@
-public import Changes
 import Link
+public import LockstepModel
 
 /// A device of a load: whose token it shows, and what it does.
 public struct LoadDevice: Sendable {

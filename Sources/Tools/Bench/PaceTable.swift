@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// One quiet window and the one under load beside it.
 public struct PacePair: Sendable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a loaded reader keeps of a `changes` message: the cursor, whether there is more, and how
 /// many records there are. All of it is checked to be JSON, but no record is made of it, so that

@@ -1,5 +1,5 @@
-import Changes
 public import Devices
+import LockstepModel
 import Simulation
 import Storage
 

@@ -1,5 +1,5 @@
-public import Changes
 import Devices
+public import LockstepModel
 
 /// What working days cost, beside what they may cost, for a person and for a program.
 public struct BudgetTable: Sendable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a person does with one app on a working day, from nine to five, on the devices at hand.
 struct DayScript {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What is judged of a relay's database.
 extension DoctorCheck {

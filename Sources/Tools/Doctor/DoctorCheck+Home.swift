@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What was found of a device's home.
 public struct HomeFindings: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What is judged of the ways on which changes reach a device, each tried by itself.
 extension DoctorCheck {

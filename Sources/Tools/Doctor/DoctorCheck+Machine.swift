@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// What is judged of this machine.
 extension DoctorCheck {

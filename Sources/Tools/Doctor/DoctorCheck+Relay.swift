@@ -1,5 +1,5 @@
-public import Changes
 import Link
+public import LockstepModel
 
 /// What is judged of a relay's address, and of who answers there.
 extension DoctorCheck {

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 /// One thing that `lockstep doctor` looked at.
 public struct DoctorCheck: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Apps
-public import Changes
+public import LockstepModel
 
 /// All that `lockstep doctor` found, for a person and for programs.
 public struct DoctorReport: Sendable {

@@ -1,5 +1,5 @@
-public import Changes
 public import Devices
+public import LockstepModel
 
 /// What one connection to a relay is tried with.
 public struct ProbePlan: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Link
+import LockstepModel
 
 /// Many agents in one node: what the bench and the simulation of people drive. Each agent keeps
 /// its own connections, jobs and deadlines; the fleet only passes on what is whose.

@@ -1,5 +1,5 @@
-import Changes
 import Devices
+import LockstepModel
 
 /// How simulated people use one app in one account, and what must come of all that they did, as the
 /// app's rule says it in words: no resolver is asked.

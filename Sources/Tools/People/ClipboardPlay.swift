@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 
 /// Things are copied, and some are removed again. In the end what was copied and not removed must
 /// be there, and nothing else.

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 
 /// Habits are made, renamed, removed, counted. What was counted must add up in the end, whoever
 /// counted it where; what no rule decides, people have decided by then.

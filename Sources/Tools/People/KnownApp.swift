@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// An app of which the instruments know what people do with it (`AppPlay`, `DayScript`) and what
 /// must come of it. Nothing is said of any other: who adds an app to the catalog adds a case here,

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 
 /// Memos are written, written anew, and removed. In the end no text may be lost that nobody saw
 /// when it was replaced.

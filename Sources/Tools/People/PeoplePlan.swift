@@ -1,5 +1,5 @@
-import Changes
 public import Devices
+import LockstepModel
 
 /// A simulation of people on real connections: how many, with how many devices, for how long.
 public struct PeoplePlan: Sendable, Hashable {

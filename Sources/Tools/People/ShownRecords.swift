@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a device shows: its live records, by key.
 struct ShownRecords {

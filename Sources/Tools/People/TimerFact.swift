@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a person did to a timer, as rules.md names it, and how far time has brought it. Two are
 /// equal that are the same act.

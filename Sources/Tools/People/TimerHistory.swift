@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Who had seen what when each act upon one account's timer was done, as its devices' screens tell
 /// it. From that, and from rules.md's words alone, follows what the timer must show in the end: no

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 
 /// The timer's buttons. In the end it must show what the set of all acts demands that nobody
 /// replaced knowingly: what time made of one on a device that was away undoes none.

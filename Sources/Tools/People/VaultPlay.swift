@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 
 /// Files are saved anew on any device. In the end every version must be there that nobody saw when
 /// it was replaced: under the file's name, or beside it as a conflict copy.

@@ -1,5 +1,5 @@
-import Changes
 import Devices
+import LockstepModel
 
 /// What was written, each text unlike any other. A text may go only where somebody who saw it
 /// replaced or removed it; every other must stand somewhere in the end.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 extension BenchRun {
   /// A run that no report or output of a bench comes near, in bytes.

@@ -1,4 +1,4 @@
-public import Changes
+public import LockstepModel
 
 extension BenchRun {
   /// Raised where a reader of today could not make sense of what is written.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A report as one HTML file: charts, all figures, and what was run where. It asks nobody for
 /// anything, and holds the run itself, so that a later one can be compared with it.

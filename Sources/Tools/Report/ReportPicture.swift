@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A report's charts as one SVG file, which stands for itself: in a document, or in a viewer of
 /// pictures with a light or a dark ground.

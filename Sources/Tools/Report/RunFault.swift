@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Why a file is no run that another can stand beside.
 public enum RunFault: Error, Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// What came back when the relay was asked for its figures.
 package enum TopAnswer: Hashable, Sendable {

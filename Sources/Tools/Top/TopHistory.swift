@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The relay's figures over the last minutes, a sample each time it was asked, and what they tell
 /// together: a counter says something only beside an earlier one.

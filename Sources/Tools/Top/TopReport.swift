@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The relay's figures for programs. What the relay does not tell, or what one look cannot, is
 /// null; spans of time are named with the seconds that were seen.

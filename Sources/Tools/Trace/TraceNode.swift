@@ -1,6 +1,6 @@
-public import Changes
 public import Devices
 public import Link
+public import LockstepModel
 
 /// Follows changes from one device to another of the same account, one at a time: each is made when
 /// both devices are at rest and the one before it has arrived.

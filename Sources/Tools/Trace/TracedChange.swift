@@ -1,5 +1,5 @@
-public import Changes
 public import Devices
+public import LockstepModel
 
 /// What was seen of one change on its way from device A to device B, both of this machine: by the
 /// one clock that both go by.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// `lockstep account list`: who uses the relay, and how much of it.

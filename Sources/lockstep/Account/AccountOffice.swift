@@ -1,7 +1,7 @@
-import Changes
 import Devices
 import Glibc
 import Link
+import LockstepModel
 import Loop
 import Relay
 import Storage

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Storage
 
 /// `lockstep account plan`: what an account may save.

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 
 /// `lockstep account remove`: an account goes, with all that it has.

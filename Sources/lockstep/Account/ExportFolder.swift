@@ -1,6 +1,6 @@
 import CLinux
-import Changes
 import Glibc
+import LockstepModel
 
 /// The folder that an export writes: under another name at first, and under its own once all of it
 /// is there and durable, so that half an export is never taken for a whole one. Readable by its

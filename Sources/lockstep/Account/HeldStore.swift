@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Link
+import LockstepModel
 import Loop
 import Relay
 import Storage

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// `lockstep agent clipboard`: what was copied, on whichever device.
 enum AgentClipboardCommand {

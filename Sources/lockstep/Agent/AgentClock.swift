@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Loop
 
 /// The clock of a device that is wrong on purpose: what a test sets off stays right everywhere else

@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 import Loop
 
 /// `lockstep agent`: a device.

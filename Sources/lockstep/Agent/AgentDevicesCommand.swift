@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Link
+import LockstepModel
 import Loop
 
 /// `lockstep agent devices`: the account's devices, as the relay knows them.

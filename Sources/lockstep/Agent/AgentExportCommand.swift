@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Loop
 
 /// `lockstep agent export`: all that a home holds, as files that anybody can read.

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// `lockstep agent habits`: what is to be done every day.
 enum AgentHabitsCommand {

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Glibc
+import LockstepModel
 
 /// `lockstep agent habits restore`: what becomes of habits that others made before this device was
 /// there.

@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 import Storage
 import StorageSQLite
 

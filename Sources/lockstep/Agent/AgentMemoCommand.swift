@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// `lockstep agent memo`: notes.
 enum AgentMemoCommand {

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 import Loop
 import Tools
 

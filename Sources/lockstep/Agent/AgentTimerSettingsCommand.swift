@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// `lockstep agent timer settings`: how long the phases are.
 enum AgentTimerSettingsCommand {

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// `lockstep agent timer watch`: the timer, live.
 enum AgentTimerWatchCommand {

@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 import Loop
 
 /// `lockstep agent vault`: files that are the same on every device.

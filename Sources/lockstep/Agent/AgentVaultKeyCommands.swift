@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Glibc
+import LockstepModel
 
 /// `lockstep agent vault unlock`, `phrase` and `restore`: the vault's key comes to a device, is
 /// written down, and comes back.

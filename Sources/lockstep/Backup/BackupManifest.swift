@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 import StorageSQLite
 
 /// What a backup says of itself, in a file beside the database: when and by what it was made, how

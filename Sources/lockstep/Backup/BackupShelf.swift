@@ -1,6 +1,6 @@
 import CLinux
-import Changes
 import Glibc
+import LockstepModel
 
 /// A folder that backups are made in, each in a folder of its own that is named by when it was
 /// made, so that the names' order is that of time:

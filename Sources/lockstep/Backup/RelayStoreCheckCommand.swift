@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import StorageSQLite
 
 /// `lockstep relay check`: whether a store, or a backup of one, is whole.

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 import StorageFiles
 import StorageSQLite

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 
 /// Moves a relay's store to another place: from a folder into a database, back, or from one of a

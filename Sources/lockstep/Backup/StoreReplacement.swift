@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import StorageSQLite
 
 /// Puts a store that was made beside in place of what is in a relay's folder. What was there is

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 
 /// How a bench waits for what it has set going: until it is there, a signal comes, or its patience

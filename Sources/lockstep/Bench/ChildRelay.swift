@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 
 /// A relay in a process of its own, on a temporary store: what a bench measures when it is not told
 /// of another.

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// Points in time as people read them: in universal time, so that all who look see the same, but
 /// for what one person looks at only.

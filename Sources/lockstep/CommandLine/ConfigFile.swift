@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// Settings of a command in a file:
 ///

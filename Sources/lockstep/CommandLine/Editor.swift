@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// The person's own editor, for texts of more than a line.
 enum Editor {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Cuts a stream of bytes into lines. A line that is too long is passed over, not kept.
 package struct LineReader {

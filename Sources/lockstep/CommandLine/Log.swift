@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 
 /// What a long-running command says of itself, a line at a time, on standard error, in one of the

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// One thing that a log says, before it has a form. `LogLine.text` gives it one: a line each, that
 /// nothing in a message or a field can break or forge.

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// Where the program writes for people and other programs: standard output and standard error.
 /// Every call leaves at once; nothing is kept back.

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// A command's end of a home's socket: it asks, and waits for lines. Blocking, with a bound on
 /// every wait: a command does one thing at a time.

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 
 /// The vault's files, as they are on the devices that keep them.

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Glibc
+import LockstepModel
 import Storage
 import StorageSQLite
 

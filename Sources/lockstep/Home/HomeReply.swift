@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Link
+import LockstepModel
 import Storage
 
 /// What the holder of a home tells the process that it is in.

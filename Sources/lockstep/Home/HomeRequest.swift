@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// What a command asks of the process that holds a home, as a line of JSON on the home's socket.
 /// Every request is answered by one line, `watch` by one line a change until the socket closes.

@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 
 /// A command's way into a home: through the process that holds it, or, where none does, by holding
 /// it itself for as long as the command takes.

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 
 /// Whom a command, or a home, believes when a relay shows its certificate: the authorities that the

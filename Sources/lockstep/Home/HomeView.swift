@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// An app's view as the process that holds the home tells it.
 struct HomeView {

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 import Relay
 import StoragePostgres

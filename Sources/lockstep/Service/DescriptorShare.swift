@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Relay
 
 /// How the files that a process may open are shared out: no more connections than there are

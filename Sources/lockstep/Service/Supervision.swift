@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 
 /// What a long-running command says to the service manager that started it, if one did

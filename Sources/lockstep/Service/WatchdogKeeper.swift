@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// When the service manager is told that all is well, and when the threads are asked whether it is:
 /// a plain value, so that a stuck thread can be tried without one.

@@ -1,7 +1,7 @@
 import CLinux
-import Changes
 import Digest
 import Glibc
+import LockstepModel
 
 /// A file that is read from its beginning to its end, once.
 final class FileContent {

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// What tells that a file is the one that was looked at, and that nobody has written since: enough
 /// to know its content without reading it.

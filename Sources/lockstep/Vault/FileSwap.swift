@@ -1,6 +1,6 @@
 import CLinux
-import Changes
 import Glibc
+import LockstepModel
 
 /// One file that takes another's place, or goes, so that nothing which another program writes
 /// meanwhile is lost. What is to happen is written down first, so that a crash in between is

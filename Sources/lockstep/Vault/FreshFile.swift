@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Glibc
+import LockstepModel
 
 /// A file that is being written beside the one whose place it takes. Gone with its owner, unless it
 /// is finished.

@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Digest
+import LockstepModel
 
 /// From the account to the file: its pieces come into a file beside it, which then takes its place.
 extension VaultEngine {

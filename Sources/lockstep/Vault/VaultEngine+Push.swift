@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Digest
+import LockstepModel
 
 /// From the file to the account: it is read once, cut, and its new pieces go into the home before
 /// the record that names them is changed.

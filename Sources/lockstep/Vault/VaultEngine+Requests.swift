@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 import Loop
 
 /// What commands ask of the mirror. All of it is answered at once, whatever is under way: bytes are

@@ -1,9 +1,9 @@
 import Apps
 import CLinux
-import Changes
 import Devices
 import Digest
 import Glibc
+import LockstepModel
 import Loop
 
 /// What a file is, as it was just looked at.

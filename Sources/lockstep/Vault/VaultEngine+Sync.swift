@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 
 /// What the account has of the files, and what has become of what was sent.
 extension VaultEngine {

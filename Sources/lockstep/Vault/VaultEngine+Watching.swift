@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Loop
 
 /// Which folders are watched, and what is made of what happens in them.

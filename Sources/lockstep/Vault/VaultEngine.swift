@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Link
+import LockstepModel
 import Loop
 
 /// Keeps files on this disk the same as what the account has of them: looks at a file when it was

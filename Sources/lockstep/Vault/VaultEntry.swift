@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// A file that this device keeps the same as the account's, and how far it has come with it.
 struct VaultEntry: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// Where a file stands, as the mirror tells it, for commands and for people.
 struct VaultFileStatus: Hashable {

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// What happened to a home's files, a line of JSON an event, in `HOME/vault-history.jsonl` and,
 /// before that, `HOME/vault-history.1.jsonl`: bounded, so that it never has to be looked after.

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 
 /// The vault's key in a device's home: 32 hexadecimal digits and a line feed, for its owner alone.

@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 
 /// The files that a home keeps, in `HOME/vault.json`: written anew and whole with every change.
 struct VaultRegistry {

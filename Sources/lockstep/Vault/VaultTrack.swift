@@ -1,5 +1,5 @@
-import Changes
 import Devices
+import LockstepModel
 import Loop
 
 /// What the mirror knows of a file for as long as it runs: where it stands, and when to look at it.

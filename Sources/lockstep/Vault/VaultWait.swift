@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 import Loop
 
 /// Waits until files are the same as the account's, or can be no further for now.

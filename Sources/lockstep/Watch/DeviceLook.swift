@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// What the relay says of the account's devices.
 enum DeviceLook {

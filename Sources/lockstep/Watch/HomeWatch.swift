@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 
 /// What a person sees of an app on a full screen, drawn anew with whatever the home tells. Times

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Loop
 
 /// An app's rows as far as the terminal has room for them, sync below, and how to end it.

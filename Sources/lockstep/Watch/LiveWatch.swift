@@ -1,5 +1,5 @@
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 
 /// A view on the full screen of a terminal: waits for what the home tells, for keys, for the

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// What just happened, in a line each, from what the home tells: two boards, or two states of sync,
 /// one after the other.

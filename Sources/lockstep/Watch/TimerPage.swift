@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// How the timer's full screen is laid out: what matters most has its place on the smallest
 /// terminal, the rest comes as there is room for it.

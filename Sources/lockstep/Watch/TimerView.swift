@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// What the full screen of the timer knows: the board that the home told last, sync, the other
 /// devices, and what just happened. It counts on by itself, by relay time, so that all screens

@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 import Loop
 
 /// The vault, live: a row a file, with a bar where bytes are on their way, and sync below.

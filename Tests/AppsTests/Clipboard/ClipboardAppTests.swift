@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Testing
 
 /// A person copies, on this device and on others.

@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 import Testing
 
 /// The outcome is what the whole set of concurrent edits demands, in whatever order they arrive.

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 import Testing
 
 @testable import Apps

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Digest
+import LockstepModel
 import Testing
 
 struct VaultPlanTests {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A store whose writes can be made to fail.

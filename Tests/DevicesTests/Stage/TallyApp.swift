@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A whole app, as docs/apps.md walks through it: tallies that count on every device. It knows
 /// nothing but `Changes`.

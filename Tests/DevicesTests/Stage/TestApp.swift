@@ -1,5 +1,5 @@
-import Changes
 import Devices
+import LockstepModel
 
 /// A small app with one record type for each thing that a rule may do.
 struct TestApp: App {

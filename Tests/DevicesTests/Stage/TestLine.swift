@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Storage
 
 /// One connection of the test's relay: HTTP at first, perhaps a WebSocket later.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// The ways in which a network may cut `bytes` into pieces: whole, byte by byte, in two at every
 /// place (of short ones), and at random.

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import WireLaws
 
 /// All that came of some bytes: the events, neighbouring pieces of a body as one, and the refusal

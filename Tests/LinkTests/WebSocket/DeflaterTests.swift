@@ -1,5 +1,5 @@
 import CZlib
-import Changes
+import LockstepModel
 import Testing
 
 @testable import Link

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 
 /// All that came of some bytes: the events, and the fault that ended them.
 struct WebSocketReading: Equatable {

@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Testing
 
 @testable import Relay

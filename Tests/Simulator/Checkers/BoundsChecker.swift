@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Simulation
 
 /// Memory is bounded, and nobody is busy while there is nothing to do.

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// One day of a habit: what was counted on each device, and taken back, is the sum of what was done

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// After quiet, all replicas of an account equal the store, nothing waits, and all records are what

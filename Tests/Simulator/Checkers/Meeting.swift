@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What became of a device's local changes when the relay's versions met them, read from one write

@@ -1,5 +1,5 @@
-import Changes
 import Digest
+import LockstepModel
 import Storage
 
 /// Whatever pieces of files a live record names, the relay has, with the bytes of their hash.

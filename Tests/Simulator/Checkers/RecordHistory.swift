@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// What is written down about one record: what persons did to it, on which device, knowing what.

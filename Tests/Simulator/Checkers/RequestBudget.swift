@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// How often a device may ask the relay for something: HTTP requests, and messages on a socket.
 package struct RequestBudget {

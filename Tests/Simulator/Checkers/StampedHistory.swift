@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// Of a record where the newest act alone counts: what each act made of it, and when. An act made

@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Digest
+import LockstepModel
 import Storage
 
 /// What a person has under way with pieces of files; gone with the process.

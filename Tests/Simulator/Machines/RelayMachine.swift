@@ -1,5 +1,5 @@
-import Changes
 import Link
+import LockstepModel
 import Relay
 import Simulation
 import Storage

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Storage
 
 /// A device's store with an eye on it: what is written is held against the ledger and told to the

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Devices
+import LockstepModel
 
 /// A sixth app, for simulated persons alone: many small records that are made, changed and deleted,
 /// as no single-record app does. The newer text wins; a change outlives a delete.

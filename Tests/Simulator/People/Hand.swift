@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// Whose hand is behind a write of a device's store, and what of it the store does not tell.
 package enum Hand: Hashable {

@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import Simulation
 
 /// Simulated persons: each has an account and presses buttons on its devices, sometimes on two at

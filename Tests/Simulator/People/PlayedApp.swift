@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 /// An app that simulated persons use.
 package enum PlayedApp: String, CaseIterable {

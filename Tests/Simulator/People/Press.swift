@@ -1,5 +1,5 @@
 import Apps
-import Changes
+import LockstepModel
 
 extension People {
   /// What a person does on one device. Of a list the device shows at that moment, `pick` takes one,

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Digest
+import LockstepModel
 
 /// A file of the vault as simulated persons save it: in the clear.
 enum VaultFile {

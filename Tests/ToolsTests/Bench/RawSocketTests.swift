@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Link
+import LockstepModel
 import Testing
 
 @testable import Tools

@@ -1,6 +1,6 @@
-import Changes
 import Devices
 import Link
+import LockstepModel
 import Relay
 import Simulation
 import Tools

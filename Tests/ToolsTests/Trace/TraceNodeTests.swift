@@ -1,5 +1,5 @@
-import Changes
 import Devices
+import LockstepModel
 import Simulation
 import Testing
 

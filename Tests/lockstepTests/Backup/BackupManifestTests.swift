@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 import StorageSQLite
 import TemporaryFolders
 import Testing

@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Foundation
+import LockstepModel
 import Storage
 import StorageFiles
 import StorageSQLite

@@ -1,6 +1,6 @@
 import CLinux
-import Changes
 import Glibc
+import LockstepModel
 import Loop
 import TemporaryFolders
 import Testing

@@ -1,6 +1,6 @@
-import Changes
 import Digest
 import Glibc
+import LockstepModel
 import TemporaryFolders
 import Testing
 

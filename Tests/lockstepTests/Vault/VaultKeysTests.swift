@@ -1,7 +1,7 @@
 import Apps
-import Changes
 import Devices
 import Glibc
+import LockstepModel
 import TemporaryFolders
 import Testing
 

@@ -1,8 +1,8 @@
 import Apps
-import Changes
 import Devices
 import Foundation
 import Glibc
+import LockstepModel
 import Loop
 import Storage
 import StorageSQLite

@@ -1,6 +1,6 @@
 import Apps
-import Changes
 import Link
+import LockstepModel
 import Testing
 
 @testable import lockstep

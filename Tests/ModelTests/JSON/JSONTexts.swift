@@ -1,4 +1,4 @@
-import Changes
+import LockstepModel
 
 /// A text that is not JSON, and why.
 struct BrokenText: Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Changes
+@testable import LockstepModel
 
 struct CommonPrefixTests {
   private func common(_ left: [UInt8], _ right: [UInt8]) -> Int {

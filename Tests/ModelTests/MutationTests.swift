@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Changes
+@testable import LockstepModel
 
 @Suite struct MutationTests {
   @Test func mutationWithoutFieldsIsADelete() {

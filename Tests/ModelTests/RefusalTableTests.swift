@@ -1,5 +1,5 @@
-import Changes
 import Foundation
+import LockstepModel
 import Testing
 
 /// docs/protocol.md has the table of all codes; `RefusalCode` is its source.

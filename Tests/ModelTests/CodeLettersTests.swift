@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Changes
+@testable import LockstepModel
 
 struct CodeLettersTests {
   @Test func aCodeIsDrawnAndGroupedByFour() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Changes
+@testable import LockstepModel
 
 /// Whole texts, valid and not, after RFC 8259; both ways through the scanner must agree on each.
 @Suite struct JSONScannerTests {
