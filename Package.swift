@@ -47,21 +47,22 @@ let package = Package(
   targets: [
     // The shared words, and the rules of the apps.
     module("Model"),
-    room("Apps", ["LockstepModel", "Digest"]),
+    room("Apps", ["LockstepModel", "LockstepCrypto"]),
     // A device, the wire, the loop.
-    room("Devices", ["LockstepModel", "Digest", "Link", "Storage"]),
-    room("Link", ["LockstepModel", "Digest", "CZlib"]),
+    room("Devices", ["LockstepModel", "LockstepCrypto", "Link", "Storage"]),
+    room("Link", ["LockstepModel", "LockstepCrypto", "CZlib"]),
     room("Loop", ["LockstepModel", "Link", "CLinux", "COpenSSL"]),
     // The middle, and what survives a crash.
-    room("Relay", ["LockstepModel", "Digest", "Link", "Storage"]),
-    room("Storage", ["LockstepModel", "Digest"]),
-    room("StorageSQLite", ["LockstepModel", "Digest", "Storage", "CSQLite"]),
-    room("StoragePostgres", ["LockstepModel", "Digest", "Storage", "CPostgres"]),
-    room("StorageFiles", ["LockstepModel", "Digest", "Storage"]),
-    room("Digest", ["COpenSSL"]),
+    room("Relay", ["LockstepModel", "LockstepCrypto", "Link", "Storage"]),
+    room("Storage", ["LockstepModel", "LockstepCrypto"]),
+    room("StorageSQLite", ["LockstepModel", "LockstepCrypto", "Storage", "CSQLite"]),
+    room("StoragePostgres", ["LockstepModel", "LockstepCrypto", "Storage", "CPostgres"]),
+    room("StorageFiles", ["LockstepModel", "LockstepCrypto", "Storage"]),
+    module("Crypto", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
     room(
-      "Simulation", ["LockstepModel", "Devices", "Digest", "Link", "Relay", "Storage"], virtual),
+      "Simulation", ["LockstepModel", "Devices", "LockstepCrypto", "Link", "Relay", "Storage"],
+      virtual),
     room("Tools", ["Apps", "LockstepModel", "Devices", "Link", "Simulation", "Storage"]),
     // What the relay serves to browsers: the files of Sources/Pages, embedded.
     .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedAssets"]),
@@ -73,7 +74,7 @@ let package = Package(
     .executableTarget(
       name: "lockstep",
       dependencies: [
-        "Apps", "LockstepModel", "Devices", "Digest", "Link", "Loop", "PageFiles", "Relay",
+        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Loop", "PageFiles", "Relay",
         "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "Tools", "CLinux",
       ],
@@ -90,14 +91,14 @@ let package = Package(
     // Tests, with a simulator of the whole.
     tests("ModelTests", ["LockstepModel"]),
     tests(
-      "AppsTests", ["Apps", "AppLaws", "LockstepModel", "Digest"],
+      "AppsTests", ["Apps", "AppLaws", "LockstepModel", "LockstepCrypto"],
       resources: [.embedInCode("Vectors")]),
-    tests("DevicesTests", ["Devices", "LockstepModel", "Link", "Storage", "Digest"]),
-    tests("DigestTests", ["Digest"]),
-    tests("LinkTests", ["Link", "LockstepModel", "Digest", "CZlib", "WireLaws"]),
+    tests("DevicesTests", ["Devices", "LockstepModel", "Link", "Storage", "LockstepCrypto"]),
+    tests("CryptoTests", ["LockstepCrypto"]),
+    tests("LinkTests", ["Link", "LockstepModel", "LockstepCrypto", "CZlib", "WireLaws"]),
     tests("LoopTests", ["Loop", "Link", "LockstepModel", "CLinux", "TemporaryFolders"]),
     tests("PageFilesTests", ["PageFiles"]),
-    tests("RelayTests", ["Relay", "Link", "LockstepModel", "Storage", "Digest"]),
+    tests("RelayTests", ["Relay", "Link", "LockstepModel", "Storage", "LockstepCrypto"]),
     tests("StorageTests", ["Storage", "StorageContract", "LockstepModel"]),
     tests(
       "StorageSQLiteTests",
@@ -110,28 +111,32 @@ let package = Package(
       "StoragePostgresTests",
       [
         "StoragePostgres", "StorageSQLite", "Storage", "StorageContract", "TemporaryFolders",
-        "LockstepModel", "Digest", "CSQLite",
+        "LockstepModel", "LockstepCrypto", "CSQLite",
       ]),
     tests(
       "StorageFilesTests",
-      ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "LockstepModel", "Digest"]),
+      [
+        "StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "LockstepModel",
+        "LockstepCrypto",
+      ]),
     tests(
       "ToolsTests",
       [
-        "Tools", "Apps", "LockstepModel", "Devices", "Digest", "Link", "Relay", "Simulation",
+        "Tools", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Relay",
+        "Simulation",
         "Storage",
       ]),
     tests(
       "lockstepTests",
       [
-        "lockstep", "Apps", "LockstepModel", "Devices", "Digest", "Link", "Loop", "Relay",
+        "lockstep", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Loop", "Relay",
         "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",
       ]),
     .target(
       name: "TemporaryFolders", path: "Tests/TemporaryFolders", swiftSettings: strict),
     .target(
-      name: "StorageContract", dependencies: ["Storage", "LockstepModel", "Digest"],
+      name: "StorageContract", dependencies: ["Storage", "LockstepModel", "LockstepCrypto"],
       path: "Tests/StorageContract", swiftSettings: strict),
     .target(
       name: "WireLaws", dependencies: ["Link", "LockstepModel"], path: "Tests/WireLaws",
@@ -142,7 +147,8 @@ let package = Package(
     .target(
       name: "Simulator",
       dependencies: [
-        "Apps", "LockstepModel", "Devices", "Digest", "Link", "Relay", "Simulation", "Storage",
+        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Relay", "Simulation",
+        "Storage",
         "Tools",
       ],
       path: "Tests/Simulator", swiftSettings: virtual),

@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// The reference of a store for pieces of files: what the others must do, in memory. For one

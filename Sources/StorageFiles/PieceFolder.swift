@@ -1,5 +1,5 @@
-import Digest
 import Glibc
+import LockstepCrypto
 import LockstepModel
 import Storage
 

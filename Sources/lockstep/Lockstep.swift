@@ -1,6 +1,6 @@
-import Digest
 import Glibc
 import Link
+import LockstepCrypto
 import StorageSQLite
 
 /// The program: all its commands, and how the one that is asked for is found and run.

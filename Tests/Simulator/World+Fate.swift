@@ -1,6 +1,6 @@
 import Apps
 import Devices
-import Digest
+import LockstepCrypto
 import LockstepModel
 import Simulation
 import Storage

@@ -1,7 +1,7 @@
 import Apps
 import Devices
-import Digest
 import Link
+import LockstepCrypto
 import LockstepModel
 import Relay
 import Simulation

@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 import Storage
 import StorageContract

@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// What a person types on a new device: the relay's pairing code, and behind it, where the vault's

@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// What an account's devices know of its vault and the relay never learns. All else that a sealed

@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// What a file is made of, in the clear: as a device sees it, and what stands inside where the

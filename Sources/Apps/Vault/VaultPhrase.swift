@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 
 /// A vault's key in words that a person can write down and say: proquints (arXiv 0901.4016), five
 /// letters for 16 bits, eight of them for the key, and one to tell a slip of the pen.

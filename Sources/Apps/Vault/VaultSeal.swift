@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// Between a vault as a device sees it and what the relay gets of it: names, manifests and pieces.

@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// A vault's key on its way to another device: sealed under a code's secret, in a record that the

@@ -1,5 +1,5 @@
-import Digest
 import Link
+import LockstepCrypto
 import LockstepModel
 import Storage
 

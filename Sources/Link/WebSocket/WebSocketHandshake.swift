@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// The HTTP request and answer that open a WebSocket, for both ends (RFC 6455 section 4).

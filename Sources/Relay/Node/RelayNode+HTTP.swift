@@ -1,5 +1,5 @@
-import Digest
 import Link
+import LockstepCrypto
 import LockstepModel
 
 /// How requests are read: one at a time, in order, each answered before the next is looked at.

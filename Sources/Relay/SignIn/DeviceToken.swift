@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// The secret that proves a device: 32 random bytes, as text that stands in a header as it is. Only

@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// What tells a retry from another batch under the same id: a hash over all that the batch says.

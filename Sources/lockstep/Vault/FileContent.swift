@@ -1,6 +1,6 @@
 import CLinux
-import Digest
 import Glibc
+import LockstepCrypto
 import LockstepModel
 
 /// A file that is read from its beginning to its end, once.

@@ -1,5 +1,5 @@
-import Digest
 import Glibc
+import LockstepCrypto
 import LockstepModel
 
 /// A file that is being written beside the one whose place it takes. Gone with its owner, unless it

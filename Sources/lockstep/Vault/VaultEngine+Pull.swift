@@ -1,6 +1,6 @@
 import Apps
 import Devices
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// From the account to the file: its pieces come into a file beside it, which then takes its place.

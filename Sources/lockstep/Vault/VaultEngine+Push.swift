@@ -1,6 +1,6 @@
 import Apps
 import Devices
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// From the file to the account: it is read once, cut, and its new pieces go into the home before

@@ -1,8 +1,8 @@
 import Apps
 import CLinux
 import Devices
-import Digest
 import Glibc
+import LockstepCrypto
 import LockstepModel
 import Loop
 

@@ -1,5 +1,5 @@
 import Devices
-import Digest
+import LockstepCrypto
 import LockstepModel
 import Storage
 

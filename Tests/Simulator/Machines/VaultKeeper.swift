@@ -1,5 +1,5 @@
 import Apps
-import Digest
+import LockstepCrypto
 import LockstepModel
 import Simulation
 import Storage

@@ -1,5 +1,5 @@
 import Apps
-import Digest
+import LockstepCrypto
 import LockstepModel
 
 /// A file of the vault as simulated persons save it: in the clear.

@@ -1,5 +1,5 @@
-import Digest
 import Foundation
+import LockstepCrypto
 import LockstepModel
 import Storage
 import StorageFiles

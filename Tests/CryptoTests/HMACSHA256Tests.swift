@@ -1,4 +1,4 @@
-import Digest
+import LockstepCrypto
 import Testing
 
 struct HMACSHA256Tests {

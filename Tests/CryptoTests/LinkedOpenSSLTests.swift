@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Digest
+@testable import LockstepCrypto
 
 struct LinkedOpenSSLTests {
   @Test func versionIsANumberOfThreeParts() {
