@@ -49,11 +49,11 @@ let package = Package(
     module("Model"),
     room("Apps", ["LockstepModel", "LockstepCrypto"]),
     // A device, the wire, the loop.
-    room("Devices", ["LockstepModel", "LockstepCrypto", "Link", "Storage"]),
-    room("Link", ["LockstepModel", "LockstepCrypto", "CZlib"]),
-    room("Loop", ["LockstepModel", "Link", "CLinux", "COpenSSL"]),
+    room("Devices", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
+    module("Wire", ["LockstepModel", "LockstepCrypto", "CZlib"]),
+    room("Loop", ["LockstepModel", "LockstepWire", "CLinux", "COpenSSL"]),
     // The middle, and what survives a crash.
-    room("Relay", ["LockstepModel", "LockstepCrypto", "Link", "Storage"]),
+    room("Relay", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
     room("Storage", ["LockstepModel", "LockstepCrypto"]),
     room("StorageSQLite", ["LockstepModel", "LockstepCrypto", "Storage", "CSQLite"]),
     room("StoragePostgres", ["LockstepModel", "LockstepCrypto", "Storage", "CPostgres"]),
@@ -61,9 +61,10 @@ let package = Package(
     module("Crypto", ["COpenSSL"]),
     // Instruments, and the command line that joins the parts.
     room(
-      "Simulation", ["LockstepModel", "Devices", "LockstepCrypto", "Link", "Relay", "Storage"],
+      "Simulation",
+      ["LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Relay", "Storage"],
       virtual),
-    room("Tools", ["Apps", "LockstepModel", "Devices", "Link", "Simulation", "Storage"]),
+    room("Tools", ["Apps", "LockstepModel", "Devices", "LockstepWire", "Simulation", "Storage"]),
     // What the relay serves to browsers: the files of Sources/Pages, embedded.
     .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedAssets"]),
     .plugin(
@@ -74,14 +75,16 @@ let package = Package(
     .executableTarget(
       name: "lockstep",
       dependencies: [
-        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Loop", "PageFiles", "Relay",
+        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Loop", "PageFiles",
+        "Relay",
         "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "Tools", "CLinux",
       ],
       swiftSettings: strict),
     // A WebSocket echo for conformance suites; it does not ship.
     .executableTarget(
-      name: "wire-echo", dependencies: ["LockstepModel", "Link", "Loop"], swiftSettings: strict),
+      name: "wire-echo", dependencies: ["LockstepModel", "LockstepWire", "Loop"],
+      swiftSettings: strict),
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
     library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
@@ -93,12 +96,13 @@ let package = Package(
     tests(
       "AppsTests", ["Apps", "AppLaws", "LockstepModel", "LockstepCrypto"],
       resources: [.embedInCode("Vectors")]),
-    tests("DevicesTests", ["Devices", "LockstepModel", "Link", "Storage", "LockstepCrypto"]),
+    tests(
+      "DevicesTests", ["Devices", "LockstepModel", "LockstepWire", "Storage", "LockstepCrypto"]),
     tests("CryptoTests", ["LockstepCrypto"]),
-    tests("LinkTests", ["Link", "LockstepModel", "LockstepCrypto", "CZlib", "WireLaws"]),
-    tests("LoopTests", ["Loop", "Link", "LockstepModel", "CLinux", "TemporaryFolders"]),
+    tests("WireTests", ["LockstepWire", "LockstepModel", "LockstepCrypto", "CZlib", "WireLaws"]),
+    tests("LoopTests", ["Loop", "LockstepWire", "LockstepModel", "CLinux", "TemporaryFolders"]),
     tests("PageFilesTests", ["PageFiles"]),
-    tests("RelayTests", ["Relay", "Link", "LockstepModel", "Storage", "LockstepCrypto"]),
+    tests("RelayTests", ["Relay", "LockstepWire", "LockstepModel", "Storage", "LockstepCrypto"]),
     tests("StorageTests", ["Storage", "StorageContract", "LockstepModel"]),
     tests(
       "StorageSQLiteTests",
@@ -122,14 +126,15 @@ let package = Package(
     tests(
       "ToolsTests",
       [
-        "Tools", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Relay",
+        "Tools", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Relay",
         "Simulation",
         "Storage",
       ]),
     tests(
       "lockstepTests",
       [
-        "lockstep", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Loop", "Relay",
+        "lockstep", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Loop",
+        "Relay",
         "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",
       ]),
@@ -139,7 +144,7 @@ let package = Package(
       name: "StorageContract", dependencies: ["Storage", "LockstepModel", "LockstepCrypto"],
       path: "Tests/StorageContract", swiftSettings: strict),
     .target(
-      name: "WireLaws", dependencies: ["Link", "LockstepModel"], path: "Tests/WireLaws",
+      name: "WireLaws", dependencies: ["LockstepWire", "LockstepModel"], path: "Tests/WireLaws",
       swiftSettings: strict),
     .target(
       name: "AppLaws", dependencies: ["Apps", "LockstepModel", "WireLaws"], path: "Tests/AppLaws",
@@ -147,7 +152,7 @@ let package = Package(
     .target(
       name: "Simulator",
       dependencies: [
-        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "Link", "Relay", "Simulation",
+        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Relay", "Simulation",
         "Storage",
         "Tools",
       ],
@@ -158,7 +163,7 @@ let package = Package(
       path: "Tests/Simulate", swiftSettings: strict),
     tests(
       "SimulationTests",
-      ["Simulation", "Simulator", "Apps", "LockstepModel", "Link", "Storage", "Tools"]),
+      ["Simulation", "Simulator", "Apps", "LockstepModel", "LockstepWire", "Storage", "Tools"]),
     tests("EndToEndTests", [], exclude: ["Stories"]),
     tests("TidyTests", []),
   ]

@@ -1,4 +1,4 @@
-import Link
+import LockstepWire
 
 /// All connections of one loop, in one block; a connection's name leads to its slot.
 struct ConnectionSlab: ~Copyable {

@@ -1,6 +1,6 @@
 import Glibc
-public import Link
 import LockstepModel
+public import LockstepWire
 
 /// How connections end. One that is closed at once while the peer's bytes lie unread would be reset
 /// by the kernel, and the peer might lose the answer that it has not read yet. So after the last

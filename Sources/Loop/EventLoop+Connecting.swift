@@ -1,6 +1,6 @@
 import Glibc
-public import Link
 import LockstepModel
+public import LockstepWire
 
 /// How connections come to be: by a listener, or because the node asked.
 extension EventLoop {

@@ -1,6 +1,6 @@
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Bytes of secure connections out and in. What `EventLoop+Transfer` says of plain ones holds.
 extension EventLoop {

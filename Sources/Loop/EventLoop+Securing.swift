@@ -1,6 +1,6 @@
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 
 /// TLS handshakes. A connection that came in is nothing to the node before its handshake is done;
 /// one that the node asked for gets `opened` or `closed` like any other.

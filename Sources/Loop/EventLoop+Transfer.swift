@@ -1,6 +1,6 @@
 import Glibc
-public import Link
 import LockstepModel
+public import LockstepWire
 
 /// Bytes out and in. What a node sends in a turn leaves at its end, all frames of a connection in
 /// one system call; the kernel is asked to tell of room only while it refuses bytes.

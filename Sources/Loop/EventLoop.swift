@@ -1,6 +1,6 @@
 import Glibc
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// The sockets of one thread: waits for the kernel, moves bytes, and tells what happened. It knows
 /// neither nodes nor jobs; a `NodeRunner` stands above it.

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Link
+import LockstepWire
 
 /// What happened in a folder that is watched.
 package struct FileEvent: Hashable, Sendable {

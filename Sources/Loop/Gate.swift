@@ -1,4 +1,4 @@
-public import Link
+public import LockstepWire
 
 /// How many connections a process lets in by a door: in all, and from one network. One gate serves
 /// all loops of the process. It is asked when a connection is accepted, before a byte of it is read

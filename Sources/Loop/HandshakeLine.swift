@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// The TLS handshakes of one loop: whose turn it is, how many are under way, and until when.
 ///

@@ -1,6 +1,6 @@
 import Glibc
-public import Link
 import LockstepModel
+public import LockstepWire
 
 /// A socket that connections come in by. It listens from the moment it is made: who connects before
 /// a node runs waits in the kernel.

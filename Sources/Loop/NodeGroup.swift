@@ -1,6 +1,6 @@
 import Glibc
-public import Link
 import LockstepModel
+public import LockstepWire
 
 /// What a group does with what its nodes say, and how it runs them.
 public struct GroupSettings<Report: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-public import Link
 import LockstepModel
+public import LockstepWire
 
 /// What reaches a node's thread from other threads.
 public struct NodeMail<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {

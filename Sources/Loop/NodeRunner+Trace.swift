@@ -1,4 +1,4 @@
-public import Link
+public import LockstepWire
 
 /// A line for all that crosses the seam, for people who look for a fault. Of what a node and the
 /// others say to each other only the kind is shown: the rest may be somebody's data or secrets.

@@ -1,5 +1,5 @@
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// Jobs, news and reports: what a node has to do with others; and how it comes to its end.
 extension NodeRunner where N: ~Copyable {

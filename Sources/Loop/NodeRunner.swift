@@ -1,5 +1,5 @@
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// Drives one node on one thread, for real: what `Tests/Simulator/World` does in virtual time.
 ///

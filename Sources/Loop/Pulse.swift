@@ -1,5 +1,5 @@
-public import Link
 import LockstepModel
+public import LockstepWire
 
 /// Whether the threads of a group still go round. A node's loop is asked by a letter, and answers
 /// in its next turn; a worker is well while it rests, and while one portion of work follows the

@@ -1,6 +1,6 @@
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What the seam costs on its own: a small node that passes each change on to five receivers,
 /// driven by the real runner, down to one write a receiver and turn, into nothing (`/dev/null`)

@@ -1,6 +1,6 @@
 import COpenSSL
 import Glibc
-import Link
+import LockstepWire
 
 /// One end of a TLS connection over a socket that does not block. It does what it is told and says
 /// what it waits for; when to try again is the loop's business.

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Link
+import LockstepWire
 
 /// An address as the kernel takes it: IPv4, IPv6, or the path of a Unix socket.
 struct SocketAddress: Sendable {

@@ -1,4 +1,4 @@
-import Link
+import LockstepWire
 
 /// What a loop keeps of one connection: a record of a slab, without buffers of its own.
 struct SocketConnection: ~Copyable {

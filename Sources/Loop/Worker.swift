@@ -1,5 +1,5 @@
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// A thread that does the jobs of one lane, for all nodes of a group: it takes as many as make a
 /// portion at once, so that they can share what is dear, such as one commit to disk.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What the network and the timeline know of a node, whatever its type.
 package protocol Seated: AnyObject {

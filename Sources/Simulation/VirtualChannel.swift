@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One connection: two ends, and a pipe each way. Order is kept within it.
 final class VirtualChannel {

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Carries bytes between nodes: late, in pieces of any size, in order within a connection and in
 /// none between two. Connections are refused, cut at any byte, left half open, and not read.

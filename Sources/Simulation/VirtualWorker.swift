@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Does blocking work for nodes: one lane of it. Jobs wait, are taken in portions (`Backlog`), have
 /// their effect at some instant, and their outcome is known some time after.

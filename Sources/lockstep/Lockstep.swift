@@ -1,6 +1,6 @@
 import Glibc
-import Link
 import LockstepCrypto
+import LockstepWire
 import StorageSQLite
 
 /// The program: all its commands, and how the one that is asked for is found and run.

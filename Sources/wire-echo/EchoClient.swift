@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// The client that a conformance suite examines: asks it how many cases it has, opens a WebSocket
 /// for each, says back what it hears there until the suite closes it, and has the reports written.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 
 /// Takes WebSockets at any path, and says back on each what it hears.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One end of an open WebSocket that says back what it hears. A class, since its deflater can stand
 /// in no collection.

@@ -1,6 +1,6 @@
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 
 /// Writes all of it; a reader that has gone is none of our business.

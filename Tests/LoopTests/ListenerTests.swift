@@ -1,6 +1,6 @@
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 import TemporaryFolders
 import Testing
 

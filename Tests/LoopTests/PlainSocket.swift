@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Link
+import LockstepWire
 import Testing
 
 /// The far end in a test: an ordinary blocking socket. Reads end after ten seconds at the latest.

@@ -1,5 +1,5 @@
 import Glibc
-import Link
+import LockstepWire
 import Testing
 
 @testable import Loop

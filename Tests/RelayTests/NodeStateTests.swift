@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Testing
 
 @testable import Relay

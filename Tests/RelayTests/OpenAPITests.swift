@@ -1,6 +1,6 @@
 import Foundation
-import Link
 import LockstepModel
+import LockstepWire
 import Testing
 
 @testable import Relay

@@ -1,8 +1,8 @@
 import Apps
 import Devices
-import Link
 import LockstepCrypto
 import LockstepModel
+import LockstepWire
 import Relay
 import Simulation
 import Storage

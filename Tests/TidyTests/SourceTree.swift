@@ -82,13 +82,13 @@ struct SourceFile {
     text = SwiftText(content)
   }
 
-  /// The target it belongs to: `Link` of `Sources/Link/HTTP/X.swift`.
+  /// The target it belongs to: `Link` of `Sources/Wire/HTTP/X.swift`.
   var room: String {
     let parts = path.split(separator: "/")
     return String(parts[1])
   }
 
-  /// `X` of `Sources/Link/HTTP/X.swift`.
+  /// `X` of `Sources/Wire/HTTP/X.swift`.
   var stem: String { String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "") }
 
   /// Names of the types that the file declares.

@@ -1,4 +1,4 @@
-import Link
+import LockstepWire
 
 /// An event of an HTTP reader that may be a piece of a body. In how many pieces a body comes
 /// depends on how the network cuts it, so readings are compared with the pieces joined.

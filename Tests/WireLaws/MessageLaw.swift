@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 extension WireLaw {
   /// Messages of both ends: what was understood is understood alike once it is said again.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 extension WireLaw {
   /// Requests as a server reads them.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 extension WireLaw {
   /// The longest line or event of the law.

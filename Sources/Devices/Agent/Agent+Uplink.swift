@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Connecting, what the uplink tells, and what becomes of its failures.
 extension Agent {

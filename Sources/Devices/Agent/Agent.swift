@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What runs on each device: edits at once and locally, and sync with the relay behind it.
 ///

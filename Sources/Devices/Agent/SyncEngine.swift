@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What to send, fetch and apply next. A pure machine: it is told what happened, and `next` gives
 /// what to do, until there is nothing. Knows no bytes, no clock and no store.

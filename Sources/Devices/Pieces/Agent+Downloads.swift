@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// Pieces of files on their way from the relay into the home, for those who read them.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What the driver tells of the connections that carry pieces of files.
 extension Agent {

@@ -1,6 +1,6 @@
-import Link
 import LockstepCrypto
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// Pieces of files in the home: they are written, read, and looked after.

@@ -1,6 +1,6 @@
-import Link
 import LockstepCrypto
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// Pieces of files on their way to the relay, on connections of their own.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// What an agent has under way with pieces of files.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// A piece on its way from the relay into a file of the home, over as many connections as it takes:

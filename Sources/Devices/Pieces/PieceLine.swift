@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One connection that carries pieces of files, one request after another: bodies go out and come
 /// in as they are, a portion at a time, so that none lies in memory as a whole. Opens itself when

@@ -1,6 +1,6 @@
-import Link
 import LockstepCrypto
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// One connection for uploads, and the piece that is going up on it: read a portion at a time, as

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One HTTP request to one address, and its response as a report: for the commands that join, pair
 /// and list devices.

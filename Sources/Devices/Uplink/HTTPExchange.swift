@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One connection that carries HTTP requests one after another, each with a deadline. Opens itself
 /// when there is something to ask, and stays for the next.

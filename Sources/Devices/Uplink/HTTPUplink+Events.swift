@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What comes on the stream of events that an uplink holds beside its calls.
 extension HTTPUplink {

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// The way to the relay by HTTP: one connection for what is asked and answered at once, one on
 /// which a long-poll may wait, and one that may hold a stream of events (`HTTPUplink+Events`).

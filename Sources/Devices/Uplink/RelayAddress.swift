@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Where a relay is: what an `http://` or `https://` URL says, as far as an agent needs it.
 public struct RelayAddress: Hashable, Sendable {

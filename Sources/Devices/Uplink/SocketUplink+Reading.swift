@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What the relay says on the socket, from the answer to the handshake to the closing frame.
 extension SocketUplink {

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// The life of one WebSocket to the relay, from connecting to its end. Knows messages, not what
 /// they mean for the replica.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One connection that holds a stream of events, from the request to the stream's end. Knows the
 /// stream's words, not what they mean for the device.

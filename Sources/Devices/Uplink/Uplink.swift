@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What an uplink needs of the home.
 struct HomeCredentials: Hashable, Sendable {

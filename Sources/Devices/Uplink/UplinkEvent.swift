@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What an uplink tells the agent, whatever the transport.
 enum UplinkEvent: Hashable, Sendable {

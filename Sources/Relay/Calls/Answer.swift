@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What an HTTP request is answered with, before it becomes bytes.
 struct Answer: Hashable, Sendable {

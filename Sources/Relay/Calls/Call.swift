@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// A call of the protocol, as path and method name it.
 enum Call: Hashable, Sendable {

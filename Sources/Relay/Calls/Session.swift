@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// A connection after it has signed in: which device of which account it is, and what it may ask.

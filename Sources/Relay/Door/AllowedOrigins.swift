@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// The pages of which origins may use the relay from a browser. Programs that are no browser name
 /// no origin, and are not concerned.

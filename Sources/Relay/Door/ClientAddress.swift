@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Who a request is from, as far as limits and origins are concerned: the peer of its connection,
 /// or whoever a trusted proxy says that it passes on.

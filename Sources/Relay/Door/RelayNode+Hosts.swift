@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Requests that name another host than the relay (`AllowedHosts`).
 extension RelayNode {

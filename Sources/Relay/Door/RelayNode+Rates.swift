@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Rates of requests and sockets: who pays for what is asked, and what becomes of those who ask too
 /// often. A request is answered with 429, a little later, so that a client that does not wait costs

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// How often devices and addresses may ask one node. A request is paid for by the device that makes
 /// it. Where nobody knows whose it is, and where its token proves wrong, its address pays: so both

@@ -1,4 +1,4 @@
-public import Link
+public import LockstepWire
 
 /// One HTTP request, for the log of a person who looks closely. It has the path and not the query,
 /// where a client may have put what nobody else should read.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// How much the node takes on: bytes of bodies, guesses at pairing codes.

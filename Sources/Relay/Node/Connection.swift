@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One connection of the node: who is behind it, and how far its talk has come. It is large: hot
 /// paths look at its parts where it lies (`ConnectionTable`), and some methods are mutating only

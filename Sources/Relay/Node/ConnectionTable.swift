@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// The node's connections, each in a slot that stays the same as long as it lives, in one block of
 /// memory.

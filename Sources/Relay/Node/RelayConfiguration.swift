@@ -1,5 +1,5 @@
-public import Link
 import LockstepModel
+public import LockstepWire
 public import Storage
 
 /// How one node of a relay is set up.

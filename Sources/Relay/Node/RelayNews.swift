@@ -1,5 +1,5 @@
-import Link
 public import LockstepModel
+import LockstepWire
 
 /// What one node's work means for the others of the process. News of commits come in the order of
 /// the commits.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// How answers leave, and what becomes of the connection then.
 extension RelayNode {

@@ -1,6 +1,6 @@
-import Link
 import LockstepCrypto
 import LockstepModel
+import LockstepWire
 
 /// How requests are read: one at a time, in order, each answered before the next is looked at.
 extension RelayNode {

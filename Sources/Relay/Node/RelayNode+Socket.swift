@@ -1,6 +1,6 @@
-import Link
 import LockstepCrypto
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// What devices say on a socket, and its beginning and end.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// How a node ends: what was begun is answered, what is new is refused.
 extension RelayNode {

@@ -1,5 +1,5 @@
-public import Link
 public import LockstepModel
+public import LockstepWire
 import Storage
 
 /// The middle of Lockstep: takes connections, saves through the store, and tells every device of an

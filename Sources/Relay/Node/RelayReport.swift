@@ -1,5 +1,5 @@
-public import Link
 public import LockstepModel
+public import LockstepWire
 public import Storage
 
 /// What the person at the relay may ask of a node.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What a node has done and holds, in plain numbers, for logs and metrics.
 public struct RelayStatus: Sendable, Hashable {

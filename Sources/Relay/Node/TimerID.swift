@@ -1,4 +1,4 @@
-import Link
+import LockstepWire
 
 /// Names the node's timers.
 enum TimerID: Hashable, Sendable {

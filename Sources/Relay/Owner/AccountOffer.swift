@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// A new account that has no device yet, and the code that lets its first one in: what a relay's

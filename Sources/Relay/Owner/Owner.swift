@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// What a relay's owner may ask, by the control door alone: about every account, and never about

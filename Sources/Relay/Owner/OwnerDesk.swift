@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// The calls of a relay's owner on a store that no relay serves: found, checked, done and answered

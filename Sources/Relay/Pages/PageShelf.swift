@@ -1,4 +1,4 @@
-import Link
+import LockstepWire
 
 /// The pages that a relay has for browsers: the account's, for everybody, and in the folder
 /// `status` the owner's, for the inner doors.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// What a `GET` or `HEAD` of a piece of a file asks for beside its hash (RFC 9110 sections 13 and

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// How a piece of a file goes out: a part is read, sent, and the next one read while the connection

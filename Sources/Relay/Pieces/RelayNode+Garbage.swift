@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// How files go that nobody needs: at the start those that a crash left without an owner, and then,

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// How a piece of a file comes in: its bytes are written as they come, and only when all of them

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// A `GET /v1/changes` with `wait`, while there is nothing to tell.
 struct LongPoll: Sendable {

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Lets only so many pages of changes be read for a node at once: each may be large, and lies in
 /// memory until it has left. The others wait outside, where one is no more than its request;

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// How a socket's chain of cursors goes on: pages that the relay reads for it, its own fetches, and

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// How a stream of events goes: its beginning, what it is told, and its end. Nothing is asked on

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// How those who watch an account are told of a commit: each form of it is made once, whoever many

@@ -1,6 +1,6 @@
-import Link
 import LockstepCrypto
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// The code that lets one device into an account: 60 random bits, shown as three groups that can be

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Counts wrong pairing codes of the last minute, by the network they come from and in all. News
 /// tell all nodes of the process every guess, so that each counts the same.

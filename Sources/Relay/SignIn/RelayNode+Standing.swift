@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What news say of a device that is signed in: it takes effect at once, on all its connections.
 extension RelayNode {

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// In which bytes a page of changes leaves.
 public struct PageForm: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Link
+public import LockstepWire
 public import Storage
 
 /// What a relay node asks of the store. A driver runs it elsewhere (`StoreWork`), so that a node

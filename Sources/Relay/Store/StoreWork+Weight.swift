@@ -1,5 +1,5 @@
-public import Link
 import LockstepModel
+public import LockstepWire
 import Storage
 
 /// What a request to the store weighs against others: whose it is, and what it costs in records of

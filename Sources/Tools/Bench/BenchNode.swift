@@ -1,6 +1,6 @@
 public import Devices
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// Measures how long a change takes from the moment a person acts on one device to the moment the
 /// app on another device has it, durable on both ends.

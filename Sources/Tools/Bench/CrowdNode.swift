@@ -1,6 +1,6 @@
 public import Devices
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// One of a crowd.
 public enum CrowdMember: Sendable, Hashable {

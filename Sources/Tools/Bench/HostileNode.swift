@@ -1,6 +1,6 @@
 public import Devices
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// What one connection of a hostile bench does, again and again.
 public enum HostileTask: Sendable, Hashable {

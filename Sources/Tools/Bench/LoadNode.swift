@@ -1,6 +1,6 @@
 public import Devices
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// Many devices that load a relay by WebSockets spoken by hand: steady savers whose answers are
 /// timed, uploaders, and readers. What a bench sets beside one another in several of these nodes,

@@ -1,5 +1,5 @@
-import Link
 public import LockstepModel
+import LockstepWire
 
 /// A device of a load: whose token it shows, and what it does.
 public struct LoadDevice: Sendable {

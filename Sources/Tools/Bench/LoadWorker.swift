@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// One device of a load, after its socket stands: what it says, and what it makes of the answers.
 /// Its owner has the socket and the clock.

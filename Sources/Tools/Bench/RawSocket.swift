@@ -1,6 +1,6 @@
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 
 /// A WebSocket to the relay, spoken by hand: what a bench loads a relay with where an agent would
 /// have too much work of its own. Gives bytes and takes bytes; what messages mean is its owner's

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What is judged of the ways on which changes reach a device, each tried by itself.
 extension DoctorCheck {

@@ -1,5 +1,5 @@
-import Link
 public import LockstepModel
+import LockstepWire
 
 /// What is judged of a relay's address, and of who answers there.
 extension DoctorCheck {

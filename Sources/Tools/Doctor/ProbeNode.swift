@@ -1,6 +1,6 @@
 import Devices
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// Tries one connection to a relay, and tells what came and when. A second one makes the change
 /// that the first is to be told of.

@@ -1,6 +1,6 @@
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 
 /// Many agents in one node: what the bench and the simulation of people drive. Each agent keeps
 /// its own connections, jobs and deadlines; the fleet only passes on what is whose.

@@ -1,7 +1,7 @@
 import Apps
 public import Devices
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// Simulated people on simulated devices that talk to a real relay: they use their apps, lose the
 /// network, go on, and come back. At the end all devices of an account must show the same, and that

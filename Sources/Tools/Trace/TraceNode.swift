@@ -1,6 +1,6 @@
 public import Devices
-public import Link
 public import LockstepModel
+public import LockstepWire
 
 /// Follows changes from one device to another of the same account, one at a time: each is made when
 /// both devices are at rest and the one before it has arrived.

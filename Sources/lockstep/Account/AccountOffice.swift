@@ -1,7 +1,7 @@
 import Devices
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 import Relay
 import Storage

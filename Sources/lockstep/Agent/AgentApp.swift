@@ -1,7 +1,7 @@
 import Apps
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 
 /// What the commands of all apps do alike: hand an order or a question to the home, and print what

@@ -1,6 +1,6 @@
 import Apps
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 
 /// `lockstep agent devices`: the account's devices, as the relay knows them.

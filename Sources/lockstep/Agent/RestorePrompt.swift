@@ -1,7 +1,7 @@
 import Devices
 import Glibc
-import Link
 import LockstepModel
+import LockstepWire
 
 /// A device that began with nothing, in an account that has something: the person says whether it
 /// shall be here, or be deleted everywhere.

@@ -1,4 +1,4 @@
-import Link
+import LockstepWire
 import Relay
 
 // What the options take that say who is let in at a relay's front door.

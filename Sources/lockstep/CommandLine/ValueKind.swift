@@ -1,5 +1,5 @@
 import Devices
-import Link
+import LockstepWire
 
 /// A kind of value that an option takes: how it looks, and how it is read.
 package struct ValueKind<Value: Sendable>: Sendable {

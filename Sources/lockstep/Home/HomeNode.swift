@@ -1,6 +1,6 @@
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// The process that holds a home: its agent, and the commands that hand it their orders through

@@ -1,6 +1,6 @@
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// What the holder of a home tells the process that it is in.

@@ -1,5 +1,5 @@
 import Glibc
-import Link
+import LockstepWire
 
 /// The names by which a relay is reached without its owner saying so: this machine's own, also as
 /// the local network's name service has it (`nas` as `nas.local`, RFC 6762), and where it listens.

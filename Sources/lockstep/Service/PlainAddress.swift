@@ -1,5 +1,5 @@
 import Devices
-import Link
+import LockstepWire
 
 /// Warnings of plain HTTP where strangers may be on the way: they read tokens, and all that is not
 /// sealed, and may speak as the device.

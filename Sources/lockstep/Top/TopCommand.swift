@@ -1,6 +1,6 @@
 import Devices
 import Glibc
-import Link
+import LockstepWire
 import Loop
 import Tools
 

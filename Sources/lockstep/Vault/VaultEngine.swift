@@ -1,7 +1,7 @@
 import Apps
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 
 /// Keeps files on this disk the same as what the account has of them: looks at a file when it was

@@ -1,6 +1,6 @@
 import Apps
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 
 /// The vault's key on this device: how it is made, handed over and brought back. It never leaves a

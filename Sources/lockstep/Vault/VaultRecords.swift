@@ -1,7 +1,7 @@
 import Apps
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 import Loop
 
 /// What the relay keeps of the vault's key: which one it is, and keys that wait, wrapped, for

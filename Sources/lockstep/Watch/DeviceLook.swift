@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// What the relay says of the account's devices.
 enum DeviceLook {

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// One connection of the test's relay: HTTP at first, perhaps a WebSocket later.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 
 /// A relay of one account, small and obedient: it speaks the real bytes over the store's reference

@@ -1,4 +1,4 @@
-import Link
+import LockstepWire
 import Simulator
 import Testing
 

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// A node that does what a test tells it: opens connections, sends and closes on order, and reports
 /// what it hears. Enough to hold the world's outside against the seam's contract.

@@ -1,5 +1,5 @@
-import Link
 import LockstepModel
+import LockstepWire
 
 /// A device that only listens on a socket: it keeps a cursor and no records, and reports what it is
 /// told, to be held against its subscription. Written against the protocol alone, beside the agent.

@@ -1,6 +1,6 @@
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 import Testing
 
 @testable import Tools

@@ -1,5 +1,5 @@
 import Devices
-import Link
+import LockstepWire
 import Testing
 import lockstep
 

@@ -1,7 +1,7 @@
 import Apps
 import Devices
-import Link
 import LockstepModel
+import LockstepWire
 import Storage
 import Testing
 

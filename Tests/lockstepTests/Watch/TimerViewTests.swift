@@ -1,6 +1,6 @@
 import Apps
-import Link
 import LockstepModel
+import LockstepWire
 import Testing
 
 @testable import lockstep

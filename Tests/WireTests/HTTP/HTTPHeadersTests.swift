@@ -1,0 +1,47 @@
+import LockstepWire
+import Testing
+
+struct HTTPHeadersTests {
+  @Test func namesAreFoundWhateverTheirCase() {
+    let headers: HTTPHeaders = ["Content-Type": "text/plain", "X-a": "1"]
+    #expect(headers["content-type"] == "text/plain")
+    #expect(headers["CONTENT-TYPE"] == "text/plain")
+    #expect(headers["x-A"] == "1")
+    #expect(headers["content"] == nil)
+    #expect(headers.contains("CONTENT-type"))
+    #expect(!headers.contains("x"))
+  }
+
+  @Test func fieldsOfOneNameKeepTheirOrder() {
+    let headers: HTTPHeaders = ["Via": "b", "Host": "x", "via": "a"]
+    #expect(headers["Via"] == "b")
+    #expect(headers.values("VIA") == ["b", "a"])
+    #expect(headers.count == 3)
+  }
+
+  @Test func listsAreTakenApartOverAllFields() {
+    let headers: HTTPHeaders = ["Connection": " , Upgrade,\tkeep-alive ,", "connection": "x"]
+    #expect(headers.list("connection") == ["Upgrade", "keep-alive", "x"])
+    #expect(headers.listContains("upgrade", in: "Connection"))
+    #expect(headers.listContains("KEEP-ALIVE", in: "Connection"))
+    #expect(!headers.listContains("keep", in: "Connection"))
+    #expect(headers.list("Upgrade") == [])
+  }
+
+  @Test(arguments: ["a\r\nSet-Cookie: b", "a\rb", "a\nb", "a\u{0}b", "a\u{7F}b"])
+  func noValueEndsItsLine(value: String) {
+    var headers = HTTPHeaders()
+    headers.append("X", value)
+    let bytes = HTTPWriter.response(status: 204, headers: headers)
+    let text = String(decoding: bytes, as: UTF8.self)
+    #expect(text.hasPrefix("HTTP/1.1 204 No Content\r\nX: a "))
+    #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 3)
+    #expect(text.utf8.count { $0 == UInt8(ascii: "\r") } == 3)
+    #expect(!text.utf8.contains(0))
+  }
+
+  @Test func tabsAndOtherScriptsStayInValues() {
+    let headers: HTTPHeaders = ["X": "a\tb é"]
+    #expect(headers["x"] == "a\tb é")
+  }
+}
