@@ -51,7 +51,7 @@ let package = Package(
     // A device, the wire, the loop.
     room("Devices", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
     module("Wire", ["LockstepModel", "LockstepCrypto", "CZlib"]),
-    room("Loop", ["LockstepModel", "LockstepWire", "CLinux", "COpenSSL"]),
+    module("EventLoop", ["LockstepModel", "LockstepWire", "CLinux", "COpenSSL"]),
     // The middle, and what survives a crash.
     room("Relay", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
     room("Storage", ["LockstepModel", "LockstepCrypto"]),
@@ -75,7 +75,8 @@ let package = Package(
     .executableTarget(
       name: "lockstep",
       dependencies: [
-        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Loop", "PageFiles",
+        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "LockstepEventLoop",
+        "PageFiles",
         "Relay",
         "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "Tools", "CLinux",
@@ -83,7 +84,7 @@ let package = Package(
       swiftSettings: strict),
     // A WebSocket echo for conformance suites; it does not ship.
     .executableTarget(
-      name: "wire-echo", dependencies: ["LockstepModel", "LockstepWire", "Loop"],
+      name: "wire-echo", dependencies: ["LockstepModel", "LockstepWire", "LockstepEventLoop"],
       swiftSettings: strict),
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
@@ -100,7 +101,9 @@ let package = Package(
       "DevicesTests", ["Devices", "LockstepModel", "LockstepWire", "Storage", "LockstepCrypto"]),
     tests("CryptoTests", ["LockstepCrypto"]),
     tests("WireTests", ["LockstepWire", "LockstepModel", "LockstepCrypto", "CZlib", "WireLaws"]),
-    tests("LoopTests", ["Loop", "LockstepWire", "LockstepModel", "CLinux", "TemporaryFolders"]),
+    tests(
+      "EventLoopTests",
+      ["LockstepEventLoop", "LockstepWire", "LockstepModel", "CLinux", "TemporaryFolders"]),
     tests("PageFilesTests", ["PageFiles"]),
     tests("RelayTests", ["Relay", "LockstepWire", "LockstepModel", "Storage", "LockstepCrypto"]),
     tests("StorageTests", ["Storage", "StorageContract", "LockstepModel"]),
@@ -133,7 +136,8 @@ let package = Package(
     tests(
       "lockstepTests",
       [
-        "lockstep", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Loop",
+        "lockstep", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire",
+        "LockstepEventLoop",
         "Relay",
         "Storage",
         "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",

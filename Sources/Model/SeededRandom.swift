@@ -1,7 +1,7 @@
 /// A small random generator (xoshiro256**, Blackman and Vigna 2018) whose whole sequence follows
 /// from its seed, so that a simulation can be run again.
 ///
-/// A node is given one. The real program seeds it from the kernel; see `Loop/Entropy`.
+/// A node is given one. The real program seeds it from the kernel; see `EventLoop/Entropy`.
 /// Secrets (tokens, pairing codes) are never drawn from it in the real program: they come in
 /// through `SecretSource`.
 public struct SeededRandom: RandomNumberGenerator, Sendable {

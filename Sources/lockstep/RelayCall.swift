@@ -1,7 +1,7 @@
 import Devices
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import Synchronization
 
 /// One request to a relay, made by a command that waits for the answer.

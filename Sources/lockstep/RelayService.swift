@@ -1,7 +1,7 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import Relay
 import Storage
 

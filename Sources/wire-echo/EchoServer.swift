@@ -1,6 +1,6 @@
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 
 /// Takes WebSockets at any path, and says back on each what it hears.
 struct EchoServer: Node {

@@ -1,7 +1,7 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 
 /// Writes all of it; a reader that has gone is none of our business.
 func write(_ text: String, to descriptor: Int32) {

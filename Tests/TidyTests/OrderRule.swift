@@ -15,7 +15,7 @@ enum OrderRule {
   static let exceptions: [String: String] = [:]
 
   static func faults(in file: SourceFile) -> [Fault] {
-    if ["Loop", "lockstep"].contains(file.room) || exceptions[file.path] != nil { return [] }
+    if ["EventLoop", "lockstep"].contains(file.room) || exceptions[file.path] != nil { return [] }
     return keysAndValues(in: file) + walks(in: file)
   }
 

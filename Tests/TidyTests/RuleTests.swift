@@ -14,8 +14,8 @@ struct RuleTests {
     #expect(WordRule.faults(in: relay("let now = Date()")).count == 1)
     #expect(WordRule.faults(in: relay("// async\nlet a = \"await\"")).isEmpty)
     #expect(WordRule.faults(in: relay("case time(id: String)\nself.time(1)")).isEmpty)
-    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "let m = Mutex(0)")).isEmpty)
-    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "fatalError()")).count == 1)
+    #expect(WordRule.faults(in: file("Sources/EventLoop/X.swift", "let m = Mutex(0)")).isEmpty)
+    #expect(WordRule.faults(in: file("Sources/EventLoop/X.swift", "fatalError()")).count == 1)
     #expect(WordRule.faults(in: relay("import Foundation")).count == 1)
     #expect(WordRule.faults(in: relay("import struct Foundation.Date")).count == 1)
     #expect(WordRule.faults(in: relay("internal import Glibc")).count == 1)
@@ -28,9 +28,10 @@ struct RuleTests {
   }
 
   @Test func theLoopKnowsNoWordOfTheProduct() {
-    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "var openSessions = 0")).count == 1)
-    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "f(\"a zone fell\")")).count == 1)
-    #expect(WordRule.faults(in: file("Sources/Loop/X.swift", "var recorder = 0")).isEmpty)
+    #expect(
+      WordRule.faults(in: file("Sources/EventLoop/X.swift", "var openSessions = 0")).count == 1)
+    #expect(WordRule.faults(in: file("Sources/EventLoop/X.swift", "f(\"a zone fell\")")).count == 1)
+    #expect(WordRule.faults(in: file("Sources/EventLoop/X.swift", "var recorder = 0")).isEmpty)
     #expect(WordRule.faults(in: relay("var openSessions = 0")).isEmpty)
   }
 

@@ -13,41 +13,41 @@ enum WordRule {
     Ban(
       words: ["async", "await", "Task", "TaskGroup", "actor", "MainActor", "AsyncStream"],
       reason: "a node is a plain value that a simulator drives; nothing in it runs by itself",
-      allowed: ["Loop", "lockstep"]),
+      allowed: ["EventLoop", "lockstep"]),
     Ban(
       words: [
         "Mutex", "Atomic", "NSLock", "Thread", "DispatchQueue", "OperationQueue",
         "pthread_create", "pthread_mutex_lock", "sem_wait",
       ],
-      reason: "locks, atomics and threads live in Loop alone",
-      allowed: ["Loop", "lockstep"]),
+      reason: "locks, atomics and threads live in EventLoop alone",
+      allowed: ["EventLoop", "lockstep"]),
     Ban(
       words: ["Date", "time", "clock_gettime", "gettimeofday", "usleep", "nanosleep", "sleep"],
-      reason: "time comes in as a Moment", allowed: ["Loop", "lockstep"], callOnly: true),
+      reason: "time comes in as a Moment", allowed: ["EventLoop", "lockstep"], callOnly: true),
     Ban(
       words: ["ContinuousClock", "SuspendingClock"],
-      reason: "time comes in as a Moment", allowed: ["Loop", "lockstep"]),
+      reason: "time comes in as a Moment", allowed: ["EventLoop", "lockstep"]),
     Ban(
       words: [
         "fopen", "FileManager", "FileHandle", "URLSession", "ProcessInfo", "getenv", "readLine",
         "print", "debugPrint",
       ],
-      reason: "files, sockets and terminals are reached through Loop and lockstep alone",
-      allowed: ["Loop", "lockstep"]),
+      reason: "files, sockets and terminals are reached through EventLoop and lockstep alone",
+      allowed: ["EventLoop", "lockstep"]),
     Ban(
       words: ["SystemRandomNumberGenerator", "UUID", "arc4random", "hashValue"],
       reason: "randomness comes from SeededRandom or SecretSource, so that a seed is repeatable",
-      allowed: ["Loop", "lockstep"]),
+      allowed: ["EventLoop", "lockstep"]),
     Ban(
       words: ["Foundation", "FoundationEssentials", "Dispatch"],
       reason: "the program runs without Foundation"),
     Ban(
-      words: ["Synchronization"], reason: "locks and atomics live in Loop alone",
-      allowed: ["Loop", "lockstep"]),
+      words: ["Synchronization"], reason: "locks and atomics live in EventLoop alone",
+      allowed: ["EventLoop", "lockstep"]),
     Ban(
-      words: ["Glibc"], reason: "I/O is done by Loop, the stores and lockstep alone",
+      words: ["Glibc"], reason: "I/O is done by EventLoop, the stores and lockstep alone",
       allowed: [
-        "Loop", "StorageSQLite", "StoragePostgres", "StorageFiles", "lockstep", "wire-echo",
+        "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles", "lockstep", "wire-echo",
       ]),
     Ban(
       words: ["fatalError"],
@@ -62,7 +62,7 @@ enum WordRule {
 
   static func faults(in file: SourceFile) -> [Fault] {
     banned(in: file) + unseededRandomness(in: file)
-      + (file.path.hasPrefix("Sources/Loop/") ? productWords(in: file) : [])
+      + (file.path.hasPrefix("Sources/EventLoop/") ? productWords(in: file) : [])
   }
 
   private static func banned(in file: SourceFile) -> [Fault] {

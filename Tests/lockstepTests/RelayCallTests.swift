@@ -1,7 +1,7 @@
 import Devices
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import TemporaryFolders
 import Testing
 

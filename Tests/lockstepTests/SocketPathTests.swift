@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepWire
-import Loop
 import TemporaryFolders
 import Testing
 

@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// Something that takes part in Lockstep: the relay, an agent, a bench. A plain value that is told
 /// what happened and when, and answers with what should be done. It opens no socket, reads no
-/// clock, starts no thread; a driver does that: `Loop/NodeRunner` for real, `Tests/Simulator/World`
+/// clock, starts no thread; a driver does that: `EventLoop/NodeRunner` for real, `Tests/Simulator/World`
 /// in virtual time.
 ///
 /// A driver calls `received` or `handle`, then takes actions until there are none left, then asks

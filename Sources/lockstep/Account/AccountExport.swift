@@ -1,7 +1,7 @@
 import LockstepCrypto
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import Storage
 
 /// Writes all of an account to a folder while its devices go on saving.

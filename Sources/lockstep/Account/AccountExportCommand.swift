@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Storage
 
 /// `lockstep account export`: all of an account's data, as files that anybody can read.

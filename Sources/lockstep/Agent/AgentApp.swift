@@ -1,8 +1,8 @@
 import Apps
 import Glibc
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 
 /// What the commands of all apps do alike: hand an order or a question to the home, and print what
 /// comes back.

@@ -1,6 +1,6 @@
 import Apps
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// `lockstep agent clipboard on|off|status`.
 enum AgentClipboardSyncCommands {

@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// The clock of a device that is wrong on purpose: what a test sets off stays right everywhere else
 /// on the machine.

@@ -1,7 +1,7 @@
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// `lockstep agent`: a device.
 enum AgentCommand {

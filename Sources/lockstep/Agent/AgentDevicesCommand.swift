@@ -1,7 +1,7 @@
 import Apps
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 
 /// `lockstep agent devices`: the account's devices, as the relay knows them.
 enum AgentDevicesCommand {

@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// `lockstep agent export`: all that a home holds, as files that anybody can read.
 enum AgentExportCommand {

@@ -1,7 +1,7 @@
 import Apps
 import Devices
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Tools
 
 /// `lockstep agent simulate`: simulated people on a real relay.

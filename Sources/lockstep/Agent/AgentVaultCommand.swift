@@ -1,8 +1,8 @@
 import Apps
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// `lockstep agent vault`: files that are the same on every device.
 enum AgentVaultCommand {

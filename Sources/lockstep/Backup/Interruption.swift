@@ -1,4 +1,4 @@
-import Loop
+import LockstepEventLoop
 
 /// Whether somebody wants long work to end (SIGINT, SIGTERM): asked in between, so that the work
 /// can leave everything as it was.

@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import StorageSQLite
 
 /// `lockstep relay backup`: a whole copy of the store.

@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Storage
 
 /// `lockstep relay migrate`: a store goes to another place.

@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import StorageSQLite
 
 /// `lockstep relay restore`: a backup becomes the store.

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Tools
 
 /// What becomes of a bench's run: its output, and the reports that were asked for.

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// How a bench waits for what it has set going: until it is there, a signal comes, or its patience
 /// ends.

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Synchronization
 import Tools
 

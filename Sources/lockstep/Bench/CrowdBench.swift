@@ -1,7 +1,7 @@
 import Devices
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import Tools
 
 /// Measures whether a crowd of idle connections and slow readers delays everybody else: quiet runs

@@ -1,6 +1,6 @@
 import Devices
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Tools
 
 /// Measures what one hostile account does to another: quiet windows and attacked ones, in turns, on

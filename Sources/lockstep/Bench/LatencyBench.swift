@@ -1,6 +1,6 @@
 import Devices
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Storage
 import Tools
 

@@ -1,8 +1,8 @@
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import Synchronization
 import Tools
 

@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Tools
 
 /// `lockstep bench seam`: what the loop costs a delivery, without sockets, store or network.

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// What a long-running command says of itself, a line at a time, on standard error, in one of the
 /// forms of `LogLine`.

@@ -1,5 +1,5 @@
 import Devices
-import Loop
+import LockstepEventLoop
 import Tools
 
 /// `lockstep doctor`: why sync does not work, or that it does.

@@ -1,7 +1,7 @@
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Storage
 import StorageSQLite
 import Tools

@@ -1,8 +1,8 @@
 import Apps
 import Devices
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import Storage
 import StorageFiles
 import StorageSQLite

@@ -1,6 +1,6 @@
 import Devices
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Storage
 
 /// Who a home is and where its sync stands, as a line of JSON for other commands and `--json`, and

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// Whom a command, or a home, believes when a relay shows its certificate: the authorities that the
 /// system trusts, or those of a file that a person names, and nobody else.

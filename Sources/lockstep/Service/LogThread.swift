@@ -1,4 +1,4 @@
-import Loop
+import LockstepEventLoop
 import Storage
 import StorageSQLite
 

@@ -1,5 +1,5 @@
 import Glibc
-import Loop
+import LockstepEventLoop
 import Relay
 
 /// What this process takes of its machine, as Linux tells it. Each figure is one call, however many

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Relay
 
 /// What the relay's main thread does while the loops work: answers signals, and tells a person who

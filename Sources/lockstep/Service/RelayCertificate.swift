@@ -1,4 +1,4 @@
-import Loop
+import LockstepEventLoop
 
 /// The certificate that a relay shows: where it comes from, and what its owner is told of it.
 enum RelayCertificate {

@@ -1,6 +1,6 @@
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 import Relay
 
 /// Collects what the nodes of a relay say of themselves when a person asks (SIGUSR1). The nodes

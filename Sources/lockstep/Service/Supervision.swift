@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// What a long-running command says to the service manager that started it, if one did
 /// (sd_notify(3)): that it is ready, what it does, that its threads are well, that it stops.

@@ -1,7 +1,7 @@
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepWire
-import Loop
 import Tools
 
 /// `lockstep top`: what a relay does just now, for its owner.

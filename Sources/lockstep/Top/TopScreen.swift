@@ -1,7 +1,7 @@
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Tools
 
 /// A relay's figures on the full screen of a terminal: asks for them again and again, and waits for

@@ -1,8 +1,8 @@
 import Apps
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// What commands ask of the mirror. All of it is answered at once, whatever is under way: bytes are
 /// moved afterwards.

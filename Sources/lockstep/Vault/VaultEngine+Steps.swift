@@ -3,8 +3,8 @@ import CLinux
 import Devices
 import Glibc
 import LockstepCrypto
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// What a file is, as it was just looked at.
 struct VaultFileState {

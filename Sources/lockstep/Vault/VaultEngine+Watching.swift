@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// Which folders are watched, and what is made of what happens in them.
 extension VaultEngine {

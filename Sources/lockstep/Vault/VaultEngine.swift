@@ -1,8 +1,8 @@
 import Apps
 import Devices
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 
 /// Keeps files on this disk the same as what the account has of them: looks at a file when it was
 /// written or its record changed, makes a plan (`VaultPlan`), and does one step of it, until there

@@ -1,7 +1,7 @@
 import Apps
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// The vault's key in a device's home: 32 hexadecimal digits and a line feed, for its owner alone.
 ///

@@ -1,7 +1,7 @@
 import Apps
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 
 /// The vault's key on this device: how it is made, handed over and brought back. It never leaves a
 /// device in the clear, unless a person writes it down.

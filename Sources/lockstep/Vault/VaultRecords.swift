@@ -1,8 +1,8 @@
 import Apps
 import Devices
+import LockstepEventLoop
 import LockstepModel
 import LockstepWire
-import Loop
 
 /// What the relay keeps of the vault's key: which one it is, and keys that wait, wrapped, for
 /// another device. Asked past the outbox, since who asks must know at once what became of it.

@@ -1,6 +1,6 @@
 import Devices
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// What the mirror knows of a file for as long as it runs: where it stands, and when to look at it.
 struct VaultTrack {

@@ -1,7 +1,7 @@
 import Apps
 import Devices
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// Waits until files are the same as the account's, or can be no further for now.
 struct VaultWait {

@@ -1,7 +1,7 @@
 import Apps
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// What a person sees of an app on a full screen, drawn anew with whatever the home tells. Times
 /// are this machine's wall clock, in milliseconds.

@@ -1,6 +1,6 @@
 import Apps
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// An app's rows as far as the terminal has room for them, sync below, and how to end it.
 struct ListView: WatchView {

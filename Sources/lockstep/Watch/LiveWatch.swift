@@ -1,6 +1,6 @@
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// A view on the full screen of a terminal: waits for what the home tells, for keys, for the
 /// terminal to get another size, and for the next second.

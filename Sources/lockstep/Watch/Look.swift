@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Loop
+import LockstepEventLoop
 import Synchronization
 
 /// Asks somebody who may take long, on a thread of its own: whoever shows the answer goes on

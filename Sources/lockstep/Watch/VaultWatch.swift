@@ -1,8 +1,8 @@
 import Apps
 import Devices
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 
 /// The vault, live: a row a file, with a bar where bytes are on their way, and sync below.
 struct VaultView: WatchView {

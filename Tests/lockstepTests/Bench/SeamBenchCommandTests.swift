@@ -1,4 +1,4 @@
-import Loop
+import LockstepEventLoop
 import Testing
 
 @testable import lockstep

@@ -1,5 +1,5 @@
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import TemporaryFolders
 import Testing
 

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import TemporaryFolders
 import Testing
 

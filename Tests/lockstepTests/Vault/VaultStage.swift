@@ -2,8 +2,8 @@ import Apps
 import Devices
 import Foundation
 import Glibc
+import LockstepEventLoop
 import LockstepModel
-import Loop
 import Storage
 import StorageSQLite
 import TemporaryFolders

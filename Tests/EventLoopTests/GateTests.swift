@@ -1,0 +1,112 @@
+import LockstepWire
+import Testing
+
+@testable import LockstepEventLoop
+
+/// Who is let in, and how a place comes back.
+struct GateTests {
+  /// Keeps the place, or says why there is none.
+  private func enter(
+    _ gate: Gate, _ host: String, _ places: inout [GatePlace]
+  ) -> TurnedAway? {
+    switch gate.admit(Opening(door: .front, peer: .host(host, port: 4_000))) {
+    case .admitted(let place):
+      places.append(place)
+      return nil
+    case .turnedAway(let reason): return reason
+    }
+  }
+
+  @Test func placesAreLimitedInAllAndByNetwork() {
+    let gate = Gate(connections: 5, connectionsPerNetwork: 2)
+    var places: [GatePlace] = []
+    #expect(enter(gate, "192.0.2.1", &places) == nil)
+    #expect(enter(gate, "192.0.2.1", &places) == nil)
+    #expect(enter(gate, "192.0.2.1", &places) == .connectionsPerAddress)
+    #expect(enter(gate, "::ffff:192.0.2.1", &places) == .connectionsPerAddress)
+    #expect(enter(gate, "2001:db8::1", &places) == nil)
+    #expect(enter(gate, "2001:db8::2:1", &places) == nil)
+    #expect(enter(gate, "2001:db8::3", &places) == .connectionsPerAddress)
+    #expect(enter(gate, "2001:db8:0:1::1", &places) == nil)
+    #expect(enter(gate, "192.0.2.2", &places) == .connections)
+    #expect(gate.count == 5)
+    places.removeAll()
+    #expect(gate.count == 0)
+    #expect(gate.networkCount == 0)
+    #expect(enter(gate, "192.0.2.1", &places) == nil)
+  }
+
+  @Test func theExemptCountInAllAlone() throws {
+    let home = try #require(IPNetwork("127.0.0.0/8"))
+    let gate = Gate(connections: 3, connectionsPerNetwork: 1, exempt: [home])
+    var places: [GatePlace] = []
+    for _ in 0..<3 { #expect(enter(gate, "127.0.0.9", &places) == nil) }
+    #expect(enter(gate, "127.0.0.9", &places) == .connections)
+    #expect(gate.networkCount == 0)
+  }
+}
+
+/// The same through sockets: every connection gives its place back once, whichever way it ends.
+struct GateLoopTests {
+  @Test func whoComesBeyondTheLimitIsClosedAndTold() throws {
+    let group = try RunningGroup(gate: Gate(connections: 2))
+    let inside = [try group.connect(), try group.connect()]
+    _ = try group.journal.opened(after: 1)
+    let outside = try group.connect()
+    #expect(outside.receive(1).isEmpty)
+    try group.journal.first { $0 == .turnedAway(.connections) ? true : nil }
+    // The two that are in are as they were.
+    inside[1].send("hello")
+    let id = try group.journal.opened(after: 1)
+    #expect(group.journal.received(id, count: 5) == Array("hello".utf8))
+    group.end()
+  }
+
+  @Test func everyEndGivesThePlaceBackOnce() throws {
+    let gate = Gate(connections: 100, connectionsPerNetwork: 100)
+    let group = try RunningGroup(gate: gate)
+    var sockets: [PlainSocket] = []
+    for _ in 0..<6 { sockets.append(try group.connect()) }
+    let ids = try (0..<6).map { try group.journal.opened(after: $0) }
+    #expect(gate.count == 6)
+    // By the peer's end, by its reset, by the node at once and after sending, and by two at once.
+    sockets[0].endWriting()
+    sockets[1].reset()
+    group.order(.close(ids[2], .now))
+    group.order(.send(ids[3], [1, 2, 3]))
+    group.order(.close(ids[3], .afterSending))
+    group.order(.close(ids[4], .afterSending))
+    sockets[4].reset()
+    // Lingering, a connection has its place until its peer ends too.
+    #expect(sockets[3].receive(3) == [1, 2, 3])
+    sockets[3].endWriting()
+    waitUntil { gate.count == 1 }
+    #expect(gate.networkCount == 1)
+    // With the loop's end it comes back too.
+    group.end()
+    #expect(gate.count == 0)
+    #expect(gate.networkCount == 0)
+  }
+
+  @Test func thoseWhoWereTurnedAwayLeaveNothing() throws {
+    let gate = Gate(connections: 1)
+    let group = try RunningGroup(gate: gate)
+    let first = try group.connect()
+    let id = try group.journal.opened()
+    for _ in 0..<200 {
+      let other = try group.connect()
+      #expect(other.receive(1).isEmpty)
+    }
+    #expect(gate.count == 1)
+    first.endWriting()
+    _ = try group.journal.cause(of: id)
+    waitUntil { gate.count == 0 }
+    let next = try group.connect()
+    let nextID = try group.journal.opened(after: 1)
+    next.send("in")
+    #expect(group.journal.received(nextID, count: 2) == Array("in".utf8))
+    let told = group.journal.entries().filter { $0 == .turnedAway(.connections) }
+    #expect(told.count == 200)
+    group.end()
+  }
+}

@@ -1,0 +1,29 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepEventLoop
+
+struct HandshakeLineTests {
+  @Test func fewHaveTheirTurnAndWhoCameFirstGoesFirst() {
+    var line = HandshakeLine(LoopLimits())
+    let all = (0..<Limits.handshakesATurn * 2 + 1).map {
+      Poller.Registration(slot: $0, generation: 1)
+    }
+    for registration in all { line.append(registration) }
+    #expect(line.takeTurn() == Array(all[..<Limits.handshakesATurn]))
+    line.append(all[0])
+    #expect(line.takeTurn().count == Limits.handshakesATurn)
+    #expect(line.takeTurn() == [all[all.count - 1], all[0]])
+    #expect(line.isEmpty)
+  }
+
+  @Test func soManyAreUnderWayAndNoMore() {
+    var limits = LoopLimits()
+    limits.handshakesAtOnce = 2
+    var line = HandshakeLine(limits)
+    for _ in 0..<2 { line.enter() }
+    #expect(line.isFull)
+    line.leave()
+    #expect(!line.isFull)
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import LockstepEventLoop
+
+struct LoopThreadTests {
+  /// What the kernel says of the calling thread's slice, in nanoseconds; nil where it says nothing.
+  private static func slice() -> Int? {
+    guard let text = try? String(contentsOfFile: "/proc/thread-self/sched", encoding: .utf8),
+      let line = text.split(separator: "\n").first(where: { $0.hasPrefix("se.slice") }),
+      let number = line.split(separator: ":").last
+    else { return nil }
+    return Int(number.trimmingCharacters(in: .whitespaces))
+  }
+
+  private static func niceness() -> Int32 { getpriority(__priority_which_t(0), 0) }
+
+  /// A thread that somebody waits for asks for short slices, and those that it starts do not.
+  @Test func whatIsPromptIsNotInherited() throws {
+    let found = Locked<[Int?]>([])
+    let usual = Locked<Int?>(nil)
+    let plain = try LoopThread("plain") { usual.withLock { $0 = Self.slice() } }
+    plain.join()
+    let prompt = try LoopThread("prompt", .prompt) {
+      found.withLock { $0.append(Self.slice()) }
+      let child = try? LoopThread("child") { found.withLock { $0.append(Self.slice()) } }
+      child?.join()
+    }
+    prompt.join()
+    let slices = found.withLock { $0 }
+    #expect(slices.count == 2)
+    // An older kernel takes no notice.
+    let isHeeded = slices.first == 100_000
+    #expect(slices.last == usual.withLock { $0 } || !isHeeded)
+  }
+
+  /// A thread that computes for long leaves the processor to others, and they are as before.
+  @Test func whatIsPatientIsNicerThanOthers() throws {
+    let found = Locked<[Int32]>([])
+    for urgency in [LoopThread.Urgency.patient, .usual, .prompt] {
+      let thread = try LoopThread("nice", urgency) {
+        found.withLock { $0.append(Self.niceness()) }
+      }
+      thread.join()
+    }
+    let usual = Self.niceness()
+    #expect(found.withLock { $0 } == [max(10, usual), usual, usual])
+  }
+}

@@ -1,0 +1,53 @@
+import LockstepWire
+import Testing
+
+@testable import LockstepEventLoop
+
+struct PulseTests {
+  @Test func everyLoopAnswersInItsNextTurn() throws {
+    let running = try RunningGroup(count: 2)
+    #expect(running.group.silentThreads == SilentThreads(), "nobody was asked yet")
+    for _ in 0..<3 {
+      running.group.feelPulse()
+      waitUntil { running.group.silentThreads == SilentThreads() }
+    }
+    running.end()
+    running.group.feelPulse()
+    #expect(running.group.silentThreads == SilentThreads(), "who has ended need not answer")
+  }
+
+  @Test func threadsThatHangAreNamed() throws {
+    let gate = try Mailbox<Int>(isBlocking: true)
+    let running = try RunningGroup(
+      count: 2,
+      worker: { jobs, _ in
+        var pass: [Int] = []
+        _ = gate.waitForMessages(into: &pass)
+        return jobs.map { ($0.job, nil) }
+      },
+      change: { settings in
+        let report = settings.report
+        settings.report = { node, told in
+          report(node, told)
+          var pass: [Int] = []
+          if told == .news(7) { _ = gate.waitForMessages(into: &pass) }
+        }
+      })
+    // The second loop hangs in a report.
+    running.order(.report(.news(7)), node: 1)
+    try running.journal.first(of: 1) { $0 == .news(7) ? true : nil }
+    running.group.feelPulse()
+    waitUntil { running.group.silentThreads == SilentThreads(nodes: [1]) }
+    gate.post(1)
+    waitUntil { running.group.silentThreads == SilentThreads() }
+    // The worker hangs in a job; its loop does not.
+    running.order(.run(JobID(rawValue: 1), .commits, 5))
+    waitUntil {
+      running.group.feelPulse()
+      return running.group.silentThreads.lanes == [.commits]
+    }
+    gate.post(1)
+    waitUntil { running.group.silentThreads == SilentThreads() }
+    running.end()
+  }
+}

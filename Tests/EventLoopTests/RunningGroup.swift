@@ -1,0 +1,101 @@
+import Glibc
+import LockstepModel
+import LockstepWire
+import Testing
+
+@testable import LockstepEventLoop
+
+/// A group of scripted nodes that runs on threads of its own until it is ended.
+final class RunningGroup {
+  let group: NodeGroup<ScriptedNode>
+  let journal: Journal
+  let notices: Notices
+  /// Where the nodes listen together.
+  let address: PeerAddress
+  private let thread: LoopThread
+  private let endings: Box<[NodeEnding]>
+
+  final class Box<Value: Sendable>: Sendable {
+    private let value: Locked<Value>
+    init(_ value: Value) { self.value = Locked(value) }
+    var contents: Value { value.withLock { $0 } }
+    func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
+  }
+
+  typealias Notices = Box<[LoopNotice]>
+  typealias Perform = Worker<Int, Int, ScriptedNode.Instruction, Int>.Perform
+
+  init(
+    count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(), gate: Gate? = nil,
+    worker: sending Perform? = nil, portions: WorkPortions? = nil,
+    weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
+    stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
+    sendBufferBytes: Int32? = nil,
+    change: (inout GroupSettings<Told>) -> Void = { _ in }
+  ) throws {
+    let journal = Journal()
+    let notices = Notices([])
+    var settings = GroupSettings<Told> { node, told in journal.add(node, told) }
+    settings.isLastReport = { $0 == .last }
+    settings.stopMilliseconds = stopMilliseconds
+    settings.notice = { notice in notices.change { $0.append(notice) } }
+    change(&settings)
+    let listeners = try Listener.open(
+      .host("127.0.0.1", port: 0), door: .front, count: count, gate: gate,
+      certificate: certificate)
+    // What is accepted inherits it.
+    for listener in listeners {
+      guard var bytes = sendBufferBytes else { break }
+      setsockopt(
+        listener.rawValue, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+    let group = try NodeGroup<ScriptedNode>(count: count, settings)
+    if let worker, let portions {
+      try group.work(on: .commits) {
+        NodeGroup<ScriptedNode>.Workplace(portions: portions, weigh: weigh, perform: worker)
+      }
+    } else if let worker {
+      try group.work(on: .commits, worker)
+    }
+    for place in 0..<count {
+      try group.add(node, listeners: [listeners[place]]) { jobs, _ in
+        jobs.map { ($0.job * 10, $0.job < 0 ? nil : $0.job) }
+      }
+    }
+    let endings = Box<[NodeEnding]>([])
+    thread = try LoopThread("group") {
+      do throws(SystemFault) {
+        let all = try group.run()
+        endings.change { $0 = all }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    self.group = group
+    self.journal = journal
+    self.notices = notices
+    self.endings = endings
+    address = listeners[0].address
+  }
+
+  func order(_ action: ScriptedNode.Action, node: Int = 0) {
+    group.post(.act(action), to: node)
+  }
+
+  func connect() throws -> PlainSocket {
+    try PlainSocket(to: address)
+  }
+
+  /// Stops it if need be, and waits for all its threads.
+  @discardableResult
+  func end() -> [NodeEnding] {
+    group.stop()
+    return join()
+  }
+
+  @discardableResult
+  func join() -> [NodeEnding] {
+    thread.join()
+    return endings.contents
+  }
+}

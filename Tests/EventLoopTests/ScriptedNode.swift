@@ -1,0 +1,146 @@
+import Glibc
+import LockstepEventLoop
+import LockstepModel
+import LockstepWire
+import Testing
+
+/// What a scripted node was told, and by which node it was told.
+enum Told: Hashable, Sendable {
+  case opened(ConnectionID, Opening.Door)
+  case received(ConnectionID, [UInt8])
+  case drained(ConnectionID, unsent: Int)
+  case closed(ConnectionID, CloseCause)
+  case turnedAway(TurnedAway)
+  case finished(JobID, Int)
+  case news(Int)
+  case deadline(Int)
+  case stopping
+  case last
+}
+
+/// Does what it is ordered to, and reports what it is told.
+struct ScriptedNode: Node {
+  typealias Action = NodeAction<Int, Told, Int>
+  typealias Order = Instruction
+
+  enum Instruction: Sendable {
+    case act(Action)
+    case deadlines([Int64])
+  }
+
+  var actions = ActionQueue<Action>()
+  /// Sends back what comes in.
+  var echoes = false
+  /// Answers an opening by asking for the connection to be read no further.
+  var pausesAtOnce = false
+  /// What it does when it is told to stop.
+  var lastActions: [Action] = [.report(.last)]
+  var deadlines: [(at: Instant, name: Int)] = []
+
+  var nextDeadline: Instant? { deadlines.map(\.at).min() }
+
+  mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    let copy = bytes.withUnsafeBytes { Array($0) }
+    if echoes { actions.append(.send(id, copy)) }
+    actions.append(.report(.received(id, copy)))
+  }
+
+  mutating func handle(_ event: NodeEvent<Int, Instruction, Int>, at moment: Moment) {
+    switch event {
+    case .opened(let id, let opening):
+      if pausesAtOnce { actions.append(.pauseReading(id)) }
+      report(.opened(id, opening.door))
+    case .drained(let id, let unsent): report(.drained(id, unsent: unsent))
+    case .closed(let id, let cause): report(.closed(id, cause))
+    case .holding: break
+    case .turnedAway(let reason): report(.turnedAway(reason))
+    case .finished(let id, let outcome): report(.finished(id, outcome))
+    case .news(let news): report(.news(news))
+    case .ordered(.act(let action)): actions.append(action)
+    case .ordered(.deadlines(let delays)):
+      deadlines = delays.enumerated().map { (moment.instant.advanced(milliseconds: $1), $0) }
+    case .deadlineReached:
+      for deadline in deadlines where deadline.at <= moment.instant {
+        report(.deadline(deadline.name))
+      }
+      deadlines.removeAll { $0.at <= moment.instant }
+    case .stopping:
+      report(.stopping)
+      for action in lastActions { actions.append(action) }
+    }
+  }
+
+  mutating func nextAction() -> Action? { actions.popFirst() }
+
+  private mutating func report(_ told: Told) { actions.append(.report(told)) }
+}
+
+/// What all nodes of a group reported, in order.
+final class Journal: Sendable {
+  private let entries = Locked<[(node: Int, told: Told)]>([])
+
+  func add(_ node: Int, _ told: Told) { entries.withLock { $0.append((node, told)) } }
+
+  func entries(of node: Int = 0) -> [Told] {
+    entries.withLock { entries in entries.filter { $0.node == node }.map(\.told) }
+  }
+
+  /// The first entry that `pick` makes something of, waiting for it if need be.
+  @discardableResult
+  func first<Value>(
+    of node: Int = 0, sourceLocation: SourceLocation = #_sourceLocation,
+    _ pick: (Told) -> Value?
+  ) throws -> Value {
+    var found: Value?
+    waitUntil(sourceLocation: sourceLocation) {
+      found = entries(of: node).lazy.compactMap(pick).first
+      return found != nil
+    }
+    return try #require(found, "\(entries(of: node))", sourceLocation: sourceLocation)
+  }
+
+  func opened(of node: Int = 0, after count: Int = 0) throws -> ConnectionID {
+    var opened: [ConnectionID] = []
+    waitUntil {
+      opened = entries(of: node).compactMap {
+        if case .opened(let id, _) = $0 { id } else { nil }
+      }
+      return opened.count > count
+    }
+    return try #require(opened.dropFirst(count).first)
+  }
+
+  func cause(of id: ConnectionID, node: Int = 0) throws -> CloseCause {
+    try first(of: node) {
+      guard case .closed(id, let cause) = $0 else { return nil }
+      return cause
+    }
+  }
+
+  /// All bytes that came in by `id`, once there are `count`.
+  func received(_ id: ConnectionID, count: Int, node: Int = 0) -> [UInt8] {
+    var bytes: [UInt8] = []
+    waitUntil {
+      bytes = entries(of: node).flatMap { told -> [UInt8] in
+        guard case .received(id, let part) = told else { return [] }
+        return part
+      }
+      return bytes.count >= count
+    }
+    return bytes
+  }
+}
+
+/// Looks again and again, for at most ten seconds; a fault is recorded when it never comes true.
+func waitUntil(
+  sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
+) {
+  let deadline = SystemClock.instant().advanced(milliseconds: 10_000)
+  while !condition() {
+    guard SystemClock.instant() < deadline else {
+      Issue.record("waited in vain", sourceLocation: sourceLocation)
+      return
+    }
+    poll(nil, 0, 1)
+  }
+}

@@ -1,0 +1,130 @@
+import LockstepWire
+import Testing
+
+@testable import LockstepEventLoop
+
+struct WorkerTests {
+  @Test func newsReachesEveryNodeAndComesBeforeTheOutcome() throws {
+    let running = try RunningGroup(
+      count: 2, worker: { jobs, _ in jobs.map { ($0.job * 10, $0.job) } })
+    for number in 1...200 {
+      let node = number % 2
+      running.order(.run(JobID(rawValue: UInt64(number)), .commits, number), node: node)
+    }
+    for node in 0..<2 {
+      let last = JobID(rawValue: UInt64(200 - node))
+      let wanted = Told.finished(last, Int(last.rawValue) * 10)
+      // The node whose number is even gets 200, the other one 199.
+      try running.journal.first(of: node == 0 ? 0 : 1) { $0 == wanted ? true : nil }
+    }
+    waitUntil {
+      (0..<2).allSatisfy { node in
+        running.journal.entries(of: node).count { if case .news = $0 { true } else { false } }
+          == 200
+      }
+    }
+    let orders = (0..<2).map { node in
+      running.journal.entries(of: node).compactMap { told -> Int? in
+        guard case .news(let number) = told else { return nil }
+        return number
+      }
+    }
+    #expect(orders[0] == orders[1], "all nodes hear the same order")
+    for node in 0..<2 {
+      let entries = running.journal.entries(of: node)
+      for (index, told) in entries.enumerated() {
+        guard case .finished(let id, _) = told else { continue }
+        #expect(Int(id.rawValue) % 2 == node, "the outcome is its origin's alone")
+        #expect(entries[index - 1] == .news(Int(id.rawValue)), "right after its news")
+      }
+    }
+    running.end()
+  }
+
+  @Test func whatWaitsWhileOneBatchIsDoneBecomesTheNext() throws {
+    let gate = try Mailbox<Int>(isBlocking: true)
+    let sizes = RunningGroup.Box<[Int]>([])
+    let running = try RunningGroup(
+      worker: { jobs, _ in
+        sizes.change { $0.append(jobs.count) }
+        var pass: [Int] = []
+        _ = gate.waitForMessages(into: &pass)
+        return jobs.map { ($0.job, nil) }
+      })
+    running.order(.run(JobID(rawValue: 1), .commits, 1))
+    waitUntil { sizes.contents.count == 1 }
+    for number: UInt64 in 2...9 { running.order(.run(JobID(rawValue: number), .commits, 1)) }
+    running.order(.report(.news(99)))
+    // Orders are taken in order, and jobs are passed on before the turn ends.
+    try running.journal.first { $0 == .news(99) ? true : nil }
+    running.order(.report(.news(100)))
+    try running.journal.first { $0 == .news(100) ? true : nil }
+    gate.post(1)
+    waitUntil { sizes.contents.count == 2 }
+    #expect(sizes.contents == [1, 8])
+    gate.close()
+    try running.journal.first { $0 == .finished(JobID(rawValue: 9), 1) ? true : nil }
+    running.end()
+  }
+
+  @Test func whoComesDuringALongBacklogHasItsTurnInTheNextPortion() throws {
+    let gate = try Mailbox<Int>(isBlocking: true)
+    let portions = RunningGroup.Box<[[Int]]>([])
+    // A job's number is its cost.
+    let running = try RunningGroup(
+      worker: { jobs, _ in
+        portions.change { $0.append(jobs.map(\.job)) }
+        var pass: [Int] = []
+        _ = gate.waitForMessages(into: &pass)
+        return jobs.map { ($0.job, nil) }
+      }, portions: WorkPortions(cost: 10, lightCost: 1),
+      weigh: { WorkWeight(owner: $0 == 1 ? 1 : 2, cost: $0) })
+    func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commits, job)) }
+    /// Until the node has passed on what it was ordered before.
+    func settle(_ mark: Int) throws {
+      running.order(.report(.news(mark)))
+      try running.journal.first { $0 == .news(mark) ? true : nil }
+    }
+    order(1, 7)
+    waitUntil { portions.contents.count == 1 }
+    for id: UInt64 in 2...5 { order(id, 8) }
+    try settle(98)
+    try settle(99)
+    gate.post(1)
+    waitUntil { portions.contents.count == 2 }
+    order(6, 1)
+    try settle(100)
+    try settle(101)
+    gate.close()
+    try running.journal.first { $0 == .finished(JobID(rawValue: 5), 8) ? true : nil }
+    #expect(portions.contents == [[7], [8], [1], [8], [8], [8]])
+    running.end()
+  }
+
+  /// What is put off waits for its time, and at the end for nothing.
+  @Test func whatIsPutOffIsDoneInTheEnd() throws {
+    let portions = RunningGroup.Box<[[Int]]>([])
+    let pace = WorkPace(
+      freeCost: 1, nanosecondsPerCost: 1_000_000, burstMicroseconds: 1, microsecondsPerSecond: 1,
+      rest: 0, shortMicroseconds: 0, longRest: 0, quietMilliseconds: 1,
+      patienceMilliseconds: 1_000, owners: 10)
+    let running = try RunningGroup(
+      worker: { jobs, _ in
+        portions.change { $0.append(jobs.map(\.job)) }
+        return jobs.map { ($0.job, nil) }
+      }, portions: WorkPortions(cost: 10, lightCost: 1, pace: pace),
+      weigh: { WorkWeight(owner: 1, cost: $0) })
+    for id: UInt64 in 1...5 { running.order(.run(JobID(rawValue: id), .commits, 8)) }
+    try running.journal.first { $0 == .finished(JobID(rawValue: 5), 8) ? true : nil }
+    #expect(portions.contents == [[8], [8], [8], [8], [8]])
+    running.end()
+  }
+
+  @Test func toldNewsReachesAllButTheTeller() throws {
+    let running = try RunningGroup(count: 3)
+    running.order(.tell(7), node: 1)
+    for node in [0, 2] { try running.journal.first(of: node) { $0 == .news(7) ? true : nil } }
+    running.end()
+    #expect(!running.journal.entries(of: 1).contains(.news(7)))
+  }
+}
