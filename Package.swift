@@ -49,7 +49,7 @@ let package = Package(
     module("Model"),
     room("Apps", ["LockstepModel", "LockstepCrypto"]),
     // A device, the wire, the loop.
-    room("Devices", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
+    module("Client", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
     module("Wire", ["LockstepModel", "LockstepCrypto", "CZlib"]),
     module("EventLoop", ["LockstepModel", "LockstepWire", "CLinux", "COpenSSL"]),
     // The middle, and what survives a crash.
@@ -62,9 +62,10 @@ let package = Package(
     // Instruments, and the command line that joins the parts.
     room(
       "Simulation",
-      ["LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Relay", "Storage"],
+      ["LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire", "Relay", "Storage"],
       virtual),
-    room("Tools", ["Apps", "LockstepModel", "Devices", "LockstepWire", "Simulation", "Storage"]),
+    room(
+      "Tools", ["Apps", "LockstepModel", "LockstepClient", "LockstepWire", "Simulation", "Storage"]),
     // What the relay serves to browsers: the files of Sources/Pages, embedded.
     .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedAssets"]),
     .plugin(
@@ -75,7 +76,8 @@ let package = Package(
     .executableTarget(
       name: "lockstep",
       dependencies: [
-        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "LockstepEventLoop",
+        "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire",
+        "LockstepEventLoop",
         "PageFiles",
         "Relay",
         "Storage",
@@ -98,7 +100,8 @@ let package = Package(
       "AppsTests", ["Apps", "AppLaws", "LockstepModel", "LockstepCrypto"],
       resources: [.embedInCode("Vectors")]),
     tests(
-      "DevicesTests", ["Devices", "LockstepModel", "LockstepWire", "Storage", "LockstepCrypto"]),
+      "ClientTests",
+      ["LockstepClient", "LockstepModel", "LockstepWire", "Storage", "LockstepCrypto"]),
     tests("CryptoTests", ["LockstepCrypto"]),
     tests("WireTests", ["LockstepWire", "LockstepModel", "LockstepCrypto", "CZlib", "WireLaws"]),
     tests(
@@ -129,14 +132,15 @@ let package = Package(
     tests(
       "ToolsTests",
       [
-        "Tools", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Relay",
+        "Tools", "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire",
+        "Relay",
         "Simulation",
         "Storage",
       ]),
     tests(
       "lockstepTests",
       [
-        "lockstep", "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire",
+        "lockstep", "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire",
         "LockstepEventLoop",
         "Relay",
         "Storage",
@@ -156,7 +160,8 @@ let package = Package(
     .target(
       name: "Simulator",
       dependencies: [
-        "Apps", "LockstepModel", "Devices", "LockstepCrypto", "LockstepWire", "Relay", "Simulation",
+        "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire", "Relay",
+        "Simulation",
         "Storage",
         "Tools",
       ],

@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepCrypto
 import LockstepModel
 import LockstepWire

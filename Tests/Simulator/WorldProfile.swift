@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// What kind of world a seed is played in.

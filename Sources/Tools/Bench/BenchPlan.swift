@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 
 /// What a latency bench does: how many people with how many devices, who changes something how
 /// often, and how the changes travel.

@@ -1,4 +1,4 @@
-public import Devices
+public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 

@@ -1,4 +1,4 @@
-public import Devices
+public import LockstepClient
 import LockstepModel
 import Simulation
 import Storage

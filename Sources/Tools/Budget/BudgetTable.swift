@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 public import LockstepModel
 
 /// What working days cost, beside what they may cost, for a person and for a program.

@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 public import LockstepModel
 public import LockstepWire
 

@@ -1,4 +1,4 @@
-public import Devices
+public import LockstepClient
 public import LockstepModel
 
 /// What one connection to a relay is tried with.

@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// How simulated people use one app in one account, and what must come of all that they did, as the

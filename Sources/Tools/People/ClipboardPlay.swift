@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// Things are copied, and some are removed again. In the end what was copied and not removed must

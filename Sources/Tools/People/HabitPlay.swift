@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// Habits are made, renamed, removed, counted. What was counted must add up in the end, whoever

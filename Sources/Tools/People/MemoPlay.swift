@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// Memos are written, written anew, and removed. In the end no text may be lost that nobody saw

@@ -1,5 +1,5 @@
 import Apps
-public import Devices
+public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 

@@ -1,4 +1,4 @@
-public import Devices
+public import LockstepClient
 import LockstepModel
 
 /// A simulation of people on real connections: how many, with how many devices, for how long.

@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// The timer's buttons. In the end it must show what the set of all acts demands that nobody

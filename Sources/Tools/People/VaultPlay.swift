@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// Files are saved anew on any device. In the end every version must be there that nobody saw when

@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// What was written, each text unlike any other. A text may go only where somebody who saw it

@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 
 /// What a trace does: how many changes it follows, one after the other, and how they travel.
 public struct TracePlan: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Devices
+public import LockstepClient
 public import LockstepModel
 
 /// What was seen of one change on its way from device A to device B, both of this machine: by the

@@ -1,5 +1,5 @@
-import Devices
 import Glibc
+import LockstepClient
 import LockstepModel
 
 /// A relay in a process of its own, on a temporary store: what a bench measures when it is not told

@@ -1,5 +1,5 @@
-import Devices
 import Glibc
+import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 import LockstepWire

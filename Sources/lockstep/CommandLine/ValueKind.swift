@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 import LockstepWire
 
 /// A kind of value that an option takes: how it looks, and how it is read.

@@ -1,5 +1,5 @@
-import Devices
 import Glibc
+import LockstepClient
 import LockstepModel
 
 /// A command's way into a home: through the process that holds it, or, where none does, by holding

@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 import LockstepWire
 
 /// Warnings of plain HTTP where strangers may be on the way: they read tokens, and all that is not

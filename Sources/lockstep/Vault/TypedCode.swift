@@ -1,6 +1,6 @@
 import Apps
-import Devices
 import Glibc
+import LockstepClient
 
 /// What a person gives for a code: the code itself, or the link that stands beside it, from the
 /// command line or from standard input.

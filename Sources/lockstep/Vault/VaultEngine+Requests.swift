@@ -1,6 +1,6 @@
 import Apps
-import Devices
 import Glibc
+import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 

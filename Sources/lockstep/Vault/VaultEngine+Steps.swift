@@ -1,7 +1,7 @@
 import Apps
 import CLinux
-import Devices
 import Glibc
+import LockstepClient
 import LockstepCrypto
 import LockstepEventLoop
 import LockstepModel

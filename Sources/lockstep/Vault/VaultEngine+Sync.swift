@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// What the account has of the files, and what has become of what was sent.

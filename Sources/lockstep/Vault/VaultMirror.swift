@@ -1,4 +1,4 @@
-import Devices
+import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 import LockstepWire

@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 
 /// A sixth app, for simulated persons alone: many small records that are made, changed and deleted,

@@ -1,5 +1,5 @@
 import Apps
-import Devices
+import LockstepClient
 import LockstepModel
 import Testing
 

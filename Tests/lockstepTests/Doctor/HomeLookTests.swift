@@ -1,5 +1,5 @@
-import Devices
 import Glibc
+import LockstepClient
 import LockstepModel
 import Storage
 import StorageSQLite

@@ -1,7 +1,7 @@
 import Apps
-import Devices
 import Foundation
 import Glibc
+import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 import Storage

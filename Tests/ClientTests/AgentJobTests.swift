@@ -1,0 +1,28 @@
+import LockstepModel
+import Storage
+import Testing
+
+@testable import LockstepClient
+
+struct AgentJobTests {
+  @Test func eachLaneDoesItsOwnWork() throws {
+    let desk = try Desk()
+    var replica = desk.replica
+    let files = MemoryChunkStore()
+    let job = AgentJob.replica(ReplicaJob(task: .load, clock: desk.clock))
+    guard case .replica(let outcome) = AgentWork.perform(job, on: &replica, files: files),
+      case .success(.loaded) = outcome.result
+    else {
+      Issue.record("the home was not read")
+      return
+    }
+    let file = ChunkFile(account: AccountID(rawValue: 7), number: 1)
+    let append = AgentJob.file(.append(file, [1]))
+    guard case .file(.success(.done)) = AgentWork.perform(append, on: &replica, files: files)
+    else {
+      Issue.record("the file was not begun")
+      return
+    }
+    #expect(files.counts == (0, 1))
+  }
+}

@@ -1,0 +1,300 @@
+import LockstepModel
+import Storage
+import Testing
+
+@testable import LockstepClient
+
+/// Pieces go to the relay before the records that name them.
+struct AgentUploadTests {
+  private func isSaved(_ stage: Stage, _ name: String) throws -> Bool {
+    try stage.relay.record(name) != nil
+  }
+
+  @Test(arguments: [[Transport.webSocket], [.longPoll], [.poll]])
+  func aRecordFollowsItsPieces(_ transports: [Transport]) throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: transports)
+    try stage.run()
+    let one = try device.addPiece(TestPiece.bytes(300_000)).get()
+    let two = try device.addPiece([]).get()
+    _ = try device.edit(.album("a", [one, two]))
+    try stage.run(3_000)
+    #expect(try stage.relay.record("a")?.chunks == [one, two])
+    #expect(try stage.relay.piece(one) == TestPiece.bytes(300_000))
+    #expect(stage.relay.questions == [[one, two]])
+    #expect(stage.relay.puts.sorted() == [one, two].sorted())
+    #expect(device.status.state == .inSync)
+    // The next version sends what is new alone.
+    let three = try device.addPiece([3]).get()
+    _ = try device.edit(.album("a", [one, three]))
+    try stage.run(3_000)
+    #expect(stage.relay.questions.last == [three])
+    #expect(stage.relay.puts.count == 3)
+    #expect(try stage.relay.record("a")?.chunks == [one, three])
+    #expect(device.progress.contains { $0.direction == .up && $0.bytesDone == 300_000 })
+  }
+
+  @Test func otherRecordsGoOnMeanwhile() throws {
+    let stage = try Stage()
+    stage.relay.onRequest = { $0.method == "PUT" ? .ignore : nil }
+    let device = try stage.device(1)
+    let piece = try device.addPiece([1]).get()
+    _ = try device.edit(.album("a", [piece]))
+    _ = try device.edit(.note("b", "x"))
+    try stage.run()
+    #expect(try isSaved(stage, "b"))
+    #expect(try !isSaved(stage, "a"))
+    #expect(device.status.state == .syncing)
+    #expect(device.status.piecesWaiting == 1)
+  }
+
+  @Test func aLargePieceIsNeverInMemoryAsAWhole() throws {
+    let stage = try Stage()
+    let device = try stage.device(1, transports: [.longPoll])
+    try stage.run()
+    let bytes = TestPiece.bytes(Limits.chunkBytes)
+    let piece = try device.addPiece(bytes).get()
+    device.windowBytes = 64 << 10
+    _ = try device.edit(.album("a", [piece]))
+    try stage.run(5_000)
+    #expect(try isSaved(stage, "a"))
+    // Portions that are being read come on top of what waits.
+    #expect(device.unsentMax <= Limits.chunkWaitingBytes + 3 * Limits.chunkPieceBytes)
+    let told = device.progress.filter { $0.direction == .up }
+    #expect(told.count >= 2 && told.count <= 8)
+    #expect(told.map(\.bytesDone) == told.map(\.bytesDone).sorted())
+    #expect(told.last?.bytesDone == bytes.count)
+  }
+
+  @Test func anUploadThatIsCutOffIsResumedByTheQuestion() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    let one = try device.addPiece(TestPiece.bytes(500_000)).get()
+    let two = try device.addPiece(TestPiece.bytes(500_000, seed: 9)).get()
+    device.windowBytes = 4 << 10
+    _ = try device.edit(.album("a", [one, two]))
+    try stage.run(700)
+    #expect(stage.relay.puts.isEmpty)
+    try device.cut()
+    device.windowBytes = nil
+    try stage.run(60_000)
+    #expect(try isSaved(stage, "a"))
+    #expect(stage.relay.questions.count >= 2)
+    #expect(stage.relay.puts.count == 2)
+  }
+
+  @Test func aCrashLosesNothingAndSendsNothingTwice() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    let one = try device.addPiece([1]).get()
+    let two = try device.addPiece([2]).get()
+    stage.relay.onRequest = { [relay = stage.relay] head in
+      head.method == "PUT" && !relay.puts.isEmpty ? .cut : nil
+    }
+    _ = try device.edit(.album("a", [one, two]))
+    try stage.run(300)
+    #expect(stage.relay.puts.count == 1)
+    try device.restart()
+    stage.relay.onRequest = nil
+    try stage.run(10_000)
+    #expect(try stage.relay.record("a")?.chunks == [one, two])
+    #expect(stage.relay.puts.count == 2)
+  }
+
+  @Test func anAnswerThatIsLostIsAskedFor() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    let one = try device.addPiece([1]).get()
+    var lost = 0
+    stage.relay.onRequest = { head in
+      guard head.method == "PUT", lost == 0 else { return nil }
+      lost += 1
+      return .loseAnswer
+    }
+    _ = try device.edit(.album("a", [one]))
+    try stage.run(10_000)
+    #expect(stage.relay.puts.count == 1)
+    #expect(try isSaved(stage, "a"))
+  }
+
+  @Test func retryAfterIsObeyed() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    try stage.run()
+    let one = try device.addPiece([1]).get()
+    let busy = Refusal(.overloaded, "busy", retryAfterMilliseconds: 20_000)
+    var isFirst = true
+    stage.relay.onRequest = { head in
+      guard head.method == "PUT", isFirst else { return nil }
+      isFirst = false
+      return .respond(
+        status: 503, headers: ["Content-Type": "application/problem+json", "Retry-After": "20"],
+        body: busy.encodedProblem())
+    }
+    _ = try device.edit(.album("a", [one]))
+    try stage.run(19_000)
+    #expect(stage.relay.puts.isEmpty)
+    try stage.run(10_000)
+    #expect(try isSaved(stage, "a"))
+  }
+
+  @Test func aQuotaIsShownAndThePersonsSyncTriesAgain() throws {
+    var rules = StoreRules()
+    rules.chunkBytesPerAccount = 10
+    let stage = try Stage(rules)
+    let device = try stage.device(1)
+    let small = try device.addPiece([1, 2, 3]).get()
+    let large = try device.addPiece(TestPiece.bytes(11)).get()
+    _ = try device.edit(.album("a", [small]))
+    try stage.run(3_000)
+    _ = try device.edit(.album("b", [large]))
+    _ = try device.edit(.note("c", "x"))
+    try stage.run(3_000)
+    #expect(try isSaved(stage, "a"))
+    #expect(try isSaved(stage, "c"))
+    #expect(try !isSaved(stage, "b"))
+    #expect(device.status.piecesRefused?.code == .quotaExceeded)
+    #expect(device.status.state == .needsPerson)
+    #expect(device.status.parkedCount == 0)
+    let puts = stage.relay.puts.count
+    try stage.run(600_000)
+    #expect(stage.relay.puts.count == puts)
+    // A version with a smaller piece fits.
+    let other = try device.addPiece([7]).get()
+    _ = try device.edit(.album("b", [other]))
+    _ = try device.order { .syncNow($0) }
+    try stage.run(3_000)
+    #expect(try isSaved(stage, "b"))
+    #expect(device.status.piecesRefused == nil)
+    #expect(device.status.state == .inSync)
+  }
+
+  /// The account is full: what does not fit waits and is shown, and goes by itself when another
+  /// device has made room.
+  @Test func aRecordThatHasNoRoomWaitsUntilThereIsSome() throws {
+    var rules = StoreRules()
+    rules.recordsPerAccount = 2
+    rules.historyMilliseconds = 100_000
+    let stage = try Stage(rules)
+    let device = try stage.device(1)
+    for name in ["a", "b", "c"] { _ = try device.edit(.note(name, "x")) }
+    try stage.run(3_000)
+    #expect(try isSaved(stage, "a") && isSaved(stage, "b"))
+    #expect(try !isSaved(stage, "c"))
+    #expect(device.status.parked.map(\.refusal.code) == [.quotaExceeded])
+    #expect(device.status.state == .needsPerson)
+    // Deleting is always possible; the tombstone gives its place up when it is forgotten.
+    _ = try device.edit(.delete("a"))
+    try stage.run(3_000)
+    #expect(try !isSaved(stage, "a"))
+    #expect(device.status.parkedCount == 1)
+    try stage.run(900_000)
+    #expect(try isSaved(stage, "c"))
+    #expect(device.status.parkedCount == 0)
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func aPieceThatTheDiskDamagedParksItsRecordAlone() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    device.isCutOff = true
+    try stage.run()
+    let bytes = TestPiece.bytes(400_000)
+    let piece = try device.addPiece(bytes).get()
+    let sound = try device.addPiece([2]).get()
+    _ = try device.edit(.album("a", [piece]))
+    _ = try device.edit(.album("b", [sound]))
+    try device.damage(piece)
+    device.isCutOff = false
+    try stage.run(60_000)
+    #expect(try isSaved(stage, "b"))
+    #expect(device.status.parked.map(\.refusal.code) == [.hashMismatch])
+    #expect(try stage.relay.piece(piece) == nil)
+    // The file is there once more: the record goes by itself.
+    _ = try device.addPiece(bytes).get()
+    try stage.run(10_000)
+    #expect(try isSaved(stage, "a"))
+    #expect(device.status.parkedCount == 0)
+  }
+
+  @Test func aPieceThatIsNowhereParksItsRecordWithAClearWord() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    _ = try device.edit(.album("a", [try TestPiece.hash([9])]))
+    try stage.run(3_000)
+    #expect(device.status.parked.map(\.refusal.code) == [.chunksMissing])
+    #expect(device.status.state == .needsPerson)
+    #expect(stage.relay.saves.isEmpty)
+  }
+
+  @Test func piecesThatTheRelayHasLostGoUpAgainUnderANewID() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    let one = try device.addPiece([1]).get()
+    stage.relay.onMessage = { [relay = stage.relay] message in
+      guard case .save = message, relay.saves.isEmpty, relay.puts.count == 1 else { return nil }
+      // Between the question and the record the relay lost the piece.
+      do { try relay.forget(one) } catch { Issue.record("\(error)") }
+      return nil
+    }
+    _ = try device.edit(.album("a", [one]))
+    try stage.run(10_000)
+    #expect(try isSaved(stage, "a"))
+    #expect(stage.relay.puts == [one, one])
+    #expect(Set(stage.relay.saves.map(\.id)).count == stage.relay.saves.count)
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func aStoreThatFailsWhileItHearsOfThePiecesIsReadAnew() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    let one = try device.addPiece([1]).get()
+    stage.relay.onRequest = { head in
+      // The disk is full from the upload on.
+      if head.method == "PUT" { device.fail(.diskFull(path: "p")) }
+      return nil
+    }
+    _ = try device.edit(.album("a", [one]))
+    try stage.run(3_000)
+    #expect(try !isSaved(stage, "a"))
+    device.fail(nil)
+    stage.relay.onRequest = nil
+    try stage.run(60_000)
+    #expect(try isSaved(stage, "a"))
+  }
+
+  @Test func aPieceWhoseFileWasReplacedMeanwhileGoesUpFromTheNewOne() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    try stage.run()
+    let bytes = TestPiece.bytes(300_000)
+    let one = try device.addPiece(bytes).get()
+    var isFirst = true
+    stage.relay.onRequest = { head in
+      guard head.target.path.last == "missing", isFirst else { return nil }
+      isFirst = false
+      do { _ = try device.addPiece(bytes).get() } catch { Issue.record("\(error)") }
+      return nil
+    }
+    _ = try device.edit(.album("a", [one]))
+    try stage.run(10_000)
+    #expect(try isSaved(stage, "a"))
+    #expect(device.status.state == .inSync)
+  }
+
+  @Test func aRevokedDeviceStops() throws {
+    let stage = try Stage()
+    let device = try stage.device(1)
+    try stage.run()
+    stage.relay.onRequest = { head in
+      head.target.path.contains("chunks") ? .refuse(Refusal(.badToken, "revoked")) : nil
+    }
+    let one = try device.addPiece([1]).get()
+    _ = try device.edit(.album("a", [one]))
+    try stage.run()
+    guard case .failed = device.status.state else {
+      Issue.record("\(device.status.state)")
+      return
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import LockstepModel
+import Storage
+import Testing
+
+@testable import LockstepClient
+
+struct PieceTransferTests {
+  private func hash(_ number: Int) throws -> ChunkHash {
+    try #require(
+      ChunkHash(bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30)))
+  }
+
+  private func piece(_ number: Int) throws -> HeldPiece {
+    HeldPiece(hash: try hash(number), file: UInt64(number), bytes: 5)
+  }
+
+  private func need(_ number: Int, isHeld: Bool = true) throws -> PieceNeed {
+    PieceNeed(hash: try hash(number), source: isHeld ? try piece(number) : nil)
+  }
+
+  private func begun(_ numbers: Int...) throws -> PieceTransfer {
+    var transfer = PieceTransfer()
+    transfer.online()
+    transfer.need(try numbers.map { try need($0) })
+    return transfer
+  }
+
+  @Test func whatTheRelayLacksGoesUpAndThenAllIsTold() throws {
+    var transfer = try begun(1, 2)
+    #expect(transfer.isBusy)
+    #expect(transfer.next() == .ask([try hash(1), try hash(2)]))
+    #expect(transfer.next() == nil)
+    transfer.told(missing: [try hash(2)])
+    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(1)])))
+    #expect(transfer.next() == .upload(try piece(2)))
+    transfer.uploaded(try hash(2), .stored)
+    // One telling at a time.
+    #expect(transfer.next() == nil)
+    transfer.settled()
+    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(2)])))
+    #expect(transfer.isBusy)
+    transfer.settled()
+    #expect(!transfer.isBusy)
+    #expect(transfer.next() == nil)
+  }
+
+  @Test func twoGoUpAtATime() throws {
+    var transfer = try begun(1, 2, 3)
+    _ = transfer.next()
+    transfer.told(missing: try [1, 2, 3].map { try hash($0) })
+    #expect(transfer.waitingCount == 3)
+    #expect(transfer.next() == .upload(try piece(1)))
+    #expect(transfer.next() == .upload(try piece(2)))
+    #expect(transfer.next() == nil)
+    transfer.uploaded(try hash(1), .stored)
+    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(1)])))
+    #expect(transfer.next() == .upload(try piece(3)))
+  }
+
+  @Test func nothingIsAskedWithoutARelayAndNothingTwice() throws {
+    var transfer = PieceTransfer()
+    transfer.need([try need(1)])
+    transfer.need([try need(1)])
+    #expect(transfer.next() == nil)
+    transfer.online()
+    #expect(transfer.next() == .ask([try hash(1)]))
+    transfer.offline()
+    #expect(transfer.next() == nil)
+    transfer.online()
+    #expect(transfer.next() == .ask([try hash(1)]))
+    transfer.told(missing: [try hash(1)])
+    #expect(transfer.next() == .upload(try piece(1)))
+    transfer.offline()
+    // What comes late of it is for nobody.
+    transfer.uploaded(try hash(1), .stored)
+    transfer.online()
+    #expect(transfer.next() == .ask([try hash(1)]))
+  }
+
+  @Test func aQuestionHasNoMoreHashesThanItMay() throws {
+    var transfer = PieceTransfer()
+    transfer.online()
+    transfer.need(try (0...Limits.chunkHashes).map { try need($0) })
+    guard case .ask(let hashes) = transfer.next() else {
+      Issue.record("nothing was asked")
+      return
+    }
+    #expect(hashes.count == Limits.chunkHashes)
+    transfer.told(missing: [])
+    transfer.settled()
+    _ = transfer.next()
+    #expect(transfer.next() == .ask([try hash(Limits.chunkHashes)]))
+  }
+
+  @Test func whatIsNeitherHereNorThereIsTold() throws {
+    var transfer = PieceTransfer()
+    transfer.online()
+    transfer.need([try need(1, isHeld: false), try need(2, isHeld: false)])
+    _ = transfer.next()
+    transfer.told(missing: [try hash(1)])
+    #expect(
+      transfer.next() == .settle(PieceTidings(there: [try hash(2)], nowhere: [try hash(1)])))
+  }
+
+  @Test func filesThatAreDamagedOrGoneAreTold() throws {
+    var transfer = try begun(1, 2)
+    _ = transfer.next()
+    transfer.told(missing: [try hash(1), try hash(2)])
+    _ = transfer.next()
+    _ = transfer.next()
+    transfer.uploaded(try hash(1), .damaged)
+    transfer.uploaded(try hash(2), .unread)
+    #expect(
+      transfer.next() == .settle(PieceTidings(damaged: [try hash(1)], unread: [try piece(2)])))
+  }
+
+  @Test func whatBreaksIsAskedAboutAgainAfterAPause() throws {
+    var transfer = try begun(1, 2)
+    _ = transfer.next()
+    transfer.told(missing: [try hash(1), try hash(2)])
+    _ = transfer.next()
+    _ = transfer.next()
+    transfer.uploaded(try hash(1), .broken)
+    let busy = Refusal(.overloaded, "busy", retryAfterMilliseconds: 7_000)
+    transfer.uploaded(try hash(2), .refused(busy))
+    #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
+    #expect(transfer.next() == nil)
+    transfer.resume()
+    #expect(transfer.next() == .ask([try hash(1), try hash(2)]))
+    transfer.failed(busy)
+    #expect(transfer.next() == .pause(retryAfterMilliseconds: 7_000))
+    #expect(transfer.next() == nil)
+    transfer.resume()
+    #expect(transfer.next() == .ask([try hash(1), try hash(2)]))
+    transfer.failed(nil)
+    #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
+  }
+
+  @Test func aNewWayToTheRelayEndsThePause() throws {
+    var transfer = try begun(1)
+    _ = transfer.next()
+    transfer.failed(nil)
+    #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
+    transfer.offline()
+    transfer.online()
+    #expect(transfer.next() == .ask([try hash(1)]))
+  }
+
+  @Test(arguments: [RefusalCode.quotaExceeded, .planRequired, .bodyTooLarge])
+  func whatAPersonMustSettleIsHeldAndTheRestIsAsked(_ code: RefusalCode) throws {
+    let refusal = Refusal(code, "no")
+    var transfer = try begun(1, 2, 3)
+    _ = transfer.next()
+    transfer.told(missing: try [1, 2, 3].map { try hash($0) })
+    _ = transfer.next()
+    _ = transfer.next()
+    transfer.uploaded(try hash(1), .refused(refusal))
+    #expect(transfer.refusal == refusal)
+    #expect(transfer.next() == .hold)
+    #expect(transfer.next() == .settle(PieceTidings(held: [try hash(3)])))
+    // It was asked about anew; nothing more goes up.
+    #expect(transfer.next() == .ask([try hash(1)]))
+    transfer.told(missing: [try hash(1)])
+    transfer.uploaded(try hash(2), .stored)
+    transfer.settled()
+    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(2)], held: [try hash(1)])))
+    transfer.settled()
+    #expect(!transfer.isBusy)
+    transfer.retry()
+    transfer.need([try need(1)])
+    _ = transfer.next()
+    transfer.told(missing: [try hash(1)])
+    #expect(transfer.next() == .upload(try piece(1)))
+  }
+
+  @Test func aQuestionThatIsRefusedForGoodHoldsAll() throws {
+    var transfer = try begun(1, 2)
+    _ = transfer.next()
+    transfer.failed(Refusal(.planRequired, "no"))
+    #expect(transfer.next() == .hold)
+    #expect(transfer.next() == .settle(PieceTidings(held: [try hash(1), try hash(2)])))
+    #expect(transfer.next() == nil)
+  }
+
+  @Test func whatCouldNotBeToldIsAskedAboutAnewAfterAPause() throws {
+    var transfer = try begun(1)
+    _ = transfer.next()
+    transfer.told(missing: [])
+    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(1)])))
+    transfer.unsettled()
+    transfer.need([try need(1)])
+    #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
+    #expect(transfer.next() == nil)
+    transfer.resume()
+    #expect(transfer.next() == .ask([try hash(1)]))
+  }
+
+  @Test func aTokenThatIsNoGoodEndsIt() throws {
+    var transfer = try begun(1)
+    _ = transfer.next()
+    let refusal = Refusal(.badToken, "revoked")
+    transfer.failed(refusal)
+    #expect(transfer.next() == .fail(refusal))
+  }
+}

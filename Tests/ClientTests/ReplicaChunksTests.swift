@@ -1,0 +1,96 @@
+import LockstepModel
+import Storage
+import Testing
+
+@testable import LockstepClient
+
+/// The pieces of files that records name, on their way through the outbox.
+struct ReplicaChunksTests {
+  private func hash(_ byte: UInt8) throws -> ChunkHash {
+    try #require(ChunkHash(bytes: [UInt8](repeating: byte, count: 32)))
+  }
+
+  private func album(_ pieces: ChunkHash...) -> JSONValue {
+    ["pieces": .array(pieces.map { .string($0.text) })]
+  }
+
+  @Test func aChangeNamesThePiecesThatItsAppFinds() throws {
+    var desk = try Desk()
+    let one = try hash(1)
+    let two = try hash(2)
+    let made = try desk.edit(.fields("a", TestApp.album, album(one, two, one))).get()
+    #expect(made.chunks == [one, two])
+    _ = desk.edit(.note("b", "no pieces"))
+    try desk.letPiecesThrough([one, two])
+    let batch = try desk.takeOne()
+    #expect(batch.mutations.map(\.chunks) == [[one, two], []])
+    desk.reopen()
+    #expect(desk.take() == batch)
+    try desk.answer(
+      batch,
+      [
+        .saved(name: Name(trusted: "a"), tag: 5), .saved(name: Name(trusted: "b"), tag: 6),
+      ])
+    #expect(try desk.store.record(.desk("a"))?.chunks == [one, two])
+  }
+
+  @Test func aMergedRecordNamesWhatItsFieldsName() throws {
+    var desk = try Desk()
+    _ = desk.edit(.fields("a", TestApp.album, album(try hash(1))))
+    try desk.letPiecesThrough([try hash(1)])
+    var server = desk.record("a", TestApp.album, album(try hash(2)), at: 10, tag: 4)
+    server.chunks = [try hash(2)]
+    try desk.answer(
+      try desk.takeOne(), [.conflict(name: Name(trusted: "a"), record: server)])
+    let merged = try desk.takeOne()
+    #expect(merged.mutations.map(\.baseTag) == [4])
+    #expect(merged.mutations.map(\.chunks) == [[try hash(1)]])
+  }
+
+  @Test func aRecordOfATypeThatNoAppKnowsKeepsItsPieces() throws {
+    var desk = try Desk()
+    var lost = desk.record("a", Name(trusted: "FromLater"), ["z": 1], at: 9, tag: 50)
+    lost.chunks = [try hash(7)]
+    try desk.apply([lost])
+    desk.learnOfRestore(through: 20)
+    desk.page([], from: nil, to: 1 << 32)
+    desk.bringBack()
+    try desk.letPiecesThrough(lost.chunks)
+    let batch = try desk.takeOne()
+    #expect(batch.mutations.map(\.chunks) == [lost.chunks])
+  }
+
+  @Test func aBatchHasRoomForItsPieces() throws {
+    var desk = try Desk()
+    // Two thousand each: with a third the batch would name more than `chunksPerBatch`.
+    let many = try (0..<2_000).map { number in
+      try #require(
+        ChunkHash(
+          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30))
+      )
+    }
+    let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
+    for name in ["a", "b", "c", "d", "e"] { _ = desk.edit(.fields(name, TestApp.album, fields)) }
+    try desk.letPiecesThrough(many)
+    let batch = try desk.takeOne()
+    #expect(batch.mutations.count == 2)
+    #expect(batch.mutations.allSatisfy { $0.chunks.count == 2_000 })
+  }
+
+  @Test func tooManyPiecesAreRefusedAtOnce() throws {
+    var desk = try Desk()
+    let many = try (0...Limits.chunksPerRecord).map { number in
+      try #require(
+        ChunkHash(
+          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30))
+      )
+    }
+    let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
+    let refused = desk.edit(.fields("a", TestApp.album, fields))
+    guard case .failure(.refused) = refused else {
+      Issue.record("more pieces than a record may name")
+      return
+    }
+    #expect(try desk.store.outbox().isEmpty)
+  }
+}

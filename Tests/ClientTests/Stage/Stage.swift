@@ -1,0 +1,81 @@
+import LockstepModel
+import LockstepWire
+import Storage
+
+@testable import LockstepClient
+
+/// Devices and their relay in virtual time. Bytes take a while, jobs are done at once, and nothing
+/// happens by chance.
+final class Stage {
+  let relay: TestRelay
+  /// True time, milliseconds since the Unix epoch.
+  private(set) var now: Int64 = 1_000_000_000
+  var latencyMilliseconds: Int64 = 10
+  private(set) var devices: [TestDevice] = []
+  private var events: [(at: Int64, number: Int, run: () throws -> Void)] = []
+  private var eventNumber = 0
+
+  init(_ rules: StoreRules = StoreRules()) throws {
+    relay = try TestRelay(rules)
+    relay.now = now
+    relay.pingAll()
+  }
+
+  func device(
+    _ number: UInt64, apps: [any App] = [TestApp()],
+    transports: [Transport] = [.webSocket, .longPoll, .poll], clockError: Int64 = 0,
+    tellsMilestones: Bool = false
+  ) throws -> TestDevice {
+    let device = try TestDevice(
+      number, self, apps: apps, transports: transports, clockError: clockError,
+      tellsMilestones: tellsMilestones)
+    devices.append(device)
+    return device
+  }
+
+  /// Lets time pass.
+  func run(_ milliseconds: Int64 = 1_000) throws {
+    let end = now + milliseconds
+    for device in devices {
+      try device.drain()
+      try device.takeWords()
+    }
+    while let next = nextTime(), next <= end {
+      now = max(now, next)
+      relay.now = now
+      if let index = events.indices.min(by: { order(events[$0]) < order(events[$1]) }),
+        events[index].at <= now
+      {
+        let event = events.remove(at: index)
+        try event.run()
+      } else if relay.pingAt <= now {
+        relay.pingAll()
+      } else if let line = relay.lines.first(where: { ($0.parkedUntil ?? .max) <= now }) {
+        line.endWait()
+      } else {
+        for device in devices { try device.tick() }
+      }
+      for device in devices { try device.takeWords() }
+    }
+    now = end
+    relay.now = end
+  }
+
+  func later(_ run: @escaping () throws -> Void) {
+    eventNumber += 1
+    events.append((now + latencyMilliseconds, eventNumber, run))
+  }
+
+  private func order(_ event: (at: Int64, number: Int, run: () throws -> Void)) -> (Int64, Int) {
+    (event.at, event.number)
+  }
+
+  private func nextTime() -> Int64? {
+    var times = events.map(\.at) + [relay.pingAt] + relay.lines.compactMap(\.parkedUntil)
+    for device in devices where device.isAlive && !device.isSuspended {
+      if let deadline = device.agent.nextDeadline { times.append(device.trueTime(of: deadline)) }
+    }
+    // What is due already happens now.
+    return times.min().map { max($0, now) }
+  }
+}

@@ -1,0 +1,322 @@
+import LockstepModel
+import LockstepWire
+import Storage
+
+@testable import LockstepClient
+
+/// A device on the stage: an agent, its store, and what it has reported.
+final class TestDevice {
+  let id: DeviceID
+  let store = MemoryReplicaStore()
+  private(set) var agent: Agent
+  private var replica: Replica<FailingStore>
+  private let failing: FailingStore
+  private(set) var files = MemoryChunkStore()
+  private unowned let stage: Stage
+  private let configuration: AgentConfiguration
+  private let apps: [any App]
+  private var lines: [(id: ConnectionID, line: TestLine)] = []
+  private(set) var reports: [AgentReport] = []
+  private var nextOrder: UInt64 = 0
+  private var seed: UInt64
+  private(set) var isAlive = true
+  /// The process gets no time, and what comes for it waits.
+  private(set) var isSuspended = false
+  private var waiting: [() throws -> Void] = []
+  /// Connections are refused.
+  var isCutOff = false
+  /// Connections are neither made nor refused.
+  var isBlackHole = false
+  /// Wall clock less true time, milliseconds.
+  var clockError: Int64
+  /// Jobs are taken and never done, as when the process is about to die.
+  var isWorkerStuck = false
+  private var stuck: [(id: JobID, job: AgentJob)] = []
+  /// How many bytes each connection takes at once; nil: all there are.
+  var windowBytes: Int?
+  /// How many bytes of the relay's words come at once; nil: all there are.
+  var answerBytes: Int?
+  /// What the connections have not taken, and the most that ever waited so.
+  private var unsent: [ConnectionID: [UInt8]] = [:]
+  private(set) var unsentMax = 0
+  private var bootedAt: Int64
+
+  init(
+    _ number: UInt64, _ stage: Stage, apps: [any App], transports: [Transport], clockError: Int64,
+    tellsMilestones: Bool
+  ) throws {
+    id = DeviceID(rawValue: number)
+    self.stage = stage
+    self.apps = apps
+    self.clockError = clockError
+    seed = number
+    bootedAt = stage.now - 5_000
+    configuration = TestDevice.configuration(transports, tellsMilestones: tellsMilestones)
+    try store.write([
+      .setIdentity(
+        HomeIdentity(
+          relay: "http://relay:5625",
+          credentials: Credentials(account: TestRelay.account, device: id, token: "secret"),
+          deviceName: "device \(number)"))
+    ])
+    failing = FailingStore(store)
+    replica = Replica(store: failing, apps: apps)
+    agent = Agent(
+      configuration, random: SeededRandom(seed: number),
+      at: Moment(
+        instant: Instant(nanoseconds: 5_000_000_000), wall: stage.now + clockError))
+  }
+
+  var moment: Moment {
+    Moment(
+      instant: Instant(nanoseconds: (stage.now - bootedAt) * 1_000_000),
+      wall: stage.now + clockError)
+  }
+
+  func trueTime(of instant: Instant) -> Int64 {
+    bootedAt + (instant.nanoseconds + 999_999) / 1_000_000
+  }
+
+  // MARK: what a test does
+
+  @discardableResult
+  func order(_ make: (OrderID) -> AgentOrder) throws -> OrderID {
+    nextOrder += 1
+    let id = OrderID(rawValue: nextOrder)
+    try handle(.ordered(make(id)))
+    return id
+  }
+
+  /// A person's order to an app, and what it says.
+  @discardableResult
+  func perform(_ app: String, _ order: JSONValue) throws -> Result<AppView, EditFailure>? {
+    let id = try self.order { .perform($0, app: app, order) }
+    return told(id)
+  }
+
+  func show(_ app: String, _ question: JSONValue) throws -> AppView? {
+    let id = try order { .show($0, app: app, question) }
+    return try told(id)?.get()
+  }
+
+  private func told(_ id: OrderID) -> Result<AppView, EditFailure>? {
+    for case .told(id, let result) in reports { return result }
+    return nil
+  }
+
+  @discardableResult
+  func edit(_ request: EditRequest) throws -> Result<Record, EditFailure>? {
+    let id = try order { .edit($0, request) }
+    return result(of: id)
+  }
+
+  func result(of id: OrderID) -> Result<Record, EditFailure>? {
+    for case .edited(id, let result) in reports { return result }
+    return nil
+  }
+
+  /// The disk changes a byte in the middle of a piece.
+  func damage(_ hash: ChunkHash) throws {
+    guard let piece = try store.pieces([hash]).first else { throw TestFault("no such piece") }
+    files.damage(
+      ChunkFile(account: TestRelay.account, number: piece.file), at: piece.bytes / 2)
+  }
+
+  func fail(_ error: StorageError?) { failing.error = error }
+
+  /// The process dies: what is not in the store is gone.
+  func crash() {
+    isAlive = false
+    for (_, line) in lines { line.cut() }
+    lines = []
+  }
+
+  /// A new process over the same store.
+  func restart() throws {
+    crash()
+    isAlive = true
+    isWorkerStuck = false
+    seed += 1_000
+    reports = []
+    bootedAt = stage.now
+    failing.error = nil
+    replica = Replica(store: failing, apps: apps)
+    files = files.reopened()
+    agent = Agent(configuration, random: SeededRandom(seed: seed), at: moment)
+    try drain()
+  }
+
+  /// The process is stopped, or its machine sleeps.
+  func suspend() { isSuspended = true }
+
+  /// It goes on. A loop reads what has come and then sees that a deadline has passed, or the other
+  /// way round.
+  func resume(readsFirst: Bool = false) throws {
+    isSuspended = false
+    if !readsFirst { try tick() }
+    let events = waiting
+    waiting = []
+    for event in events { try event() }
+    try tick()
+  }
+
+  private func whenAwake(_ event: @escaping () throws -> Void) throws {
+    if isSuspended { waiting.append(event) } else { try event() }
+  }
+
+  /// The network forgets all connections.
+  func cut() throws {
+    let cut = lines
+    lines = []
+    for (id, line) in cut {
+      line.cut()
+      try whenAwake { [self] in try handle(.closed(id, .failed("connection reset"))) }
+    }
+  }
+
+  // MARK: what a test asks
+
+  func record(_ name: String) throws -> Record? { try store.record(.desk(name)) }
+  func text(_ name: String) throws -> String? { try record(name)?.text }
+  var status: SyncStatus { agent.status(at: moment) }
+
+  var changes: [[Record]] {
+    reports.compactMap { if case .changed(let records) = $0 { records } else { nil } }
+  }
+
+  var states: [SyncStatus.State] {
+    reports.compactMap { if case .status(let status) = $0 { status.state } else { nil } }
+  }
+
+  var socketLine: TestLine? { lines.last { $0.line.isSocket && !$0.line.isCut }?.line }
+
+  func finishStuckJobs() throws {
+    let jobs = stuck
+    stuck = []
+    for (id, job) in jobs {
+      try handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)))
+    }
+  }
+
+  /// Of the stuck jobs only those on the files are done; what came of them is not heard.
+  func finishStuckFileJobs() throws {
+    while let index = stuck.firstIndex(where: { if case .file = $0.job { true } else { false } }) {
+      let (id, job) = stuck.remove(at: index)
+      try handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)))
+    }
+  }
+
+  func forgetReports() { reports = [] }
+
+  // MARK: the driver
+
+  func tick() throws {
+    guard isAlive, !isSuspended, let deadline = agent.nextDeadline, deadline <= moment.instant
+    else { return }
+    try handle(.deadlineReached)
+  }
+
+  func handle(_ event: NodeEvent<AgentOutcome, AgentOrder, Never>) throws {
+    guard isAlive else { return }
+    agent.handle(event, at: moment)
+    try drain()
+  }
+
+  func drain() throws {
+    while isAlive, let action = agent.nextAction() {
+      switch action {
+      case .open(let id, let address): open(id, address)
+      case .send(let id, let bytes): send(id, bytes)
+      case .multicast: throw TestFault("agents do not multicast")
+      case .close(let id, _):
+        for (name, line) in lines where name == id { line.cut() }
+        lines.removeAll { $0.id == id }
+      case .pauseReading, .resumeReading: break
+      case .run(let id, _, let job):
+        guard !isWorkerStuck else {
+          stuck.append((id, job))
+          continue
+        }
+        agent.handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)), at: moment)
+      case .report(let report): reports.append(report)
+      }
+    }
+  }
+
+  private func open(_ id: ConnectionID, _ address: PeerAddress) {
+    guard !isBlackHole else { return }
+    guard address == .host("relay", port: 5625), !isCutOff else {
+      return stage.later { [self] in
+        try handle(.closed(id, .connectFailed("connection refused")))
+      }
+    }
+    let line = stage.relay.connect(self.id)
+    lines.append((id, line))
+    stage.later { [self] in
+      guard lines.contains(where: { $0.id == id }) else { return }
+      try handle(.opened(id, Opening(door: .outgoing, peer: address)))
+    }
+  }
+
+  private func send(_ id: ConnectionID, _ bytes: [UInt8]) {
+    guard let line = lines.first(where: { $0.id == id })?.line else { return }
+    guard windowBytes != nil else { return stage.later { try line.receive(bytes) } }
+    let isFirst = unsent[id] == nil
+    unsent[id, default: []] += bytes
+    unsentMax = max(unsentMax, unsent[id]?.count ?? 0)
+    // Like the loop: what could not leave is told at once.
+    agent.handle(.drained(id, unsent: unsent[id]?.count ?? 0), at: moment)
+    if isFirst { stage.later { [self] in try trickle(id, line) } }
+  }
+
+  /// The connection takes some of what waits.
+  private func trickle(_ id: ConnectionID, _ line: TestLine) throws {
+    guard var rest = unsent[id], lines.contains(where: { $0.id == id }) else {
+      unsent[id] = nil
+      return
+    }
+    let taken = Array(rest.prefix(windowBytes ?? rest.count))
+    rest.removeFirst(taken.count)
+    unsent[id] = rest.isEmpty ? nil : rest
+    try line.receive(taken)
+    try handle(.drained(id, unsent: rest.count))
+    if unsent[id] != nil { stage.later { [self] in try trickle(id, line) } }
+  }
+
+  /// Puts what the relay has said on its way.
+  func takeWords() throws {
+    guard isAlive else { return }
+    for (id, line) in lines {
+      let bytes = Array(line.outgoing.prefix(answerBytes ?? .max))
+      line.outgoing.removeFirst(bytes.count)
+      let isCut = line.isCut && line.outgoing.isEmpty
+      if isCut { lines.removeAll { $0.id == id } }
+      guard !bytes.isEmpty || isCut else { continue }
+      stage.later { [self] in
+        try whenAwake { [self] in
+          guard isAlive else { return }
+          if !bytes.isEmpty {
+            agent.received(id, bytes.span.bytes, at: moment)
+            try drain()
+          }
+          if isCut { try handle(.closed(id, .endOfStream)) }
+        }
+      }
+    }
+  }
+
+  /// Shorter than usual, so that a test need not play a day.
+  static let pieceKeepMilliseconds: Int64 = 20 * 60_000
+  static let pieceCareMilliseconds: Int64 = 2 * 60_000
+
+  private static func configuration(
+    _ transports: [Transport], tellsMilestones: Bool
+  ) -> AgentConfiguration {
+    var configuration = AgentConfiguration()
+    configuration.transports = transports
+    configuration.tellsMilestones = tellsMilestones
+    configuration.pieceKeepMilliseconds = pieceKeepMilliseconds
+    configuration.pieceCareMilliseconds = pieceCareMilliseconds
+    return configuration
+  }
+}

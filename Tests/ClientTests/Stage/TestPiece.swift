@@ -1,0 +1,63 @@
+import LockstepCrypto
+import LockstepModel
+
+@testable import LockstepClient
+
+/// Pieces of files for tests, and what a test asks of a device about them.
+enum TestPiece {
+  static func bytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) &+ seed }
+  }
+
+  static func hash(_ bytes: [UInt8]) throws -> ChunkHash {
+    guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else { throw TestFault("no hash") }
+    return hash
+  }
+}
+
+extension EditRequest {
+  /// A record that names pieces.
+  static func album(_ name: String, _ pieces: [ChunkHash]) -> EditRequest {
+    .fields(name, TestApp.album, ["pieces": .array(pieces.map { .string($0.text) })])
+  }
+}
+
+extension TestDevice {
+  /// What is reported at once.
+  func addPiece(_ bytes: [UInt8]) throws -> Result<ChunkHash, PieceFailure> {
+    let order = try order { .addPiece($0, bytes) }
+    guard let result = added(order) else { throw TestFault("nothing was reported") }
+    return result
+  }
+
+  func added(_ order: OrderID) -> Result<ChunkHash, PieceFailure>? {
+    for case .pieceAdded(order, let result) in reports { return result }
+    return nil
+  }
+
+  func readPiece(_ hash: ChunkHash, offset: Int = 0, count: Int = .max) throws
+    -> Result<[PiecePortion], PieceFailure>
+  {
+    let order = try order { .readPiece($0, hash, offset: offset, count: count) }
+    guard let result = read(order) else { throw TestFault("nothing was reported") }
+    return result
+  }
+
+  /// All portions; nil while not all are there.
+  func read(_ order: OrderID) -> Result<[PiecePortion], PieceFailure>? {
+    var portions: [PiecePortion] = []
+    for case .pieceRead(order, let result) in reports {
+      switch result {
+      case .success(let portion):
+        portions.append(portion)
+        if portion.isLast { return .success(portions) }
+      case .failure(let failure): return .failure(failure)
+      }
+    }
+    return nil
+  }
+
+  var progress: [PieceProgress] {
+    reports.compactMap { if case .pieceProgress(let progress) = $0 { progress } else { nil } }
+  }
+}
