@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Targets stand in the order in which a change travels; README.md tells the road.
-// The lists of dependencies are the import rules: what is not named here does not compile.
+// A module's folder has a plain name and its target the prefix `Lockstep`, since SwiftPM refuses two
+// packages with a target of one name. The lists of dependencies are the layers: a module imports
+// what stands above it. docs/architecture.md explains them.
 
 let strict: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
@@ -11,28 +12,34 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// For virtual worlds, of which very many are played: debug builds alone look for overlapping
-/// accesses at run time.
-let virtual =
-  strict + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+/// C libraries, and modules of the tests: their targets have no prefix.
+let unprefixed: Set<String> = [
+  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib",
+  "AppLaws", "Simulator", "StorageContract", "TemporaryFolders", "WireLaws",
+]
 
-/// A module of `Sources`: the folder has the plain name, the target a prefix, since SwiftPM refuses two
-/// packages with a target of one name.
-func module(
-  _ folder: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = strict
-) -> Target {
+func dependencies(_ names: [String]) -> [Target.Dependency] {
+  names.map { .target(name: unprefixed.contains($0) ? $0 : "Lockstep" + $0) }
+}
+
+func module(_ folder: String, _ uses: [String] = []) -> Target {
   .target(
-    name: "Lockstep" + folder, dependencies: dependencies, path: "Sources/" + folder,
-    swiftSettings: settings)
+    name: "Lockstep" + folder, dependencies: dependencies(uses), path: "Sources/" + folder,
+    swiftSettings: strict)
+}
+
+/// A module that only tests import.
+func testModule(_ folder: String, _ uses: [String] = []) -> Target {
+  .target(
+    name: folder, dependencies: dependencies(uses), path: "Tests/" + folder, swiftSettings: strict)
 }
 
 func tests(
-  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
-  resources: [Resource] = []
+  _ subject: String, _ uses: [String], exclude: [String] = [], resources: [Resource] = []
 ) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, exclude: exclude, resources: resources,
-    swiftSettings: strict)
+    name: subject + "Tests", dependencies: dependencies(uses), exclude: exclude,
+    resources: resources, swiftSettings: strict)
 }
 
 func library(_ name: String, pkgConfig: String, package: String) -> Target {
@@ -43,50 +50,44 @@ func library(_ name: String, pkgConfig: String, package: String) -> Target {
 
 let package = Package(
   name: "lockstep",
-  products: [.executable(name: "lockstep", targets: ["lockstep"])],
+  products: [.executable(name: "lockstep", targets: ["LockstepCommand"])],
   targets: [
-    // The shared words, and the rules of the apps.
+    // Values and rules, without I/O.
     module("Model"),
-    room("Apps", ["LockstepModel", "LockstepCrypto"]),
-    // A device, the wire, the loop.
-    module("Client", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
-    module("Wire", ["LockstepModel", "LockstepCrypto", "CZlib"]),
-    module("EventLoop", ["LockstepModel", "LockstepWire", "CLinux", "COpenSSL"]),
-    // The middle, and what survives a crash.
-    room("Relay", ["LockstepModel", "LockstepCrypto", "LockstepWire", "Storage"]),
-    room("Storage", ["LockstepModel", "LockstepCrypto"]),
-    room("StorageSQLite", ["LockstepModel", "LockstepCrypto", "Storage", "CSQLite"]),
-    room("StoragePostgres", ["LockstepModel", "LockstepCrypto", "Storage", "CPostgres"]),
-    room("StorageFiles", ["LockstepModel", "LockstepCrypto", "Storage"]),
     module("Crypto", ["COpenSSL"]),
-    // Instruments, and the command line that joins the parts.
-    room(
-      "Simulation",
-      ["LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire", "Relay", "Storage"],
-      virtual),
-    room(
-      "Tools", ["Apps", "LockstepModel", "LockstepClient", "LockstepWire", "Simulation", "Storage"]),
-    // What the relay serves to browsers: the files of Sources/Pages, embedded.
-    .target(name: "PageFiles", swiftSettings: strict, plugins: ["EmbedAssets"]),
+    module("Wire", ["Model", "Crypto", "CZlib"]),
+    module("Storage", ["Model", "Crypto"]),
+    module("Client", ["Model", "Crypto", "Wire", "Storage"]),
+    module("Apps", ["Model", "Crypto"]),
+    module("Relay", ["Model", "Crypto", "Wire", "Storage"]),
+    // I/O.
+    module("EventLoop", ["Model", "Wire", "CLinux", "COpenSSL"]),
+    module("StorageSQLite", ["Model", "Crypto", "Storage", "CSQLite"]),
+    module("StoragePostgres", ["Model", "Crypto", "Storage", "CPostgres"]),
+    module("StorageFiles", ["Model", "Crypto", "Storage"]),
+    // Instruments.
+    module("Simulation", ["Model", "Client", "Crypto", "Wire", "Relay", "Storage"]),
+    module("Tools", ["Apps", "Model", "Client", "Wire", "Simulation", "Storage"]),
+    // The web client's files, embedded in the program.
+    .target(
+      name: "LockstepWebAssets", path: "Sources/WebAssets", swiftSettings: strict,
+      plugins: ["EmbedAssets"]),
     .plugin(
       name: "EmbedAssets", capability: .buildTool(), dependencies: ["embed-assets"],
       path: "Sources/EmbedAssets/Plugin"),
     .executableTarget(
       name: "embed-assets", path: "Sources/EmbedAssets/Generator", swiftSettings: strict),
+    // The program.
     .executableTarget(
-      name: "lockstep",
-      dependencies: [
-        "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire",
-        "LockstepEventLoop",
-        "PageFiles",
-        "Relay",
-        "Storage",
-        "StorageFiles", "StoragePostgres", "StorageSQLite", "Tools", "CLinux",
-      ],
-      swiftSettings: strict),
-    // A WebSocket echo for conformance suites; it does not ship.
+      name: "LockstepCommand",
+      dependencies: dependencies([
+        "Apps", "Client", "Crypto", "EventLoop", "Model", "Relay", "Storage", "StorageFiles",
+        "StoragePostgres", "StorageSQLite", "Tools", "WebAssets", "Wire", "CLinux",
+      ]),
+      path: "Sources/lockstep", swiftSettings: strict),
+    // A WebSocket echo for conformance suites; not part of the release.
     .executableTarget(
-      name: "wire-echo", dependencies: ["LockstepModel", "LockstepWire", "LockstepEventLoop"],
+      name: "wire-echo", dependencies: dependencies(["EventLoop", "Model", "Wire"]),
       swiftSettings: strict),
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
@@ -94,107 +95,77 @@ let package = Package(
     .target(name: "CPostgres", path: "Sources/SystemLibraries/CPostgres"),
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
-    // Tests, with a simulator of the whole.
-    tests("ModelTests", ["LockstepModel"]),
+    // Unit tests, and what they share.
+    tests("Model", ["Model"]),
+    tests("Crypto", ["Crypto"]),
+    tests("Wire", ["Wire", "Model", "Crypto", "CZlib", "WireLaws"]),
+    tests("Storage", ["Storage", "StorageContract", "Model"]),
+    tests("Client", ["Client", "Model", "Wire", "Storage", "Crypto"]),
     tests(
-      "AppsTests", ["Apps", "AppLaws", "LockstepModel", "LockstepCrypto"],
-      resources: [.embedInCode("Vectors")]),
+      "Apps", ["Apps", "AppLaws", "Model", "Crypto"], resources: [.embedInCode("Vectors")]),
+    tests("Relay", ["Relay", "Wire", "Model", "Storage", "Crypto"]),
+    tests("EventLoop", ["EventLoop", "Wire", "Model", "CLinux", "TemporaryFolders"]),
     tests(
-      "ClientTests",
-      ["LockstepClient", "LockstepModel", "LockstepWire", "Storage", "LockstepCrypto"]),
-    tests("CryptoTests", ["LockstepCrypto"]),
-    tests("WireTests", ["LockstepWire", "LockstepModel", "LockstepCrypto", "CZlib", "WireLaws"]),
-    tests(
-      "EventLoopTests",
-      ["LockstepEventLoop", "LockstepWire", "LockstepModel", "CLinux", "TemporaryFolders"]),
-    tests("PageFilesTests", ["PageFiles"]),
-    tests("RelayTests", ["Relay", "LockstepWire", "LockstepModel", "Storage", "LockstepCrypto"]),
-    tests("StorageTests", ["Storage", "StorageContract", "LockstepModel"]),
-    tests(
-      "StorageSQLiteTests",
-      [
-        "StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "LockstepModel",
-        "CSQLite",
-      ],
+      "StorageSQLite",
+      ["StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "Model", "CSQLite"],
       resources: [.embedInCode("Fixtures")]),
     tests(
-      "StoragePostgresTests",
+      "StoragePostgres",
       [
         "StoragePostgres", "StorageSQLite", "Storage", "StorageContract", "TemporaryFolders",
-        "LockstepModel", "LockstepCrypto", "CSQLite",
+        "Model", "Crypto", "CSQLite",
       ]),
     tests(
-      "StorageFilesTests",
-      [
-        "StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "LockstepModel",
-        "LockstepCrypto",
-      ]),
+      "StorageFiles",
+      ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Model", "Crypto"]),
     tests(
-      "ToolsTests",
-      [
-        "Tools", "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire",
-        "Relay",
-        "Simulation",
-        "Storage",
-      ]),
+      "Tools",
+      ["Tools", "Apps", "Model", "Client", "Crypto", "Wire", "Relay", "Simulation", "Storage"]),
+    tests("WebAssets", ["WebAssets"]),
     tests(
-      "lockstepTests",
+      "lockstep",
       [
-        "lockstep", "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire",
-        "LockstepEventLoop",
-        "Relay",
-        "Storage",
-        "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "CLinux",
+        "Command", "Apps", "Client", "Crypto", "EventLoop", "Model", "Relay", "Storage",
+        "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "Wire",
+        "CLinux",
       ]),
-    .target(
-      name: "TemporaryFolders", path: "Tests/TemporaryFolders", swiftSettings: strict),
-    .target(
-      name: "StorageContract", dependencies: ["Storage", "LockstepModel", "LockstepCrypto"],
-      path: "Tests/StorageContract", swiftSettings: strict),
-    .target(
-      name: "WireLaws", dependencies: ["LockstepWire", "LockstepModel"], path: "Tests/WireLaws",
-      swiftSettings: strict),
-    .target(
-      name: "AppLaws", dependencies: ["Apps", "LockstepModel", "WireLaws"], path: "Tests/AppLaws",
-      swiftSettings: strict),
-    .target(
-      name: "Simulator",
-      dependencies: [
-        "Apps", "LockstepModel", "LockstepClient", "LockstepCrypto", "LockstepWire", "Relay",
-        "Simulation",
-        "Storage",
-        "Tools",
-      ],
-      path: "Tests/Simulator", swiftSettings: virtual),
-    // Many worlds, one after the other; it does not ship.
+    testModule("TemporaryFolders"),
+    testModule("StorageContract", ["Storage", "Model", "Crypto"]),
+    testModule("WireLaws", ["Wire", "Model"]),
+    testModule("AppLaws", ["Apps", "Model", "WireLaws"]),
+    // Simulated worlds: relay, devices, people and faults in virtual time.
+    testModule(
+      "Simulator",
+      ["Apps", "Model", "Client", "Crypto", "Wire", "Relay", "Simulation", "Storage", "Tools"]),
     .executableTarget(
-      name: "simulate", dependencies: ["LockstepModel", "Simulation", "Simulator", "Storage"],
+      name: "simulate",
+      dependencies: dependencies(["Model", "Simulation", "Simulator", "Storage"]),
       path: "Tests/Simulate", swiftSettings: strict),
-    tests(
-      "SimulationTests",
-      ["Simulation", "Simulator", "Apps", "LockstepModel", "LockstepWire", "Storage", "Tools"]),
-    tests("EndToEndTests", [], exclude: ["Stories"]),
-    tests("TidyTests", []),
+    tests("Simulation", ["Simulation", "Simulator", "Apps", "Model", "Wire", "Storage", "Tools"]),
+    // The program as a process, and the source tree itself.
+    tests("EndToEnd", [], exclude: ["Stories"]),
+    tests("Tidy", []),
   ]
 )
 
-// The targets of scripts/fuzz, which links each with libFuzzer; a usual build does not see them.
+// The targets of scripts/fuzz, which links each with libFuzzer.
 if Context.environment["LOCKSTEP_FUZZING"] != nil {
-  // No program is built with a fuzzer in it, nor what a program embeds.
-  let programs = [
-    "lockstep", "lockstepTests", "PageFiles", "PageFilesTests", "EmbedAssets", "embed-assets",
+  // No program is built with a fuzzer in it, nor what only a program needs.
+  let programs: Set<String> = [
+    "LockstepCommand", "lockstepTests", "LockstepWebAssets", "WebAssetsTests", "EmbedAssets",
+    "embed-assets",
   ]
   package.targets.removeAll { programs.contains($0.name) }
   package.products.removeAll { $0.name == "lockstep" }
-  let laws: [(subject: String, dependencies: [Target.Dependency])] = [
+  let laws: [(subject: String, uses: [String])] = [
     ("HTTPRequest", ["WireLaws"]), ("WebSocket", ["WireLaws"]), ("JSON", ["WireLaws"]),
     ("Message", ["WireLaws"]), ("HTTPResponse", ["WireLaws"]),
     ("Conflicts", ["AppLaws", "WireLaws"]), ("Screens", ["AppLaws", "WireLaws"]),
   ]
-  for (subject, dependencies) in laws {
+  for (subject, uses) in laws {
     package.targets.append(
       .target(
-        name: "Fuzz" + subject, dependencies: dependencies, path: "Tests/Fuzzing",
+        name: "Fuzz" + subject, dependencies: dependencies(uses), path: "Tests/Fuzzing",
         exclude: ["Corpus", "Dictionaries"], sources: ["Fuzz\(subject).swift"],
         swiftSettings: strict))
     package.products.append(

@@ -1,8 +1,8 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepRelay
+import LockstepStorage
 import LockstepWire
-import Relay
-import Storage
 
 /// A relay in virtual time, with accounts whose devices have joined: what the nodes of benches are
 /// tried on, and what `lockstep bench budget` lets a day pass by.

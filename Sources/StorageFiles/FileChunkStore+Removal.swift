@@ -1,6 +1,6 @@
 import Glibc
 import LockstepModel
-import Storage
+import LockstepStorage
 
 extension FileChunkStore {
   /// Removes the store in `directory`, which nobody has open, with all its pieces; nothing where

@@ -1,6 +1,6 @@
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Pieces of files in a folder, for one thread of one process: whoever opens it holds the store
 /// that the folder belongs to.

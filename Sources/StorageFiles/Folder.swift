@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import LockstepStorage
 
 /// A folder that is held open: what is in it is reached from here and not by its path, so that
 /// nobody can put another in its place. Symbolic links are never followed.

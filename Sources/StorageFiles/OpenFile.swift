@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import LockstepStorage
 
 /// A file that is held open.
 final class OpenFile {

@@ -1,7 +1,7 @@
 import Glibc
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The pieces of files in a store or a backup, beside whoever has that open: read, and taken over
 /// into another place. A piece never changes once it has its name, so it may have two.

@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import LockstepStorage
 
 extension StorageError {
   /// What an error number of the system means for the person who runs the store.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is asked of accounts and devices.
 enum AccountQueries {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Makes tombstones of a zone's records, a portion with each commit.
 extension CommitRun {

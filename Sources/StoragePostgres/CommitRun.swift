@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// One commit: a batch of requests as one transaction.
 ///

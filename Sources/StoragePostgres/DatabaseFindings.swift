@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is seen of a relay's database from outside, with nothing done to it.
 package struct DatabaseFindings: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What a commit forgets of the past. It never waits for another relay: what that one holds is left
 /// to it, or to later.

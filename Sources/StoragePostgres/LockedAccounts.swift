@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The accounts that a commit has locked: where they stand, and who belongs to them, kept in step
 /// with what the commit does.

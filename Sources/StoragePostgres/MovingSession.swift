@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A session that moves a store, from here or to here. It is begun once: what it has open would be
 /// lost with it, so nothing is repeated in another one.

@@ -1,4 +1,4 @@
-import Storage
+import LockstepStorage
 
 /// Where a relay's database is, read from a URL; what the URL leaves out comes from the environment
 /// (`PGHOST`, `PGUSER`, `PGPASSFILE`, `PGSERVICE` …), as for every program on libpq.

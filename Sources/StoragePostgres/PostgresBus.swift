@@ -1,7 +1,7 @@
 import CPostgres
 import Glibc
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What a relay hears of the others.
 package enum BusNotice: Hashable, Sendable {

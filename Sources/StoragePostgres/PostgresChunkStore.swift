@@ -1,6 +1,6 @@
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Pieces of files in the database of the zones, for one thread of one relay; several relays share
 /// them.

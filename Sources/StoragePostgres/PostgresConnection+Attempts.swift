@@ -1,6 +1,6 @@
 import CPostgres
 import LockstepModel
-import Storage
+import LockstepStorage
 
 extension PostgresConnection {
   /// Does `body` in a session, a new one where there is none; again, a few times, where another

@@ -1,6 +1,6 @@
 import CPostgres
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A session of a PostgreSQL server, thin over libpq; for one thread at a time.
 ///

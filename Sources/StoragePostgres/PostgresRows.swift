@@ -1,6 +1,6 @@
 import CPostgres
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What a statement gave: its rows, in binary form, read by their place. Belongs to the thread of
 /// its connection.

@@ -1,6 +1,6 @@
 import CPostgres
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// How a session is begun, and what a server must be for it.
 enum PostgresSession {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Reads a whole store, to be moved: one view of the database from beginning to end, table by table
 /// through a cursor, so that neither side ever has more of it in memory than a portion.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A view of a relay's store for another thread than the writer's. Sees what was committed before
 /// each `read`, by any relay, and never waits for a commit.

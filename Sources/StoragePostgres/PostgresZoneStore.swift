@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The relay's store in a PostgreSQL database, which several relays may share: the writer of one of
 /// them. `makeReader` gives connections for other threads, which never wait for it.

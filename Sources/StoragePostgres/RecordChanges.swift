@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What the saves of a commit come to: of each record what stands at the end, of each count the
 /// sum. One statement a table, however many there are.

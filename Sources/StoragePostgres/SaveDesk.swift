@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Where the saves of a commit are decided: what was read for all of them at once, and over it what
 /// earlier ones of the same commit changed. Settled, they become one statement a table.

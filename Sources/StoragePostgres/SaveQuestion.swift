@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What the saves of a commit must know of what stands, asked for all of them at once.
 struct SaveQuestion {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The versions of the tables, and the way from each to the next.
 ///

@@ -1,4 +1,4 @@
-import Storage
+import LockstepStorage
 
 extension StorageError {
   /// What a database's refusal or silence means for the person who runs the relay, and what to do

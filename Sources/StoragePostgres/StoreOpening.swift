@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Notices that the database is not the one that it was, and gives every account a new generation
 /// then (docs/protocol.md, "Terms").

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// How the rows of a store that is moved stand in the tables.
 enum StoreRow {

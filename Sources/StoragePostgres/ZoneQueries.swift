@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is asked of the relay's tables, on one connection: the writer's, or a reader's. Each
 /// question is one round trip, and what takes several statements sees one state of the database.

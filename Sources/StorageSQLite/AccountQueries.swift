@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is asked of accounts and devices, on one connection: the writer's, or a reader's.
 final class AccountQueries {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Removes an account with all that it has, a portion with each commit: its devices at once, then
 /// records, remembered batches and pieces, and the account's own row last. After each commit what

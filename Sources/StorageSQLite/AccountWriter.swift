@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Writes accounts, their plans, devices and pairing codes. Each request is decided in full before
 /// its first write, so that one which is refused leaves no trace in the transaction that it shares.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is asked of the pieces of files, on one connection: the writer's, or a reader's.
 final class ChunkQueries {

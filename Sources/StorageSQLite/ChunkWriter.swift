@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Writes which pieces of files an account has, how many records name each, and until when it
 /// stays although none does.

@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import LockstepStorage
 
 /// Holds a store's directory for one process, from `init` to `release`.
 ///

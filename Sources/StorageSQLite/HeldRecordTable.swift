@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The records that a device holds, each with a mark: the snapshot that named it last, or that the
 /// relay has lost it.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Forgets batches and tombstones that are older than the history kept.
 final class HistoryPruner {

@@ -1,4 +1,4 @@
-import Storage
+import LockstepStorage
 
 /// Moves a store's write-ahead log into the database on a connection of its own, for another thread
 /// than the one that commits: commits go on meanwhile and append to the log. What they append stays

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The entries of a device's outbox, with the versions that they refer to.
 final class OutboxTable {

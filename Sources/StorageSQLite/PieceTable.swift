@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The pieces of files that lie in a home, and how many held records name each piece.
 final class PieceTable {

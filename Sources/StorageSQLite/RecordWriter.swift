@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Writes batches of records. A batch is decided in full (`SavePlan`) before its first write, so
 /// that it needs no savepoint in the transaction that it shares: what can still fail then is the

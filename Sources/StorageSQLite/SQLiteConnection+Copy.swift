@@ -1,6 +1,6 @@
 import CSQLite
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Long work on a database that others have open: copying it, and looking whether it is whole.
 /// Both can be ended early, and neither makes anybody wait.

@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// One connection to one database file, for one thread at a time. It knows nothing of what the
 /// tables mean.

@@ -1,4 +1,4 @@
-import Storage
+import LockstepStorage
 
 /// Whether a home's database is whole.
 extension SQLiteReplicaStore {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A device's store in one SQLite database of its home. Every `write` is one transaction, on disk
 /// when it returns: what a screen has shown survives a crash.

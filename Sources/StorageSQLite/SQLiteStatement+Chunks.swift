@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The pieces that a record names stand in one column: their hashes, 32 bytes each, one behind the
 /// other; NULL where there are none.

@@ -1,6 +1,6 @@
 import CSQLite
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A prepared statement, kept and used again. Values are bound one after another with `bind`; `run`
 /// or `first` ends a use, after which it starts anew.

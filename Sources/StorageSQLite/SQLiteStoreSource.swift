@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Reads a whole store, to be moved: one view of the database from beginning to end. Nothing is
 /// written. Whoever reads it holds the store's directory.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Makes a store's database of what another store holds, in a directory that is no store's yet:
 /// whoever makes it removes the directory again, or makes it durable and gives it its name.

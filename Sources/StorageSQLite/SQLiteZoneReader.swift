@@ -1,4 +1,4 @@
-import Storage
+import LockstepStorage
 
 /// A view of a relay's store for another thread than the writer's. Sees what was committed before
 /// each `read`, and never waits for a commit.

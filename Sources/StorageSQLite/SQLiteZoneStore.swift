@@ -1,6 +1,6 @@
 import Glibc
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The relay's store in one SQLite database, held by one process: the writer. `makeReader` gives
 /// connections for other threads, which never wait for it.

@@ -1,4 +1,4 @@
-import Storage
+import LockstepStorage
 
 /// The versions of a database's tables, and the way from each to the next.
 ///

@@ -1,6 +1,6 @@
 import CSQLite
 import Glibc
-import Storage
+import LockstepStorage
 
 extension StorageError {
   /// What a result code of SQLite means for the person who runs the store.

@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import LockstepStorage
 
 /// Opens the small files of a store. Whoever may write the store's folder, and another user works
 /// in it too, could put something else in their place: a symbolic or a second link to a file that

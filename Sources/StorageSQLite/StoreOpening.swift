@@ -1,6 +1,6 @@
 import Glibc
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Notices that an older copy of the database was put back, and gives every account a new
 /// generation then (docs/protocol.md, "Terms").

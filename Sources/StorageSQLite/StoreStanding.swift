@@ -1,5 +1,5 @@
 import Glibc
-import Storage
+import LockstepStorage
 
 /// Tells whether the files of an open store still stand under their names. Where one was removed,
 /// moved or replaced, whatever is written goes into a file that nobody will find again, and neither

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Writes what wakes a device.
 final class SubscriptionWriter {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What SQL cannot tell: whether names, fields, plans and subscriptions read as they should, and
 /// whether each piece is named as often as it counts.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What can be wrong in the database: in SQLite's own eyes, in its tables, in what they hold.
 extension ZoneInspector {

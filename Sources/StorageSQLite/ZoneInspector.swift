@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is wrong in a relay's store.
 package struct StoreFault: Hashable, Sendable {

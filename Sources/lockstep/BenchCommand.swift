@@ -1,6 +1,6 @@
 import LockstepClient
 import LockstepModel
-import Tools
+import LockstepTools
 
 /// `lockstep bench`: measures.
 enum BenchCommand {

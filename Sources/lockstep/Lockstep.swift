@@ -1,7 +1,7 @@
 import Glibc
 import LockstepCrypto
+import LockstepStorageSQLite
 import LockstepWire
-import StorageSQLite
 
 /// The program: all its commands, and how the one that is asked for is found and run.
 package enum Lockstep {

@@ -1,10 +1,10 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
+import LockstepRelay
+import LockstepStorage
+import LockstepWebAssets
 import LockstepWire
-import PageFiles
-import Relay
-import Storage
 
 /// `lockstep relay`: stores records and tells devices.
 enum RelayCommand {

@@ -1,9 +1,9 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
+import LockstepRelay
+import LockstepStorage
 import LockstepWire
-import Relay
-import Storage
 
 /// A relay of this process: its store, its listeners, a node a loop, and their workers.
 struct RelayService {

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// A conflict as `lockstep resolve` reads it, and the answer as it prints it.

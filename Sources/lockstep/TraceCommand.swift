@@ -1,6 +1,6 @@
 import LockstepClient
 import LockstepModel
-import Tools
+import LockstepTools
 
 /// `lockstep trace`: where the time goes between a change on one device and the app on another.
 enum TraceCommand {

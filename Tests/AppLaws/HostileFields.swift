@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// Fields of the apps' records as no program of ours would write them: of the right form, with

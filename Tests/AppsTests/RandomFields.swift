@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// Random fields of the records of vault, clipboard, memos and habits, some of them poor or odd.

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// Random edits and settings, close enough together that every rule comes into play.

@@ -1,6 +1,6 @@
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 @testable import LockstepClient

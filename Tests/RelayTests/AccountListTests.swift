@@ -1,8 +1,8 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct AccountListTests {
   private let summary = AccountSummary(

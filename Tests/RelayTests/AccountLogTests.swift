@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct AccountLogTests {
   @Test func aChangeIsKnownToWhoAskedBefore() {

@@ -1,8 +1,8 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct AccountOfferTests {
   private let secrets = SecretSource { Array(repeating: 0x5A, count: $0) }

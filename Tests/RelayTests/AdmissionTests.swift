@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// The memory that a relay takes on, and the share of each account and address.
 struct AdmissionTests {

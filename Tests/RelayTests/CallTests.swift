@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Each call of the protocol over HTTP: what it answers, and what it refuses.
 struct CallTests {

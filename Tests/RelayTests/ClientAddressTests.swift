@@ -1,7 +1,7 @@
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Who a request is from, behind proxies and without.
 struct ClientAddressTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// How sockets ended, and records that were not saved, as the metrics tell.
 struct CloseTallyTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Large messages on a socket, for clients that take them compressed (RFC 7692).
 struct CompressionTests {

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// The chain, event by event.
 struct CursorChainTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Pairing, the list of devices, renaming and revocation.
 struct DeviceTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Streams of events that stand for long, are slow, and end.
 struct EventsEndTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Streams of events, and what plans and subscriptions do to them.
 struct EventsStandingTests {

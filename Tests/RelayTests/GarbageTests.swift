@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Files that nobody needs go, and no others.
 struct GarbageTests {

@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Sockets, long-polls and polls on two nodes, while commits, reads, news and slow readers come in
 /// any order: nobody misses a change, none sees one twice, and none sleeps through one.

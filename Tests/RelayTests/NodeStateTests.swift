@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct NodeStateTests {
   private func state(of relay: TestRelay) throws -> NodeState {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// How long it takes from when a change is durable until its receivers are sent it.
 struct NotifyLagTests {

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// docs/openapi.json is written by hand; these hold it against the code.
 @Suite struct OpenAPITests {

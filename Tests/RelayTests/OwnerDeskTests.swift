@@ -1,10 +1,10 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct OwnerDeskTests {
   private let store = MemoryZoneStore()

@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// What a relay's owner asks, and how he is answered.
 struct OwnerTests {

@@ -1,7 +1,7 @@
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Browsers load pages from the relay.
 struct PageFileTests {

@@ -1,7 +1,7 @@
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct PageShelfTests {
   private let shelf = PageShelf(

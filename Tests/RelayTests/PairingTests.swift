@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct PairingTests {
   @Test func aCodeSurvivesBeingTyped() throws {

@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Pieces that go up and down on two nodes while clients leave, stores fail, leases end and the
 /// process dies, in any order: what was answered is there, what a record names stays, no client is

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct PresenceTests {
   private let key = Presence.Key(account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2))

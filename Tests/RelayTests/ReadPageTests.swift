@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct ReadPageTests {
   private let token = ChangeToken(generation: 7, sequence: 9)

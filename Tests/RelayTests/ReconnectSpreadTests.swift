@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// How devices are told to come back where all of them lose the relay at once.
 struct ReconnectSpreadTests {

@@ -2,7 +2,7 @@ import Foundation
 import LockstepModel
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct RelayLimitsTests {
   @Test func aLimitIsSetByItsName() throws {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// One node as a whole: doors, pipelining, input in pieces, deadlines.
 struct RelayNodeTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// A client that polls again and again with the same head, but for its token.
 struct RepeatedPollTests {

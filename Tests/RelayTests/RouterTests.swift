@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct RouterTests {
   private func route(

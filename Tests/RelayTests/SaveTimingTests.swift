@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// A device that asks for it is told when the relay did what with its save; nobody else is.
 struct SaveTimingTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Connections that take few bytes: bounded memory, one hint, nothing stale, and then all again.
 struct SlowReaderTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Sockets that send slowly, or much, or never answer: nothing of theirs lies here for long.
 struct SlowSenderTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// What news of a device's standing do to the connections that it has, on each node.
 struct StandingTests {

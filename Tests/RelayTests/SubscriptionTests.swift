@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// The calls about subscriptions, and whom a commit then wakes, on two nodes.
 struct SubscriptionTests {

@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// All four ways in speak of the same cursor: a client changes from one to another at any moment,
 /// connections are cut in the middle of anything, others save all the while, and nothing is missed.

@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// How uploads end otherwise than by their last byte: clients that go, stores that fail, time that
 /// passes, relays that stop. No file is ever left over.

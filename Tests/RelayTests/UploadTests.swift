@@ -1,9 +1,9 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Pieces of files that come in: whatever happens on the way, the account gets the piece whole or
 /// not at all, and no file is left over.

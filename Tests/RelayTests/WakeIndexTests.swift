@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Many records looked into at once; what matches is in WakeTableTests.
 struct WakeIndexTests {

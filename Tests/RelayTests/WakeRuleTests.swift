@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 struct WakeRuleTests {
   @Test func everythingNeedsNoRule() {

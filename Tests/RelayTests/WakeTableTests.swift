@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// What a subscription matches (`WakeTable`, and `WakeIndex`, which looks into the records): by a
 /// table, and against a plain reading of the protocol.

@@ -1,5 +1,5 @@
+import LockstepStorage
 import Simulator
-import Storage
 
 /// The program: what was asked, and how it ends.
 enum Program {

@@ -1,5 +1,5 @@
+import LockstepStorage
 import Simulator
-import Storage
 
 /// A part of a run: seeds one after the other, in a process of its own, each told on a line.
 struct Slice: Hashable {

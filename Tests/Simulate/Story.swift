@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import Simulator
-import Storage
 
 /// One seed: what was planned, what passed between the machines, and the least that still fails.
 struct Story {

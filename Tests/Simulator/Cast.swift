@@ -1,9 +1,9 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepCrypto
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// Who plays in a world: of each account its devices, its person, and perhaps one who listens.
 struct Cast {

@@ -1,6 +1,6 @@
-import Apps
+import LockstepApps
 import LockstepModel
-import Simulation
+import LockstepSimulation
 
 /// What goes wrong in a world, and when: made from the seed alone, before the world begins, so that
 /// it can be printed and read.

@@ -1,4 +1,4 @@
-import Simulation
+import LockstepSimulation
 
 /// What is outside of a world's nodes, and a count of what happened there.
 package final class WorldOutside: Outside {

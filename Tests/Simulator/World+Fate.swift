@@ -1,9 +1,9 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepCrypto
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 // What goes wrong, and how it is mended.
 extension World {

@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepModel
-import Simulation
-import Storage
-import Tools
+import LockstepSimulation
+import LockstepStorage
+import LockstepTools
 
 /// What a person does about a file that no machine has whole any more: the relay lost it with a
 /// restore, and whoever had it has long let go of it.

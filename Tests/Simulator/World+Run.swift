@@ -1,6 +1,6 @@
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// What came of a world.
 package struct Verdict {

@@ -1,11 +1,11 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepCrypto
 import LockstepModel
+import LockstepRelay
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Relay
-import Simulation
-import Storage
 
 /// The whole of Lockstep in virtual time: a relay, several accounts with their devices and persons,
 /// and all that can go wrong between them. Everything follows from the seed; two worlds of one seed

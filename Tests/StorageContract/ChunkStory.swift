@@ -1,6 +1,6 @@
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// A claim about every store for pieces of files, told as a story on an empty one. The same stories

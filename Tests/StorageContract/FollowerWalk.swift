@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// Devices that read an account at their leisure while it is saved to, deleted from, forgotten in

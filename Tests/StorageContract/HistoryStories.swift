@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// How long deletions are remembered, and what becomes of who was away for longer.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// How pieces of files stay, go, and are found after a crash.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// Accounts as the relay's owner sees them: listed, given a plan, removed.

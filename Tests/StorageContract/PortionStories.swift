@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// What is done in portions, a commit each: deletions of much, and reads that pass over much.

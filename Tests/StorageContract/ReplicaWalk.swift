@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// A random walk, repeatable by its seed, that leads a device's store and the reference side by

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// The relay starts again and again, and all that its store is kept in goes back to a former state

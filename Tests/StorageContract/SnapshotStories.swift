@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// What a device that has no token is told: all live records as of one moment.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// How a piece of a file comes to be.

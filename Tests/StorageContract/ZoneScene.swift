@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 /// A store with the words that stories are told in: short ways to ask and to be answered.

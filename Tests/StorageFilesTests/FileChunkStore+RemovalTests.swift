@@ -1,11 +1,11 @@
 import Foundation
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageFiles
+@testable import LockstepStorageFiles
 
 struct FileChunkStoreRemovalTests {
   @Test func aStoreGoesWithAllItsPieces() throws {

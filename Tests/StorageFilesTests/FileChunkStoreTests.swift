@@ -1,12 +1,12 @@
 import Foundation
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 import StorageContract
 import TemporaryFolders
 import Testing
 
-@testable import StorageFiles
+@testable import LockstepStorageFiles
 
 struct FileChunkStoreTests {
   private let file = ChunkFile(account: AccountID(rawValue: 0xA), number: 0x17)

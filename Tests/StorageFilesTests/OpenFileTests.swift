@@ -1,9 +1,9 @@
 import Foundation
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageFiles
+@testable import LockstepStorageFiles
 
 struct OpenFileTests {
   @Test func bytesAreAddedAndReadAnywhere() throws {

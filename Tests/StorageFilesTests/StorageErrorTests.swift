@@ -1,8 +1,8 @@
 import Foundation
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StorageFiles
+@testable import LockstepStorageFiles
 
 struct StorageErrorTests {
   @Test func theSystemsNumbersBecomeWhatAPersonCanActOn() {

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 struct BusPayloadTests {
   private func account(_ number: UInt64) -> AccountID { AccountID(rawValue: number) }

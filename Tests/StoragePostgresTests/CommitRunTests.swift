@@ -1,9 +1,9 @@
 import Foundation
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 /// How a commit goes, and that several relays get on with one another.
 @Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 struct PostgresAddressTests {
   private func told(_ text: String) throws -> [String] {

@@ -1,10 +1,10 @@
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 import StorageContract
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 @Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
 struct PostgresChunkStoreTests {

@@ -1,8 +1,8 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 @Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
 struct PostgresConnectionTests {

@@ -1,8 +1,8 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 /// How statements are carried out, which no answer shows.
 @Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 struct PostgresSessionTests {
   @Test func anUnfitServerIsRefused() {

@@ -1,12 +1,12 @@
 import Foundation
 import LockstepModel
-import Storage
+import LockstepStorage
+import LockstepStorageSQLite
 import StorageContract
-import StorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 /// A database of a test's own, since a move looks who else is connected to it.
 final class MovingDatabase {

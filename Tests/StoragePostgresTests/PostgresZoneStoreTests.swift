@@ -1,9 +1,9 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import StorageContract
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 @Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
 struct PostgresZoneStoreTests {

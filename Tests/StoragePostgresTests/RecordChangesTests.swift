@@ -1,8 +1,8 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 struct RecordChangesTests {
   private let account = AccountID(rawValue: 1)

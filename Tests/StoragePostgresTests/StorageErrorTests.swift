@@ -1,7 +1,7 @@
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 struct StorageErrorTests {
   private func error(_ state: String) -> StorageError {

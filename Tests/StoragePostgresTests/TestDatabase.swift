@@ -1,8 +1,8 @@
 import Foundation
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StoragePostgres
+@testable import LockstepStoragePostgres
 
 /// Tables of a test's own: a schema of the server that LOCKSTEP_POSTGRES names, gone with the test.
 final class TestDatabase: @unchecked Sendable {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Requests for tests that care about how they are carried out, not about what is in them.
 enum TestRequests {

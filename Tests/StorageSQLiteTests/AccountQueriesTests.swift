@@ -1,9 +1,9 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 /// `AccountQueries` makes values of texts that only a damaged file can spoil.
 struct AccountQueriesTests {

@@ -1,9 +1,9 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct ChunkQueriesTests {
   /// Only a damaged file has a list of pieces that ends within a hash.

@@ -1,9 +1,9 @@
 import Foundation
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct DirectoryLockTests {
   @Test func oneHolderAtATime() throws {

@@ -1,11 +1,11 @@
 import CSQLite
 import Foundation
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 /// Damaged files, full disks, crashes: what a store makes of them.
 struct FaultTests {

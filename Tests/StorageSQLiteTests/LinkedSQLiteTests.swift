@@ -1,6 +1,6 @@
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct LinkedSQLiteTests {
   @Test func versionIsANumberOfThreeParts() {

@@ -1,8 +1,8 @@
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct LogFileTests {
   private let schema = Schema(applicationID: 5, steps: ["CREATE TABLE t (a INTEGER) STRICT;"])

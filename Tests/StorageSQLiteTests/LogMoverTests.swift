@@ -1,10 +1,10 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import StorageContract
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct LogMoverTests {
   private let account = AccountID(rawValue: 1)

@@ -1,9 +1,9 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct PieceTableTests {
   /// Records without pieces are the most, and must cost nothing for those with some.

@@ -1,8 +1,8 @@
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct SQLiteConnectionTests {
   private let schema = Schema(

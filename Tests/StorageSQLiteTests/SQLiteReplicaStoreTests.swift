@@ -1,10 +1,10 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import StorageContract
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct SQLiteReplicaStoreTests {
   @Test(arguments: ReplicaStory.all) func holds(_ story: ReplicaStory) throws {

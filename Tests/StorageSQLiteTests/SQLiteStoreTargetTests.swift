@@ -1,10 +1,10 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import StorageContract
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct SQLiteStoreTargetTests {
   private func source(_ place: TemporaryFolder) throws -> SQLiteStoreSource {

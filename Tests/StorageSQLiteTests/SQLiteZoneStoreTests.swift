@@ -1,11 +1,11 @@
 import Foundation
 import LockstepModel
-import Storage
+import LockstepStorage
 import StorageContract
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct SQLiteZoneStoreTests {
   @Test(arguments: ZoneStory.all) func holds(_ story: ZoneStory) throws {

@@ -1,9 +1,9 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct SchemaTests {
   private let first = "CREATE TABLE t (a INTEGER NOT NULL) STRICT; INSERT INTO t VALUES (7);"

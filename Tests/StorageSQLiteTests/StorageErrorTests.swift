@@ -1,9 +1,9 @@
 import CSQLite
 import Foundation
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct StorageErrorTests {
   @Test func codesOfSQLiteAreToldAsWhatAPersonCanDo() {

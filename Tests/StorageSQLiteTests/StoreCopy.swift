@@ -1,8 +1,8 @@
 import Foundation
-import Storage
+import LockstepStorage
 import TemporaryFolders
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 /// A copy of a store's database, as a backup makes it: without the files beside it.
 struct StoreCopy {

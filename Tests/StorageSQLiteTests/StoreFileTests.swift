@@ -1,9 +1,9 @@
 import Foundation
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 /// What somebody who may write a store's folder put in place of its files is not opened.
 struct StoreFileTests {

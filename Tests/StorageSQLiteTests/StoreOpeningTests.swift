@@ -1,10 +1,10 @@
 import Foundation
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 /// A store knows that an older copy of it was put back, and only then.
 struct StoreOpeningTests {

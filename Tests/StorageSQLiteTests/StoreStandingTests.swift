@@ -1,10 +1,10 @@
 import Foundation
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct StoreStandingTests {
   private func fault(after change: (TemporaryFolder) throws -> Void) throws -> StorageError? {

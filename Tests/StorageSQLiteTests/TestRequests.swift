@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Requests for tests that care about the file, not about what is in it.
 enum TestRequests {

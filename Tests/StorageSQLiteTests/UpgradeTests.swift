@@ -1,9 +1,9 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 /// What programs of every earlier version wrote is there after the upgrade. The fixtures stay as
 /// they are, whatever later versions do; each new version adds its own.

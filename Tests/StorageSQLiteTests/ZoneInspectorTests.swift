@@ -1,9 +1,9 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import TemporaryFolders
 import Testing
 
-@testable import StorageSQLite
+@testable import LockstepStorageSQLite
 
 struct ZoneInspectorTests {
   private let account = AccountID(rawValue: 1)

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Storage
+@testable import LockstepStorage
 
 struct MemoryAccountTests {
   /// The log forgets stale entries, and pages are cut as before.

@@ -1,4 +1,4 @@
-import Storage
+import LockstepStorage
 import Testing
 
 struct OpeningNumberTests {

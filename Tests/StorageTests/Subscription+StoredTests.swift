@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
 struct SubscriptionStoredTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct OpenFilesTests {
   @Test func aProcessMayOpenAsManyAsTheSystemLets() {

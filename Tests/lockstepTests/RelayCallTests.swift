@@ -5,7 +5,7 @@ import LockstepWire
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct RelayCallTests {
   @Test func anAccountHasAsManyDevicesAsWereAsked() throws {

@@ -1,6 +1,6 @@
+import LockstepCommand
 import LockstepModel
 import Testing
-import lockstep
 
 struct ResolveCaseTests {
   private func version(_ fields: String, deleted: String = "false") -> String {

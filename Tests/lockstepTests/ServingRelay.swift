@@ -1,14 +1,14 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepRelay
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 import LockstepWire
-import Relay
-import Storage
-import StorageFiles
-import StorageSQLite
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// A relay of this process on a store of its own, on loopback and at its control socket.
 final class ServingRelay {

@@ -3,7 +3,7 @@ import LockstepWire
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct SocketPathTests {
   @Test func aShortPathStaysAsItIs() {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What a person or program asks, and the jobs that come of it.
 extension Agent {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Work that an agent wants done elsewhere: on the replica, or on the files of its home.
 public enum AgentJob: Sendable {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What an agent tells the person or program at its end.
 public enum AgentReport: Sendable {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Why an edit was not made. Nothing was changed; only where the disk failed
 /// (`StorageError.failed`) nobody knows before the home was opened anew.

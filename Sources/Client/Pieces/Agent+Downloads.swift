@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// Pieces of files on their way from the relay into the home, for those who read them.
 extension Agent {

@@ -1,7 +1,7 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// Pieces of files in the home: they are written, read, and looked after.
 extension Agent {

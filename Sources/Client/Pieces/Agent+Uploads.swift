@@ -1,7 +1,7 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// Pieces of files on their way to the relay, on connections of their own.
 extension Agent {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What an agent has under way with pieces of files.
 struct PieceDesk {

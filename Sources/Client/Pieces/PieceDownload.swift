@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// A piece on its way from the relay into a file of the home, over as many connections as it takes:
 /// what a broken one left is kept, and the rest asked for. A pure machine: it is told what

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Holds back local changes until the pieces of files that they name are at the relay, and those
 /// that are too large for the way there. In memory only: after a crash the relay is asked once

@@ -1,6 +1,6 @@
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is to be read of pieces of files, for those who asked: from the home, or from the relay
 /// first. A pure machine: it is told what happened, and `next` gives what to do, until there is

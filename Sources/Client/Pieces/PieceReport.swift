@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Some bytes of a piece of a file, of those that were asked for.
 public struct PiecePortion: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What the worker is asked about pieces of files: which of them lie in the home, and which may be
 /// named to the relay.

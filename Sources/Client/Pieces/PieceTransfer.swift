@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What must be at the relay before records can name it. Chosen by the worker, which knows the
 /// records and the home.

@@ -1,7 +1,7 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// One connection for uploads, and the piece that is going up on it: read a portion at a time, as
 /// the connection takes them, and looked at on the way, since a disk may have changed it.

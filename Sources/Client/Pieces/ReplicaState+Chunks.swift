@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The pieces of files that local changes name. The app finds them in the fields, so that the
 /// outbox needs no list of them.

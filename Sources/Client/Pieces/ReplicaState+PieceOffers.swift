@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A walk through pieces in the home, which are offered to the relay a portion at a time: all of
 /// them, where it came back from a backup; or those that records name, now and again.

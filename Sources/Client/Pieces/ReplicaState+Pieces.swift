@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The pieces of files that lie in the home.
 extension ReplicaState {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A device's records and outbox, as they stand with the changes of the transaction being made.
 /// Knows how to write, not what.

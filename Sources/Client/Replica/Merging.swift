@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Asks the apps' rules what becomes of a conflict. Where no app knows the record's type, the newer
 /// version stands, and a change outlives a delete: such an edit was made by another version of the

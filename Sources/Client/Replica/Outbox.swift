@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The local changes that the relay has not acknowledged, as the store holds them, kept in memory
 /// on the worker's side. Follows the store's writes and decides nothing.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A device's records, cursor and outbox, on the worker's side: does the agent's jobs, one
 /// transaction each. Knows no network and no clock; everything it does follows from the store and

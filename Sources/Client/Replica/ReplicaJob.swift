@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Work on a device's store, done by a driver's worker with `Replica.perform`, in the order in
 /// which it was asked for.

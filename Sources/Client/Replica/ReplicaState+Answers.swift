@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What the relay answered to a batch.
 extension ReplicaState {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Local first: an edit stands in the records and in the outbox with one transaction, and the
 /// network is not asked.

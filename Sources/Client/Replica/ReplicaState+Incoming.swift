@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What the relay says, applied in the order in which it came: pages of changes, and answers to
 /// batches. One transaction with the cursor that covers them. Applying a thing twice changes

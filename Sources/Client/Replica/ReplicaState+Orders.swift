@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What a person asks of an app: made from what the device holds, with one transaction.
 extension ReplicaState {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What goes to the relay next. Entries are frozen under a batch's id before it is sent, so that
 /// the same batch goes out again after a crash or a lost answer.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A relay that came back from a backup has lost what was saved after it. What this device holds of
 /// that goes back through the outbox, as changes made on what the relay has now.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What becomes of a local change once the relay's version of its record is known.
 extension ReplicaState {

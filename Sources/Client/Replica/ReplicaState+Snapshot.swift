@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Snapshots: what the relay has, page by page, and what follows for that which it does not name.
 extension ReplicaState {

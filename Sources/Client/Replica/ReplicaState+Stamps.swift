@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Stamps are relay time. An edit made while that was not known carries a guess, and is stamped
 /// anew before it is sent.

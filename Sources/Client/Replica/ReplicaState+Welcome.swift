@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A device that begins with nothing finds what others have made: some apps ask the person whether
 /// it shall be there (`App.asksToRestore`). Until then it lies in the home, and is neither shown

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Zones that a person has switched off: nothing of them goes out, and nothing that comes in is
 /// taken. Switched on again, the device reads once more from where it stood, and what met in

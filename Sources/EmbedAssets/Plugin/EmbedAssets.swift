@@ -1,11 +1,11 @@
 import Foundation
 import PackagePlugin
 
-/// Puts the files of `Sources/Pages` into the program, as Swift: nothing has to lie beside it.
+/// Puts the files of `Sources/WebClient` into the program, as Swift: nothing has to lie beside it.
 @main
 struct EmbedAssets: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
-    let folder = context.package.directoryURL.appending(path: "Sources/Pages")
+    let folder = context.package.directoryURL.appending(path: "Sources/WebClient")
     let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedPages.swift")
     let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
       .filter { name in

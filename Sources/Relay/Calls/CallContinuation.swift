@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What to make of the store's answer to a call.
 enum CallContinuation: Sendable {

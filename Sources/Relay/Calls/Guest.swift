@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What a call needs to know of the relay.
 struct CallContext: Sendable {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// Which call a path and a method name, at which door. Knows no state.
 enum Router {

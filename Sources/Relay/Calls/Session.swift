@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// A connection after it has signed in: which device of which account it is, and what it may ask.
 /// Every request to the store that it makes carries its own account, so that nothing crosses.

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How much the node takes on: bytes of bodies, guesses at pairing codes.
 struct Admission: Sendable {

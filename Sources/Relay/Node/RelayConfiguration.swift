@@ -1,6 +1,6 @@
 import LockstepModel
+public import LockstepStorage
 public import LockstepWire
-public import Storage
 
 /// How one node of a relay is set up.
 public struct RelayConfiguration: Sendable, Hashable {

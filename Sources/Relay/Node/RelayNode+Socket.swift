@@ -1,7 +1,7 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What devices say on a socket, and its beginning and end.
 extension RelayNode {

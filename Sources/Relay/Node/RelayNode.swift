@@ -1,6 +1,6 @@
 public import LockstepModel
+import LockstepStorage
 public import LockstepWire
-import Storage
 
 /// The middle of Lockstep: takes connections, saves through the store, and tells every device of an
 /// account what changed. One runs on each loop; they share nothing but the store and `RelayNews`.

@@ -1,6 +1,6 @@
 public import LockstepModel
+public import LockstepStorage
 public import LockstepWire
-public import Storage
 
 /// What the person at the relay may ask of a node.
 public enum RelayOrder: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The answer to `GET /v1/admin/accounts`: `{"accounts":[…],"more"}`.
 package struct AccountList: Hashable, Sendable {

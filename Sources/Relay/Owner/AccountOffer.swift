@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// A new account that has no device yet, and the code that lets its first one in: what a relay's
 /// owner makes for a person, through the running relay or, where none runs, in its store.

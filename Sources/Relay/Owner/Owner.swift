@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What a relay's owner may ask, by the control door alone: about every account, and never about
 /// what is in a record.

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// The calls of a relay's owner on a store that no relay serves: found, checked, done and answered
 /// as a running relay would, one at a time and at once.

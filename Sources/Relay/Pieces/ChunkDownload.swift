@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What a `GET` or `HEAD` of a piece of a file asks for beside its hash (RFC 9110 sections 13 and
 /// 14). The bytes behind a hash never change, so what a client holds of them is good for ever.

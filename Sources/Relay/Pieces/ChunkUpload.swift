@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// One `PUT` of a piece of a file: takes its bytes as they come, and hands them on a part at a
 /// time, so that never more than a few parts of it lie in memory. A pure value: it knows neither

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How a piece of a file goes out: a part is read, sent, and the next one read while the connection
 /// takes them, so that a slow client holds little memory.

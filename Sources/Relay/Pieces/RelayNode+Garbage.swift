@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How files go that nobody needs: at the start those that a crash left without an owner, and then,
 /// now and again, pieces that no record names any more. The look through all files tells besides

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How a piece of a file comes in: its bytes are written as they come, and only when all of them
 /// are durable, and are what their hash says, does the account get the piece.

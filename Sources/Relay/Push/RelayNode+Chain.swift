@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How a socket's chain of cursors goes on: pages that the relay reads for it, its own fetches, and
 /// the answers to its saves.

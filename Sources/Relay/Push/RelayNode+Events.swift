@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How a stream of events goes: its beginning, what it is told, and its end. Nothing is asked on
 /// it, so nothing that its client sends is read.

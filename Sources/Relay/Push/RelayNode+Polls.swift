@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How long-polls wait, and how they are told of a commit.
 extension RelayNode {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How those who watch an account are told of a commit: each form of it is made once, whoever many
 /// take it.

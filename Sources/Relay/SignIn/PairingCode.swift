@@ -1,7 +1,7 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// The code that lets one device into an account: 60 random bits, shown as three groups that can be
 /// read aloud and typed.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Which devices are connected, on any node of the process, and when they were last heard of.
 ///

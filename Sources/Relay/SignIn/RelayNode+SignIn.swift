@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// How a connection becomes a device's, and ceases to be.
 extension RelayNode {

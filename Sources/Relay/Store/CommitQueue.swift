@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What a store request was for, kept until its outcome is back.
 enum Errand: Sendable {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What the store answers, and what becomes of it.
 extension RelayNode {

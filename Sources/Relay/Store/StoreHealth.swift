@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Whether the store works, as far as the last commits and reads tell.
 struct StoreHealth: Sendable {

@@ -1,5 +1,5 @@
+public import LockstepStorage
 public import LockstepWire
-public import Storage
 
 /// What a relay node asks of the store. A driver runs it elsewhere (`StoreWork`), so that a node
 /// never waits.

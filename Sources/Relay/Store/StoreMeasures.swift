@@ -1,4 +1,4 @@
-public import Storage
+public import LockstepStorage
 
 /// What the store's work costs, as the threads that do it measure it. A node shows it and measures
 /// nothing itself.

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 public import LockstepWire
-import Storage
 
 /// What a request to the store weighs against others: whose it is, and what it costs in records of
 /// up to a KiB. An account's connections take turns, and so do accounts; of one connection nothing

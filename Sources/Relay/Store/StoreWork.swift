@@ -1,5 +1,5 @@
 import LockstepModel
-public import Storage
+public import LockstepStorage
 
 /// The blocking side of a relay, as pure functions that a driver's worker runs.
 ///

@@ -1,7 +1,7 @@
 public import LockstepClient
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// A working day of one person with one app on three devices, all of which hear of changes in one
 /// way. It passes in virtual time, a day in a moment: the relay and the agents are the real ones,

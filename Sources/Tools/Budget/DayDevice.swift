@@ -1,9 +1,9 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Simulation
-import Storage
 
 /// One device of somebody whose working day passes in virtual time: its agent, and a count of what
 /// it asks of the network and how often it is woken.

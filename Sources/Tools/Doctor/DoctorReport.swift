@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 public import LockstepModel
 
 /// All that `lockstep doctor` found, for a person and for programs.

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// An app of which the instruments know what people do with it (`AppPlay`, `DayScript`) and what

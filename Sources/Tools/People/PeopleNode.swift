@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 public import LockstepClient
 public import LockstepModel
 public import LockstepWire

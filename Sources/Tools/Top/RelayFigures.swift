@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 
 /// What a relay's `/metrics` say, as far as a person wants to see it; nil is what this relay does
 /// not tell, or tells as no number.

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// What came back when the relay was asked for its figures.

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 
 /// Small pictures of figures, made of letters. What they show stands beside them as text as well.
 package enum TopChart {

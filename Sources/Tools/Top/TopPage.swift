@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 
 /// How the relay's figures are laid out: whether it answers comes first, then what people feel; the
 /// rest comes as there is room for it. While the relay is silent, all that is shown is told to be

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 
 /// The tables of a relay's figures, each as rows: what is told of the newest sample of a history
 /// that was answered.

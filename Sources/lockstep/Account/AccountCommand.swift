@@ -1,7 +1,7 @@
 import LockstepEventLoop
 import LockstepModel
-import Relay
-import Storage
+import LockstepRelay
+import LockstepStorage
 
 /// `lockstep account`: what a relay's owner does about accounts.
 enum AccountCommand {

@@ -1,8 +1,8 @@
 import LockstepCrypto
 import LockstepEventLoop
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// Writes all of an account to a folder while its devices go on saving.
 ///

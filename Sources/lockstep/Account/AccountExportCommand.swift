@@ -1,6 +1,6 @@
 import LockstepEventLoop
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// `lockstep account export`: all of an account's data, as files that anybody can read.
 enum AccountExportCommand {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// `lockstep account list`: who uses the relay, and how much of it.
 enum AccountListCommand {

@@ -1,8 +1,8 @@
 import LockstepClient
 import LockstepModel
+import LockstepRelay
+import LockstepStorage
 import LockstepWire
-import Relay
-import Storage
 
 /// What an office is asked: each call once, for relay and store alike.
 extension AccountOffice {

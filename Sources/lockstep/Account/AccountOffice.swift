@@ -2,10 +2,10 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepRelay
+import LockstepStorage
+import LockstepStorageSQLite
 import LockstepWire
-import Relay
-import Storage
-import StorageSQLite
 
 /// Where a relay's owner does his work: at the relay that holds the store, by its control door, or,
 /// where none runs, in the store itself, which is held for as long as that takes. Both take the

@@ -1,6 +1,6 @@
-import Apps
+import LockstepApps
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// `lockstep account plan`: what an account may save.
 enum AccountPlanCommand {

@@ -1,6 +1,6 @@
 import Glibc
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// `lockstep account remove`: an account goes, with all that it has.
 enum AccountRemoveCommand {

@@ -1,9 +1,9 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepRelay
+import LockstepStorage
 import LockstepWire
-import Relay
-import Storage
 
 /// A relay's store that a command of its owner holds, since no relay does. Whatever is done in a
 /// folder, the letting go included, root does as the folder's owner (`StoreOwner`).

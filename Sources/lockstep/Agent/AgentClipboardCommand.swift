@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// `lockstep agent clipboard`: what was copied, on whichever device.

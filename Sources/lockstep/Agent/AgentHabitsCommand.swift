@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// `lockstep agent habits`: what is to be done every day.

@@ -1,5 +1,5 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepModel
 
 /// `lockstep agent habits restore`: what becomes of habits that others made before this device was

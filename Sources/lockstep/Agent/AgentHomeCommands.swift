@@ -2,8 +2,8 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 
 /// `lockstep agent pair`: a code that lets another device in.
 enum AgentPairCommand {

@@ -1,8 +1,8 @@
 import Glibc
 import LockstepClient
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 
 /// `lockstep agent join`: makes a home a device of an account.
 enum AgentJoinCommand {

@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Tools
+import LockstepTools
 
 /// `lockstep agent simulate`: simulated people on a real relay.
 enum AgentSimulateCommand {

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// `lockstep agent timer watch`: the timer, live.

@@ -1,5 +1,5 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepModel
 
 /// `lockstep agent vault unlock`, `phrase` and `restore`: the vault's key comes to a device, is

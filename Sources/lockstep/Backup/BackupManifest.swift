@@ -1,6 +1,6 @@
 import LockstepCrypto
 import LockstepModel
-import StorageSQLite
+import LockstepStorageSQLite
 
 /// What a backup says of itself, in a file beside the database: when and by what it was made, how
 /// much is in it, and the hash by which the database is known again.

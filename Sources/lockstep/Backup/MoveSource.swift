@@ -1,9 +1,9 @@
 import Glibc
 import LockstepModel
-import Storage
-import StorageFiles
-import StoragePostgres
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStoragePostgres
+import LockstepStorageSQLite
 
 /// A store that is moved, of either kind, with the pieces of its files. Nobody else writes to it
 /// meanwhile.

@@ -1,9 +1,9 @@
 import Glibc
 import LockstepModel
-import Storage
-import StorageFiles
-import StoragePostgres
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStoragePostgres
+import LockstepStorageSQLite
 
 /// Where a store is moved to, of either kind, with room for the pieces of its files. Until `finish`
 /// there is nothing that could be mistaken for a store: in a folder it is made in a draft beside, a

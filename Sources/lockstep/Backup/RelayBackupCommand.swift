@@ -1,6 +1,6 @@
 import LockstepEventLoop
 import LockstepModel
-import StorageSQLite
+import LockstepStorageSQLite
 
 /// `lockstep relay backup`: a whole copy of the store.
 enum RelayBackupCommand {

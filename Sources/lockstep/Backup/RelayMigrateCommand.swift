@@ -1,6 +1,6 @@
 import LockstepEventLoop
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// `lockstep relay migrate`: a store goes to another place.
 enum RelayMigrateCommand {

@@ -1,6 +1,6 @@
 import LockstepEventLoop
 import LockstepModel
-import StorageSQLite
+import LockstepStorageSQLite
 
 /// `lockstep relay restore`: a backup becomes the store.
 enum RelayRestoreCommand {

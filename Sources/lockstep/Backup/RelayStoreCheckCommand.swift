@@ -1,5 +1,5 @@
 import LockstepModel
-import StorageSQLite
+import LockstepStorageSQLite
 
 /// `lockstep relay check`: whether a store, or a backup of one, is whole.
 enum RelayStoreCheckCommand {

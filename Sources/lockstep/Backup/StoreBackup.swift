@@ -1,8 +1,8 @@
 import Glibc
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 
 /// Makes a backup of a store, beside a relay that goes on saving.
 ///

@@ -1,7 +1,7 @@
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 
 /// What is found in a store or a backup: how much there is, and what is wrong with it.
 struct StoreInspection: Hashable {

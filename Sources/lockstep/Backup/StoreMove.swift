@@ -1,6 +1,6 @@
 import Glibc
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Moves a relay's store to another place: from a folder into a database, back, or from one of a
 /// kind to another. Devices notice nothing but a pause: what they are told is the same, to the tag.

@@ -1,6 +1,6 @@
 import Glibc
 import LockstepModel
-import StorageSQLite
+import LockstepStorageSQLite
 
 /// Puts a store that was made beside in place of what is in a relay's folder. What was there is
 /// moved aside, within that folder, and stays as it was.

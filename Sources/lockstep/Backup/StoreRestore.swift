@@ -1,8 +1,8 @@
 import Glibc
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 
 /// Puts a backup into a relay's folder, as `StoreReplacement` does it.
 ///

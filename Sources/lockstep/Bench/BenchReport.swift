@@ -1,7 +1,7 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
-import Tools
+import LockstepTools
 
 /// What becomes of a bench's run: its output, and the reports that were asked for.
 struct BenchReport {

@@ -1,6 +1,6 @@
 import LockstepClient
-import Storage
-import Tools
+import LockstepStorage
+import LockstepTools
 
 /// `lockstep bench budget`: what a working day costs a device.
 enum BudgetBenchCommand {

@@ -1,8 +1,8 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
+import LockstepTools
 import Synchronization
-import Tools
 
 /// Times one commit to disk, the least that a durable save costs, again and again beside a bench:
 /// a write of a page and its fdatasync, on the file system of the relay's store.

@@ -1,8 +1,8 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepTools
 import LockstepWire
-import Tools
 
 /// Measures whether a crowd of idle connections and slow readers delays everybody else: quiet runs
 /// and crowded ones, in turns, on a relay of its own.

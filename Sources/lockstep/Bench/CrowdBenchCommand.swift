@@ -1,4 +1,4 @@
-import Tools
+import LockstepTools
 
 /// `lockstep bench crowd`: whether idle connections and slow readers delay the others.
 enum CrowdBenchCommand {

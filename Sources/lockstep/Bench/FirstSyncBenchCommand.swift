@@ -1,4 +1,4 @@
-import Tools
+import LockstepTools
 
 /// `lockstep bench first-sync`: whether one account's large load delays the others.
 enum FirstSyncBenchCommand {

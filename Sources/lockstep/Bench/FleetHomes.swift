@@ -1,10 +1,10 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepStorage
+import LockstepTools
 import LockstepWire
-import Storage
 import Synchronization
-import Tools
 
 /// The homes of many devices, in memory: what benches and simulations on a real relay start from.
 struct FleetHomes {

@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Tools
+import LockstepTools
 
 /// Measures what one hostile account does to another: quiet windows and attacked ones, in turns, on
 /// a relay of its own.

@@ -1,8 +1,8 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Storage
-import Tools
+import LockstepStorage
+import LockstepTools
 
 /// Runs a latency bench: accounts and devices on a relay, many agents in one loop of this process,
 /// and what the relay and the disk do meanwhile.

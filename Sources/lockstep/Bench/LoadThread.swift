@@ -2,9 +2,9 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepTools
 import LockstepWire
 import Synchronization
-import Tools
 
 /// What a node has reported, and nobody has looked at yet.
 private final class LoadInbox: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-import Tools
+import LockstepTools
 
 /// What a bench ran on, as Linux tells it; what it does not tell is left out.
 enum MachineFacts {

@@ -2,9 +2,9 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepStorage
+import LockstepTools
 import LockstepWire
-import Storage
-import Tools
 
 /// Measures whether a large load on one account delays the saves of another: pairs of a quiet
 /// window and one under load, in turns, on a relay of its own.

@@ -2,10 +2,10 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepStorage
+import LockstepStorageSQLite
+import LockstepTools
 import LockstepWire
-import Storage
-import StorageSQLite
-import Tools
 
 /// The loads of a pace bench: what stands on the relay beforehand, and one load a run.
 struct PaceLoads {

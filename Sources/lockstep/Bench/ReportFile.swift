@@ -1,5 +1,5 @@
 import Glibc
-import Tools
+import LockstepTools
 
 /// A file that a report goes into: a page or a picture, as its name ends.
 struct ReportFile: Hashable {

@@ -1,6 +1,6 @@
 import LockstepEventLoop
 import LockstepModel
-import Tools
+import LockstepTools
 
 /// `lockstep bench seam`: what the loop costs a delivery, without sockets, store or network.
 enum SeamBenchCommand {

@@ -1,8 +1,8 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Storage
-import Tools
+import LockstepStorage
+import LockstepTools
 
 /// Follows changes between two devices of this process, on a relay that is given or one of its own.
 struct TraceRun {

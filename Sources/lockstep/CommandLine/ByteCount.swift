@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 
 /// Numbers of bytes as people write and read them: `10G` is ten times 2³⁰.
 enum ByteCount {

@@ -1,5 +1,5 @@
+import LockstepRelay
 import LockstepWire
-import Relay
 
 // What the options take that say who is let in at a relay's front door.
 

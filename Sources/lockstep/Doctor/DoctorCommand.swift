@@ -1,6 +1,6 @@
 import LockstepClient
 import LockstepEventLoop
-import Tools
+import LockstepTools
 
 /// `lockstep doctor`: why sync does not work, or that it does.
 enum DoctorCommand {

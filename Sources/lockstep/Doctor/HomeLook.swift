@@ -2,9 +2,9 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Storage
-import StorageSQLite
-import Tools
+import LockstepStorage
+import LockstepStorageSQLite
+import LockstepTools
 
 /// Looks into a device's home, beside whatever process holds it, and writes nothing there.
 struct HomeLook {

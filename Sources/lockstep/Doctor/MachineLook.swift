@@ -2,11 +2,11 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepStorage
+import LockstepStoragePostgres
+import LockstepStorageSQLite
+import LockstepTools
 import LockstepWire
-import Storage
-import StoragePostgres
-import StorageSQLite
-import Tools
 
 /// Looks at this machine, and at a relay's store on it.
 struct MachineLook {

@@ -1,10 +1,10 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepRelay
+import LockstepTools
 import LockstepWire
-import Relay
 import Synchronization
-import Tools
 
 /// Looks at a relay from outside, as a device would: the way there, who answers, and each rung of
 /// the ladder by itself.

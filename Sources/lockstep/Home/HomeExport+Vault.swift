@@ -1,7 +1,7 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// The vault's files, as they are on the devices that keep them.
 extension HomeExport {

@@ -1,8 +1,8 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 
 /// Writes all that a home holds to a folder, as files that anybody can read. It looks into the
 /// store beside whatever process holds the home, at one moment, and asks no relay. The token stays

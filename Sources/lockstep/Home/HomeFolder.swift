@@ -1,8 +1,8 @@
 import Glibc
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 
 /// The folder that holds a device's data, and who may use it: one process at a time.
 ///

@@ -1,11 +1,11 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 import LockstepWire
-import Storage
-import StorageFiles
-import StorageSQLite
 
 /// Holds a home for as long as it runs: its store, its agent on a thread of its own, the mirror of
 /// its files beside it, and the socket where commands, this process's own too, hand in what they

@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Storage
+import LockstepStorage
 import Synchronization
 
 /// When the relay is to be asked what the account's devices are called.

@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// The process that holds a home: its agent, and the commands that hand it their orders through
 /// the home's socket. It knows no app: what is asked of one goes to the agent as it came.

@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// What the holder of a home tells the process that it is in.
 enum HomeReport: Sendable {

@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Who a home is and where its sync stands, as a line of JSON for other commands and `--json`, and
 /// as sentences for a person.

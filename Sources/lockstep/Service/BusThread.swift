@@ -1,8 +1,8 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
-import Relay
-import StoragePostgres
+import LockstepRelay
+import LockstepStoragePostgres
 
 /// Hears on a thread of its own what other relays on the store do, and tells it to the nodes.
 struct BusThread {

@@ -1,5 +1,5 @@
 import LockstepModel
-import Relay
+import LockstepRelay
 
 /// How the files that a process may open are shared out: no more connections than there are
 /// descriptors for, so that the owner, the store and what is being uploaded never lack one.

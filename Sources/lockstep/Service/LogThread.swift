@@ -1,6 +1,6 @@
 import LockstepEventLoop
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 
 /// A thread for each time that a store's log is moved: about once a second, under load.
 final class LogThread: LogAside {

@@ -1,6 +1,6 @@
 import Glibc
 import LockstepEventLoop
-import Relay
+import LockstepRelay
 
 /// What this process takes of its machine, as Linux tells it. Each figure is one call, however many
 /// connections are open, as a loop waits for it.

@@ -1,7 +1,7 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
-import Relay
+import LockstepRelay
 
 /// What the relay's main thread does while the loops work: answers signals, and tells a person who
 /// asks how the loops are.

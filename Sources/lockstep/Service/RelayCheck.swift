@@ -1,7 +1,7 @@
 import Glibc
 import LockstepModel
-import Storage
-import StoragePostgres
+import LockstepStorage
+import LockstepStoragePostgres
 
 /// `lockstep relay --check`: shows the settings in force and where each comes from, and whether a
 /// relay could begin with them. It starts nothing and makes nothing.

@@ -1,11 +1,11 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
-import Relay
-import Storage
-import StorageFiles
-import StoragePostgres
-import StorageSQLite
+import LockstepRelay
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStoragePostgres
+import LockstepStorageSQLite
 
 /// A relay's store, open: what writes it, and what other threads look at it with.
 final class RelayStore {

@@ -1,7 +1,7 @@
 import LockstepEventLoop
 import LockstepModel
+import LockstepRelay
 import LockstepWire
-import Relay
 
 /// Collects what the nodes of a relay say of themselves when a person asks (SIGUSR1). The nodes
 /// answer on their own threads; the main thread looks, and tells what is there when all have

@@ -1,8 +1,8 @@
 import LockstepEventLoop
 import LockstepModel
-import Relay
-import Storage
-import StorageSQLite
+import LockstepRelay
+import LockstepStorage
+import LockstepStorageSQLite
 
 /// Measures on the threads that write and read the store, read by whoever shows them.
 final class StoreMeter: Sendable {

@@ -1,4 +1,4 @@
-import StoragePostgres
+import LockstepStoragePostgres
 
 /// Where a relay keeps its store.
 enum StorePlace: Hashable, Sendable {

@@ -1,8 +1,8 @@
 import Glibc
 import LockstepClient
 import LockstepEventLoop
+import LockstepTools
 import LockstepWire
-import Tools
 
 /// `lockstep top`: what a relay does just now, for its owner.
 enum TopCommand {

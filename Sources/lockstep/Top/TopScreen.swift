@@ -2,7 +2,7 @@ import Glibc
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Tools
+import LockstepTools
 
 /// A relay's figures on the full screen of a terminal: asks for them again and again, and waits for
 /// answers, for keys, and for the terminal to get another size.

@@ -1,5 +1,5 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepClient
 
 /// What a person gives for a code: the code itself, or the link that stands beside it, from the

@@ -1,6 +1,6 @@
-import Apps
 import CLinux
 import Glibc
+import LockstepApps
 import LockstepClient
 import LockstepCrypto
 import LockstepEventLoop

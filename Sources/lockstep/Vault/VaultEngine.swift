@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel

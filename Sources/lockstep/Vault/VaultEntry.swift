@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// A file that this device keeps the same as the account's, and how far it has come with it.

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// Where a file stands, as the mirror tells it, for commands and for people.

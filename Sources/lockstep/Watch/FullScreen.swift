@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 
 /// The terminal's other screen, for as long as a view has it. When it is left, what stood there
 /// before comes back.

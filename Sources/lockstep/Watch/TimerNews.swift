@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// What just happened, in a line each, from what the home tells: two boards, or two states of sync,

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// How the timer's full screen is laid out: what matters most has its place on the smallest

@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 
 /// What the full screen of the timer knows: the board that the home told last, sync, the other

@@ -1,5 +1,5 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel

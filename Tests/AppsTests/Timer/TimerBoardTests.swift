@@ -1,4 +1,4 @@
-import Apps
+import LockstepApps
 import LockstepModel
 import Testing
 

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Apps
+@testable import LockstepApps
 
 struct ContentChunkerTests {
   private static let small = ContentChunker.Sizes(least: 256, average: 1_024, most: 4_096)

@@ -2,7 +2,7 @@ import LockstepCrypto
 import LockstepModel
 import Testing
 
-@testable import Apps
+@testable import LockstepApps
 
 struct VaultCodeTests {
   private let secret = VaultSecret(word: 0x0FED_CBA9_8765_4321)

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Apps
+@testable import LockstepApps
 
 struct VaultKeyTests {
   private let key = VaultKey(bytes: Array(0..<16))

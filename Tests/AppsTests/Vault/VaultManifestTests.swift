@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Apps
+@testable import LockstepApps
 
 struct VaultManifestTests {
   private let hash = String(repeating: "a", count: 64)

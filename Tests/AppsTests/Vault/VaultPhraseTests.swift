@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Apps
+@testable import LockstepApps
 
 struct VaultPhraseTests {
   private let phrase = "babad bamag bibaj bimal boban bomar bubat bumaz nihop"

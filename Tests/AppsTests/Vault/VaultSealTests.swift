@@ -2,7 +2,7 @@ import LockstepCrypto
 import LockstepModel
 import Testing
 
-@testable import Apps
+@testable import LockstepApps
 
 struct VaultSealTests {
   private let seal: VaultSeal

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A store whose writes can be made to fail.
 final class FailingStore: ReplicaStore {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// The calls about pieces of files.
 extension TestLine {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// One connection of the test's relay: HTTP at first, perhaps a WebSocket later.
 final class TestLine {

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
 /// A relay of one account, small and obedient: it speaks the real bytes over the store's reference
 /// in memory. A test can take over any message or request.

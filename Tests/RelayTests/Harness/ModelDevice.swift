@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// A device on a socket that follows the protocol to the letter, and notes every breach of the
 /// relay's promises.

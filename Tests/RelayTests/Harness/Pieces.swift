@@ -1,10 +1,10 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Pieces of files, as tests send them.
 struct Piece {

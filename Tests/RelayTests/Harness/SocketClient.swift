@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// A client that speaks WebSocket to a node, by bytes.
 final class SocketClient {

@@ -1,8 +1,8 @@
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// Some relay nodes over one store in memory, with a clock that is moved by hand. What the store is
 /// asked and what it answers waits in queues, so that a test may choose the order; `settle` runs

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Relay
+@testable import LockstepRelay
 
 /// A device that changes its way to the relay at any moment, with nothing but its cursor in hand,
 /// and keeps to the protocol's rule: it moves the cursor by what follows it or covers it, and

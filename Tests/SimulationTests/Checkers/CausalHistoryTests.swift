@@ -1,9 +1,9 @@
 import LockstepModel
-import Simulation
+import LockstepSimulation
+import LockstepStorage
+import LockstepTools
 import Simulator
-import Storage
 import Testing
-import Tools
 
 struct CausalHistoryTests {
   private let outside = Outside(random: SeededRandom(seed: 1))

@@ -1,5 +1,5 @@
 import LockstepModel
-import Simulation
+import LockstepSimulation
 import Simulator
 import Testing
 

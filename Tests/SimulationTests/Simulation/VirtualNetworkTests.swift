@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepSimulation
 import LockstepWire
-import Simulation
 import Simulator
 import Testing
 

@@ -1,5 +1,5 @@
 import LockstepModel
-import Simulation
+import LockstepSimulation
 
 /// Memory is bounded, and nobody is busy while there is nothing to do.
 package struct BoundsChecker {

@@ -1,6 +1,6 @@
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// Something that a person did to a record, as it stands in the record's fields: an edit of a
 /// timer, a setting's new value. Two that are equal are the same deed.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// One day of a habit: what was counted on each device, and taken back, is the sum of what was done
 /// there, exactly. Whether the day is done is what the newest act says.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// After quiet, all replicas of an account equal the store, nothing waits, and all records are what
 /// the causal history demands.

@@ -1,7 +1,7 @@
-import Apps
+import LockstepApps
 import LockstepModel
-import Storage
-import Tools
+import LockstepStorage
+import LockstepTools
 
 /// What one account's records must be in the end, each by the rule of its app, as it follows from
 /// their histories alone: no resolver, agent or relay is asked.

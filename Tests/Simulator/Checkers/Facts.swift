@@ -1,5 +1,5 @@
 import LockstepModel
-import Tools
+import LockstepTools
 
 extension TimerFact: Deed {
   package static func list(in fields: [UInt8]) -> [TimerFact] {

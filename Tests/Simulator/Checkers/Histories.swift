@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepModel
-import Simulation
-import Storage
-import Tools
+import LockstepSimulation
+import LockstepStorage
+import LockstepTools
 
 /// What is written down about each of one account's records, and how often versions of it met in
 /// conflict. What follows of it for the records in the end stands in `Demands`.

@@ -1,6 +1,6 @@
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// All that the relay's store ever committed, written down beside it. Each commit is held against
 /// what was committed before: tags only grow, a base is honoured, nothing is lost.

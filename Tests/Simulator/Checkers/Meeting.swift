@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What became of a device's local changes when the relay's versions met them, read from one write
 /// of its store.

@@ -1,6 +1,6 @@
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Whatever pieces of files a live record names, the relay has, with the bytes of their hash.
 package struct PieceChecker {

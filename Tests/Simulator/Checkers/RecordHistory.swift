@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What is written down about one record: what persons did to it, on which device, knowing what.
 /// From that alone, and from the app's rule in words, follows what it must be in the end.

@@ -1,7 +1,7 @@
-import Apps
+import LockstepApps
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 // What holds of stamps, and of what an app does by itself.
 extension ReplicaWatch {

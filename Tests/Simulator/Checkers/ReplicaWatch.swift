@@ -1,7 +1,7 @@
-import Apps
+import LockstepApps
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// Watches one device's store: its cursor and tags only grow, what it takes from the relay is what
 /// the relay saved in this device's own account, and what a screen shows is durable.

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// Of a record where the newest act alone counts: what each act made of it, and when. An act made
 /// having seen another has a later stamp, so that of all acts the one with the greatest stamp

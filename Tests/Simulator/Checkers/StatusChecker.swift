@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// A device that says "in sync" has nothing left to send, has heard of the relay lately, and has
 /// read all that was saved before that.

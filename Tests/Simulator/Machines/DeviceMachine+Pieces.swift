@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepCrypto
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// What a person has under way with pieces of files; gone with the process.
 struct PieceHands {

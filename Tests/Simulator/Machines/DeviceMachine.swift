@@ -1,9 +1,9 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Simulation
-import Storage
 
 /// One device: its home, and the process that runs on it from time to time.
 package final class DeviceMachine {

@@ -1,8 +1,8 @@
 import LockstepClient
 import LockstepModel
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Simulation
-import Storage
 
 /// The files of a device's pieces, and the thread that works on them. A crash leaves what is whole.
 package final class FileWorker {

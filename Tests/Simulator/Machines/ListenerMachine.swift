@@ -1,7 +1,7 @@
 import LockstepModel
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Simulation
-import Storage
 
 /// A device with a subscription, and an eye on what wakes it: nothing but changes that match, and
 /// each of those.

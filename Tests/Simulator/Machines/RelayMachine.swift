@@ -1,8 +1,8 @@
 import LockstepModel
+import LockstepRelay
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Relay
-import Simulation
-import Storage
 
 /// The relay's machine: one process with one or more nodes on one store, and the worker between
 /// them. It can crash and start again; what was not committed is gone then.

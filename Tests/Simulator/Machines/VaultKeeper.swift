@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepCrypto
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// The sealed files of an account that has a device without the vault's key, and what those who
 /// have the key ever wrote into them. They have no pieces: what a record may become of is decided

@@ -1,5 +1,5 @@
 import LockstepModel
-import Storage
+import LockstepStorage
 
 /// A device's store with an eye on it: what is written is held against the ledger and told to the
 /// causal history, and a write fails when the fault plan says so.

@@ -1,6 +1,6 @@
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 /// The relay's store with an eye on it: every commit is written down in the ledger, and it fails
 /// when the fault plan says so.

@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 
 // How a press becomes an order: as the command line makes it.
 extension DeviceMachine {

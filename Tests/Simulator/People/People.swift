@@ -1,5 +1,5 @@
 import LockstepModel
-import Simulation
+import LockstepSimulation
 
 /// Simulated persons: each has an account and presses buttons on its devices, sometimes on two at
 /// once, online or not. What they do and when follows from the seed alone.

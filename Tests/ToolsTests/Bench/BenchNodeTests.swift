@@ -1,9 +1,9 @@
 import LockstepClient
 import LockstepModel
-import Simulation
+import LockstepSimulation
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct BenchNodeTests {
   private func plan(_ transport: Transport = .webSocket, rate: Int = 10, seconds: Int = 2)

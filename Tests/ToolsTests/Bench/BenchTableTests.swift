@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct BenchTableTests {
   private func table(missing: Int = 0, latency: [Int64] = [1_500_000, 2_500_000]) -> BenchTable {

@@ -1,11 +1,11 @@
 import LockstepClient
 import LockstepModel
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Simulation
-import Storage
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct CrowdNodeTests {
   private let relay: VirtualRelay

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct CrowdTableTests {
   private func result(_ milliseconds: Int64, missing: Int = 0) -> BenchResult {

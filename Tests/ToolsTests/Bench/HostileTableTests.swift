@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct HostileTableTests {
   private func window(_ milliseconds: Int64) -> HostileWindow {

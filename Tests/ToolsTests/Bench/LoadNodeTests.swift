@@ -1,9 +1,9 @@
 import LockstepModel
-import Simulation
-import Storage
+import LockstepSimulation
+import LockstepStorage
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct LoadNodeTests {
   private func upload(_ relay: VirtualRelay, _ records: Int, account: Int = 0) throws -> LoadResult

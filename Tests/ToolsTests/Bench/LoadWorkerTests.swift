@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct LoadWorkerTests {
   private let start = Instant(nanoseconds: 0)

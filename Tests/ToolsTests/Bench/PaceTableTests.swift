@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct PaceTableTests {
   private func histogram(_ milliseconds: [Int64]) -> LatencyHistogram {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct PageSummaryTests {
   private let token = ChangeToken(generation: 3, sequence: 8, pinned: 9)

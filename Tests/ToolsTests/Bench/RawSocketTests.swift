@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct RawSocketTests {
   private func socket() -> RawSocket {

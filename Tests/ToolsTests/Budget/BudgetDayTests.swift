@@ -1,7 +1,7 @@
 import LockstepClient
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct BudgetDayTests {
   @Test(arguments: KnownApp.allCases)

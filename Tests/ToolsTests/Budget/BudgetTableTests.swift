@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct BudgetTableTests {
   private func row(_ change: (inout BudgetRow) -> Void) -> BudgetRow {

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// From where on what is seen is worth a warning, or keeps sync from working.
 struct DoctorCheckTests {

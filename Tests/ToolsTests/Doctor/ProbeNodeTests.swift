@@ -1,12 +1,12 @@
 import LockstepClient
 import LockstepModel
+import LockstepRelay
+import LockstepSimulation
+import LockstepStorage
 import LockstepWire
-import Relay
-import Simulation
-import Storage
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// One connection at a time to a relay in virtual time.
 struct ProbeNodeTests {

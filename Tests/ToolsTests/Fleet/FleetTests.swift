@@ -1,10 +1,10 @@
 import LockstepClient
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct FleetTests {
   private typealias Queue = ActionQueue<NodeAction<FleetJob, Never, Never>>

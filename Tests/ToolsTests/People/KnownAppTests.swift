@@ -1,7 +1,7 @@
-import Apps
+import LockstepApps
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct KnownAppTests {
   @Test func eachAppOfTheCatalogIsKnownByItsName() {

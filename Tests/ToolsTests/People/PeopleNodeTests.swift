@@ -1,9 +1,9 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct PeopleNodeTests {
   private func stage(

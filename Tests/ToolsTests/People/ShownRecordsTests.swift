@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct ShownRecordsTests {
   private func record(_ name: String, _ text: String?, tag: ChangeTag = 1) -> Record {

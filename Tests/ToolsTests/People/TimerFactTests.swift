@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// The model that people's timers are held against has examples of its own, from its rules.
 struct TimerFactTests {

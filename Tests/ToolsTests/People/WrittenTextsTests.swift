@@ -1,7 +1,7 @@
 import LockstepClient
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct WrittenTextsTests {
   private func order(_ number: UInt64) -> OrderID { OrderID(rawValue: number) }

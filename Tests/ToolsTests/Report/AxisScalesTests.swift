@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct AxisScalesTests {
   private func isNear(_ value: Double, _ wanted: Double) -> Bool { abs(value - wanted) < 1e-9 }

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct BenchRunTests {
   private func fault(_ json: JSONValue) -> RunFault? {

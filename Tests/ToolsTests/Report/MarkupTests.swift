@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct MarkupTests {
   @Test func whatMeansSomethingToAReaderIsEscaped() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct ReportChartsTests {
   private func lines(_ series: [RunSeries], earlier: [RunSeries] = []) -> [ChartLine] {

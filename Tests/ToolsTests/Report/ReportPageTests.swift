@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct ReportPageTests {
   private func html(_ run: BenchRun, beside earlier: BenchRun? = nil) -> String {

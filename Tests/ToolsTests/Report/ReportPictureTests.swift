@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct ReportPictureTests {
   private func svg(_ run: BenchRun, beside earlier: BenchRun? = nil) -> String {

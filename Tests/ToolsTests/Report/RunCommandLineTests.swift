@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct RunCommandLineTests {
   private func text(_ options: (name: String, value: String?)...) -> String {

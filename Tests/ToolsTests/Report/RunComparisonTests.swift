@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct RunComparisonTests {
   @Test func aFigureStandsBesideTheOneOfTheSameName() {

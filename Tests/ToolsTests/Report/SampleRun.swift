@@ -1,6 +1,6 @@
 import LockstepModel
 
-@testable import Tools
+@testable import LockstepTools
 
 /// A run as a latency bench of two seconds would give it.
 enum SampleRun {

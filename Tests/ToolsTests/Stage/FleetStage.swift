@@ -1,10 +1,10 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
+import LockstepSimulation
+import LockstepStorage
+import LockstepTools
 import LockstepWire
-import Simulation
-import Storage
-import Tools
 
 /// A relay and one node of many agents, in virtual time: what `lockstep bench` and `lockstep agent
 /// simulate` are for real.

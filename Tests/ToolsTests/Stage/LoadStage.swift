@@ -1,9 +1,9 @@
 import LockstepClient
 import LockstepModel
+import LockstepRelay
+import LockstepSimulation
+import LockstepTools
 import LockstepWire
-import Relay
-import Simulation
-import Tools
 
 /// A relay and one node that loads it, in virtual time.
 final class LoadStage<N: Node & ~Copyable>

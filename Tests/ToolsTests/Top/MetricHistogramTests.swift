@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct MetricHistogramTests {
   private func histogram(_ cumulative: Double...) throws -> MetricHistogram {

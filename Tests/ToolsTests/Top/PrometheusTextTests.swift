@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// The text comes from outside: all that the format allows is read, and nothing else.
 struct PrometheusTextTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct RelayFiguresTests {
   private func figures(_ text: String) throws(MetricsFault) -> RelayFigures {

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// A person looks at a relay that runs, falls silent and comes back.
 struct TopBoardTests {

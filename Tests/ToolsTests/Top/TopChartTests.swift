@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct TopChartTests {
   private func line(_ values: [Double?], added: Int? = nil, places: Int, most: Int) -> String {

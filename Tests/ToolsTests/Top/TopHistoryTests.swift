@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// Rates and times of a relay that runs, is silent for a while, and is started again.
 struct TopHistoryTests {

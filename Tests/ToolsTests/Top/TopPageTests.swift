@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// What the owner of a relay sees, on terminals of all sizes.
 struct TopPageTests {

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// The same figures, for programs.
 struct TopReportTests {

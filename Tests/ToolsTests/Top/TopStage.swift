@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// A relay's metrics as a test wants them, and a board that has seen some of them.
 struct TopStage {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 /// What is said of a relay while it answers, is silent, and comes back.
 struct TopStandingTests {

@@ -1,8 +1,8 @@
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
-/// As the status page in the browser writes them (Tests/PagesTests/status/scales.test.js).
+/// As the status page in the browser writes them (Tests/WebClientTests/status/scales.test.js).
 struct TopWordsTests {
   @Test func figuresHaveTheirUnitAndNoMoreDigitsThanMatter() {
     #expect(

@@ -1,9 +1,9 @@
 import LockstepClient
 import LockstepModel
-import Simulation
+import LockstepSimulation
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct TraceNodeTests {
   private func stage(

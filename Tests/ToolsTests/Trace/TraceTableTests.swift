@@ -2,7 +2,7 @@ import LockstepClient
 import LockstepModel
 import Testing
 
-@testable import Tools
+@testable import LockstepTools
 
 struct TraceTableTests {
   private func instant(_ microseconds: Int64) -> Instant {

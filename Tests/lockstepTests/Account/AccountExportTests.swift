@@ -1,12 +1,12 @@
 import Foundation
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// Exports of an account that goes on being saved into.
 final class AccountExportTests {

@@ -1,10 +1,10 @@
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// Each claim holds at the relay that runs on a store, and in the store itself.
 struct AccountOfficeTests {

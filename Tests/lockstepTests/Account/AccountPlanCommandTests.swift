@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct AccountPlanCommandTests {
   private func zones(_ text: String) throws -> [String] {

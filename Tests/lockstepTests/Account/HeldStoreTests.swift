@@ -1,7 +1,7 @@
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HeldStoreTests {
   @Test func aStoreIsHeldUntilNobodyNeedsIt() throws {

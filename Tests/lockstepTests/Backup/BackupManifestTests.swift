@@ -1,9 +1,9 @@
 import LockstepModel
-import StorageSQLite
+import LockstepStorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct BackupManifestTests {
   private var manifest: BackupManifest {

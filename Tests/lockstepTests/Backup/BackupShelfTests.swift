@@ -2,7 +2,7 @@ import Foundation
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct BackupShelfTests {
   private let directory: TemporaryFolder

@@ -1,12 +1,12 @@
 import Foundation
 import LockstepCrypto
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 import TemporaryFolders
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// A relay's folder with an account in it, and a place for backups.
 struct BackupStage {

@@ -3,7 +3,7 @@ import Glibc
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct FolderTreeTests {
   @Test func allOfItGoesAndNothingBehindALink() throws {

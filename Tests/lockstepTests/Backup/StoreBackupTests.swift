@@ -1,11 +1,11 @@
 import Foundation
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct StoreBackupTests {
   private let stage: BackupStage

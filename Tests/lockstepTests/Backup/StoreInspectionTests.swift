@@ -1,10 +1,10 @@
 import Foundation
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct StoreInspectionTests {
   private let stage: BackupStage

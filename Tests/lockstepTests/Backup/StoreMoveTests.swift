@@ -1,12 +1,12 @@
 import Foundation
 import LockstepModel
-import Storage
-import StorageFiles
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
 import Testing
 
-@testable import StoragePostgres
-@testable import lockstep
+@testable import LockstepCommand
+@testable import LockstepStoragePostgres
 
 struct StoreMoveTests {
   private let stage: BackupStage

@@ -1,9 +1,9 @@
 import Foundation
-import StorageSQLite
+import LockstepStorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct StoreReplacementTests {
   private let directory: TemporaryFolder

@@ -1,7 +1,7 @@
 import LockstepEventLoop
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct SeamBenchCommandTests {
   @Test func aFigureStandsBesideItsGoal() {

@@ -1,7 +1,7 @@
 import LockstepClient
+import LockstepCommand
 import LockstepWire
 import Testing
-import lockstep
 
 struct ArgumentsParserTests {
   private static let listen = CommandOption.defaulted(

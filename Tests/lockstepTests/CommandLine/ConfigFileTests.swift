@@ -1,8 +1,8 @@
 import LockstepModel
-import Relay
+import LockstepRelay
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct ConfigFileTests {
   private static let listen = CommandOption.defaulted(

@@ -1,5 +1,5 @@
+import LockstepCommand
 import Testing
-import lockstep
 
 struct HelpTextTests {
   private let command = Command(

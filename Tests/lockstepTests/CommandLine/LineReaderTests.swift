@@ -1,5 +1,5 @@
+import LockstepCommand
 import Testing
-import lockstep
 
 struct LineReaderTests {
   private func lines(_ text: String, pieces: Int, max: Int = 5) -> [LineReader.Line] {

@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct LogLineTests {
   private func line(

@@ -1,6 +1,6 @@
+import LockstepCommand
 import Synchronization
 import Testing
-import lockstep
 
 struct LogTests {
   private func said(level: Log.Level, colours: Bool = false, _ use: (Log) -> Void) -> [String] {

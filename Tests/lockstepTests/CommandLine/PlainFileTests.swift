@@ -2,7 +2,7 @@ import Glibc
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct PlainFileTests {
   private func opened(_ path: String, _ flags: Int32) -> PlainFile {

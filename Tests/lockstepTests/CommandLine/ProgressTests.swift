@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct ProgressTests {
   private final class Screen: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepCommand
 import Testing
-import lockstep
 
 struct TerminalOutputTests {
   /// Both ends of a pipe; the reading one closes with `endReading`.

@@ -1,8 +1,8 @@
+import LockstepRelay
 import LockstepWire
-import Relay
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// What the options of a relay's front door take, and what they say to slips.
 struct ValueKindDoorTests {

@@ -1,7 +1,7 @@
 import LockstepClient
+import LockstepCommand
 import LockstepWire
 import Testing
-import lockstep
 
 struct ValueKindTests {
   private enum Rung: String, CaseIterable { case websocket, poll }

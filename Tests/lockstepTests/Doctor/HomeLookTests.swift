@@ -1,13 +1,13 @@
 import Glibc
 import LockstepClient
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
+import LockstepTools
 import TemporaryFolders
 import Testing
-import Tools
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HomeLookTests {
   private let progress = Progress(isShown: false) { _ in }

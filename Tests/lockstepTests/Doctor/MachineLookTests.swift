@@ -1,8 +1,8 @@
 import Foundation
+import LockstepTools
 import Testing
-import Tools
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct MachineLookTests {
   private let progress = Progress(isShown: false) { _ in }

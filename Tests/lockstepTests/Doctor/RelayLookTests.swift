@@ -1,11 +1,11 @@
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
+import LockstepTools
 import TemporaryFolders
 import Testing
-import Tools
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// A relay of this process, looked at over loopback.
 struct RelayLookTests {

@@ -1,10 +1,10 @@
 import LockstepModel
-import Storage
-import StorageFiles
+import LockstepStorage
+import LockstepStorageFiles
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HomeFolderTests {
   @Test func oneHoldsAHomeAtATime() throws {

@@ -2,7 +2,7 @@ import LockstepClient
 import LockstepModel
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// When a process that holds a home asks the relay what the devices are called.
 struct HomeNamesTests {

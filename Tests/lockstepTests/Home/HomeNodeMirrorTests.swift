@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HomeNodeMirrorTests {
   @Test func aRequestGoesToTheMirrorAndItsAnswerBack() throws {

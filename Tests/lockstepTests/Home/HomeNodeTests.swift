@@ -1,11 +1,11 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HomeNodeTests {
   @Test func whatIsAskedBeforeTheHomeIsReadIsAnsweredAfter() throws {

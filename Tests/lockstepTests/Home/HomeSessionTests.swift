@@ -1,11 +1,11 @@
 import LockstepClient
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HomeSessionTests {
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })

@@ -1,11 +1,11 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
+import LockstepStorage
 import LockstepWire
-import Storage
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// Drives the node of a home with its replica in memory, no relay in reach, and commands as
 /// connections by their numbers.

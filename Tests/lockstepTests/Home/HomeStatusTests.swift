@@ -1,9 +1,9 @@
 import LockstepClient
 import LockstepModel
-import Storage
+import LockstepStorage
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HomeStatusTests {
   private let identity = HomeIdentity(

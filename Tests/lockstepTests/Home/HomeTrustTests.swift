@@ -3,7 +3,7 @@ import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct HomeTrustTests {
   @Test func homeKeepsACopyThatOutlivesTheFile() throws {

@@ -1,8 +1,8 @@
 import LockstepModel
-import Relay
+import LockstepRelay
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct DescriptorShareTests {
   private func configuration(nodes: Int = 2, connections: Int? = nil) -> RelayConfiguration {

@@ -1,10 +1,10 @@
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct LogThreadTests {
   @Test func whatTheThreadDidIsToldOnce() throws {

@@ -2,7 +2,7 @@ import LockstepClient
 import LockstepWire
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct PlainAddressTests {
   private func warns(_ url: String) throws -> Bool {

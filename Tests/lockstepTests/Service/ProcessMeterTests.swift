@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct ProcessMeterTests {
   @Test func aProcessKnowsWhatItTakes() throws {

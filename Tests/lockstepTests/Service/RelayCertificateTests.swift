@@ -2,7 +2,7 @@ import LockstepEventLoop
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct RelayCertificateTests {
   private func failure(_ certificate: String?, key: String?) -> CommandFailure? {

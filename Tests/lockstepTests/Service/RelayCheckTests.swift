@@ -2,7 +2,7 @@ import Glibc
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct RelayCheckTests {
   @Test func storesThatAreThereOrCanBeMadeAreGood() throws {

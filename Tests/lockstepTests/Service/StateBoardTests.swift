@@ -1,8 +1,8 @@
 import LockstepModel
 import Testing
 
-@testable import Relay
-@testable import lockstep
+@testable import LockstepCommand
+@testable import LockstepRelay
 
 struct StateBoardTests {
   private func state() -> NodeState {

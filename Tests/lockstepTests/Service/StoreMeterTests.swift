@@ -1,7 +1,7 @@
 import Testing
 
-@testable import Relay
-@testable import lockstep
+@testable import LockstepCommand
+@testable import LockstepRelay
 
 struct StoreMeterTests {
   @Test func whatIsMeasuredIsShown() {

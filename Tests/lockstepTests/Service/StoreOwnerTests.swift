@@ -2,7 +2,7 @@ import Glibc
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// What root becomes, the story of account_stories.py tells: a test that changes the process's user
 /// would change it for all that run beside it.

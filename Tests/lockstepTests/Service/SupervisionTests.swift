@@ -5,7 +5,7 @@ import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct SupervisionTests {
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })

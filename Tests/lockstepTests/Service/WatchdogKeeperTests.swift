@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct WatchdogKeeperTests {
   /// With a second for its interval, in milliseconds since its start.

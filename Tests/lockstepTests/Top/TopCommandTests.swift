@@ -1,8 +1,8 @@
 import LockstepClient
+import LockstepTools
 import Testing
-import Tools
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct TopCommandTests {
   @Test(arguments: [

@@ -4,7 +4,7 @@ import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// What another program does between the check and the replacement is done here before the call:
 /// the swap has been planned by then.

@@ -4,7 +4,7 @@ import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct FreshFileTests {
   @Test func itHasTheRightsItIsGiven() throws {

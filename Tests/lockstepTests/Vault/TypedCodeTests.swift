@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct TypedCodeTests {
   private let relay = RelayAddress(host: "10.0.0.1", port: 5625)

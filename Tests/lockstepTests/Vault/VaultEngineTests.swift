@@ -4,7 +4,7 @@ import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// Real folders, real homes, and mostly a real relay.
 struct VaultEngineTests {

@@ -2,7 +2,7 @@ import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct VaultHistoryTests {
   @Test func eventsAreReadBackInTheirOrder() throws {

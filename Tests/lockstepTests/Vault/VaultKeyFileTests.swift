@@ -1,10 +1,10 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct VaultKeyFileTests {
   private let folder: TemporaryFolder

@@ -1,11 +1,11 @@
-import Apps
 import Glibc
+import LockstepApps
 import LockstepClient
 import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// Two devices of an account, on a relay of this process.
 struct VaultKeysTests {

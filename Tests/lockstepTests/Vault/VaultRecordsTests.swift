@@ -1,10 +1,10 @@
-import Apps
+import LockstepApps
 import LockstepClient
 import LockstepModel
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct VaultRecordsTests {
   @Test func recordsComeAndGoPastTheOutbox() throws {

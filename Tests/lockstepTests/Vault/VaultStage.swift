@@ -1,15 +1,15 @@
-import Apps
 import Foundation
 import Glibc
+import LockstepApps
 import LockstepClient
 import LockstepEventLoop
 import LockstepModel
-import Storage
-import StorageSQLite
+import LockstepStorage
+import LockstepStorageSQLite
 import TemporaryFolders
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// Devices of one account with their homes and folders, and a relay in this process, if they are to
 /// reach one.

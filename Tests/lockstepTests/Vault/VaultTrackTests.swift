@@ -3,7 +3,7 @@ import LockstepEventLoop
 import LockstepModel
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct VaultTrackTests {
   private func at(_ milliseconds: Int64) -> Instant {

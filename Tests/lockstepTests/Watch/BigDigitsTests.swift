@@ -1,6 +1,6 @@
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct BigDigitsTests {
   @Test func aTimeIsDrawnInBlocks() {

@@ -1,7 +1,7 @@
-import Apps
+import LockstepApps
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct FullScreenTests {
   private func frame(_ rows: [String], over before: [String]?) -> String {

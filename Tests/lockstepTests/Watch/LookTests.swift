@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 /// Somebody is asked while the screen goes on.
 struct LookTests {

@@ -1,9 +1,9 @@
-import Apps
+import LockstepApps
 import LockstepModel
 import LockstepWire
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct TimerViewTests {
   private static func view() -> TimerView { TimerView { "@\($0)" } }

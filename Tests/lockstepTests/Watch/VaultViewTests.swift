@@ -1,8 +1,8 @@
-import Apps
+import LockstepApps
 import LockstepModel
 import Testing
 
-@testable import lockstep
+@testable import LockstepCommand
 
 struct VaultViewTests {
   private func line(_ state: VaultTrack.State, done: Int, reason: String? = nil) -> JSONValue {

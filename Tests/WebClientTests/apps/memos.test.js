@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { memoShelf, memosWith } from "../../../Sources/WebClient/apps/memos/memoShelf.js";
+import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
+import { numberOf, serialize } from "../../../Sources/WebClient/changes/json.js";
+import { Table } from "../support/table.js";
+
+const titles = (table) => memoShelf(table.state).map((memo) => memo.title);
+const theirs = "000000000000000b";
+
+test("a memo is written, read and found", () => {
+  const table = new Table(memosApp);
+  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk\nand Eggs" });
+  table.act({ do: "add", content: "Plan ΟΔΟΣ" });
+  assert.deepEqual(table.fields(name), {
+    title: "Milk", content: "Milk\nand Eggs", date: 1_772_366_400_000,
+  });
+  assert.deepEqual(titles(table), ["Plan ΟΔΟΣ", "Milk"]);
+  const found = (words) => memosWith(words, memoShelf(table.state)).map((memo) => memo.title);
+  assert.deepEqual(found("eggs MILK"), ["Milk"]);
+  assert.deepEqual(found("bread"), []);
+  assert.deepEqual(found("eggs plan"), []);
+  assert.deepEqual(found("οδοσ"), ["Plan ΟΔΟΣ"]);
+  assert.deepEqual(found("  "), ["Plan ΟΔΟΣ", "Milk"]);
+});
+
+test("a memo that is written anew comes first, and one that is removed is gone", () => {
+  const table = new Table(memosApp);
+  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk" });
+  table.act({ do: "add", content: "Plan" });
+  table.act({ do: "edit", memo: name, was: "Milk", content: "Bread\nMilk" });
+  assert.deepEqual(titles(table), ["Bread", "Plan"]);
+  table.act({ do: "remove", memo: name });
+  assert.deepEqual(titles(table), ["Plan"]);
+  assert.match(table.refusal({ do: "edit", memo: name, was: "", content: "x" }), /not there/);
+});
+
+test("a text that changed while the person wrote is kept as well", () => {
+  const table = new Table(memosApp);
+  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk" });
+  const arrived = { title: "Eggs", content: "Eggs", date: 7, colour: "red" };
+  table.take(name, "Memo", arrived, table.now - 500);
+  const { changes } = table.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
+  const copy = `${name}~${theirs}-${table.now - 1_500}`;
+  assert.deepEqual(changes.map((it) => it.name), [copy, name]);
+  assert.deepEqual(table.fields(copy), arrived);
+  assert.equal(table.fields(name).content, "Bread");
+  // Fields that this version does not know stay.
+  assert.equal(table.fields(name).colour, "red");
+  table.state.deviceNames = { [theirs]: "laptop" };
+  const last = memoShelf(table.state).at(-1);
+  assert.deepEqual([last.title, last.copyOf, last.copyFrom], ["Eggs", name, "laptop"]);
+  // Who wrote the same text lost nothing.
+  const again = table.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
+  assert.equal(again.changes.length, 1);
+});
+
+test("a date that proves wrong is corrected with its stamp", () => {
+  const moved = (fields, base, type = "Memo") =>
+    memosApp.restamped(fields, { type, base, from: 90_000, to: 70_000 });
+  const written = { title: "Milk", content: "Milk", date: 90_000 };
+  const corrected = { ...written, date: 70_000 };
+  assert.deepEqual(moved(written, null), corrected);
+  assert.deepEqual(moved(written, { content: "Bread", date: 10_000 }), corrected);
+  // What another device wrote, this one did not date.
+  assert.deepEqual(moved(corrected, corrected), corrected);
+  assert.deepEqual(moved(written, written), written);
+  assert.deepEqual(moved(written, null, "Other"), written);
+});
+
+test("a name that merely looks like a copy's is none", () => {
+  const table = new Table(memosApp);
+  for (const name of ["a~b", "a~b-c", "a-5", "a-5~b", "a~b-"]) {
+    table.take(name, "Memo", { content: name, date: 1 }, 1);
+  }
+  assert.deepEqual(memoShelf(table.state).map((memo) => memo.copyOf), Array(5).fill(null));
+});
+
+test("what another program wrote oddly is shown as far as it goes, and stays as it is", () => {
+  const table = new Table(memosApp);
+  const rating = numberOf("0.1234567890123456789");
+  table.take("a", "Memo", { content: 5, date: "never", rating }, 9);
+  table.take("b", "Memo", { content: "b", date: numberOf("1e300") }, 1);
+  assert.deepEqual(memoShelf(table.state).map(({ title, date }) => [title, date]), [
+    ["b", 2 ** 60], ["", 9],
+  ]);
+  table.act({ do: "edit", memo: "a", was: "", content: "text" });
+  assert.match(serialize(table.fields("a")), /"rating":0.1234567890123456789/);
+});
+
+test("what makes no sense is refused in a sentence", () => {
+  const table = new Table(memosApp);
+  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk" });
+  for (const action of [{ do: "add", content: " \n\u00a0\u3000" }, { do: "add", content: "" },
+    { do: "edit", memo: name, was: "Milk", content: "\t" }, { do: "edit", memo: name },
+    { do: "edit", memo: "other", was: "", content: "x" }, { do: "remove", memo: "1" },
+    { do: "dance" }, {}, null]) {
+    assert.ok(table.refusal(action));
+  }
+});

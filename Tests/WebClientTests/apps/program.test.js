@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { serialize } from "../../../Sources/WebClient/changes/json.js";
+import { answer } from "../support/conflicts.js";
+import { needsProgram, run } from "../support/program.js";
+import { hostileCase } from "../support/hostileCases.js";
+import { randomCase, types } from "../support/randomCases.js";
+
+// What the program on a terminal makes of a conflict, a page makes as well, to the byte.
+
+const kinds = { "": randomCase, "hostile ": hostileCase };
+const pairs = types.flatMap((type) => Object.entries(kinds).map((kind) => [type, ...kind]));
+for (const [type, kind, make] of pairs) {
+  test(`lockstep resolve ends every ${kind}${type} as a page does`, needsProgram, () => {
+    const cases = Array.from({ length: 3_000 }, (_, index) => make(type, index + 10_000));
+    const answers = run(["resolve"], cases.map((it) => `${serialize(it)}\n`).join("")).split("\n");
+    assert.equal(answers.length, cases.length + 1);
+    cases.forEach((it, index) => {
+      assert.equal(serialize(answer(it)), answers[index], `case ${serialize(it)}`);
+    });
+  });
+}

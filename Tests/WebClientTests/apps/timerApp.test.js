@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
+import { clock, nextSecond, timerScreen } from "../../../Sources/WebClient/apps/timer/timerScreen.js";
+import { act, edit, timer } from "../support/conflicts.js";
+import { Table } from "../support/table.js";
+
+const record = (fields, changes = {}) =>
+  ({ zone: "Timer", name: "current", type: "TimerState", fields, ...changes });
+
+test("a person works, rests and goes home; the records tell each step", () => {
+  const table = new Table(timerApp);
+  const me = table.state.device;
+  table.act({ do: "start", length: 1_500_000 });
+  assert.equal(timerScreen(table.state, table.now).remaining, 1_499_000);
+  table.now += 1_500_000;
+  // The break runs on every screen, though no device has written it.
+  const resting = timerScreen(table.state, table.now);
+  assert.deepEqual(
+    [resting.stateType, resting.remaining, resting.completedPomodoros],
+    ["breakTime", 299_000, 1]);
+  table.act({ do: "snooze" });
+  table.act({ do: "stop" });
+  assert.deepEqual(table.fields("current"), timer(1, edit(me, table.now - 1_000, "idle")));
+  assert.match(table.refusal({ do: "stop" }), /nothing is running/);
+});
+
+test("the screen says what is shown, whose it is, and what can be done", () => {
+  const table = new Table(timerApp);
+  assert.deepEqual(timerScreen(table.state, 5), {
+    at: 5, stateType: "idle", isPaused: false, remaining: 0, zeroAt: null, completedPomodoros: 0,
+    device: "", deviceName: "", editedAt: null, duration: null, longBreakEvery: 4,
+    events: ["start"],
+  });
+  table.state.deviceNames = { [table.state.device]: "page" };
+  table.act({ do: "start" });
+  const begun = table.now - 1_000;
+  assert.deepEqual(timerScreen(table.state, table.now), {
+    at: table.now, stateType: "focus", isPaused: false, remaining: 1_499_000,
+    zeroAt: begun + 1_500_000, completedPomodoros: 0, device: table.state.device,
+    deviceName: "page", editedAt: begun, duration: 1_500_000, longBreakEvery: 4,
+    events: ["pause", "stop", "skip"],
+  });
+  // A clock that is behind gives no time back.
+  assert.equal(timerScreen(table.state, begun - 5_000).remaining, 1_500_000);
+  // What a running focus leads to was settled when it began; otherwise the settings say it.
+  table.act({ do: "set", settings: { longBreakEvery: 2 } });
+  assert.equal(timerScreen(table.state, table.now).longBreakEvery, 4);
+  assert.equal(timerScreen(table.state, begun + 1_500_000).longBreakEvery, 2);
+  table.act({ do: "pause" });
+  const paused = timerScreen(table.state, table.now);
+  assert.deepEqual(timerScreen(table.state, table.now + 9_000_000), {
+    ...paused, at: paused.at + 9_000_000,
+  });
+  assert.equal(paused.zeroAt, null);
+});
+
+test("a countdown is due when it reaches zero, by the record alone", () => {
+  const fields = timer(0, edit("mac", 1_000, "focus", { left: 60_000 }));
+  const rest = {
+    ...edit("mac", 61_000, "breakTime", { left: 300_000 }), duration: 300_000,
+    act: act(1_000, "focus", { left: 60_000 }),
+  };
+  assert.deepEqual(timerApp.dueEdit(record(fields)), {
+    dueAt: 61_000, owner: "mac", graceMilliseconds: 2_000, fields: timer(1, rest),
+  });
+  for (const it of [record(timer(0, edit("mac", 1, "idle"))), record(null),
+    record(fields, { type: "Settings" }), record(fields, { name: "other" })]) {
+    assert.equal(timerApp.dueEdit(it), null);
+  }
+});
+
+test("a wrong clock is corrected in what the change brought, and in nothing else", () => {
+  const base = timer(0, edit("mac", 1_000, "focus", { left: 60_000 }));
+  const moved = (fields, base, type = "TimerState") =>
+    timerApp.restamped(fields, { type, base, from: 90_000, to: 70_000 });
+  const mine = (stamp) => timer(2, edit("phone", stamp, "focus", { left: 5, paused: true }));
+  assert.deepEqual(moved(mine(90_000), base), mine(70_000));
+  assert.deepEqual(moved(mine(90_000), null), mine(70_000));
+  assert.deepEqual(moved(mine(90_000), null, "Settings"), mine(90_000));
+  // What stood there before, and what followed from it by itself, keeps its instant.
+  let due = { fields: base };
+  for (let count = 0; count < 3; count += 1) {
+    assert.deepEqual(moved(due.fields, base), due.fields);
+    // As an earlier version of the app wrote it.
+    const old = timer(due.fields.completedPomodoros, ...due.fields.edits.map(plain));
+    assert.deepEqual(moved(old, base), old);
+    due = timerApp.dueEdit(record(due.fields));
+  }
+  assert.equal(due, null);
+  // What followed from this change's own edit moves with it, and so does the act it goes back to.
+  const run = (stamp) => timer(1, {
+    ...edit("phone", stamp, "idle"), act: act(stamp - 1_000, "focus", { left: 1_000 }),
+  });
+  assert.deepEqual(moved(run(90_000), base), run(70_000));
+});
+
+const plain = ({ act: _, ...it }) => it;
+
+test("an edit is newer than all that was seen, however wrong the clock", () => {
+  const table = new Table(timerApp);
+  table.take("current", "TimerState", timer(0, edit("mac", 0, "idle")), table.now + 4_000);
+  table.act({ do: "start" });
+  const { fields, modifiedAt } = table.record("current");
+  assert.equal(modifiedAt, table.now - 1_000 + 4_001);
+  assert.equal(fields.edits[0].timestamp, modifiedAt);
+});
+
+test("settings are changed one by one, and others' stay", () => {
+  const table = new Table(timerApp);
+  table.take("settings", "Settings", { focusMinutes: 50, theme: "dark" }, 1);
+  table.act({ do: "set", settings: { shortBreakMinutes: 7.5, autoStart: false } });
+  assert.deepEqual(table.fields("settings"), {
+    focusMinutes: 50, theme: "dark", shortBreakMinutes: 7.5, autoStart: false,
+  });
+  table.act({ do: "start" });
+  const [shown] = table.fields("current").edits;
+  assert.equal(shown.remaining, 3_000_000);
+  assert.deepEqual(shown.plan, {
+    autoStart: false, break: 450_000, longBreak: 900_000, longBreakEvery: 4,
+  });
+});
+
+test("what makes no sense is refused in a sentence", () => {
+  const table = new Table(timerApp);
+  for (const settings of [{ focusMinutes: 0 }, { focusMinutes: "25" }, { focusMinutes: 1441 },
+    { focusMinutes: NaN }, { focusMinutes: Infinity }, { autoStart: 1 }, { longBreakEvery: -1 },
+    { longBreakEvery: 2.5 }, { longBreakEvery: 1_001 }, { theme: "dark" }, { toString: 1 }, {}, [],
+    null, undefined]) {
+    assert.ok(table.refusal({ do: "set", settings }));
+  }
+  const actions = [{ do: "dance" }, { do: "toString" }, {}, null, { do: "start", length: 0 }];
+  for (const action of actions) {
+    assert.ok(table.refusal(action));
+  }
+  assert.equal(
+    table.refusal({ do: "set", settings: { snoozeMinutes: "5" } }),
+    "“5” is no snoozeMinutes (how long a break waits when it is put off)");
+});
+
+test("a countdown shows its full length at first, and 00:00 only when it is over", () => {
+  const texts = [
+    [1_500_000, "25:00"], [1_499_999, "25:00"], [1_499_000, "24:59"], [1, "00:01"], [0, "00:00"],
+    [3_599_001, "01:00:00"], [3_661_000, "01:01:01"], [86_400_000, "24:00:00"],
+  ];
+  for (const [left, text] of texts) assert.equal(clock(left), text);
+  // The seconds turn on all screens at one instant of relay time.
+  for (const [now, next] of [[0, 500], [499, 500], [500, 1_500], [2_499, 2_500], [2_500, 2_501]]) {
+    assert.equal(nextSecond(2_500, now), next);
+    if (now < 2_500) assert.notEqual(clock(2_500 - next), clock(2_500 - now));
+  }
+});

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import test from "node:test";
+import { resolverFor } from "../../../Sources/WebClient/apps/catalog.js";
+import { serialize } from "../../../Sources/WebClient/changes/json.js";
+import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
+import { answer, exchanged } from "../support/conflicts.js";
+
+// The cases with their answers that any program which resolves Lockstep's conflicts must give.
+
+const folder = new URL("../../AppsTests/Vectors/", import.meta.url);
+const files = readdirSync(folder).map((file) => file.replace(".jsonl", ""));
+/** Cases of the timer with edits that time made have a file of their own. */
+const typeIn = (file) => (file === "TimerStateActs" ? "TimerState" : file);
+const types = [...new Set(files.map(typeIn))];
+
+for (const file of files.filter((file) => file !== "VaultFile")) {
+  test(`every case of ${file} ends as the vectors say, either way round`, () => {
+    const type = typeIn(file);
+    const lines = readFileSync(new URL(`${file}.jsonl`, folder), "utf8").trim().split("\n");
+    assert.equal(lines.length, 60);
+    lines.forEach((line, index) => {
+      const vector = parse(line);
+      const expected = serialize(vector.expect);
+      assert.equal(vector.case.type, type);
+      assert.equal(serialize(answer(vector.case)), expected, `line ${index + 1}`);
+      assert.equal(
+        serialize(answer(exchanged(vector.case))), expected, `line ${index + 1} exchanged`);
+    });
+  });
+}
+
+test("the vault's files are the one thing a page has no rule for", () => {
+  assert.deepEqual(types.filter((type) => !resolverFor(type)), ["VaultFile"]);
+});

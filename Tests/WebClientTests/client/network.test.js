@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
+import { settled } from "./support/fakeEnvironment.js";
+import { Stand } from "./support/stand.js";
+
+/** What stands between a page and its relay, and what becomes of the page's changes. */
+
+const list = (...items) => ({ name: "list", fields: { items } });
+
+/** A network that knows no WebSocket, and a relay behind it that saves all it gets. `between`: what
+ * stands between answers in its place, or null. */
+async function overHTTP({ between = () => null, cut = null } = {}) {
+  const stand = await Stand.start();
+  const { environment } = stand;
+  const net = { stand, between, cut, saved: new Map(), waits: 0 };
+  let sequence = 0;
+  const page = (since) => (
+    { body: { since, token: `a1.${sequence}`, more: false, changes: [] } });
+  environment.answer = (path, request) => {
+    const [method, wait] = [request.method ?? "GET", /wait=(\d+)/u.exec(request.url)?.[1]];
+    const other = net.between({ path, method, request });
+    if (other) return other;
+    if (path === "/v1/time") return { body: { time: stand.relayTime } };
+    if (method === "POST") {
+      const since = `a1.${sequence}`;
+      const results = JSON.parse(request.body).records.map(({ name, fields }) => {
+        sequence += 1;
+        net.saved.set(name, fields);
+        return { name, tag: sequence };
+      });
+      return { body: { since, token: `a1.${sequence}`, results } };
+    }
+    const since = /since=([^&]+)/u.exec(request.url)?.[1] ?? null;
+    if (!wait) return page(since);
+    net.waits += 1;
+    const end = Number(wait) * 1_000;
+    return new Promise((resolve) => {
+      const isCut = net.cut && net.cut.after < end;
+      environment.setTimer(() => resolve(isCut ? net.cut.answer : page(since)),
+        isCut ? net.cut.after : end);
+    });
+  };
+  for (let tries = 0; tries < 2; tries += 1) {
+    stand.socket.end(1006);
+    await environment.advance(0);
+  }
+  environment.random = () => 0.5;
+  return net;
+}
+
+/** Every socket that is tried meanwhile is refused. */
+async function pass(stand, milliseconds) {
+  for (let spent = 0; spent < milliseconds; spent += 1_000) {
+    await stand.environment.advance(1_000);
+    if (stand.socket.readyState === 0) stand.socket.end(1006);
+  }
+}
+
+const portal = (status) => ({ status, text: "<html>Please log in",
+  headers: { "Content-Type": "text/html" } });
+
+const statuses = [200, 400, 401, 402, 403, 404, 405, 407, 410, 411, 413, 451, 500, 502, 511];
+for (const status of statuses) {
+  test(`an answer ${status} of somebody on the way to the relay is waited out`, async () => {
+    const { stand, saved, ...net } = await overHTTP();
+    assert.deepEqual([stand.status.transport, stand.status.state], ["long-poll", "inSync"]);
+    stand.environment.answer = ((usual) => (path, request) => (
+      net.isOpen || request.method !== "POST" ? usual(path, request) : portal(status)
+    ))(stand.environment.answer);
+    await stand.change(list("mine"));
+    await pass(stand, 60_000);
+    assert.deepEqual([stand.status.state, stand.status.parkedCount, stand.status.waiting],
+      ["offline", 0, 1]);
+    assert.match(stand.status.reason, /something between this device and the relay/u);
+    net.isOpen = true;
+    stand.agent.wake();
+    await stand.environment.advance(1_000);
+    assert.deepEqual(saved.get("list"), { items: ["mine"] });
+    assert.equal(stand.status.state, "inSync");
+  });
+}
+
+test("what is too large for the way is set aside, and the rest goes in small batches", async () => {
+  let [most, refused] = [30_000, 0];
+  const { stand, saved } = await overHTTP({ between: ({ request }) => {
+    if ((request.body?.length ?? 0) <= most) return null;
+    refused += 1;
+    return portal(413);
+  } });
+  const large = "x".repeat(100_000);
+  await stand.change({ name: "large", fields: { items: [large] } });
+  await stand.change(...Array.from({ length: 200 }, (_, at) => (
+    { name: `n${at}`, fields: { items: ["y".repeat(1_000)] } })));
+  await pass(stand, 30_000);
+  assert.equal(saved.size, 200);
+  assert.ok(refused < 12, `${refused}`);
+  const { state, setAsideCount, waiting, parkedCount } = stand.status;
+  assert.deepEqual([state, setAsideCount, waiting, parkedCount], ["needsPerson", 1, 1, 0]);
+  most = Infinity;
+  stand.agent.syncNow();
+  await pass(stand, 5_000);
+  assert.deepEqual(saved.get("large"), { items: [large] });
+  assert.deepEqual([stand.status.state, stand.status.setAsideCount], ["inSync", 0]);
+});
+
+test("a person's sync tries again what the relay refused", async () => {
+  const stand = await Stand.start();
+  await stand.welcome();
+  await stand.change(list("a"));
+  const refuse = async () => stand.say({ op: "error", id: stand.socket.last("save").id,
+    code: "recordTooLarge", detail: "too large" });
+  await refuse();
+  assert.deepEqual([stand.status.state, stand.status.parkedCount], ["needsPerson", 1]);
+  const first = stand.socket.last("save").id;
+  const answer = async () => {
+    stand.agent.syncNow();
+    await settled();
+    const fetch = stand.socket.last("fetch");
+    await stand.say({ op: "changes", id: fetch.id, since: fetch.since, token: "a1.0", more: false,
+      changes: [] });
+  };
+  await answer();
+  assert.notEqual(stand.socket.last("save").id, first);
+  await refuse();
+  assert.equal(stand.status.parkedCount, 1);
+  await answer();
+  await stand.save(1);
+  assert.deepEqual([stand.status.state, stand.status.parkedCount], ["inSync", 0]);
+});
+
+test("what an earlier version parked for somebody else's answer goes again", async () => {
+  const store = new MemoryStore();
+  const before = await Stand.start({ store });
+  await before.welcome();
+  await before.change(list("a"));
+  await before.say({ op: "error", id: before.socket.last("save").id, code: "badRequest",
+    detail: "answered with status 403" });
+  assert.equal(before.status.parkedCount, 1);
+  before.agent.stop();
+  const stand = await Stand.start({ store });
+  await stand.welcome();
+  await stand.save(1);
+  assert.deepEqual([stand.status.state, stand.status.parkedCount], ["inSync", 0]);
+});
+
+for (const [words, answer] of [["504", portal(504)], ["reset", new TypeError("reset")],
+  ["silence", undefined]]) {
+  for (const after of [5_000, 10_000, 30_000]) {
+    test(`long-polls cut after ${after} ms by ${words}: in sync all the while`, async () => {
+      const { stand } = await overHTTP({ cut: { after, answer } });
+      assert.equal(stand.status.state, "inSync");
+      stand.news.length = 0;
+      await pass(stand, 200_000);
+      const states = stand.news.filter(({ kind }) => kind === "status")
+        .map(({ status }) => status.state);
+      assert.deepEqual(states.filter((state) => state !== "inSync"), []);
+      assert.equal(stand.status.transport, after === 5_000 ? "poll" : "long-poll");
+      const asked = stand.environment.requests.length;
+      await pass(stand, 600_000);
+      assert.ok(stand.environment.requests.length - asked < 130);
+      assert.equal(stand.status.state, "inSync");
+    });
+  }
+}
+
+test("the network's return finds a better way at once", async () => {
+  const { stand } = await overHTTP();
+  await pass(stand, 3_600_000);
+  assert.equal(stand.status.transport, "long-poll");
+  const sockets = stand.environment.sockets.length;
+  stand.agent.wake();
+  await stand.environment.advance(0);
+  assert.equal(stand.environment.sockets.length, sockets + 1);
+  await stand.welcome();
+  assert.deepEqual([stand.status.transport, stand.status.state], ["websocket", "inSync"]);
+});
+
+test("the network's return does not share the fate of a try that began before it", async () => {
+  const stand = await Stand.start();
+  const doomed = stand.socket;
+  stand.agent.wake();
+  await settled();
+  assert.notEqual(stand.socket, doomed);
+  doomed.end(1006);
+  await stand.welcome();
+  assert.equal(stand.status.state, "inSync");
+});

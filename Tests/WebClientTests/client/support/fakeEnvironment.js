@@ -1,0 +1,115 @@
+import { parseMessage } from "../../../../Sources/WebClient/changes/jsonParser.js";
+import { SeededRandom } from "../../support/seededRandom.js";
+
+/** Time that a test moves, and a network that a test plays. */
+export class FakeEnvironment {
+  sockets = [];
+  requests = [];
+  /** What a request is answered with, now or later: `(path, request) => {status, body, headers}`
+   * (or its `text`), or an error. */
+  answer = () => new TypeError("the network is gone");
+  #time = 0;
+  #timers = new Map();
+  #number = 0;
+  #random = new SeededRandom(5);
+  wallOffset = 1_000_000_000_000;
+
+  constructor() {
+    const environment = this;
+    this.WebSocket = class extends FakeSocket {
+      constructor(url, protocols) {
+        super(url, protocols);
+        environment.sockets.push(this);
+      }
+    };
+    this.fetch = (url, request) => this.#fetch(url, request);
+    this.wall = () => this.#time + this.wallOffset;
+    this.forward = () => this.#time;
+    this.random = () => 0;
+    this.uuid = () => this.#random.uuid();
+    this.setTimer = (act, milliseconds) => {
+      this.#timers.set(this.#number += 1, { at: this.#time + milliseconds, act });
+      return this.#number;
+    };
+    this.clearTimer = (timer) => this.#timers.delete(timer);
+  }
+
+  /** Moves time on, and lets everything happen that falls due on the way. */
+  async advance(milliseconds) {
+    const end = this.#time + milliseconds;
+    await settled();
+    for (;;) {
+      const due = [...this.#timers].filter(([, { at }]) => at <= end)
+        .sort(([a, one], [b, other]) => one.at - other.at || a - b)[0];
+      if (!due) break;
+      this.#timers.delete(due[0]);
+      this.#time = Math.max(this.#time, due[1].at);
+      due[1].act();
+      await settled();
+    }
+    this.#time = end;
+  }
+
+  /** The page is frozen for so long: what falls due meanwhile is late, and comes when time is moved
+   * on. */
+  suspend(milliseconds) { this.#time += milliseconds; }
+
+  #fetch(url, request) {
+    this.requests.push({ url, ...request });
+    return new Promise((resolve, reject) => {
+      request.signal?.addEventListener("abort", () =>
+        reject(Object.assign(new Error("aborted"), { name: "AbortError" })));
+      Promise.resolve(this.answer(new URL(url).pathname, { url, ...request })).then((answer) => {
+        if (answer instanceof Error) reject(answer);
+        else if (answer) {
+          const { status = 200, body = {}, text = JSON.stringify(body), headers = {} } = answer;
+          resolve(new Response(text, { status, headers }));
+        }
+        // Otherwise nothing is ever heard.
+      });
+    });
+  }
+}
+
+/** A browser's WebSocket of which the test is the other end. */
+class FakeSocket {
+  readyState = 0;
+  sent = [];
+  /** The same as it was written. */
+  texts = [];
+
+  constructor(url, protocols) { Object.assign(this, { url, protocols }); }
+
+  send(text) {
+    this.texts.push(text);
+    this.sent.push(parseMessage(text));
+  }
+
+  close() { this.readyState = 3; }
+
+  // the test's end
+
+  open() {
+    this.readyState = 1;
+    this.onopen({});
+  }
+
+  say(message) { this.sayText(JSON.stringify(message)); }
+
+  sayText(data) { this.onmessage({ data }); }
+
+  end(code, reason = "") {
+    this.readyState = 3;
+    this.onclose({ code, reason });
+  }
+
+  /** The last message of this kind that the device sent. */
+  last(op) { return this.sent.findLast((message) => message.op === op); }
+}
+
+/** All that follows at once has happened. */
+export async function settled() {
+  for (let turns = 0; turns < 6; turns += 1) {
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+}

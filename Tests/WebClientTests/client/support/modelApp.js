@@ -1,0 +1,79 @@
+import { equal } from "../../../../Sources/WebClient/changes/json.js";
+
+/**
+ * Rules of which one can tell whether anything was lost: a `Set` joins what both sides have; a
+ * `Note` keeps the newer text, and the other as a copy; `Fields` are merged each by itself, against
+ * the base; of a `Solo`, which one device alone edits, the newer stands; a `Choice` asks. An `Echo`
+ * keeps the newer, and the other as a copy whose name does not tell it from others.
+ */
+export const modelApp = {
+  zone: "Model",
+  resolvers: {
+    Set: {
+      resolve({ local, server }) {
+        if (local.deleted || server.deleted) {
+          return { merged: local.fields ?? server.fields, copies: [] };
+        }
+        const items = new Set([...local.fields.items, ...server.fields.items]);
+        return { merged: { items: [...items].sort() }, copies: [] };
+      },
+    },
+    Note: {
+      resolve({ base, local, server }) {
+        if (local.deleted || server.deleted) {
+          return { merged: local.fields ?? server.fields, copies: [] };
+        }
+        const [text, other, was] = [local, server, base].map((side) => side?.fields?.text);
+        if (text === other || other === was) return { merged: local.fields, copies: [] };
+        if (text === was) return { merged: server.fields, copies: [] };
+        const [kept, lost] = isNewer(local, server) ? [local, server] : [server, local];
+        const name = `${local.name}~${lost.device}-${lost.modifiedAt}`;
+        return { merged: kept.fields, copies: [{ name, fields: lost.fields }] };
+      },
+    },
+    Fields: {
+      resolve({ base, local, server }) {
+        if (local.deleted || server.deleted) {
+          return { merged: local.fields ?? server.fields, copies: [] };
+        }
+        const newer = isNewer(local, server) ? local : server;
+        const merged = {};
+        for (const name of Object.keys({ ...server.fields, ...local.fields })) {
+          const [ours, theirs, was] = [local, server, base].map((side) => side?.fields?.[name]);
+          let value = Object.hasOwn(newer.fields, name) ? newer.fields[name] : ours ?? theirs;
+          if (base && equal(ours, was)) value = theirs;
+          else if (base && equal(theirs, was)) value = ours;
+          if (value !== undefined) merged[name] = value;
+        }
+        return { merged, copies: [] };
+      },
+    },
+    Solo: {
+      resolve({ local, server }) {
+        return { merged: (isNewer(local, server) ? local : server).fields, copies: [] };
+      },
+    },
+    Echo: {
+      resolve({ local, server }) {
+        const [kept, lost] = isNewer(local, server) ? [local, server] : [server, local];
+        const copy = { name: "echo", fields: lost.fields };
+        return { merged: kept.fields, copies: equal(kept.fields, lost.fields) ? [] : [copy] };
+      },
+    },
+    Choice: { resolve: () => ({ ask: true }) },
+  },
+};
+
+function isNewer(local, server) {
+  return local.modifiedAt !== server.modifiedAt
+    ? local.modifiedAt > server.modifiedAt : local.device > server.device;
+}
+
+const edit = (type) => (name, fields) => ({ zone: "Model", name, type, fields });
+
+/** Edits of each type. */
+export const set = (name, ...items) => edit("Set")(name, { items });
+export const note = (name, text) => edit("Note")(name, { text });
+export const echo = (name, text) => edit("Echo")(name, { text });
+export const choice = (name, title) => edit("Choice")(name, { title });
+export const fieldsOf = edit("Fields");

@@ -1,0 +1,115 @@
+import { Lockstep } from "../../../../Sources/WebClient/lockstep.js";
+import { systemEnvironment } from "../../../../Sources/WebClient/client/uplink/environment.js";
+import { FakeIndexedDB } from "./fakeIndexedDB.js";
+import { FakeLocks } from "./fakeLocks.js";
+import { modelApp, set } from "./modelApp.js";
+import { TestWebSocket } from "./testWebSocket.js";
+
+/** A browser: what its tabs share, and its own network. */
+export class Browser {
+  indexedDB = new FakeIndexedDB();
+  locks = new FakeLocks();
+  sockets = new Set();
+  isOffline = false;
+  static #count = 0;
+  #lives = new Map();
+  #channelName = `browser ${Browser.#count += 1} `;
+
+  /** `hurry`: by how much what is waited for comes earlier. */
+  constructor({ hasLocks = true, hasWebSocket = true, hurry = 1 } = {}) {
+    this.hurry = hurry;
+    this.hasLocks = hasLocks;
+    this.hasWebSocket = hasWebSocket;
+  }
+
+  async open(relay, options = {}) {
+    const life = { isAsleep: false, late: [] };
+    const tab = await Lockstep.open({
+      relay: relay.url, apps: [modelApp], browser: this.#parts(life), ...options,
+    });
+    this.#lives.set(tab, life);
+    return tab;
+  }
+
+  /** A tab in the background may be stopped at any moment: it hears nothing, and does nothing. */
+  putToSleep(tab) { this.#lives.get(tab).isAsleep = true; }
+
+  wakeUp(tab) {
+    const life = this.#lives.get(tab);
+    life.isAsleep = false;
+    for (const act of life.late.splice(0)) act();
+  }
+
+  /** The network is gone: sockets break, and nothing new is reached. */
+  goOffline() {
+    this.isOffline = true;
+    for (const socket of this.sockets) socket.cut();
+  }
+
+  goOnline() { this.isOffline = false; }
+
+  #parts(life) {
+    const browser = this;
+    class Socket extends TestWebSocket {
+      constructor(...parts) {
+        super(...parts);
+        browser.sockets.add(this);
+        if (browser.isOffline) this.cut();
+      }
+    }
+    const system = systemEnvironment();
+    return {
+      environment: {
+        ...system,
+        setTimer: (act, milliseconds) => system.setTimer(act, milliseconds / this.hurry),
+        WebSocket: this.hasWebSocket ? Socket : undefined,
+        fetch: (...request) => (this.isOffline
+          ? Promise.reject(new TypeError("the network is gone")) : system.fetch(...request)),
+      },
+      indexedDB: this.indexedDB,
+      locks: this.hasLocks ? this.locks : undefined,
+      openChannel: (name) => drowsy(new BroadcastChannel(this.#channelName + name), life),
+      target: null,
+    };
+  }
+}
+
+/** A channel that a sleeping tab hears when it wakes up. */
+function drowsy(channel, life) {
+  const heard = { onmessage: null };
+  channel.onmessage = ({ data }) => {
+    const hear = () => heard.onmessage?.({ data });
+    if (life.isAsleep) life.late.push(hear);
+    else hear();
+  };
+  return {
+    set onmessage(act) { heard.onmessage = act; },
+    postMessage: (message) => channel.postMessage(message),
+    close: () => channel.close(),
+  };
+}
+
+/** Resolves once it is so, looked at whenever the client tells something. */
+export function until(lockstep, isSo) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!isSo(lockstep)) return;
+      end();
+      resolve();
+    };
+    const end = lockstep.subscribe(look);
+    look();
+  });
+}
+
+export const inState = (state) => (lockstep) => lockstep.status.state === state;
+
+export const itemsOf = (lockstep, name) => lockstep.record("Model", name)?.fields.items ?? null;
+
+export const shows = (name, ...items) => (lockstep) =>
+  JSON.stringify(itemsOf(lockstep, name)) === JSON.stringify(items);
+
+/** An item more, made on whatever is held. */
+export const add = (lockstep, name, item) => lockstep.change(({ record }) => [
+  set(name, ...[...record("Model", name)?.fields.items ?? [], item].sort()),
+]);

@@ -1,0 +1,87 @@
+import { Agent } from "../../../../Sources/WebClient/client/agent/agent.js";
+import { MemoryStore } from "../../../../Sources/WebClient/client/store/memoryStore.js";
+import { FakeEnvironment, settled } from "./fakeEnvironment.js";
+import { modelApp } from "./modelApp.js";
+
+export const identity = { accountID: "account", deviceID: "page", token: "secret" };
+
+/** A paired device on a test's stand: its time, its network and its store are the test's. */
+export class Stand {
+  environment = new FakeEnvironment();
+  news = [];
+
+  static async start({ transports = ["websocket", "long-poll", "poll"], apps = [modelApp],
+    store = new MemoryStore() } = {}) {
+    const stand = new Stand();
+    const { environment } = stand;
+    stand.store = store;
+    const { term } = await store.claim({ holder: "tab", now: 0, milliseconds: 1e15 });
+    stand.agent = new Agent({
+      environment, store, term, apps, transports, relay: "http://relay.example",
+      report: (news) => stand.news.push(news),
+    });
+    await stand.agent.start();
+    await stand.agent.join(identity);
+    await settled();
+    return stand;
+  }
+
+  get socket() { return this.environment.sockets.at(-1); }
+
+  get status() { return this.agent.status; }
+
+  /** The relay's time is what the device's wall clock says, and a bit. */
+  get relayTime() { return this.environment.wall() + 5_000; }
+
+  /** The socket opens, and the relay welcomes the device and has nothing for it. */
+  async welcome({ keepAlive = 25_000, token = "a1.0" } = {}) {
+    const { socket } = this;
+    socket.open();
+    await settled();
+    socket.say({ op: "welcome", accountID: "account", deviceID: "page", token, keepAlive,
+      time: this.relayTime });
+    await settled();
+    this.sayTime();
+    const fetch = socket.last("fetch");
+    if (fetch) {
+      socket.say({ op: "changes", id: fetch.id, since: fetch.since ?? null, token, more: false,
+        changes: [] });
+    } else {
+      const { since } = socket.last("hello");
+      socket.say({ op: "changes", since, token, more: false, changes: [] });
+    }
+    await settled();
+  }
+
+  /** Every question for the time so far is answered. */
+  sayTime() {
+    const { socket } = this;
+    for (;;) {
+      const asked = socket.last("time");
+      if (!asked || asked.isAnswered) return;
+      asked.isAnswered = true;
+      socket.say({ op: "time", id: asked.id, t0: asked.t0, t1: this.relayTime,
+        t2: this.relayTime });
+    }
+  }
+
+  async say(message) {
+    this.socket.say(message);
+    await settled();
+  }
+
+  /** Resolves once it is written; what it is sent by follows. */
+  async change(...edits) {
+    const records = await this.agent.change(() => edits.map((edit) => ({ zone: "Model",
+      type: "Set", ...edit })));
+    await settled();
+    return records;
+  }
+
+  /** The batch that the device sent last is saved, from this tag on. */
+  async save(first, since = `a1.${first - 1}`) {
+    const { id, records } = this.socket.last("save");
+    const results = records.map(({ name }, at) => ({ name, tag: first + at }));
+    await this.say({ op: "saved", id, since, token: `a1.${first + records.length - 1}`, results });
+  }
+}

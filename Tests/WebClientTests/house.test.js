@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { posix } from "node:path";
+import test from "node:test";
+
+// The house's rules for all of Sources/WebClient.
+
+const files = modulesIn(new URL("../../Sources/WebClient/", import.meta.url));
+const tests = modulesIn(new URL("./", import.meta.url));
+
+function modulesIn(root) {
+  return readdirSync(root, { recursive: true }).filter((path) => path.endsWith(".js")).sort()
+    .map((path) => ({ path, content: readFileSync(new URL(path, root), "utf8") }));
+}
+
+/** The folder that stands at the top; of `lockstep.js` its own name. */
+const roomOf = (path) => path.split("/")[0];
+
+const importsOf = ({ path, content }) =>
+  [...content.matchAll(/(?:from|import)\s*\(?"([^"]+)"/g)].map(([, target]) => ({
+    target, room: roomOf(posix.normalize(posix.join(posix.dirname(path), target))),
+  }));
+
+const codeOf = ({ content }) => content.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+
+test("the sources are read", () => {
+  assert.ok(files.length > 70);
+  assert.ok(files.some((file) => importsOf(file).length > 3));
+});
+
+test("words know nobody, apps and client not one another, and nothing comes from outside", () => {
+  const allowed = {
+    changes: ["changes"], apps: ["apps", "changes"], client: ["client", "changes"],
+    "lockstep.js": ["client"], "page": ["page", "apps", "changes", "lockstep.js"],
+    "serviceWorker.js": [],
+    status: ["status"],
+  };
+  for (const file of files) {
+    const rooms = allowed[roomOf(file.path)];
+    assert.ok(rooms, `no rule says whom ${file.path} may import`);
+    for (const it of importsOf(file)) {
+      const isAllowed = it.target.startsWith(".") && rooms.includes(it.room);
+      assert.ok(isAllowed, `${file.path} imports ${it.target}`);
+    }
+  }
+});
+
+test("time, chance and the world come in through parameters", () => {
+  const everywhere = [
+    "Date.now", "new Date()", "performance.", "Math.random", "crypto.", "setTimeout(",
+    "setInterval(", "localStorage", "eval(", "new Function", "console.", "process.",
+  ];
+  const inRules = ["fetch(", "indexedDB", "document", "window", "await ", "navigator"];
+  const areRules = ({ path }) => /^(?:apps|changes|client\/replica)\//.test(path);
+  // What takes time, chance and the network from the browser, in one value each; and the hash that
+  // names what a service worker keeps.
+  const edges = [
+    "client/uplink/environment.js", "page/browser.js", "serviceWorker.js", "status/status.js",
+  ];
+  for (const file of files.filter(({ path }) => !edges.includes(path))) {
+    const code = codeOf(file);
+    for (const word of areRules(file) ? [...everywhere, ...inRules] : everywhere) {
+      assert.ok(!code.includes(word), `${file.path} has ${word}`);
+    }
+  }
+});
+
+test("no digit is lost: the browser's own JSON is used where it is known to lose none", () => {
+  const knowing = ["changes/json.js", "changes/jsonParser.js"];
+  for (const file of files.filter(({ path }) => !knowing.includes(path))) {
+    const isOwn = /\bJSON\.(?:parse|stringify)\b|\.json\(/.test(codeOf(file));
+    assert.ok(!isOwn, `${file.path} reads or writes JSON by itself`);
+  }
+});
+
+test("each ceiling stands in one place", () => {
+  const names = ["changes", "client", "page"].flatMap((room) =>
+    [...files.find(({ path }) => path === `${room}/limits.js`).content
+      .matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name));
+  assert.ok(names.length > 50);
+  assert.equal(new Set(names).size, names.length);
+  for (const name of names) {
+    const uses = files.filter(({ content }) => content.includes(`limits.${name}`));
+    assert.ok(uses.length > 0, `${name} bounds nothing`);
+  }
+});
+
+test("nothing that a strict policy forbids, and no markup made of text", () => {
+  const forbidden = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "style="];
+  const page = readFileSync(new URL("../../Sources/WebClient/index.html", import.meta.url), "utf8");
+  for (const { path, content } of [...files, { path: "index.html", content: page }]) {
+    for (const word of forbidden) assert.ok(!content.includes(word), `${path} has ${word}`);
+  }
+  assert.doesNotMatch(page, /<style|<script(?![^>]* src=)|\son\w+=|https?:/);
+});
+
+test("lines fit on a screen", () => {
+  for (const { path, content } of [...files, ...tests]) {
+    const lines = content.split("\n");
+    lines.forEach((line, index) => {
+      assert.ok([...line].length <= 100, `${path}:${index + 1} is too long`);
+      assert.ok(!/\s$/.test(line), `${path}:${index + 1} ends with white space`);
+    });
+  }
+});
