@@ -42,7 +42,7 @@ extension EventLoop {
         let opening = Opening(
           door: listener.door, peer: address.family == AF_UNIX ? listener.address : address.peer)
         // Whoever has no place goes before anything is read of him, or done for him.
-        var place: GatePlace?
+        var place: ConnectionPermit?
         switch listener.gate?.admit(opening) {
         case .turnedAway(let reason):
           turnedAway.append(reason)

@@ -7,7 +7,7 @@ import LockstepWire
 extension EventLoop {
   /// Somebody came in by a listener that has a certificate.
   mutating func secure(
-    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ place: GatePlace?,
+    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ place: ConnectionPermit?,
     _ context: SecureContext
   ) {
     makeRoom()

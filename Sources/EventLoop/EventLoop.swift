@@ -61,7 +61,7 @@ struct EventLoop: ~Copyable {
   var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
   /// Addresses of connecting connections that have not been tried yet, by slot.
   var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
-  var handshakes: HandshakeLine
+  var handshakes: HandshakeQueue
   /// Secure connections that hold bytes which the poll will not tell of: read in the next turn.
   var holders: [Poller.Registration] = []
   let trust: Trust
@@ -78,7 +78,7 @@ struct EventLoop: ~Copyable {
   private var nextEvent = 0
 
   init(
-    bell: borrowing Bell, trust: Trust = .system, limits: LoopLimits = LoopLimits(),
+    bell: borrowing WakeupDescriptor, trust: Trust = .system, limits: LoopLimits = LoopLimits(),
     lookup: @escaping Lookup, notice: @escaping (LoopNotice) -> Void
   ) throws(SystemFault) {
     let poller = try Poller()
@@ -88,7 +88,7 @@ struct EventLoop: ~Copyable {
     vectors = .allocate(capacity: Limits.framesAWrite)
     joinBuffer = .allocate(byteCount: Limits.secureWriteBytes, alignment: 16)
     stalls = ExpiryQueue(milliseconds: limits.stalledMilliseconds)
-    handshakes = HandshakeLine(limits)
+    handshakes = HandshakeQueue(limits)
     self.trust = trust
     self.lookup = lookup
     self.notice = notice

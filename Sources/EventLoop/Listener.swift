@@ -9,13 +9,14 @@ public final class Listener: Sendable {
   /// Where it listens, with the port that the kernel picked where port 0 was asked for.
   public let address: PeerAddress
   /// Counts who comes in; nil: nobody does.
-  let gate: Gate?
+  let gate: ConnectionLimiter?
   /// Of those who come in by TLS alone; nil: bytes go as they are.
   let certificate: ServerCertificate?
   private let descriptor: Descriptor
 
   private init(
-    _ descriptor: consuming Descriptor, door: Opening.Door, address: PeerAddress, gate: Gate?,
+    _ descriptor: consuming Descriptor, door: Opening.Door, address: PeerAddress,
+    gate: ConnectionLimiter?,
     certificate: ServerCertificate? = nil
   ) {
     self.descriptor = descriptor
@@ -41,7 +42,7 @@ public final class Listener: Sendable {
   ///   One that a dead process left behind is replaced.
   /// - With a certificate, a TCP listener speaks TLS and nothing else.
   public static func open(
-    _ address: PeerAddress, door: Opening.Door, count: Int = 1, gate: Gate? = nil,
+    _ address: PeerAddress, door: Opening.Door, count: Int = 1, gate: ConnectionLimiter? = nil,
     certificate: ServerCertificate? = nil
   ) throws(ListenFault) -> [Listener] {
     precondition(count > 0)
@@ -61,7 +62,7 @@ public final class Listener: Sendable {
   /// user that also has it could take the port unnoticed. So the first socket is bound without it,
   /// which fails where anybody listens, and gets it only then. From there on it holds the port.
   private static func openTCP(
-    _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int, _ gate: Gate?,
+    _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int, _ gate: ConnectionLimiter?,
     _ certificate: ServerCertificate?
   ) throws(ListenFault) -> [Listener] {
     let name = text(host, port)
@@ -106,7 +107,8 @@ public final class Listener: Sendable {
   }
 
   private static func listening(
-    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ bound: SocketAddress, _ gate: Gate?,
+    _ descriptor: consuming Descriptor, _ door: Opening.Door, _ bound: SocketAddress,
+    _ gate: ConnectionLimiter?,
     _ certificate: ServerCertificate?
   ) throws(SystemFault) -> Listener {
     try Syscall.listen(descriptor.rawValue, backlog: backlog)
@@ -120,7 +122,7 @@ public final class Listener: Sendable {
   // MARK: Unix sockets
 
   private static func openLocal(
-    _ path: String, _ door: Opening.Door, _ gate: Gate?
+    _ path: String, _ door: Opening.Door, _ gate: ConnectionLimiter?
   ) throws(ListenFault) -> Listener {
     let address: SocketAddress
     do throws(SocketAddress.PathLimit) {

@@ -11,12 +11,12 @@ public final class Mailbox<Message: Sendable>: Sendable {
   }
 
   @usableFromInline let state = Locked(State())
-  @usableFromInline let bell: Bell
+  @usableFromInline let bell: WakeupDescriptor
 
   /// `isBlocking`: the reader sleeps in `waitForMessages` rather than in a poll.
   @inlinable
   package init(isBlocking: Bool) throws(SystemFault) {
-    bell = try Bell(isBlocking: isBlocking)
+    bell = try WakeupDescriptor(isBlocking: isBlocking)
   }
 
   @inlinable
@@ -132,7 +132,7 @@ extension Bool {
 
 /// An eventfd. A poll that watches it for rises never has to read it.
 @usableFromInline
-struct Bell: ~Copyable, Sendable {
+struct WakeupDescriptor: ~Copyable, Sendable {
   private let descriptor: Descriptor
 
   @usableFromInline

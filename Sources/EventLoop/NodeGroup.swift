@@ -41,7 +41,7 @@ public struct GroupSettings<Report: Sendable>: Sendable {
 public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   public typealias Runner = NodeRunner<N>
   public typealias Perform = Runner.Perform
-  public typealias Workplace = Worker<N.Job, N.Outcome, N.Order, N.News>.Workplace
+  public typealias WorkerContext = Worker<N.Job, N.Outcome, N.Order, N.News>.WorkerContext
   @usableFromInline typealias JobWorker = Worker<N.Job, N.Outcome, N.Order, N.News>
 
   @usableFromInline
@@ -56,7 +56,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   let lookup: NameLookup
   @usableFromInline let endings: Mailbox<(place: Int, NodeEnding)>
   @usableFromInline let state = Locked(State())
-  @usableFromInline let pulse: Pulse
+  @usableFromInline let pulse: LivenessCheck
 
   /// `count`: how many nodes will be added.
   public init(count: Int, _ settings: GroupSettings<N.Report>) throws(SystemFault) {
@@ -65,7 +65,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     var mailboxes: [Mailbox<Runner.Mail>] = []
     for _ in 0..<count { mailboxes.append(try Mailbox(isBlocking: false)) }
     self.mailboxes = mailboxes
-    pulse = Pulse(nodes: count)
+    pulse = LivenessCheck(nodes: count)
     lookup = try NameLookup()
     endings = try Mailbox(isBlocking: true)
   }
@@ -74,13 +74,13 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   /// `perform` and what it captures belong to that thread alone from here on.
   @inlinable
   public func work(on lane: Lane, _ perform: sending @escaping Perform) throws(SystemFault) {
-    try work(on: lane, at: { Workplace(perform: perform) })
+    try work(on: lane, at: { WorkerContext(perform: perform) })
   }
 
   /// The same, where the thread has more to do than jobs: `makeWorkplace` is called on it.
   @inlinable
   public func work(
-    on lane: Lane, at makeWorkplace: sending @escaping () -> Workplace
+    on lane: Lane, at makeWorkplace: sending @escaping () -> WorkerContext
   ) throws(SystemFault) {
     let worker = try JobWorker.start(lane, nodes: mailboxes, makeWorkplace)
     state.withLock { $0.workers[Int(lane.rawValue)] = worker }
@@ -96,11 +96,11 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     let (place, lanes) = state.withLock { state in
       (state.seats.count, state.workers.map { $0?.jobs })
     }
-    let surroundings = Runner.Surroundings(
+    let surroundings = Runner.RunnerContext(
       place: place, mailboxes: mailboxes, lanes: lanes, performInline: performInline,
       settings: settings, pulse: pulse)
     let loop = try makeLoop(place, listeners)
-    let room = Room(Runner(node, loop, surroundings))
+    let room = RunnerBox(Runner(node, loop, surroundings))
     let mailbox = mailboxes[place]
     let endings = endings
     let pulse = pulse
@@ -115,7 +115,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
 
   /// Where a runner waits for its thread.
   @usableFromInline
-  final class Room {
+  final class RunnerBox {
     @usableFromInline var runner: Runner?
 
     @inlinable
@@ -142,7 +142,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
           try lookup.ask(
             NameLookup.Question(host: host, port: port) { answer in
               mailbox.post(
-                NodeMail(.addresses(LookupAnswer(registration: registration, answer: answer))))
+                NodeMessage(.addresses(LookupAnswer(registration: registration, answer: answer))))
             })
           return nil
         } catch {
@@ -155,25 +155,25 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
 
   /// From any thread; dropped once the node has ended.
   public func post(_ order: N.Order, to place: Int = 0) {
-    mailboxes[place].post(NodeMail(.ordered(order)))
+    mailboxes[place].post(NodeMessage(.ordered(order)))
   }
 
   /// From any thread, to all nodes; dropped by those that have ended.
   public func tell(_ news: N.News) {
-    for mailbox in mailboxes { mailbox.post(NodeMail(.news(news))) }
+    for mailbox in mailboxes { mailbox.post(NodeMessage(.news(news))) }
   }
 
   /// From any thread. Each node is told `stopping`, and ends when it has made its last report, or
   /// has no connection and no job left, or `stopMilliseconds` have passed. A second call ends all
   /// at once.
   public func stop() {
-    for mailbox in mailboxes { mailbox.post(NodeMail(.stop)) }
+    for mailbox in mailboxes { mailbox.post(NodeMessage(.stop)) }
   }
 
   /// Runs all nodes, each on a thread, and returns when all have ended and all threads are joined:
   /// how each node ended, by place. SIGTERM and SIGINT are calls of `stop`; the attendant hears
   /// of all signals.
-  public func run(_ signals: Signals? = nil, _ attendant: Attendant = Attendant())
+  public func run(_ signals: Signals? = nil, _ attendant: MainThreadHandler = MainThreadHandler())
     throws(SystemFault) -> [NodeEnding]
   {
     try start()
@@ -191,7 +191,9 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Waits until all nodes have ended, as `run` does.
-  public func waitForEnd(_ signals: Signals? = nil, _ attendant: Attendant = Attendant())
+  public func waitForEnd(
+    _ signals: Signals? = nil, _ attendant: MainThreadHandler = MainThreadHandler()
+  )
     throws(SystemFault) -> [NodeEnding]
   {
     let results = try waitForEndings(signals, attendant)
@@ -202,7 +204,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   private func waitForEndings(
-    _ signals: Signals?, _ attendant: Attendant
+    _ signals: Signals?, _ attendant: MainThreadHandler
   ) throws(SystemFault) -> [NodeEnding] {
     var results = [NodeEnding?](repeating: nil, count: mailboxes.count)
     var news: [(place: Int, NodeEnding)] = []

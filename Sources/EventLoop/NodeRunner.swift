@@ -16,12 +16,12 @@ public import LockstepWire
 ///
 /// The hot path is inlinable, so that it is compiled for each node where the node is known.
 public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
-  public typealias Mail = NodeMail<N.Outcome, N.Order, N.News>
+  public typealias Mail = NodeMessage<N.Outcome, N.Order, N.News>
   public typealias Perform = Worker<N.Job, N.Outcome, N.Order, N.News>.Perform
 
   /// What a runner is told of its surroundings.
   @usableFromInline
-  struct Surroundings {
+  struct RunnerContext {
     /// Its place in the group.
     @usableFromInline let place: Int
     /// Of all nodes of the group, by place.
@@ -30,12 +30,12 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     @usableFromInline let lanes: [Mailbox<Assignment<N.Job>>?]
     @usableFromInline let performInline: Perform?
     @usableFromInline let settings: GroupSettings<N.Report>
-    @usableFromInline let pulse: Pulse
+    @usableFromInline let pulse: LivenessCheck
 
     @inlinable
     init(
       place: Int, mailboxes: [Mailbox<Mail>], lanes: [Mailbox<Assignment<N.Job>>?],
-      performInline: Perform?, settings: GroupSettings<N.Report>, pulse: Pulse
+      performInline: Perform?, settings: GroupSettings<N.Report>, pulse: LivenessCheck
     ) {
       self.place = place
       self.mailboxes = mailboxes
@@ -49,7 +49,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   @usableFromInline var node: N
   @usableFromInline let loopOwner: EventLoopOwner
   @usableFromInline let loop: UnsafeMutablePointer<EventLoop>
-  @usableFromInline let surroundings: Surroundings
+  @usableFromInline let surroundings: RunnerContext
   @usableFromInline let mailbox: Mailbox<Mail>
   @usableFromInline var mail: [Mail] = []
   /// Jobs of this turn, by lane.
@@ -73,7 +73,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   }
 
   @inlinable
-  init(_ node: consuming N, _ loopOwner: EventLoopOwner, _ surroundings: Surroundings) {
+  init(_ node: consuming N, _ loopOwner: EventLoopOwner, _ surroundings: RunnerContext) {
     self.node = node
     self.loopOwner = loopOwner
     loop = loopOwner.loop

@@ -68,9 +68,9 @@ public enum SeamCost {
       node.watchers.append(ids)
       senders.append(sender)
     }
-    let surroundings = NodeRunner<Echo>.Surroundings(
+    let surroundings = NodeRunner<Echo>.RunnerContext(
       place: 0, mailboxes: [mailbox], lanes: Lane.allCases.map { _ in nil }, performInline: nil,
-      settings: GroupSettings { _, _ in }, pulse: Pulse(nodes: 1))
+      settings: GroupSettings { _, _ in }, pulse: LivenessCheck(nodes: 1))
     return NodeRunner(node, EventLoopOwner(loop), surroundings)
   }
 

@@ -59,7 +59,7 @@ struct SocketConnection: ~Copyable {
   var discarded = 0
   var output = FrameList()
   /// Where it counts among the connections that came in by its door; nil for one that went out.
-  var place: GatePlace?
+  var place: ConnectionPermit?
 
   var takesFrames: Bool {
     switch stage {

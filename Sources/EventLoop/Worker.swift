@@ -8,14 +8,14 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   /// nodes. As many results as jobs.
   public typealias Perform = ([Assignment<Job>], Moment) -> [(Outcome, News?)]
 
-  @usableFromInline typealias Mail = NodeMail<Outcome, Order, News>
+  @usableFromInline typealias Mail = NodeMessage<Outcome, Order, News>
 
   @usableFromInline let jobs: Mailbox<Assignment<Job>>
   let progress: WorkerProgress
   private let thread: LoopThread
 
   /// What a worker's thread works with; made there, and never seen by another thread.
-  public struct Workplace {
+  public struct WorkerContext {
     @usableFromInline let perform: Perform
     @usableFromInline let rest: () -> Void
     @usableFromInline let portions: WorkPortions
@@ -40,8 +40,8 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   /// Makes it possible to hand a closure that is not Sendable to the one thread that calls it.
   @usableFromInline
   final class Handover: @unchecked Sendable {
-    @usableFromInline let makeWorkplace: () -> Workplace
-    @usableFromInline init(_ makeWorkplace: @escaping () -> Workplace) {
+    @usableFromInline let makeWorkplace: () -> WorkerContext
+    @usableFromInline init(_ makeWorkplace: @escaping () -> WorkerContext) {
       self.makeWorkplace = makeWorkplace
     }
   }
@@ -55,7 +55,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
 
   @inlinable
   static func start(
-    _ lane: Lane, nodes: [Mailbox<Mail>], _ makeWorkplace: sending @escaping () -> Workplace
+    _ lane: Lane, nodes: [Mailbox<Mail>], _ makeWorkplace: sending @escaping () -> WorkerContext
   ) throws(SystemFault) -> Worker {
     let jobs = try Mailbox<Assignment<Job>>(isBlocking: true)
     let handover = Handover(makeWorkplace)
@@ -68,7 +68,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
 
   @inlinable
   static func work(
-    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: Workplace,
+    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: WorkerContext,
     _ progress: WorkerProgress
   ) {
     var newcomers: [Assignment<Job>] = []
@@ -100,7 +100,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
 
   @inlinable
   static func perform(
-    _ batch: [Assignment<Job>], for nodes: [Mailbox<Mail>], at workplace: Workplace,
+    _ batch: [Assignment<Job>], for nodes: [Mailbox<Mail>], at workplace: WorkerContext,
     _ letters: inout [[Mail]]
   ) {
     let results = workplace.perform(batch, SystemClock.moment())

@@ -15,21 +15,21 @@ package enum BusNotice: Hashable, Sendable {
 }
 
 /// Hears of the commits of the other relays of a database, on a connection of its own; for one
-/// thread, which `BusBell` wakes.
+/// thread, which `BusWakeup` wakes.
 package final class PostgresBus {
   private let connection: PostgresConnection
   private let relay: UInt64
   /// Sessions that whoever waits knows of.
   private var openings = 0
   /// Ends a wait from any thread.
-  package let bell: BusBell
+  package let bell: BusWakeup
 
   /// Hears from here on. `relay`: whose notices are passed over.
   package init(_ address: PostgresAddress, relay: UInt64) throws(StorageError) {
     let connection = PostgresConnection(address)
     self.connection = connection
     self.relay = relay
-    guard let bell = BusBell() else {
+    guard let bell = BusWakeup() else {
       throw .failed(
         path: address.shown, operation: "listen", detail: "no descriptor is left")
     }
@@ -99,7 +99,7 @@ package final class PostgresBus {
 }
 
 /// Ends the wait of a `PostgresBus` on another thread: a descriptor that can be read once it rang.
-package final class BusBell: Sendable {
+package final class BusWakeup: Sendable {
   let descriptor: Int32
 
   init?() {

@@ -27,7 +27,7 @@ struct RelayService {
   func run() throws(CommandFailure) {
     do {
       // Before any thread: they inherit that the two signals are held back.
-      let signals = try Signals([SIGTERM, SIGINT] + RelayAttendant.signals)
+      let signals = try Signals([SIGTERM, SIGINT] + RelayMainThreadHandler.signals)
       let (configuration, ownerConnections) = try prepareProcess()
       let store = try RelayStore(
         self.store, rules: configuration.rules, isRestored: isRestored
@@ -44,7 +44,7 @@ struct RelayService {
       let (admin, control) = try ownersDoors(ownerConnections)
       let board = StateBoard()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
-      let attendant = RelayAttendant(
+      let attendant = RelayMainThreadHandler(
         of: group, nodes: configuration.nodes, board: board, log: log,
         startedAt: SystemClock.instant(), manager: try Supervision.ofThisProcess(log),
         status: "listening on \(url(of: front[0].address))")
@@ -86,7 +86,7 @@ struct RelayService {
 
   /// Has the certificate read anew on SIGHUP, and the nodes know its names.
   private func attend(
-    to certificate: ServerCertificate?, _ attendant: RelayAttendant,
+    to certificate: ServerCertificate?, _ attendant: RelayMainThreadHandler,
     _ group: NodeGroup<RelayNode>, _ configuration: RelayConfiguration
   ) {
     guard let certificate else { return }
@@ -102,7 +102,7 @@ struct RelayService {
   private func ownersDoors(
     _ connections: Int
   ) throws(ListenFault) -> (admin: Listener?, control: Listener?) {
-    let gate = Gate(connections: connections)
+    let gate = ConnectionLimiter(connections: connections)
     let admin = try adminListen.map { address throws(ListenFault) in
       try Listener.open(address, door: .admin, gate: gate)[0]
     }
@@ -179,7 +179,7 @@ struct RelayService {
     try store.workAside()
     let log = log
     try group.work(on: .commits) {
-      NodeGroup<RelayNode>.Workplace(
+      NodeGroup<RelayNode>.WorkerContext(
         portions: StoreWork.commitPortions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
         meter.commit(assignments.count) {
@@ -194,7 +194,7 @@ struct RelayService {
       }
     }
     try group.work(on: .reads) {
-      NodeGroup<RelayNode>.Workplace(
+      NodeGroup<RelayNode>.WorkerContext(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { assignment in
@@ -214,7 +214,7 @@ struct RelayService {
     of group: NodeGroup<RelayNode>, on files: sending any ChunkStore
   ) throws {
     try group.work(on: .files) {
-      NodeGroup<RelayNode>.Workplace(
+      NodeGroup<RelayNode>.WorkerContext(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
@@ -269,8 +269,8 @@ struct RelayService {
       "listening", [LogLine.Field("url", url)], block: "lockstep relay: listening on \(url)")
   }
 
-  private func frontGate(_ configuration: RelayConfiguration) -> Gate {
-    Gate(
+  private func frontGate(_ configuration: RelayConfiguration) -> ConnectionLimiter {
+    ConnectionLimiter(
       connections: configuration.limits.connections,
       connectionsPerNetwork: configuration.limits.connectionsPerAddress,
       exempt: configuration.exempt + configuration.trustedProxies)

@@ -239,7 +239,7 @@ struct EventLoopTests {
     let listener = try loop.listenSecurely(in: folder)
     var limits = LoopLimits()
     limits.handshakesAtOnce = 2
-    loop.value.handshakes = HandshakeLine(limits)
+    loop.value.handshakes = HandshakeQueue(limits)
     func come() throws -> PlainSocket {
       let underWay = loop.value.handshakes.underWay
       let client = try PlainSocket(to: listener.address)
@@ -291,7 +291,7 @@ private final class LoopInHand {
   init(notice: @escaping (LoopNotice) -> Void = { _ in }) throws {
     Syscall.ignoreBrokenPipes()
     value = try EventLoop(
-      bell: try Bell(isBlocking: false), lookup: { _, _, _ in nil }, notice: notice)
+      bell: try WakeupDescriptor(isBlocking: false), lookup: { _, _, _ in nil }, notice: notice)
   }
 
   func listenSecurely(in folder: TemporaryFolder) throws -> Listener {

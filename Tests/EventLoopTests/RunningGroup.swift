@@ -26,7 +26,7 @@ final class RunningGroup {
   typealias Perform = Worker<Int, Int, ScriptedNode.Instruction, Int>.Perform
 
   init(
-    count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(), gate: Gate? = nil,
+    count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(), gate: ConnectionLimiter? = nil,
     worker: sending Perform? = nil, portions: WorkPortions? = nil,
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
     stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
@@ -52,7 +52,7 @@ final class RunningGroup {
     let group = try NodeGroup<ScriptedNode>(count: count, settings)
     if let worker, let portions {
       try group.work(on: .commits) {
-        NodeGroup<ScriptedNode>.Workplace(portions: portions, weigh: weigh, perform: worker)
+        NodeGroup<ScriptedNode>.WorkerContext(portions: portions, weigh: weigh, perform: worker)
       }
     } else if let worker {
       try group.work(on: .commits, worker)

@@ -30,7 +30,7 @@ final class ServingRelay {
     let reader = try store.makeReader()
     let files = try FileChunkStore(directory: RelayStore.chunks(in: folder))
     try group.work(on: .commits) {
-      NodeGroup<RelayNode>.Workplace(
+      NodeGroup<RelayNode>.WorkerContext(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
         StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
@@ -39,14 +39,14 @@ final class ServingRelay {
       }
     }
     try group.work(on: .reads) {
-      NodeGroup<RelayNode>.Workplace(
+      NodeGroup<RelayNode>.WorkerContext(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { (StoreWork.read($0.job, on: reader), nil) }
       }
     }
     try group.work(on: .files) {
-      NodeGroup<RelayNode>.Workplace(
+      NodeGroup<RelayNode>.WorkerContext(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { (StoreWork.chunk($0.job, on: files), nil) }

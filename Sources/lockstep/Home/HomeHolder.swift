@@ -107,11 +107,11 @@ final class HomeHolder {
     }
   }
 
-  private func attendant(_ manager: Supervision?) -> Attendant {
-    guard let manager else { return Attendant() }
+  private func attendant(_ manager: Supervision?) -> MainThreadHandler {
+    guard let manager else { return MainThreadHandler() }
     var isReadyTold = false
     let group = group
-    return Attendant(
+    return MainThreadHandler(
       signalled: { _ in manager.stopping() },
       attend: { now in
         if !isReadyTold { manager.ready("keeping the home in sync") }

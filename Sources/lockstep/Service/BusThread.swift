@@ -6,7 +6,7 @@ import LockstepStoragePostgres
 
 /// Hears on a thread of its own what other relays on the store do, and tells it to the nodes.
 struct BusThread {
-  private let bell: BusBell
+  private let bell: BusWakeup
   private let isEnding: Locked<Bool>
   private let thread: LoopThread
 

@@ -59,7 +59,7 @@ final class Supervision {
   /// Keeps the manager's watchdog content while all threads of the group answer. Gives when to call
   /// it again; nil where the manager has none.
   func attend(
-    at now: Instant, silent: SilentThreads, ask: () -> Void
+    at now: Instant, silent: UnresponsiveThreads, ask: () -> Void
   ) -> Instant? {
     guard var keeper else { return nil }
     let isWell = silent.nodes.isEmpty && !silent.lanes.contains(.commits)

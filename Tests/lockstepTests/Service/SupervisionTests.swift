@@ -66,7 +66,8 @@ struct SupervisionTests {
     #expect(messages.dropFirst().first?.hasPrefix("RELOADING=1\nMONOTONIC_USEC=") == true)
     #expect(messages.dropFirst(2) == ["READY=1", "STOPPING=1\nSTATUS=stopping"])
     #expect(
-      manager.attend(at: start, silent: SilentThreads()) {} == nil, "no watchdog was asked for")
+      manager.attend(at: start, silent: UnresponsiveThreads()) {} == nil,
+      "no watchdog was asked for")
   }
 
   @Test func theWatchdogHearsNothingWhileAThreadIsStuck() throws {
@@ -77,17 +78,17 @@ struct SupervisionTests {
         "NOTIFY_SOCKET": folder.path("notify"), "WATCHDOG_USEC": "1000000", "WATCHDOG_PID": "7",
       ]))
     var asked = 0
-    func look(_ milliseconds: Int64, _ silent: SilentThreads) {
+    func look(_ milliseconds: Int64, _ silent: UnresponsiveThreads) {
       let now = Instant(nanoseconds: 1 + milliseconds * 1_000_000)
       #expect(manager.attend(at: now, silent: silent) { asked += 1 } != nil)
     }
-    look(375, SilentThreads())
-    look(400, SilentThreads(nodes: [1]))
-    look(450, SilentThreads(lanes: [.commits]))
+    look(375, UnresponsiveThreads())
+    look(400, UnresponsiveThreads(nodes: [1]))
+    look(450, UnresponsiveThreads(lanes: [.commits]))
     #expect(asked == 1)
     #expect(socket.messages.isEmpty)
     // Reads and files may take their time: nobody's save waits for them.
-    look(500, SilentThreads(lanes: [.files]))
+    look(500, UnresponsiveThreads(lanes: [.files]))
     #expect(socket.messages == ["WATCHDOG=1"])
   }
 

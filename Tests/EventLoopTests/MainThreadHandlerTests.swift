@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepEventLoop
 
-struct AttendantTests {
+struct MainThreadHandlerTests {
   /// On a thread of its own, so that no other thread of the tests holds signals back.
   private func run(_ body: @escaping @Sendable (Signals) throws -> Void) throws {
     let thread = try LoopThread("attended") {
@@ -22,7 +22,7 @@ struct AttendantTests {
       let group = try NodeGroup<ScriptedNode>(count: 1, GroupSettings { _, _ in })
       try group.add(ScriptedNode())
       var heard: [Int32] = []
-      let attendant = Attendant(signalled: { number in
+      let attendant = MainThreadHandler(signalled: { number in
         heard.append(number)
         // The group runs on until it is asked to end.
         if number == SIGUSR1 { raise(SIGTERM) }
@@ -38,7 +38,7 @@ struct AttendantTests {
       let group = try NodeGroup<ScriptedNode>(count: 1, GroupSettings { _, _ in })
       try group.add(ScriptedNode())
       var moments: [Instant] = []
-      let attendant = Attendant(attend: { now in
+      let attendant = MainThreadHandler(attend: { now in
         moments.append(now)
         if moments.count == 3 { raise(SIGTERM) }
         return moments.count < 3 ? now.advanced(milliseconds: 2) : nil

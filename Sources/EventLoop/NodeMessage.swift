@@ -2,7 +2,7 @@ import LockstepModel
 public import LockstepWire
 
 /// What reaches a node's thread from other threads.
-public struct NodeMail<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
+public struct NodeMessage<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
   @usableFromInline
   enum Content: Sendable {
     case finished(JobID, Outcome)

@@ -4,10 +4,10 @@ import Testing
 @testable import LockstepEventLoop
 
 /// Who is let in, and how a place comes back.
-struct GateTests {
+struct ConnectionLimiterTests {
   /// Keeps the place, or says why there is none.
   private func enter(
-    _ gate: Gate, _ host: String, _ places: inout [GatePlace]
+    _ gate: ConnectionLimiter, _ host: String, _ places: inout [ConnectionPermit]
   ) -> TurnedAway? {
     switch gate.admit(Opening(door: .front, peer: .host(host, port: 4_000))) {
     case .admitted(let place):
@@ -18,8 +18,8 @@ struct GateTests {
   }
 
   @Test func placesAreLimitedInAllAndByNetwork() {
-    let gate = Gate(connections: 5, connectionsPerNetwork: 2)
-    var places: [GatePlace] = []
+    let gate = ConnectionLimiter(connections: 5, connectionsPerNetwork: 2)
+    var places: [ConnectionPermit] = []
     #expect(enter(gate, "192.0.2.1", &places) == nil)
     #expect(enter(gate, "192.0.2.1", &places) == nil)
     #expect(enter(gate, "192.0.2.1", &places) == .connectionsPerAddress)
@@ -38,8 +38,8 @@ struct GateTests {
 
   @Test func theExemptCountInAllAlone() throws {
     let home = try #require(IPNetwork("127.0.0.0/8"))
-    let gate = Gate(connections: 3, connectionsPerNetwork: 1, exempt: [home])
-    var places: [GatePlace] = []
+    let gate = ConnectionLimiter(connections: 3, connectionsPerNetwork: 1, exempt: [home])
+    var places: [ConnectionPermit] = []
     for _ in 0..<3 { #expect(enter(gate, "127.0.0.9", &places) == nil) }
     #expect(enter(gate, "127.0.0.9", &places) == .connections)
     #expect(gate.networkCount == 0)
@@ -49,7 +49,7 @@ struct GateTests {
 /// The same through sockets: every connection gives its place back once, whichever way it ends.
 struct GateLoopTests {
   @Test func whoComesBeyondTheLimitIsClosedAndTold() throws {
-    let group = try RunningGroup(gate: Gate(connections: 2))
+    let group = try RunningGroup(gate: ConnectionLimiter(connections: 2))
     let inside = [try group.connect(), try group.connect()]
     _ = try group.journal.opened(after: 1)
     let outside = try group.connect()
@@ -63,7 +63,7 @@ struct GateLoopTests {
   }
 
   @Test func everyEndGivesThePlaceBackOnce() throws {
-    let gate = Gate(connections: 100, connectionsPerNetwork: 100)
+    let gate = ConnectionLimiter(connections: 100, connectionsPerNetwork: 100)
     let group = try RunningGroup(gate: gate)
     var sockets: [PlainSocket] = []
     for _ in 0..<6 { sockets.append(try group.connect()) }
@@ -89,7 +89,7 @@ struct GateLoopTests {
   }
 
   @Test func thoseWhoWereTurnedAwayLeaveNothing() throws {
-    let gate = Gate(connections: 1)
+    let gate = ConnectionLimiter(connections: 1)
     let group = try RunningGroup(gate: gate)
     let first = try group.connect()
     let id = try group.journal.opened()

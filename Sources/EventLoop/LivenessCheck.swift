@@ -5,7 +5,7 @@ public import LockstepWire
 /// in its next turn; a worker is well while it rests, and while one portion of work follows the
 /// other.
 @usableFromInline
-final class Pulse: Sendable {
+final class LivenessCheck: Sendable {
   struct State: Sendable {
     var round = 0
     /// By place: the last round that the node's loop has answered; its end answers all.
@@ -72,7 +72,7 @@ final class WorkerProgress: Sendable {
 }
 
 /// Threads of a group that have not answered.
-public struct SilentThreads: Hashable, Sendable {
+public struct UnresponsiveThreads: Hashable, Sendable {
   /// The places of nodes.
   public var nodes: [Int]
   public var lanes: [Lane]
@@ -88,13 +88,13 @@ extension NodeGroup where N: ~Copyable {
   public func feelPulse() {
     let round = pulse.ask()
     for worker in state.withLock({ $0.workers }) { worker?.progress.ask() }
-    for mailbox in mailboxes { mailbox.post(NodeMail(.pulse(round))) }
+    for mailbox in mailboxes { mailbox.post(NodeMessage(.pulse(round))) }
   }
 
   /// Those that have not answered the last `feelPulse`. From any thread.
-  public var silentThreads: SilentThreads {
+  public var silentThreads: UnresponsiveThreads {
     let workers = state.withLock { $0.workers }
-    return SilentThreads(
+    return UnresponsiveThreads(
       nodes: pulse.silent,
       lanes: Lane.allCases.filter { workers[Int($0.rawValue)]?.progress.isSilent ?? false })
   }

@@ -5,7 +5,7 @@ import LockstepRelay
 
 /// What the relay's main thread does while the loops work: answers signals, and tells a person who
 /// asks how the loops are.
-final class RelayAttendant {
+final class RelayMainThreadHandler {
   private let group: NodeGroup<RelayNode>
   private let nodes: Int
   private let board: StateBoard
@@ -38,8 +38,8 @@ final class RelayAttendant {
   /// Those that are taken besides SIGTERM and SIGINT.
   static let signals = [SIGHUP, SIGUSR1]
 
-  var attendant: Attendant {
-    Attendant(signalled: { self.signalled($0) }, attend: { self.attend(at: $0) })
+  var attendant: MainThreadHandler {
+    MainThreadHandler(signalled: { self.signalled($0) }, attend: { self.attend(at: $0) })
   }
 
   private func signalled(_ number: Int32) {

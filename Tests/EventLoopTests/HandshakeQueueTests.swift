@@ -3,9 +3,9 @@ import Testing
 
 @testable import LockstepEventLoop
 
-struct HandshakeLineTests {
+struct HandshakeQueueTests {
   @Test func fewHaveTheirTurnAndWhoCameFirstGoesFirst() {
-    var line = HandshakeLine(LoopLimits())
+    var line = HandshakeQueue(LoopLimits())
     let all = (0..<Limits.handshakesATurn * 2 + 1).map {
       Poller.Registration(slot: $0, generation: 1)
     }
@@ -20,7 +20,7 @@ struct HandshakeLineTests {
   @Test func soManyAreUnderWayAndNoMore() {
     var limits = LoopLimits()
     limits.handshakesAtOnce = 2
-    var line = HandshakeLine(limits)
+    var line = HandshakeQueue(limits)
     for _ in 0..<2 { line.enter() }
     #expect(line.isFull)
     line.leave()

@@ -5,7 +5,7 @@ import LockstepWire
 ///
 /// A step of a handshake costs as much as hundreds of deliveries. So those that could go on wait in
 /// a line, first in, first out, and only a few have their turn before everything else has its own.
-struct HandshakeLine {
+struct HandshakeQueue {
   private let atOnce: Int
   private var ready = WaitingLine<Poller.Registration>()
   /// Of those that came in.

@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// What the thread that waits for the end of a group does meanwhile: it is the only one that never
 /// has anything else to do, so it answers even while every loop is busy.
-public struct Attendant {
+public struct MainThreadHandler {
   /// A signal has come. SIGTERM and SIGINT are calls of `NodeGroup.stop` as well.
   public var signalled: (_ number: Int32) -> Void
   /// Called when the wait begins, after every signal, and when the moment has come that it gave the

@@ -3,7 +3,7 @@ public import LockstepWire
 /// How many connections a process lets in by a door: in all, and from one network. One gate serves
 /// all loops of the process. It is asked when a connection is accepted, before a byte of it is read
 /// and before anything is kept for it, so that whoever is turned away costs next to nothing.
-public final class Gate: Sendable {
+public final class ConnectionLimiter: Sendable {
   private struct Counts: Sendable {
     var all = 0
     /// Those that are limited by their network; who has none there is not in it.
@@ -29,7 +29,7 @@ public final class Gate: Sendable {
   var networkCount: Int { counts.withLock { $0.byNetwork.count } }
 
   enum Answer {
-    case admitted(GatePlace)
+    case admitted(ConnectionPermit)
     case turnedAway(TurnedAway)
   }
 
@@ -48,7 +48,7 @@ public final class Gate: Sendable {
       return nil
     }
     if let refusal { return .turnedAway(refusal) }
-    return .admitted(GatePlace(self, network))
+    return .admitted(ConnectionPermit(self, network))
   }
 
   fileprivate func giveBack(_ network: PeerNetwork?) {
@@ -62,11 +62,11 @@ public final class Gate: Sendable {
 
 /// A connection's place at a gate. One that has it keeps it as long as its slot, and its end gives
 /// it back: so every connection does that once, however it ends.
-final class GatePlace: Sendable {
-  private let gate: Gate
+final class ConnectionPermit: Sendable {
+  private let gate: ConnectionLimiter
   private let network: PeerNetwork?
 
-  fileprivate init(_ gate: Gate, _ network: PeerNetwork?) {
+  fileprivate init(_ gate: ConnectionLimiter, _ network: PeerNetwork?) {
     self.gate = gate
     self.network = network
   }

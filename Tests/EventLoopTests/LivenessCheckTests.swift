@@ -3,17 +3,17 @@ import Testing
 
 @testable import LockstepEventLoop
 
-struct PulseTests {
+struct LivenessCheckTests {
   @Test func everyLoopAnswersInItsNextTurn() throws {
     let running = try RunningGroup(count: 2)
-    #expect(running.group.silentThreads == SilentThreads(), "nobody was asked yet")
+    #expect(running.group.silentThreads == UnresponsiveThreads(), "nobody was asked yet")
     for _ in 0..<3 {
       running.group.feelPulse()
-      waitUntil { running.group.silentThreads == SilentThreads() }
+      waitUntil { running.group.silentThreads == UnresponsiveThreads() }
     }
     running.end()
     running.group.feelPulse()
-    #expect(running.group.silentThreads == SilentThreads(), "who has ended need not answer")
+    #expect(running.group.silentThreads == UnresponsiveThreads(), "who has ended need not answer")
   }
 
   @Test func threadsThatHangAreNamed() throws {
@@ -37,9 +37,9 @@ struct PulseTests {
     running.order(.report(.news(7)), node: 1)
     try running.journal.first(of: 1) { $0 == .news(7) ? true : nil }
     running.group.feelPulse()
-    waitUntil { running.group.silentThreads == SilentThreads(nodes: [1]) }
+    waitUntil { running.group.silentThreads == UnresponsiveThreads(nodes: [1]) }
     gate.post(1)
-    waitUntil { running.group.silentThreads == SilentThreads() }
+    waitUntil { running.group.silentThreads == UnresponsiveThreads() }
     // The worker hangs in a job; its loop does not.
     running.order(.run(JobID(rawValue: 1), .commits, 5))
     waitUntil {
@@ -47,7 +47,7 @@ struct PulseTests {
       return running.group.silentThreads.lanes == [.commits]
     }
     gate.post(1)
-    waitUntil { running.group.silentThreads == SilentThreads() }
+    waitUntil { running.group.silentThreads == UnresponsiveThreads() }
     running.end()
   }
 }
