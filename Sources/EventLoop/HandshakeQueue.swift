@@ -7,7 +7,7 @@ import LockstepWire
 /// a line, first in, first out, and only a few have their turn before everything else has its own.
 struct HandshakeQueue {
   private let atOnce: Int
-  private var ready = WaitingLine<Poller.Registration>()
+  private var ready = FIFOQueue<Poller.Registration>()
   /// Of those that came in.
   var deadlines: ExpiryQueue
   private(set) var underWay = 0

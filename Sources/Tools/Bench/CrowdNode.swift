@@ -47,7 +47,7 @@ public struct CrowdNode: Node, ~Copyable {
   private var random: SeededRandom
   private var seats: [Seat]
   private var places: [ConnectionID: Int] = [:]
-  private var waiting: WaitingLine<Int>
+  private var waiting: FIFOQueue<Int>
   private var opening = 0
   private var standing = 0
   private var isReady = false
@@ -61,7 +61,7 @@ public struct CrowdNode: Node, ~Copyable {
     self.relay = relay
     self.random = random
     seats = members.map { Seat(member: $0) }
-    waiting = WaitingLine()
+    waiting = FIFOQueue()
     for place in seats.indices { waiting.append(place) }
     openMore()
   }

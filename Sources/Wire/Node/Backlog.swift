@@ -132,8 +132,8 @@ public struct Backlog<Work> {
   /// Lines with work of one kind at their front, and whose turn it is.
   @usableFromInline
   struct Turns: Sendable {
-    @usableFromInline var owners = WaitingLine<UInt64>()
-    @usableFromInline var lines: [UInt64: WaitingLine<LineName>] = [:]
+    @usableFromInline var owners = FIFOQueue<UInt64>()
+    @usableFromInline var lines: [UInt64: FIFOQueue<LineName>] = [:]
 
     @inlinable init() {}
 
@@ -142,7 +142,7 @@ public struct Backlog<Work> {
     @inlinable
     mutating func add(_ line: LineName) {
       if lines[line.owner] == nil { owners.append(line.owner) }
-      lines[line.owner, default: WaitingLine()].append(line)
+      lines[line.owner, default: FIFOQueue()].append(line)
     }
 
     /// The line whose turn it is; its owner's next turn comes after everybody else's.
@@ -168,7 +168,7 @@ public struct Backlog<Work> {
   }
 
   @usableFromInline let portions: WorkPortions
-  @usableFromInline var lines: [LineName: WaitingLine<(cost: Int, work: Work)>] = [:]
+  @usableFromInline var lines: [LineName: FIFOQueue<(cost: Int, work: Work)>] = [:]
   @usableFromInline var light = Turns()
   @usableFromInline var heavy = Turns()
   @usableFromInline var putOff = Turns()
@@ -225,7 +225,7 @@ public struct Backlog<Work> {
     self.now = now
     let name = LineName(weight)
     let isFirst = lines[name] == nil
-    lines[name, default: WaitingLine()].append((weight.cost, work))
+    lines[name, default: FIFOQueue()].append((weight.cost, work))
     if isFirst { addTurn(of: name, cost: weight.cost) }
     total += 1
   }

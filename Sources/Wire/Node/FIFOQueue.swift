@@ -1,6 +1,6 @@
 /// Who came first goes first. Both ends cost the same however long it is, and it holds no more
 /// memory than twice what has ever waited at once.
-public struct WaitingLine<Element> {
+public struct FIFOQueue<Element> {
   /// Those that were taken are nil.
   @usableFromInline var places: [Element?] = []
   @usableFromInline var head = 0
@@ -31,4 +31,4 @@ public struct WaitingLine<Element> {
   }
 }
 
-extension WaitingLine: Sendable where Element: Sendable {}
+extension FIFOQueue: Sendable where Element: Sendable {}

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LockstepWire
 
-struct WaitingLineTests {
+struct FIFOQueueTests {
   @Test func whoCameFirstGoesFirst() {
-    var line = WaitingLine<Int>()
+    var line = FIFOQueue<Int>()
     #expect(line.isEmpty && line.first == nil && line.popFirst() == nil)
     for number in 0..<3 { line.append(number) }
     #expect(line.first == 0 && line.count == 3)
@@ -16,7 +16,7 @@ struct WaitingLineTests {
 
   /// One that is never empty would otherwise grow for ever.
   @Test func takenPlacesAreUsedAgain() {
-    var line = WaitingLine<Int>()
+    var line = FIFOQueue<Int>()
     for number in 0..<10 { line.append(number) }
     for number in 10..<10_000 {
       line.append(number)
