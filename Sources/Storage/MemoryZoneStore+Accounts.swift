@@ -61,9 +61,9 @@ extension MemoryZoneStore {
         affairs: account.affairs))
   }
 
-  func movement(of id: AccountID) -> AccountMovement? {
+  func movement(of id: AccountID) -> AccountVersion? {
     state.accounts[id].map {
-      AccountMovement(account: id, token: $0.head.token, affairs: $0.affairs)
+      AccountVersion(account: id, token: $0.head.token, affairs: $0.affairs)
     }
   }
 

@@ -326,7 +326,7 @@ public enum ReadResult: Sendable, Hashable {
   case devices([Device])
   case count(Int)
   /// In any order; without those that are there no more.
-  case movements([AccountMovement])
+  case movements([AccountVersion])
   /// Nothing of that name, or for an unknown token `badToken`, or 410 for a token that cannot be
   /// followed any more.
   case refused(Refusal)
@@ -341,7 +341,7 @@ public struct Principal: Sendable, Hashable {
   public var plan: Plan
   /// The device's, by id.
   public var subscriptions: [Subscription]
-  /// The account's `AccountMovement.affairs`.
+  /// The account's `AccountVersion.affairs`.
   public var affairs: Int64
 
   public init(
@@ -358,7 +358,7 @@ public struct Principal: Sendable, Hashable {
 }
 
 /// Where an account stands in a store that several relays share.
-public struct AccountMovement: Sendable, Hashable {
+public struct AccountVersion: Sendable, Hashable {
   public var account: AccountID
   /// Its newest token.
   public var token: ChangeToken

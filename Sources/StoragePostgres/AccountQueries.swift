@@ -86,7 +86,7 @@ enum AccountQueries {
       movements, PostgresParameters().bind(accounts.map(\.rawValue)))
     return .movements(
       rows.all { row in
-        AccountMovement(
+        AccountVersion(
           account: AccountID(rawValue: row.bits(0)), token: AccountHead(row, from: 1).token,
           affairs: row.integer(4))
       })

@@ -68,8 +68,8 @@ extension CommitRun {
 
   func findGround(
     of token: ChangeToken, of id: AccountID
-  ) throws(PostgresFault) -> TokenGround {
-    TokenGround(
+  ) throws(PostgresFault) -> TokenRange {
+    TokenRange(
       try ask { $0.add(ZoneQueries.ground, ZoneQueries.ground(of: token, of: id)) }[0])
   }
 }

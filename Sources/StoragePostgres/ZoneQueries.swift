@@ -87,7 +87,7 @@ final class ZoneQueries {
     guard let head = rows[0].first({ HeadRow($0) }) else {
       return .refused(StoreRefusals.unknownAccount)
     }
-    let ground = TokenGround(rows[1])
+    let ground = TokenRange(rows[1])
     var plan: PagePlan
     do throws(Refusal) {
       plan = try PagePlan(
@@ -212,7 +212,7 @@ struct HeadRow {
 }
 
 /// What the rows of `ZoneQueries.ground` tell.
-struct TokenGround {
+struct TokenRange {
   /// Where the token's generation ended.
   var endedAt: ChangeTag?
   private var gaps: [TagGap] = []

@@ -121,11 +121,11 @@ final class ZoneQueries {
   }
 
   private func movements(of accounts: [AccountID]) throws(StorageError) -> ReadResult {
-    var movements: [AccountMovement] = []
+    var movements: [AccountVersion] = []
     for account in accounts {
       guard let head = try head(of: account) else { continue }
       // One relay has the store, and changed them itself.
-      movements.append(AccountMovement(account: account, token: head.token, affairs: 0))
+      movements.append(AccountVersion(account: account, token: head.token, affairs: 0))
     }
     return .movements(movements)
   }

@@ -140,7 +140,8 @@ enum RelayCommand {
     configuration.hosts = arguments[host]
     configuration.strictTransportMilliseconds = arguments[strictTransport] ?? 0
     configuration.trustedProxies = arguments[trustProxy]
-    configuration.pages = PageShelf(PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) })
+    configuration.pages = WebAssetCache(
+      PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) })
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],
       certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),

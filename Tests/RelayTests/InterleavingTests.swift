@@ -194,8 +194,10 @@ private struct Story {
       case .page(let page) = try relay.store.read(
         .changes(principal.account, since: cursor, zone: nil, limit: Limits.pageRecords))
     else { return true }
-    guard let rule = WakeRule(principal.subscriptions) else { return !page.changes.isEmpty }
-    var rules = WakeTable()
+    guard let rule = SubscriptionFilter(principal.subscriptions) else {
+      return !page.changes.isEmpty
+    }
+    var rules = FilterTable()
     rules.setRule(rule, of: principal.device)
     // An older form of a record may have been what the rule asks for, but whoever heard of it has
     // been told.

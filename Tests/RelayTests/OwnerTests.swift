@@ -28,7 +28,7 @@ struct OwnerTests {
   @Test func eachCallHasItsPath() throws {
     let hash = try #require(ChunkHash(text: String(repeating: "ab", count: 32)))
     let most = Limits.listedAccounts
-    let calls: [(Router.Routing, OwnerCall)] = [
+    let calls: [(Router.Routing, AdminCall)] = [
       (route("POST"), .makeAccount), (route("GET"), .accounts(after: nil, limit: most)),
       (route("GET", id), .account(account)), (route("DELETE", id), .removeAccount(account)),
       (route("PUT", id, "plan"), .setPlan(account)),
@@ -86,7 +86,7 @@ struct OwnerTests {
 
   @Test func eachCallAsksTheStoreForOneThing() throws {
     let since = ChangeToken(generation: 1, sequence: 2)
-    let reads: [(OwnerCall, ReadRequest)] = [
+    let reads: [(AdminCall, ReadRequest)] = [
       (.accounts(after: account, limit: 3), .accounts(after: account, limit: 3)),
       (.account(account), .account(account)), (.devices(account), .devices(account)),
       (
@@ -102,7 +102,7 @@ struct OwnerTests {
     }
     let plan = Plan(zones: [Name(trusted: "memos"), Name(trusted: "timer")])
     let body = Array(#"{"zones":["timer","memos","timer"]}"#.utf8)
-    let writes: [(OwnerCall, CommitRequest)] = [
+    let writes: [(AdminCall, CommitRequest)] = [
       (.removeAccount(account), .removeAccount(account)),
       (.setPlan(account), .setPlan(account, plan)),
     ]
@@ -117,7 +117,7 @@ struct OwnerTests {
 
   @Test func aBadBodyIsRefusedBeforeTheStoreIsAsked() {
     let tooMany = Array(repeating: "\"z\"", count: Limits.planZones + 1).joined(separator: ",")
-    let bodies: [(OwnerCall, String, RefusalCode)] = [
+    let bodies: [(AdminCall, String, RefusalCode)] = [
       (.makeAccount, "x", .badJSON), (.makeAccount, #"{"label":7}"#, .badRequest),
       (.makeAccount, "{\"label\":\"\(String(repeating: "x", count: 256))\"}", .badRequest),
       (.makeAccount, #"{"label":"a\u0007"}"#, .badRequest),
@@ -138,15 +138,15 @@ struct OwnerTests {
   }
 
   @Test func anAnswerToAnotherQuestionIsOurFault() {
-    #expect(throws: CallContinuation.mismatch) {
-      try OwnerContinuation.removed(account).answer(to: .redeemed(account))
+    #expect(throws: ResponseBuilder.mismatch) {
+      try AdminContinuation.removed(account).answer(to: .redeemed(account))
     }
-    #expect(throws: CallContinuation.mismatch) {
-      try OwnerContinuation.accounts.answer(to: .count(1)) { device, _ in device }
+    #expect(throws: ResponseBuilder.mismatch) {
+      try AdminContinuation.accounts.answer(to: .count(1)) { device, _ in device }
     }
     #expect(throws: StoreRefusals.unknownAccount) {
       let refused = ReadResult.refused(StoreRefusals.unknownAccount)
-      return try OwnerContinuation.account.answer(to: refused) { device, _ in device }
+      return try AdminContinuation.account.answer(to: refused) { device, _ in device }
     }
   }
 
@@ -155,7 +155,7 @@ struct OwnerTests {
       id: DeviceID(rawValue: 5),
       description: DeviceDescription(deviceName: "A", platform: "p", appVersion: "1"),
       lastSeen: 3, connected: false)
-    let answer = try OwnerContinuation.devices(account).answer(to: .devices([device])) {
+    let answer = try AdminContinuation.devices(account).answer(to: .devices([device])) {
       device, of in
       var device = device
       device.connected = of == account

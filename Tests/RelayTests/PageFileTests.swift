@@ -7,7 +7,7 @@ import Testing
 struct PageFileTests {
   private func relay() -> TestRelay {
     TestRelay {
-      $0.pages = PageShelf([
+      $0.pages = WebAssetCache([
         PageFile(path: "index.html", bytes: Array("<!doctype html>".utf8)),
         PageFile(path: "status/index.html", bytes: Array("<!doctype html>…".utf8)),
       ])

@@ -28,7 +28,7 @@ struct PieceWalkTests {
 /// One run from a seed.
 private struct PieceWalk {
   /// A client in the middle of a call.
-  struct Errand {
+  struct PendingRequest {
     enum Kind {
       case upload
       case download(Range<Int>)
@@ -45,7 +45,7 @@ private struct PieceWalk {
   let device: TestDevice
   var relay: TestRelay
   var random: SeededRandom
-  var errands: [Errand] = []
+  var errands: [PendingRequest] = []
   /// By piece: until when it must be there, because an answer said so; and the record's version.
   var promised: [Int64]
   var named: [Bool]
@@ -129,13 +129,13 @@ private struct PieceWalk {
     client.expectAnswer(to: upload ? "PUT" : "GET")
     if upload {
       let request = piece.upload(device.token)
-      errands.append(Errand(client: client, piece: index, kind: .upload, rest: request))
+      errands.append(PendingRequest(client: client, piece: index, kind: .upload, rest: request))
     } else {
       let first = Int.random(in: 0...max(0, piece.bytes.count - 1), using: &random)
       let request = HTTPClient.bytes(
         "GET", piece.path, token: device.token, headers: [("Range", "bytes=\(first)-")])
       errands.append(
-        Errand(
+        PendingRequest(
           client: client, piece: index, kind: .download(first..<piece.bytes.count), rest: request))
     }
   }

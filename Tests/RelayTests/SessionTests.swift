@@ -61,14 +61,14 @@ struct SessionTests {
 
   @Test func aGuestGetsNothingWithoutTheRightWords() {
     let description = #""deviceName":"A","platform":"p","appVersion":"1""#
-    let bodies: [(GuestCall, String, RefusalCode)] = [
+    let bodies: [(UnauthenticatedCall, String, RefusalCode)] = [
       (.createAccount, "{\(description)}", .registrationClosed),
       (.join, "{\(description)}", .badRequest), (.join, "{}", .badRequest),
       (.join, "{\"code\":\"x\",\(description)}", .badPairingCode), (.join, "", .badJSON),
     ]
     for (call, body, code) in bodies {
       do {
-        let step = try Guest().perform(call, body: Array(body.utf8), in: context)
+        let step = try UnauthenticatedClient().perform(call, body: Array(body.utf8), in: context)
         // What cannot be a code is answered, not thrown: it was a guess.
         guard case .answer(let answer) = step else {
           Issue.record("\(call) took \(body)")

@@ -28,7 +28,7 @@ struct PostgresBusTests {
     _ = try one.commit([.revokeDevice(account, TestRequests.device)], wall: 0)
     #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, affairs: true)])
     #expect(ours.wait(milliseconds: 0).isEmpty)
-    let known = AccountMovement(
+    let known = AccountVersion(
       account: account, token: ChangeToken(generation: 1, sequence: 3), affairs: 2)
     let reader = try one.makeReader()
     #expect(

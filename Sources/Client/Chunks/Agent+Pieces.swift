@@ -79,7 +79,7 @@ extension Agent {
 
   mutating func newFile() -> ChunkFile? { file(random.next()) }
 
-  mutating func submitFile(_ request: ChunkRequest, _ errand: PieceDesk.FileErrand) {
+  mutating func submitFile(_ request: ChunkRequest, _ errand: PieceDesk.FileJobPurpose) {
     let id = JobID(rawValue: nextJob)
     nextJob += 1
     pieces.jobs.append((id, errand))
@@ -127,7 +127,9 @@ extension Agent {
 
   // MARK: jobs of the replica
 
-  mutating func pieceJobDone(_ errand: PieceErrand, _ result: PieceResult, at moment: Moment) {
+  mutating func pieceJobDone(
+    _ errand: PendingChunkRequest, _ result: PieceResult, at moment: Moment
+  ) {
     switch (errand, result) {
     case (.add(let order), .added(let replaced)):
       guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
@@ -151,7 +153,7 @@ extension Agent {
   }
 
   mutating func pieceJobFailed(
-    _ errand: PieceErrand, _ error: StorageError, at moment: Moment
+    _ errand: PendingChunkRequest, _ error: StorageError, at moment: Moment
   ) {
     switch errand {
     case .add(let order):

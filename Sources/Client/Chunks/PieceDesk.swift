@@ -12,7 +12,7 @@ struct PieceDesk {
   }
 
   /// What a job on the files was given for.
-  enum FileErrand: Hashable, Sendable {
+  enum FileJobPurpose: Hashable, Sendable {
     case append(OrderID)
     case finish(OrderID)
     case read(OrderID)
@@ -36,7 +36,7 @@ struct PieceDesk {
   var early: [AgentOrder] = []
   var additions: [Addition] = []
   var reader = PieceReader()
-  var jobs: [(id: JobID, errand: FileErrand)] = []
+  var jobs: [(id: JobID, errand: FileJobPurpose)] = []
   var care = Care.sweeping(after: nil)
 
   var transfer = PieceTransfer()

@@ -34,7 +34,7 @@ enum PieceResult: Hashable, Sendable {
 }
 
 /// What a job about pieces was given for.
-enum PieceErrand: Hashable, Sendable {
+enum PendingChunkRequest: Hashable, Sendable {
   case add(OrderID)
   case find(OrderID)
   case downloaded(HeldPiece)

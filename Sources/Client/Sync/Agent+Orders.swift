@@ -16,7 +16,7 @@ extension Agent {
       case read(OrderID)
       case dueEdits
       case sync
-      case piece(PieceErrand)
+      case piece(PendingChunkRequest)
     }
 
     var id: JobID

@@ -18,7 +18,7 @@ package struct AccountList: Hashable, Sendable {
   }
 
   package static func decoded(body: [UInt8]) throws(Refusal) -> AccountList {
-    let value = try OwnerBody.parsed(body)
+    let value = try AdminBody.parsed(body)
     guard let elements = value["accounts"]?.array, let more = value["more"]?.bool else {
       throw Refusal(.badMessage, "`accounts` must be a list of accounts, and `more` true or false.")
     }
@@ -44,7 +44,7 @@ extension AccountSummary {
   }
 
   package static func decoded(body: [UInt8]) throws(Refusal) -> AccountSummary {
-    try AccountSummary(json: try OwnerBody.parsed(body))
+    try AccountSummary(json: try AdminBody.parsed(body))
   }
 
   fileprivate init(json: JSONValue) throws(Refusal) {
@@ -76,7 +76,7 @@ extension Plan {
   package func encodedBody() -> [UInt8] { json.serialized() }
 
   package static func decoded(body: [UInt8]) throws(Refusal) -> Plan {
-    try Plan(json: try OwnerBody.parsed(body))
+    try Plan(json: try AdminBody.parsed(body))
   }
 
   /// The zones come out in order, each once.
@@ -119,7 +119,7 @@ extension Plan {
 }
 
 /// The bodies of the owner's calls, which are few and rare: read as any JSON.
-enum OwnerBody {
+enum AdminBody {
   static func parsed(_ body: [UInt8]) throws(Refusal) -> JSONValue {
     do throws(JSONFault) {
       return try JSONValue(parsing: body)

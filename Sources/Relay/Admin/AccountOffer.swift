@@ -43,7 +43,7 @@ package struct AccountOffer: Hashable, Sendable {
   /// Throws `badMessage` or `badJSON` where `body` is no such answer.
   package static func decoded(body: [UInt8]) throws(Refusal) -> AccountOffer {
     let pairing = try PairingOffer.decoded(body: body)
-    let text = try OwnerBody.parsed(body)["accountID"]?.string
+    let text = try AdminBody.parsed(body)["accountID"]?.string
     guard let account = text.flatMap(AccountID.init(text:)) else {
       throw Refusal(.badMessage, "`accountID` must be an account's id.")
     }

@@ -4,7 +4,7 @@ import LockstepWire
 
 /// What a relay's owner may ask, by the control door alone: about every account, and never about
 /// what is in a record.
-enum OwnerCall: Hashable, Sendable {
+enum AdminCall: Hashable, Sendable {
   /// An account without a device, and a code for its first.
   case makeAccount
   case accounts(after: AccountID?, limit: Int)
@@ -23,8 +23,8 @@ enum OwnerCall: Hashable, Sendable {
 struct Owner: Sendable {
   /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
   func perform(
-    _ call: OwnerCall, body: [UInt8], in context: CallContext
-  ) throws(Refusal) -> CallStep {
+    _ call: AdminCall, body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
     switch call {
     case .makeAccount:
       let (offer, request) = try AccountOffer.make(
@@ -71,7 +71,7 @@ struct Owner: Sendable {
 }
 
 /// What to make of the store's answer to a call of the owner.
-enum OwnerContinuation: Hashable, Sendable {
+enum AdminContinuation: Hashable, Sendable {
   case made(AccountOffer)
   case paired(AccountOffer)
   case planned(AccountID, Plan)
@@ -84,7 +84,7 @@ enum OwnerContinuation: Hashable, Sendable {
   case chunk(ChunkFetch)
 }
 
-extension OwnerContinuation {
+extension AdminContinuation {
   /// Throws what the store refused.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
@@ -93,7 +93,7 @@ extension OwnerContinuation {
       return Answer(status: 201, json: offer.encodedBody())
     case (.planned(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
     case (.removed, .done): return Answer(status: 204)
-    default: throw CallContinuation.mismatch
+    default: throw ResponseBuilder.mismatch
     }
   }
 
@@ -111,7 +111,7 @@ extension OwnerContinuation {
       let list = devices.map { shown($0, account) }
       return Answer(status: 200, json: DeviceList(list).encodedBody())
     case (.changes, .page(let page)): return Answer(status: 200, json: page.encodedBody())
-    default: throw CallContinuation.mismatch
+    default: throw ResponseBuilder.mismatch
     }
   }
 }

@@ -36,10 +36,10 @@ extension RelayNode {
         Session(
           account: principal.account, device: principal.device, tokenHash: tokenHash,
           plan: principal.plan),
-        WakeRule(principal.subscriptions), newest: isNewest ? principal.newest : nil)
+        SubscriptionFilter(principal.subscriptions), newest: isNewest ? principal.newest : nil)
       beginLooking(at: principal.account, affairs: principal.affairs)
     case .success:
-      signInRefused(slot, CallContinuation.mismatch)
+      signInRefused(slot, ResponseBuilder.mismatch)
     case .failure(let refusal):
       signInRefused(slot, refusal)
     }
@@ -48,7 +48,7 @@ extension RelayNode {
 
   /// `newest`: where the account stands, unless commits have been heard of that may be newer.
   private mutating func signIn(
-    _ slot: Hub.Slot, _ session: Session, _ rule: WakeRule?, newest: ChangeToken?
+    _ slot: Hub.Slot, _ session: Session, _ rule: SubscriptionFilter?, newest: ChangeToken?
   ) {
     signOut(slot)
     stopHolding(slot)
@@ -99,7 +99,7 @@ extension RelayNode {
   mutating func signOut(_ slot: Hub.Slot) {
     guard let session = connections[slot].session else { return }
     stopHolding(slot)
-    connections[slot].identity = .guest(Guest())
+    connections[slot].identity = .guest(UnauthenticatedClient())
     if presence.left(session.presenceKey, wall: moment.wall) {
       hub.setRule(nil, of: session.device, session.account)
       tellPresence(session, isConnected: false)

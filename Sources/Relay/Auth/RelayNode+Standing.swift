@@ -33,7 +33,7 @@ extension RelayNode {
     _ account: AccountID, _ device: DeviceID, _ subscriptions: [Subscription]
   ) {
     standings.changed(account)
-    hub.setRule(WakeRule(subscriptions), of: device, account)
+    hub.setRule(SubscriptionFilter(subscriptions), of: device, account)
     for slot in members(of: account) where connections[slot].session?.device == device {
       if connections[slot].socket != nil {
         let isClogged = isClogged(slot)

@@ -58,7 +58,7 @@ extension RelayNode {
     case .success(.bytes):
       doubt(file)
       refuseDownload(slot, StoreRefusals.unknownChunk)
-    case .success: refuseDownload(slot, CallContinuation.mismatch)
+    case .success: refuseDownload(slot, ResponseBuilder.mismatch)
     case .failure(let refusal):
       if refusal.code == .notFound { doubt(file) }
       refuseDownload(slot, refusal)

@@ -95,7 +95,7 @@ extension RelayNode {
       } else {
         advanceUpload(slot)
       }
-    case .success: refuseUpload(slot, CallContinuation.mismatch)
+    case .success: refuseUpload(slot, ResponseBuilder.mismatch)
     case .failure(let refusal): refuseUpload(slot, refusal)
     }
     read(slot)
@@ -160,7 +160,7 @@ extension RelayNode {
     switch result {
     case .success(.chunkAdded), .success(.chunkReplaced):
       answer(slot, Answer(status: isNew ? 201 : 200))
-    case .success: answer(slot, Answer(CallContinuation.mismatch))
+    case .success: answer(slot, Answer(ResponseBuilder.mismatch))
     case .failure(let refusal): answer(slot, Answer(refusal))
     }
     read(slot)

@@ -113,7 +113,7 @@ extension RelayNode {
         connections[$0].session?.plan != principal.plan
       }
       if isOther { planChanged(account, principal.plan) }
-      if hub.rule(of: device, account) != WakeRule(principal.subscriptions) {
+      if hub.rule(of: device, account) != SubscriptionFilter(principal.subscriptions) {
         subscribed(account, device, principal.subscriptions)
       }
     case .failure(let refusal) where refusal.code == .badToken:

@@ -18,10 +18,10 @@ struct Hub: Sendable {
     /// Those with a stream of events under way.
     var streams: [Slot] = []
     /// Of the devices among them that not everything wakes; nil where there is none.
-    var rules: WakeTable?
+    var rules: FilterTable?
     /// Where the account stands, as far as has been heard; nil until the store has told it once.
     var newest: ChangeToken?
-    /// `AccountMovement.affairs`, as the store told them last; nil until it has.
+    /// `AccountVersion.affairs`, as the store told them last; nil until it has.
     var affairs: Int64?
   }
 
@@ -153,15 +153,15 @@ struct Hub: Sendable {
   }
 
   /// What wakes the device from here on; nil: everything.
-  mutating func setRule(_ rule: WakeRule?, of device: DeviceID, _ account: AccountID) {
+  mutating func setRule(_ rule: SubscriptionFilter?, of device: DeviceID, _ account: AccountID) {
     guard let place = places[account], rule != nil || watchers[place].rules != nil else { return }
-    if watchers[place].rules == nil { watchers[place].rules = WakeTable() }
+    if watchers[place].rules == nil { watchers[place].rules = FilterTable() }
     watchers[place].rules?.setRule(rule, of: device)
     if watchers[place].rules?.isEmpty == true { watchers[place].rules = nil }
   }
 
   /// nil where everything wakes the device.
-  func rule(of device: DeviceID, _ account: AccountID) -> WakeRule? {
+  func rule(of device: DeviceID, _ account: AccountID) -> SubscriptionFilter? {
     places[account].flatMap { watchers[$0].rules?.rule(of: device) }
   }
 

@@ -118,7 +118,7 @@ extension RelayNode {
     }
     connections[slot].socket?.requests -= 1
     switch result {
-    case .success: refuse(slot, batch.text, CallContinuation.mismatch)
+    case .success: refuse(slot, batch.text, ResponseBuilder.mismatch)
     case .failure(let refusal) where refusal.code == .badToken: closeSocket(slot, refusal)
     case .failure(let refusal): refuse(slot, batch.text, refusal)
     }

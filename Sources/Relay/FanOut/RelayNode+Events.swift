@@ -12,7 +12,7 @@ extension RelayNode {
     guard let session = connections[slot].session,
       let head = connections[slot].http.exchange?.value.head
     else { return }
-    connections[slot].stream = Elsewhere(StreamTalk(isChunked: head.minorVersion > 0))
+    connections[slot].stream = CopyOnWriteBox(EventStreamState(isChunked: head.minorVersion > 0))
     hub.watchByStream(slot, session.account)
   }
 

@@ -215,7 +215,7 @@ extension RelayNode {
   }
 }
 
-extension HTTPTalk {
+extension HTTPState {
   /// A poll has its answer: what was read of it is kept for its repetition.
   mutating func expectRepetition() {
     if exchange?.value.repetition == nil {

@@ -4,11 +4,11 @@ import LockstepWire
 /// A call of the protocol, as path and method name it.
 enum Call: Hashable, Sendable {
   /// Anyone may make it.
-  case guest(GuestCall)
+  case guest(UnauthenticatedCall)
   /// Only a signed-in device may.
   case signed(SignedCall)
   /// Only the relay's owner may.
-  case owner(OwnerCall)
+  case owner(AdminCall)
   /// A signed-in device sends a piece of a file, which is written as it comes.
   case upload(ChunkHash)
   /// What supervisors ask about the process.
@@ -19,7 +19,7 @@ enum Call: Hashable, Sendable {
   case socket
 }
 
-enum GuestCall: Hashable, Sendable {
+enum UnauthenticatedCall: Hashable, Sendable {
   case createAccount
   case join
   case time

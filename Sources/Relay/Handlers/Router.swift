@@ -160,7 +160,8 @@ enum Router {
   ]
 
   static func route(
-    method: String, target: RequestTarget, door: Opening.Door, pages: PageShelf = PageShelf()
+    method: String, target: RequestTarget, door: Opening.Door,
+    pages: WebAssetCache = WebAssetCache()
   ) -> Routing {
     guard
       let found = place(target.path, at: door)?.entries
@@ -255,7 +256,7 @@ enum Router {
     return account
   }
 
-  private static func accountsQuery(_ target: RequestTarget) throws(Refusal) -> OwnerCall {
+  private static func accountsQuery(_ target: RequestTarget) throws(Refusal) -> AdminCall {
     var after: AccountID?
     if let text = target["after"] {
       guard let id = AccountID(text: text) else {

@@ -17,7 +17,7 @@ struct Session: Hashable, Sendable {
   /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
   func perform(
     _ call: SignedCall, body: [UInt8], headers: HTTPHeaders, in context: CallContext
-  ) throws(Refusal) -> CallStep {
+  ) throws(Refusal) -> HandlerResult {
     if let refusal = refusal(of: call) { throw refusal }
     switch call {
     case .issuePairing:

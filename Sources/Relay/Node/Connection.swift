@@ -6,7 +6,7 @@ import LockstepWire
 /// because those are called without a copy.
 struct Connection: Sendable {
   enum Identity: Sendable {
-    case guest(Guest)
+    case guest(UnauthenticatedClient)
     case session(Session)
   }
 
@@ -16,13 +16,13 @@ struct Connection: Sendable {
   var client: ClientAddress
   /// What its answer says to the page that it is from.
   var crossOrigin = CrossOrigin.none
-  var identity = Identity.guest(Guest())
+  var identity = Identity.guest(UnauthenticatedClient())
   var queue = SendQueue()
-  var http = HTTPTalk()
+  var http = HTTPState()
   /// From the upgrade on.
-  var socket: SocketTalk?
+  var socket: WebSocketState?
   /// From a `GET /v1/events` on.
-  var stream: Elsewhere<StreamTalk>?
+  var stream: CopyOnWriteBox<EventStreamState>?
   /// Nothing is read from it until it has room again.
   var isPaused = false
   /// Memory that the node's budget counts for what came in.
@@ -89,12 +89,12 @@ struct Connection: Sendable {
 }
 
 /// A connection's requests and answers, one at a time.
-struct HTTPTalk: Sendable {
+struct HTTPState: Sendable {
   var parser = HTTPRequestParser()
   /// The request that is being read or answered; nil between two.
-  var exchange: Elsewhere<HTTPExchange>?
+  var exchange: CopyOnWriteBox<HTTPExchange>?
   /// The request before, where it was a long-poll of which the next may be a repetition.
-  var lastPoll: Elsewhere<HTTPExchange>?
+  var lastPoll: CopyOnWriteBox<HTTPExchange>?
   /// What the timer `.request` stands for, and when that is due.
   var deadline = Deadline.none
   var dueAt = Instant(nanoseconds: 0)
@@ -206,7 +206,7 @@ struct HTTPExchange: Sendable {
 }
 
 /// A `GET /v1/events`, from the moment when it listens.
-struct StreamTalk: Sendable {
+struct EventStreamState: Sendable {
   /// Each piece is a chunk; otherwise the connection's end is the stream's (HTTP/1.0).
   let isChunked: Bool
   /// The store was read for the first event; before, the request may still be refused.
@@ -219,7 +219,7 @@ struct StreamTalk: Sendable {
 }
 
 /// A connection's talk after the upgrade to WebSocket.
-struct SocketTalk: Sendable {
+struct WebSocketState: Sendable {
   enum Stage: Hashable, Sendable {
     /// → signingIn, welcoming
     case awaitingHello

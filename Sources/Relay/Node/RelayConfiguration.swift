@@ -35,7 +35,7 @@ public struct RelayConfiguration: Sendable, Hashable {
   /// What the store behind the node keeps to, to be told to clients.
   public var rules = StoreRules()
   /// What browsers may load.
-  public var pages = PageShelf()
+  public var pages = WebAssetCache()
 
   /// Whether a node reports every request that it has answered (`RelayReport.answered`).
   public var notesRequests = false

@@ -80,7 +80,7 @@ extension RelayNode {
     }
     exchange.begunAt = moment.instant
     let (isRefused, call) = (exchange.verdict != nil, exchange.call)
-    connections[slot].http.exchange = Elsewhere(exchange)
+    connections[slot].http.exchange = CopyOnWriteBox(exchange)
     if !isRefused {
       startSignIn(slot, head.headers)
     } else {
@@ -291,7 +291,7 @@ extension RelayNode {
       case .upload: break
       case .guest(let call):
         if call == .createAccount { try refuseAccountsTooMany() }
-        let step = try Guest().perform(call, body: body, in: context)
+        let step = try UnauthenticatedClient().perform(call, body: body, in: context)
         // A body without a code in it is no guess.
         if call == .join { try countGuess(slot) }
         if call == .createAccount { try countNewAccount(slot) }
@@ -319,7 +319,7 @@ extension RelayNode {
     }
   }
 
-  private mutating func take(_ slot: Hub.Slot, _ step: CallStep) throws(Refusal) {
+  private mutating func take(_ slot: Hub.Slot, _ step: HandlerResult) throws(Refusal) {
     let id = connections[slot].id
     connections[slot].http.exchange?.value.stage = .asking
     let isAsked: Bool

@@ -26,8 +26,8 @@ extension RelayNode {
     noteRequest(slot, status: 101)
     send(slot, HTTPWriter.response(status: 101, headers: headers))
     let rest = connections[slot].http.parser.takeRest()
-    connections[slot].http = HTTPTalk()
-    connections[slot].socket = SocketTalk(deflate: deflate)
+    connections[slot].http = HTTPState()
+    connections[slot].socket = WebSocketState(deflate: deflate)
     connections[slot].socket?.reader.receive(rest.span.bytes)
     sockets += 1
     let id = connections[slot].id
@@ -220,7 +220,7 @@ extension RelayNode {
     else { return }
     switch result {
     case .success(.token(let token)): open(slot, session, since: since, newest: token)
-    case .success: closeSocket(slot, CallContinuation.mismatch)
+    case .success: closeSocket(slot, ResponseBuilder.mismatch)
     case .failure(let refusal): closeSocket(slot, refusal)
     }
     read(slot)

@@ -27,7 +27,7 @@ extension RelayNode {
   /// Sets the timer for what a connection before its upgrade has to do next.
   mutating func watchRequest(_ slot: Hub.Slot) {
     guard connections[slot].socket == nil else { return }
-    let deadline: HTTPTalk.Deadline
+    let deadline: HTTPState.Deadline
     switch connections[slot].http.exchange?.value.stage {
     // While its answers wait, its requests are not looked at, and `.stalled` watches it.
     case nil where isClogged(slot): deadline = .none

@@ -8,7 +8,7 @@ public import LockstepWire
 /// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
 /// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch by a socket,
 /// `RelayNode+Polls` and `RelayNode+Events` those who do by a long-poll or a stream;
-/// `RelayNode+Standing` applies what news say of a device, `RelayNode+Neighbours` what other relays
+/// `RelayNode+Standing` applies what news say of a device, `RelayNode+PeerRelays` what other relays
 /// do on the same store; `RelayNode+Uploads` and `+Downloads`
 /// move pieces of files, `RelayNode+Garbage` removes them.
 public struct RelayNode: Node, ~Copyable {
@@ -40,7 +40,7 @@ public struct RelayNode: Node, ~Copyable {
   var connections = ConnectionTable()
   var hub = Hub()
   var queue: CommitQueue
-  var pages = PageGate()
+  var pages = ReadLimiter()
   var admission: Admission
   var rates: RequestRates
   /// The names by which clients may reach the relay, and the value of `Host` that was found to be
@@ -52,7 +52,7 @@ public struct RelayNode: Node, ~Copyable {
   /// Whether it was told that a proxy which nobody declared passes requests on.
   var hasToldOfProxy = false
   var presence: Presence
-  var neighbours = Neighbours()
+  var neighbours = PeerRelays()
   var health = StoreHealth()
   var timers = TimerWheel<TimerID>()
   var status = RelayStatus()

@@ -3,9 +3,9 @@ import LockstepStorage
 import LockstepWire
 
 /// What a store request was for, kept until its outcome is back.
-enum Errand: Sendable {
+enum PendingRequest: Sendable {
   /// The request that an HTTP connection is being answered.
-  case call(ConnectionID, CallContinuation)
+  case call(ConnectionID, ResponseBuilder)
   /// Who is it that presents a token of this hash?
   /// `standings`, `commits`: how many of them had been heard of when it was asked.
   case signIn(ConnectionID, tokenHash: [UInt8], standings: Int, commits: Int)
@@ -64,7 +64,7 @@ enum Errand: Sendable {
 /// refused, and the client comes back later.
 struct CommitQueue: Sendable {
   private let limit: Int
-  private var errands: [JobID: Errand] = [:]
+  private var errands: [JobID: PendingRequest] = [:]
   /// Commits that may have to be gone on with, by a job of its own each time.
   private var portions: [JobID: CommitRequest] = [:]
   private var lastID: UInt64 = 0
@@ -74,7 +74,7 @@ struct CommitQueue: Sendable {
   var count: Int { errands.count }
 
   /// The name for a request that is now under way; nil where too many are.
-  mutating func add(_ errand: Errand) -> JobID? {
+  mutating func add(_ errand: PendingRequest) -> JobID? {
     guard errands.count < limit else { return nil }
     lastID += 1
     let id = JobID(rawValue: lastID)
@@ -94,7 +94,7 @@ struct CommitQueue: Sendable {
   /// Who waits for the outcome of a request; nil where nobody does.
   func connection(of id: JobID) -> ConnectionID? { errands[id]?.connection }
 
-  mutating func take(_ id: JobID) -> Errand? {
+  mutating func take(_ id: JobID) -> PendingRequest? {
     if !portions.isEmpty { portions[id] = nil }
     return errands.removeValue(forKey: id)
   }

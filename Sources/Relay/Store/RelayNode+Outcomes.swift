@@ -5,7 +5,7 @@ import LockstepWire
 /// What the store answers, and what becomes of it.
 extension RelayNode {
   /// Asks the store. False where too much is asked of it already.
-  mutating func ask(_ job: StoreJob, for errand: Errand) -> Bool {
+  mutating func ask(_ job: StoreJob, for errand: PendingRequest) -> Bool {
     guard let id = queue.add(errand) else { return false }
     let lane: Lane
     switch job {
@@ -27,7 +27,7 @@ extension RelayNode {
   }
 
   /// Asks for a commit, by whoever waits for it. False where too much is asked already.
-  mutating func askCommit(_ request: CommitRequest, for errand: Errand) -> Bool {
+  mutating func askCommit(_ request: CommitRequest, for errand: PendingRequest) -> Bool {
     let origin = CommitOrigin(node: configuration.node, connection: errand.connection)
     if case .save(let taken) = request, taken.unlessKnown == nil,
       taken.request.mutations.contains(where: { !$0.isDelete }), isDiskLow()
@@ -53,7 +53,7 @@ extension RelayNode {
 
   /// Asks for a page of changes. False where there is no room for it, or too much is asked.
   mutating func askPage(
-    _ session: Session, _ query: FetchQuery, as form: PageForm, for errand: Errand
+    _ session: Session, _ query: FetchQuery, as form: PageForm, for errand: PendingRequest
   ) -> Bool {
     admission.hasRoom(for: .account(session.account))
       && ask(.page(session.read(of: query), as: form), for: errand)
@@ -131,7 +131,9 @@ extension RelayNode {
     }
   }
 
-  private mutating func filesAnswered(_ errand: Errand, _ result: Result<ChunkResult, Refusal>) {
+  private mutating func filesAnswered(
+    _ errand: PendingRequest, _ result: Result<ChunkResult, Refusal>
+  ) {
     switch errand {
     case .upload(let id, let file): uploadStepDone(id, file, result)
     case .download(let id, let file): chunkRead(id, file, result)
@@ -145,7 +147,7 @@ extension RelayNode {
   }
 
   private mutating func committed(
-    _ errand: Errand, _ result: consuming Result<CommitResult, Refusal>
+    _ errand: PendingRequest, _ result: consuming Result<CommitResult, Refusal>
   ) {
     if case .success(.saved(var saved)) = result {
       status.conflicts += saved.answer.results.count(where: \.isConflict)
@@ -170,7 +172,7 @@ extension RelayNode {
   }
 
   /// When a save came whose answer is to tell of its times; nil for everything else.
-  private func timedFrom(_ errand: Errand) -> Instant? {
+  private func timedFrom(_ errand: PendingRequest) -> Instant? {
     if case .socketSave(_, _, _, let instant) = errand { return instant }
     guard case .call(let id, .saved(_, timed: true)) = errand, let slot = connections.slot(of: id)
     else { return nil }
@@ -188,7 +190,7 @@ extension RelayNode {
       pushed: relayTime(max(durableAt, moment.instant)))
   }
 
-  private mutating func hasRead(_ errand: Errand, _ result: Result<ReadResult, Refusal>) {
+  private mutating func hasRead(_ errand: PendingRequest, _ result: Result<ReadResult, Refusal>) {
     switch errand {
     case .call(let id, let continuation): callHasRead(id, continuation, result)
     case .signIn(let id, let tokenHash, let standings, let commits):
@@ -208,7 +210,7 @@ extension RelayNode {
     }
   }
 
-  private mutating func hasRead(_ errand: Errand, _ page: ReadPage) {
+  private mutating func hasRead(_ errand: PendingRequest, _ page: ReadPage) {
     if page.since == nil {
       status.snapshots += 1
     } else if !page.isEmpty {
@@ -257,7 +259,7 @@ extension RelayNode {
   // MARK: calls
 
   private mutating func callCommitted(
-    _ id: ConnectionID, _ continuation: CallContinuation, _ result: Result<CommitResult, Refusal>
+    _ id: ConnectionID, _ continuation: ResponseBuilder, _ result: Result<CommitResult, Refusal>
   ) {
     report(continuation, result)
     var result = result
@@ -285,7 +287,7 @@ extension RelayNode {
   }
 
   private mutating func callHasRead(
-    _ id: ConnectionID, _ continuation: CallContinuation, _ result: Result<ReadResult, Refusal>
+    _ id: ConnectionID, _ continuation: ResponseBuilder, _ result: Result<ReadResult, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
     do throws(Refusal) {
@@ -320,13 +322,13 @@ extension RelayNode {
   }
 
   private mutating func callHasRead(
-    _ id: ConnectionID, _ continuation: CallContinuation, _ page: ReadPage
+    _ id: ConnectionID, _ continuation: ResponseBuilder, _ page: ReadPage
   ) {
     guard let slot = connections.slot(of: id) else { return }
     switch continuation {
     case .changes(let query): pageRead(slot, query, page)
     case .events: beginStream(slot, page)
-    default: answer(slot, Answer(CallContinuation.mismatch))
+    default: answer(slot, Answer(ResponseBuilder.mismatch))
     }
     read(slot)
   }
@@ -346,7 +348,7 @@ extension RelayNode {
   }
 
   private mutating func report(
-    _ continuation: CallContinuation, _ result: Result<CommitResult, Refusal>
+    _ continuation: ResponseBuilder, _ result: Result<CommitResult, Refusal>
   ) {
     switch (continuation, result) {
     case (.account(let credentials), .success):
@@ -384,7 +386,7 @@ extension ChunkResult {
 extension Result where Success == ReadResult, Failure == Refusal {
   /// What there is instead of a page, which comes encoded.
   fileprivate var withoutPage: Result<ReadPage, Refusal> {
-    flatMap { _ in .failure(CallContinuation.mismatch) }
+    flatMap { _ in .failure(ResponseBuilder.mismatch) }
   }
 }
 

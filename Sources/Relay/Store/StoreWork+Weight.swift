@@ -10,7 +10,7 @@ extension StoreWork {
     cost: Limits.portionCost, lightCost: Limits.lightCost)
 
   /// For commits, which wait for the disk: who takes much of the time is put off. Reads take turns
-  /// here, since of pages, which alone take long, few are under way (`PageGate`).
+  /// here, since of pages, which alone take long, few are under way (`ReadLimiter`).
   public static let commitPortions = WorkPortions(
     cost: Limits.portionCost, lightCost: Limits.lightCost,
     pace: pace(

@@ -24,8 +24,8 @@ enum AccountCommand {
 
   static func office(
     _ arguments: Arguments, makesStore: Bool = false
-  ) throws(CommandFailure) -> AccountOffice {
-    try AccountOffice(arguments[RelayCommand.store], makesStore: makesStore)
+  ) throws(CommandFailure) -> AdminClient {
+    try AdminClient(arguments[RelayCommand.store], makesStore: makesStore)
   }
 
   /// What an account is called, as a sentence names it.
@@ -35,7 +35,7 @@ enum AccountCommand {
   }
 
   /// A code, and what to do with it. `aim`: what it lets a device into.
-  static func text(of offer: AccountOffer, aim: String, from office: AccountOffice) -> String {
+  static func text(of offer: AccountOffer, aim: String, from office: AdminClient) -> String {
     let wall = SystemClock.moment().wall
     let minutes = max(0, (offer.pairing.expiresAt - wall + 30_000) / 60_000)
     let begin =

@@ -14,7 +14,7 @@ import LockstepWire
 /// ran.
 struct AccountExport {
   let account: AccountSummary
-  let office: AccountOffice
+  let office: AdminClient
   let folder: ExportFolder
   let progress: Progress
   /// Whether somebody wants it to end.

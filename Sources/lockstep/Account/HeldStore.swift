@@ -47,15 +47,15 @@ final class HeldStore {
     owner?.end()
   }
 
-  func answer(_ request: HTTPCallRequest) throws(CommandFailure) -> AccountOffice.Response {
+  func answer(_ request: HTTPCallRequest) throws(CommandFailure) -> AdminClient.Response {
     guard let store, let files else { throw CommandFailure("the store was let go of") }
     let owner = try StoreOwner.become(ofFolder: folder)
     defer { owner?.end() }
     do throws(StorageError) {
-      let response = try OwnerDesk(secrets: Entropy.secrets).answer(
+      let response = try OfflineAdmin(secrets: Entropy.secrets).answer(
         request.method, RequestTarget(path: request.path, query: request.query),
         body: request.body ?? [], on: store, files, wall: SystemClock.moment().wall)
-      return AccountOffice.Response(status: response.status, body: response.body)
+      return AdminClient.Response(status: response.status, body: response.body)
     } catch {
       throw CommandFailure("\(error)")
     }

@@ -13,7 +13,7 @@ final class AccountExportTests {
   private let home: TemporaryFolder
   private let store: SQLiteZoneStore
   private let files: FileChunkStore
-  private let office: AccountOffice
+  private let office: AdminClient
   private let account: AccountID
   private let device = DeviceID(rawValue: 7)
   private var wall: Int64 = 1_700_000_000_000
@@ -27,7 +27,7 @@ final class AccountExportTests {
     home = try TemporaryFolder()
     store = try SQLiteZoneStore(directory: home.path + "/store", opening: 1)
     files = try FileChunkStore(directory: home.path + "/store/chunks")
-    office = AccountOffice(.folder(home.path + "/store"), store, files)
+    office = AdminClient(.folder(home.path + "/store"), store, files)
     account = try office.make(label: "mum").account
     let description = DeviceDescription(deviceName: "A", platform: "p", appVersion: "1")
     // A device that no code let in, since only its saves are wanted.

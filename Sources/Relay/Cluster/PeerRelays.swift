@@ -1,7 +1,7 @@
 import LockstepModel
 
 /// What a node is finding out about the doings of other relays.
-struct Neighbours: Sendable {
+struct PeerRelays: Sendable {
   private struct Reading: Sendable {
     /// The newest token heard of meanwhile.
     var heard: ChangeToken

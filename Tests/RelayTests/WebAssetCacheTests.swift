@@ -3,8 +3,8 @@ import Testing
 
 @testable import LockstepRelay
 
-struct PageShelfTests {
-  private let shelf = PageShelf(
+struct WebAssetCacheTests {
+  private let shelf = WebAssetCache(
     ["index.html", "client/limits.js", "status/index.html", "status/status.js"]
       .map { PageFile(path: $0, bytes: Array($0.utf8)) })
 
@@ -30,6 +30,6 @@ struct PageShelfTests {
     for name in [["client"], ["client", ""], ["..", "index.html"], ["Index.html"], ["a/b"]] {
       #expect(path(name, .front) == nil, "\(name)")
     }
-    #expect(PageShelf().page(at: [], door: .front) == nil)
+    #expect(WebAssetCache().page(at: [], door: .front) == nil)
   }
 }

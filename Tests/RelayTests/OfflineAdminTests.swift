@@ -6,14 +6,14 @@ import Testing
 
 @testable import LockstepRelay
 
-struct OwnerDeskTests {
+struct OfflineAdminTests {
   private let store = MemoryZoneStore()
   private let files = MemoryChunkStore()
 
   private func ask(
     _ method: String, _ path: String..., body: String = "", wall: Int64 = 1_000
   ) throws -> (status: Int, json: JSONValue) {
-    let response = try OwnerDesk(
+    let response = try OfflineAdmin(
       secrets: SecretSource { Array(repeating: 0x5A, count: $0) }
     ).answer(
       method, RequestTarget(path: ["v1", "admin"] + path), body: Array(body.utf8), on: store,
@@ -44,9 +44,10 @@ struct OwnerDeskTests {
   }
 
   @Test func whatIsNotTheOwnersIsNotThere() throws {
-    let response = try OwnerDesk(secrets: SecretSource { Array(repeating: 1, count: $0) }).answer(
-      "GET", RequestTarget(path: ["v1", "time"]), body: [], on: store, files,
-      wall: 1_000)
+    let response = try OfflineAdmin(secrets: SecretSource { Array(repeating: 1, count: $0) })
+      .answer(
+        "GET", RequestTarget(path: ["v1", "time"]), body: [], on: store, files,
+        wall: 1_000)
     #expect(response.status == 404)
   }
 
@@ -63,8 +64,8 @@ struct OwnerDeskTests {
     #expect(
       try store.commit([.addChunk(account, hash, file, bytes: bytes.count)], wall: 1_000)
         == [.chunkAdded])
-    let desk = OwnerDesk(secrets: SecretSource { Array(repeating: 1, count: $0) })
-    func piece(_ hash: ChunkHash) throws -> OwnerDesk.Response {
+    let desk = OfflineAdmin(secrets: SecretSource { Array(repeating: 1, count: $0) })
+    func piece(_ hash: ChunkHash) throws -> OfflineAdmin.Response {
       let path = ["v1", "admin", "accounts", account.text, "chunks", hash.text]
       return try desk.answer(
         "GET", RequestTarget(path: path), body: [], on: store, files, wall: 1_000)
@@ -78,7 +79,7 @@ struct OwnerDeskTests {
 
   @Test func whatTheStoreFailsWithIsThrown() {
     #expect(throws: StorageError.self) {
-      _ = try OwnerDesk(secrets: SecretSource { Array(repeating: 1, count: $0) }).answer(
+      _ = try OfflineAdmin(secrets: SecretSource { Array(repeating: 1, count: $0) }).answer(
         "GET", RequestTarget(path: ["v1", "admin", "accounts"]), body: [], on: BrokenStore(),
         files, wall: 1_000)
     }

@@ -3,7 +3,7 @@ import LockstepStorage
 import LockstepWire
 
 /// What to make of the store's answer to a call.
-enum CallContinuation: Sendable {
+enum ResponseBuilder: Sendable {
   case account(Credentials)
   case joined(DeviceID, token: String, from: PeerNetwork)
   case pairing(PairingOffer)
@@ -23,13 +23,13 @@ enum CallContinuation: Sendable {
   case subscription(Name)
   case subscribed(Subscription)
   case unsubscribed
-  case owner(OwnerContinuation)
+  case owner(AdminContinuation)
   case chunk(ChunkFetch)
   case keptChunk(ChunkFetch)
   case missingChunks([ChunkHash])
 }
 
-extension CallContinuation {
+extension ResponseBuilder {
   /// The answer to a call that wrote. Throws what the store refused.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
@@ -60,7 +60,7 @@ extension CallContinuation {
       let missing = zip(hashes, sizes).filter { $0.1 == nil }.map(\.0)
       return Answer(status: 200, json: MissingChunks(missing: missing).encodedBody())
     default:
-      throw CallContinuation.mismatch
+      throw ResponseBuilder.mismatch
     }
   }
 
@@ -80,7 +80,7 @@ extension CallContinuation {
       }
       return Answer(status: 200, json: subscription.encodedBody())
     default:
-      throw CallContinuation.mismatch
+      throw ResponseBuilder.mismatch
     }
   }
 

@@ -3,13 +3,13 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Many records looked into at once; what matches is in WakeTableTests.
-struct WakeIndexTests {
+/// Many records looked into at once; what matches is in FilterTableTests.
+struct FilterIndexTests {
   @Test(arguments: [1, 63, 64, 65, 128, 400]) func theLastOfManyRecordsIsSeen(_ count: Int) {
-    var conditions = WakeConditions()
+    var conditions = FilterConditions()
     let number = conditions.add(JSONMember("n", JSONValue(integerLiteral: Int64(count - 1))))
     let records = (0..<count).map { record("t", #"{"n":\#($0)}"#) }
-    var index = WakeIndex(records, records.map { _ in .update })
+    var index = FilterIndex(records, records.map { _ in .update })
     let sought = query([number])
     index.look(for: [sought], conditions)
     #expect(index.matches(sought))
@@ -17,23 +17,23 @@ struct WakeIndexTests {
   }
 
   @Test func twoConditionsAreMetByOneRecordTogether() {
-    var conditions = WakeConditions()
+    var conditions = FilterConditions()
     let one = conditions.add(JSONMember("a", 1))
     let other = conditions.add(JSONMember("b", 2))
     let records = [record("t", #"{"a":1}"#), record("t", #"{"b":2}"#)]
-    var index = WakeIndex(records, [.create, .create])
+    var index = FilterIndex(records, [.create, .create])
     index.look(for: [query([one, other])], conditions)
     #expect(!index.matches(query([one, other])))
     #expect(index.matches(query([one])) && index.matches(query([other])))
   }
 
   @Test func zonesOfAllRecordsAreKnown() {
-    let index = WakeIndex([record("t", "{}")], [.create])
+    let index = FilterIndex([record("t", "{}")], [.create])
     #expect(index.hasZone(Name(trusted: "z")) && !index.hasZone(Name(trusted: "y")))
   }
 
-  private func query(_ conditions: [Int]) -> WakeTable.Query {
-    WakeTable.Query(
+  private func query(_ conditions: [Int]) -> FilterTable.Query {
+    FilterTable.Query(
       recordType: Name(trusted: "t"), zone: nil, events: [.create, .update, .delete],
       conditions: conditions)
   }

@@ -4,7 +4,7 @@ import LockstepWire
 
 /// The calls of a relay's owner on a store that no relay serves: found, checked, done and answered
 /// as a running relay would, one at a time and at once.
-package struct OwnerDesk: Sendable {
+package struct OfflineAdmin: Sendable {
   package struct Response: Hashable, Sendable {
     package var status: Int
     /// JSON; a problem where the status says so.
@@ -33,7 +33,7 @@ package struct OwnerDesk: Sendable {
   }
 
   private func perform(
-    _ call: OwnerCall, body: [UInt8], on store: some ZoneStore, _ files: some ChunkStore,
+    _ call: AdminCall, body: [UInt8], on store: some ZoneStore, _ files: some ChunkStore,
     wall: Int64
   ) throws(StorageError) -> Answer {
     let context = CallContext(
@@ -58,7 +58,7 @@ package struct OwnerDesk: Sendable {
         return try self.answer(to: try store.read(request), from: files)
       case .read(let request, .owner(let continuation)):
         return try continuation.answer(to: try store.read(request)) { device, _ in device }
-      case .read: throw CallContinuation.mismatch
+      case .read: throw ResponseBuilder.mismatch
       }
     } catch let refusal as Refusal {
       return Answer(refusal)
@@ -81,11 +81,11 @@ package struct OwnerDesk: Sendable {
         switch try files.perform(request) {
         case .bytes(let bytes) where !bytes.isEmpty: answer.body += bytes
         case .refused(let refusal): throw refusal
-        case .bytes, .done, .files: throw CallContinuation.mismatch
+        case .bytes, .done, .files: throw ResponseBuilder.mismatch
         }
       }
       return answer
-    default: throw CallContinuation.mismatch
+    default: throw ResponseBuilder.mismatch
     }
   }
 }

@@ -4,7 +4,7 @@ import LockstepModel
 /// them at once: each record is looked into once at most, and only where a query has conditions
 /// that it could meet. A query then costs a few steps for each of its conditions, however many
 /// records there are.
-struct WakeIndex: Sendable {
+struct FilterIndex: Sendable {
   private let records: [Record]
   private var zones: [Name: RecordSet] = [:]
   private var types: [Name: RecordSet] = [:]
@@ -32,7 +32,7 @@ struct WakeIndex: Sendable {
   func hasZone(_ zone: Name) -> Bool { zones[zone] != nil }
 
   /// Looks into the records for what these queries ask for, before they are asked.
-  mutating func look(for queries: [WakeTable.Query], _ conditions: WakeConditions) {
+  mutating func look(for queries: [FilterTable.Query], _ conditions: FilterConditions) {
     var readable = RecordSet(count: records.count)
     for query in queries where !query.conditions.isEmpty {
       if let candidates = candidates(for: query) { readable.formUnion(candidates) }
@@ -45,7 +45,7 @@ struct WakeIndex: Sendable {
   }
 
   /// Whether some record matches.
-  func matches(_ query: WakeTable.Query) -> Bool {
+  func matches(_ query: FilterTable.Query) -> Bool {
     guard var matching = candidates(for: query) else { return false }
     // A delete has no fields, and matches without.
     if query.conditions.isEmpty || matching.intersects(deleted) { return true }
@@ -57,7 +57,7 @@ struct WakeIndex: Sendable {
   }
 
   /// The records that match as far as can be told without looking into them; nil where none does.
-  private func candidates(for query: WakeTable.Query) -> RecordSet? {
+  private func candidates(for query: FilterTable.Query) -> RecordSet? {
     guard let ofType = types[query.recordType] else { return nil }
     var candidates = RecordSet(count: records.count)
     if query.events.contains(.create) { candidates.formUnion(created) }
@@ -73,7 +73,7 @@ struct WakeIndex: Sendable {
 
   /// Notes which of the conditions a record meets. A name that stands twice in it counts twice;
   /// fields that are broken further on count as far as they can be read.
-  private mutating func read(_ fields: [UInt8], of index: Int, _ conditions: WakeConditions) {
+  private mutating func read(_ fields: [UInt8], of index: Int, _ conditions: FilterConditions) {
     var scanner = JSONScanner(fields.span.bytes)
     do throws(JSONFault) {
       try scanner.enterObject()
@@ -81,7 +81,7 @@ struct WakeIndex: Sendable {
         let isAsked = conditions.asks(for: try scanner.key(name))
         let range = try scanner.skipValue()
         guard isAsked, range.count <= Limits.comparedValueBytes,
-          let value = WakeIndex.value(scanner.copy(range)),
+          let value = FilterIndex.value(scanner.copy(range)),
           let number = conditions.number(of: JSONMember(try scanner.string(name), value))
         else { continue }
         note(index, number)

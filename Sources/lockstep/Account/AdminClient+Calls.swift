@@ -5,7 +5,7 @@ import LockstepStorage
 import LockstepWire
 
 /// What an office is asked: each call once, for relay and store alike.
-extension AccountOffice {
+extension AdminClient {
   /// A new account without a device.
   func make(label: String) throws(CommandFailure) -> AccountOffer {
     let body: JSONValue = ["label": .string(label)]

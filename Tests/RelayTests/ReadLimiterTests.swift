@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepRelay
 
-struct PageGateTests {
+struct ReadLimiterTests {
   private func page(of account: UInt64) -> StoreJob {
     .page(
       .changes(AccountID(rawValue: account), since: nil, zone: nil, limit: 1),
@@ -21,7 +21,7 @@ struct PageGateTests {
   private func id(_ number: UInt64) -> JobID { JobID(rawValue: number) }
 
   @Test func onlySoManyAreReadAtOnce() {
-    var gate = PageGate(limit: 2)
+    var gate = ReadLimiter(limit: 2)
     var admitted: [Bool] = []
     for number: UInt64 in 1...4 { admitted.append(gate.admits(id(number), page(of: 1), at: start)) }
     #expect(admitted == [true, true, false, false])
@@ -36,7 +36,7 @@ struct PageGateTests {
   }
 
   @Test func whoWaitsIsNotOvertakenByANewcomer() {
-    var gate = PageGate(limit: 1)
+    var gate = ReadLimiter(limit: 1)
     #expect(gate.admits(id(1), page(of: 1), at: start) == true)
     #expect(gate.admits(id(2), page(of: 1), at: start) == false)
     gate.ended(id(1), nanoseconds: 0, at: start)
@@ -45,7 +45,7 @@ struct PageGateTests {
   }
 
   @Test func accountsTakeTurns() {
-    var gate = PageGate(limit: 1)
+    var gate = ReadLimiter(limit: 1)
     #expect(gate.admits(id(0), page(of: 9), at: start) == true)
     for number: UInt64 in 1...3 {
       #expect(gate.admits(id(number), page(of: 1), at: start) == false)
@@ -61,7 +61,7 @@ struct PageGateTests {
   }
 
   @Test func otherRequestsThatEndAreNoMatter() {
-    var gate = PageGate(limit: 1)
+    var gate = ReadLimiter(limit: 1)
     #expect(gate.admits(id(1), page(of: 1), at: start) == true)
     gate.ended(id(7), nanoseconds: 0, at: start)
     #expect(gate.admits(id(2), page(of: 1), at: start) == false)
@@ -72,7 +72,7 @@ struct PageGateTests {
 
   /// Ten accounts have large pages read without end; somebody else reads what has just changed.
   @Test func whoHasMuchReadNeverTakesAllPlaces() {
-    var gate = PageGate(limit: 8)
+    var gate = ReadLimiter(limit: 8)
     let long: Int64 = 1_000_000_000
     for number: UInt64 in 1...9 {
       #expect(gate.admits(id(number), page(of: number), at: start) == true)
@@ -98,8 +98,8 @@ struct PageGateTests {
   }
 
   /// Account 1 has had much read, and its pages 2 and 3 wait.
-  private func gateThatPutsOff() -> PageGate {
-    var gate = PageGate(limit: 2)
+  private func gateThatPutsOff() -> ReadLimiter {
+    var gate = ReadLimiter(limit: 2)
     #expect(gate.admits(id(1), page(of: 1), at: start) == true)
     gate.ended(id(1), nanoseconds: 1_000_000_000, at: start)
     for number: UInt64 in 2...3 {
@@ -155,7 +155,7 @@ struct PageGateTests {
   }
 
   @Test func whoReadsAsADeviceDoesIsNeverPutOff() {
-    var gate = PageGate(limit: 1)
+    var gate = ReadLimiter(limit: 1)
     for number: UInt64 in 1...5_000 {
       let now = after(Int64(number) * 20)
       #expect(gate.admits(id(number), page(of: 1), at: now) == true)

@@ -10,7 +10,7 @@ import LockstepWire
 /// Where a relay's owner does his work: at the relay that holds the store, by its control door, or,
 /// where none runs, in the store itself, which is held for as long as that takes. Both take the
 /// same calls and give the same answers. A database is always open to him; its relays hear of it.
-struct AccountOffice {
+struct AdminClient {
   let store: StorePlace
   private let place: Place
 

@@ -2,7 +2,7 @@ import LockstepWire
 
 /// The pages that a relay has for browsers: the account's, for everybody, and in the folder
 /// `status` the owner's, for the inner doors.
-public struct PageShelf: Sendable, Hashable {
+public struct WebAssetCache: Sendable, Hashable {
   private static let inside = "status"
   private let files: [String: PageFile]
 
@@ -13,8 +13,9 @@ public struct PageShelf: Sendable, Hashable {
 
   /// What stands at a path for those who came through a door; nil where there is nothing.
   func page(at path: [String], door: Opening.Door) -> PageFile? {
-    guard (path.first == PageShelf.inside) == (door != .front) else { return nil }
-    let name = path == [PageShelf.inside] ? PageShelf.inside + "/" : path.joined(separator: "/")
+    guard (path.first == WebAssetCache.inside) == (door != .front) else { return nil }
+    let name =
+      path == [WebAssetCache.inside] ? WebAssetCache.inside + "/" : path.joined(separator: "/")
     return files[name.isEmpty || name.hasSuffix("/") ? name + "index.html" : name]
   }
 }

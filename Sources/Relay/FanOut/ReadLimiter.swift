@@ -7,7 +7,7 @@ import LockstepWire
 /// one by one, so that they never take all places.
 ///
 /// Knows neither the store nor the connections.
-struct PageGate: Sendable {
+struct ReadLimiter: Sendable {
   private struct Waiting: Sendable {
     var id: JobID
     var job: StoreJob

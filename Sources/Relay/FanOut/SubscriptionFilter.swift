@@ -1,7 +1,7 @@
 import LockstepModel
 
 /// What wakes a device: the meaning of its subscriptions (docs/protocol.md, "Subscriptions").
-struct WakeRule: Hashable, Sendable {
+struct SubscriptionFilter: Hashable, Sendable {
   /// Any of them suffices. None is `.database`, which would leave nothing to decide.
   let kinds: [Subscription.Kind]
 

@@ -1,6 +1,6 @@
 /// A large value that few have at a time, kept outside of what it belongs to: who does not have it
 /// pays for a pointer only. Copied like the value itself.
-struct Elsewhere<Value: Sendable>: Sendable {
+struct CopyOnWriteBox<Value: Sendable>: Sendable {
   /// Only ever changed by the one who holds it alone.
   private final class Storage: @unchecked Sendable {
     // Who accesses the whole holds it alone already.

@@ -14,18 +14,18 @@ struct CallContext: Sendable {
 
 /// What a call comes to: an answer at once, or a question to the store and what to make of its
 /// answer.
-enum CallStep: Sendable {
+enum HandlerResult: Sendable {
   case answer(Answer)
-  case commit(CommitRequest, CallContinuation)
-  case read(ReadRequest, CallContinuation)
+  case commit(CommitRequest, ResponseBuilder)
+  case read(ReadRequest, ResponseBuilder)
 }
 
 /// A connection before it has signed in: what it may ask is what anyone may.
-struct Guest: Sendable {
+struct UnauthenticatedClient: Sendable {
   /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
   func perform(
-    _ call: GuestCall, body: [UInt8], in context: CallContext
-  ) throws(Refusal) -> CallStep {
+    _ call: UnauthenticatedCall, body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
     switch call {
     case .time:
       return .answer(Answer(status: 200, json: TimeAnswer(time: context.wall).encodedBody()))
@@ -39,7 +39,7 @@ struct Guest: Sendable {
 
   private func createAccount(
     _ body: [UInt8], in context: CallContext
-  ) throws(Refusal) -> CallStep {
+  ) throws(Refusal) -> HandlerResult {
     guard context.configuration.isOpen else {
       throw Refusal(
         .registrationClosed,
@@ -47,7 +47,7 @@ struct Guest: Sendable {
     }
     let request = try JoinRequest.decoded(body: body, takesCode: false)
     let account = AccountID(rawValue: context.secrets.word())
-    let (device, token) = Guest.newDevice(request.description, context.secrets)
+    let (device, token) = UnauthenticatedClient.newDevice(request.description, context.secrets)
     let credentials = Credentials(account: account, device: device.id, token: token)
     return .commit(
       .createAccount(
@@ -56,7 +56,7 @@ struct Guest: Sendable {
       .account(credentials))
   }
 
-  private func join(_ body: [UInt8], in context: CallContext) throws(Refusal) -> CallStep {
+  private func join(_ body: [UInt8], in context: CallContext) throws(Refusal) -> HandlerResult {
     let request = try JoinRequest.decoded(body: body)
     guard let typed = request.code else {
       throw Refusal(.badRequest, "`code` must be the pairing code that another device shows.")
@@ -64,7 +64,7 @@ struct Guest: Sendable {
     guard let code = PairingCode(typed: typed) else {
       return .answer(Answer(StoreRefusals.badPairingCode))
     }
-    var (device, token) = Guest.newDevice(request.description, context.secrets)
+    var (device, token) = UnauthenticatedClient.newDevice(request.description, context.secrets)
     device.expectedAccount = request.account
     return .commit(
       .redeemPairing(codeHash: code.hash, device: device),

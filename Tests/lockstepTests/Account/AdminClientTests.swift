@@ -7,17 +7,17 @@ import Testing
 @testable import LockstepCommand
 
 /// Each claim holds at the relay that runs on a store, and in the store itself.
-struct AccountOfficeTests {
+struct AdminClientTests {
   /// What is done at the office of a store, with a relay running there or none.
   private func atBoth(
-    _ body: (AccountOffice, _ folder: String) throws -> Void
+    _ body: (AdminClient, _ folder: String) throws -> Void
   ) throws {
     for hasRelay in [false, true] {
       let folder = try TemporaryFolder()
       // A name that is too long for a socket's path is reached all the same.
       let store = try folder.longFolder()
       let relay = hasRelay ? try ServingRelay(store: store, isOpen: false) : nil
-      let office = try AccountOffice(.folder(store), makesStore: true)
+      let office = try AdminClient(.folder(store), makesStore: true)
       #expect(office.hasRelay == hasRelay)
       try body(office, store)
       try relay?.stop()
@@ -99,11 +99,11 @@ struct AccountOfficeTests {
 
   @Test func whoeverUsesACodeOfEitherIsIn() throws {
     let folder = try TemporaryFolder()
-    let made = try AccountOffice(.folder(folder.path), makesStore: true).make(label: "mum")
+    let made = try AdminClient(.folder(folder.path), makesStore: true).make(label: "mum")
     let relay = try ServingRelay(store: folder.path, isOpen: false)
     let call = RelayCall(relay: relay.address)
     let first = try call.join(code: made.pairing.code, deviceName: "phone")
-    let office = try AccountOffice(.folder(folder.path))
+    let office = try AdminClient(.folder(folder.path))
     let code = try office.pair(made.account).pairing.code
     let second = try call.join(code: code, deviceName: "laptop")
     #expect(first.account == made.account && second.account == made.account)
@@ -116,7 +116,7 @@ struct AccountOfficeTests {
     let folder = try TemporaryFolder()
     try SQLiteZoneStore(directory: folder.path, opening: 1).close()
     let lock = try DirectoryLock(directory: folder.path)
-    let message = failure { _ = try AccountOffice(.folder(folder.path), attempts: 2) }
+    let message = failure { _ = try AdminClient(.folder(folder.path), attempts: 2) }
     #expect(message?.hasPrefix("the store \(folder.path) is in use") == true)
     lock.release()
   }
@@ -124,7 +124,7 @@ struct AccountOfficeTests {
   @Test func whereNoStoreIsNoneIsMadeByTheWay() throws {
     let folder = try TemporaryFolder()
     #expect(
-      failure { _ = try AccountOffice(.folder(folder.path)) }?.hasPrefix("there is no store")
+      failure { _ = try AdminClient(.folder(folder.path)) }?.hasPrefix("there is no store")
         == true
     )
     #expect(!folder.has("zones.sqlite"))

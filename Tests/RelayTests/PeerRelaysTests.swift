@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepRelay
 
 /// Two relays on one store, which tell each other which account moved, and nothing more.
-struct NeighboursTests {
+struct PeerRelaysTests {
   private func neighbours() -> TestRelay { TestRelay(nodes: 2, areNeighbours: true) }
 
   /// The next hints to that relay are lost.

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What a subscription matches (`WakeTable`, and `WakeIndex`, which looks into the records): by a
+/// What a subscription matches (`FilterTable`, and `FilterIndex`, which looks into the records): by a
 /// table, and against a plain reading of the protocol.
-struct WakeTableTests {
+struct FilterTableTests {
   private typealias Case = (rule: [Subscription.Kind], records: [WakeRecord], wakes: Bool)
 
   private func query(
@@ -93,7 +93,7 @@ struct WakeTableTests {
       (query("t"), true), (query("t", zone: "y"), false), (query("t", zone: "z"), true),
       (query("t", [], [.create, .update]), false),
     ] {
-      var table = WakeTable()
+      var table = FilterTable()
       table.setRule(rule([kind]), of: device(1))
       #expect(table.sleepers(throughDeletionsIn: zone) == (isWoken ? [] : [device(1)]))
     }
@@ -106,7 +106,7 @@ struct WakeTableTests {
       (ChangeEvents.create, [note], true), (.update, [note], true), (.delete, [note], false),
       (.delete, [gone], true), ([.create, .update], [gone], false), (.all, [], false),
     ] {
-      var table = WakeTable()
+      var table = FilterTable()
       table.setRule(rule([query("Note", [JSONMember("done", true)], events)]), of: device(1))
       #expect(table.wakes(device(1), standing: records) == isWoken)
       // Whoever has no rule is woken by everything.
@@ -118,8 +118,8 @@ struct WakeTableTests {
   func theTableSaysWhatAPlainReadingSays(block: Int) throws {
     for seed in UInt64(block * 10)..<UInt64(block * 10 + 10) {
       var random = SeededRandom(seed: seed)
-      var table = WakeTable()
-      var rules: [WakeRule?] = Array(repeating: nil, count: 6)
+      var table = FilterTable()
+      var rules: [SubscriptionFilter?] = Array(repeating: nil, count: 6)
       for _ in 0..<12 {
         let place = Int.random(in: 0..<rules.count, using: &random)
         let kinds = (0..<Int.random(in: 0...3, using: &random)).map { _ in randomKind(&random) }
@@ -142,7 +142,7 @@ struct WakeTableTests {
   }
 
   @Test func aConditionStandsOnceAndItsNumberIsUsedAgain() {
-    var conditions = WakeConditions()
+    var conditions = FilterConditions()
     let (one, two) = (JSONMember("a", 1), JSONMember("a", 2))
     expect([one, two, one].map { conditions.add($0) }, is: [0, 1, 0])
     #expect(
@@ -174,15 +174,15 @@ struct WakeTableTests {
       ChangeEvents(rawValue: UInt8.random(in: 1...7, using: &random)))
   }
 
-  private func rule(_ kinds: [Subscription.Kind]) -> WakeRule? {
-    WakeRule(
+  private func rule(_ kinds: [Subscription.Kind]) -> SubscriptionFilter? {
+    SubscriptionFilter(
       kinds.enumerated().map { Subscription(id: Name(trusted: "s\($0)"), kind: $1) })
   }
 
   private func device(_ number: Int) -> DeviceID { DeviceID(rawValue: UInt64(number)) }
 
   private func wakes(_ kinds: [Subscription.Kind], _ records: [WakeRecord]) -> Bool {
-    var table = WakeTable()
+    var table = FilterTable()
     table.setRule(rule(kinds), of: device(1))
     return table.sleepers(through: records.map(\.record), records.map(\.event)).isEmpty
   }

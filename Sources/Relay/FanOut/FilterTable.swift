@@ -3,7 +3,7 @@ import LockstepModel
 /// The rules of an account's devices, made ready to be asked about its commits: each condition
 /// stands once, with a number, however many rules have it. What that costs is paid when a device
 /// comes or subscribes, not with each commit.
-struct WakeTable: Sendable {
+struct FilterTable: Sendable {
   /// A query with the numbers of its conditions.
   struct Query: Sendable {
     var recordType: Name
@@ -14,18 +14,18 @@ struct WakeTable: Sendable {
 
   private struct Follower: Sendable {
     var device: DeviceID
-    var rule: WakeRule
+    var rule: SubscriptionFilter
     var zones: [Name] = []
     var queries: [Query] = []
   }
 
   private var followers: [Follower] = []
-  private var conditions = WakeConditions()
+  private var conditions = FilterConditions()
 
   var isEmpty: Bool { followers.isEmpty }
 
   /// What wakes the device from here on; nil: everything.
-  mutating func setRule(_ rule: WakeRule?, of device: DeviceID) {
+  mutating func setRule(_ rule: SubscriptionFilter?, of device: DeviceID) {
     let place = followers.firstIndex { $0.device == device }
     if let place {
       if followers[place].rule == rule { return }
@@ -48,16 +48,16 @@ struct WakeTable: Sendable {
     followers.insert(follower, at: place ?? followers.count)
   }
 
-  func rule(of device: DeviceID) -> WakeRule? {
+  func rule(of device: DeviceID) -> SubscriptionFilter? {
     followers.first { $0.device == device }?.rule
   }
 
   /// The devices that nothing of this wakes, of those that have rules. `events`: what happened to
   /// each record, by its place.
   func sleepers(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
-    var index = WakeIndex(records, events)
+    var index = FilterIndex(records, events)
     index.look(for: followers.flatMap(\.queries), conditions)
-    return Set(followers.filter { !WakeTable.wakes($0, index) }.map(\.device))
+    return Set(followers.filter { !FilterTable.wakes($0, index) }.map(\.device))
   }
 
   /// Those that the deletion of some records of the zone, nobody knows which, does not wake.
@@ -75,20 +75,20 @@ struct WakeTable: Sendable {
   /// live one was made or changed is not known then, so either counts.
   func wakes(_ device: DeviceID, standing records: [Record]) -> Bool {
     guard let follower = followers.first(where: { $0.device == device }) else { return true }
-    var index = WakeIndex(
+    var index = FilterIndex(
       records, records.map { $0.isDeleted ? .delete : [.create, .update] })
     index.look(for: follower.queries, conditions)
-    return WakeTable.wakes(follower, index)
+    return FilterTable.wakes(follower, index)
   }
 
-  private static func wakes(_ follower: Follower, _ index: WakeIndex) -> Bool {
+  private static func wakes(_ follower: Follower, _ index: FilterIndex) -> Bool {
     follower.zones.contains { index.hasZone($0) } || follower.queries.contains { index.matches($0) }
   }
 }
 
 extension AccountChange {
   /// The devices that it does not wake, of those that have rules.
-  func sleepers(_ rules: WakeTable?) -> Set<DeviceID> {
+  func sleepers(_ rules: FilterTable?) -> Set<DeviceID> {
     guard let rules else { return [] }
     guard let told else { return zone.map(rules.sleepers(throughDeletionsIn:)) ?? [] }
     return rules.sleepers(through: told.records, told.events)
@@ -96,7 +96,7 @@ extension AccountChange {
 }
 
 /// Conditions that some rules have, each once, by number.
-struct WakeConditions: Sendable {
+struct FilterConditions: Sendable {
   private var numbers: [JSONMember: Int] = [:]
   /// By number: the condition, and how many queries have it; 0 where the number is free.
   private var entries: [(condition: JSONMember, uses: Int)] = []
