@@ -11,16 +11,16 @@ package enum StoreTable: String, CaseIterable, Sendable {
 ///
 /// The order of devices, pairings and batches is that in which they came, and is kept.
 package enum StoreRows: Hashable {
-  case accounts([KeptAccount])
+  case accounts([ExportedAccount])
   case lineage([EndedGeneration])
-  case gaps([KeptGap])
-  case devices([KeptDevice])
-  case pairings([KeptPairing])
-  case subscriptions([KeptSubscription])
+  case gaps([ExportedGap])
+  case devices([ExportedDevice])
+  case pairings([ExportedPairing])
+  case subscriptions([ExportedSubscription])
   case zones([LiveCount])
-  case records([KeptRecord])
-  case batches([KeptBatch])
-  case chunks([KeptChunk])
+  case records([ExportedRecord])
+  case batches([ExportedBatch])
+  case chunks([ExportedChunk])
 
   package var table: StoreTable {
     switch self {
@@ -53,7 +53,7 @@ package enum StoreRows: Hashable {
   }
 }
 
-package struct KeptAccount: Hashable {
+package struct ExportedAccount: Hashable {
   package var id: AccountID
   package var head: AccountHead
   package var label: String
@@ -91,7 +91,7 @@ package struct EndedGeneration: Hashable {
   }
 }
 
-package struct KeptGap: Hashable {
+package struct ExportedGap: Hashable {
   package var account: AccountID
   package var gap: TagGap
 
@@ -101,7 +101,7 @@ package struct KeptGap: Hashable {
   }
 }
 
-package struct KeptDevice: Hashable {
+package struct ExportedDevice: Hashable {
   package var account: AccountID
   package var device: NewDevice
   /// Milliseconds since the Unix epoch.
@@ -114,7 +114,7 @@ package struct KeptDevice: Hashable {
   }
 }
 
-package struct KeptPairing: Hashable {
+package struct ExportedPairing: Hashable {
   package var account: AccountID
   package var pairing: NewPairing
 
@@ -124,7 +124,7 @@ package struct KeptPairing: Hashable {
   }
 }
 
-package struct KeptSubscription: Hashable {
+package struct ExportedSubscription: Hashable {
   package var account: AccountID
   package var device: DeviceID
   package var subscription: Subscription
@@ -149,7 +149,7 @@ package struct LiveCount: Hashable {
   }
 }
 
-package struct KeptRecord: Hashable {
+package struct ExportedRecord: Hashable {
   package var account: AccountID
   package var record: Record
   /// When the relay took the deletion, in milliseconds since the Unix epoch; nil in a live record.
@@ -162,7 +162,7 @@ package struct KeptRecord: Hashable {
   }
 }
 
-package struct KeptBatch: Hashable {
+package struct ExportedBatch: Hashable {
   package var account: AccountID
   package var device: DeviceID
   package var id: BatchID
@@ -181,7 +181,7 @@ package struct KeptBatch: Hashable {
   }
 }
 
-package struct KeptChunk: Hashable {
+package struct ExportedChunk: Hashable {
   package var hash: ChunkHash
   package var stored: StoredChunk
   /// How many records name it.

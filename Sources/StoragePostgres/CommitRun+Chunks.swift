@@ -8,7 +8,7 @@ extension CommitRun {
     _ hash: ChunkHash, of id: AccountID, file: ChunkFile, bytes: Int
   ) -> CommitResult {
     guard let account = accounts[id] else { return .refused(StoreRefusals.unknownAccount) }
-    let piece = SaveDesk.Piece(account: id, hash: hash)
+    let piece = SaveBatchPlanner.Piece(account: id, hash: hash)
     let leaseUntil = wall + rules.chunkLeaseMilliseconds
     if var known = saves[piece] {
       write(ChunkWriter.renew, renewal(of: [hash], in: id))
@@ -30,13 +30,14 @@ extension CommitRun {
         .bind(leaseUntil))
     write(ChunkWriter.count, PostgresParameters().bind(id.rawValue).bind(Int64(bytes)))
     accounts.addChunkBytes(Int64(bytes), to: id)
-    saves[piece] = SaveDesk.KnownPiece(place: file.place, bytes: Int64(bytes), isDoubtful: false)
+    saves[piece] = SaveBatchPlanner.KnownPiece(
+      place: file.place, bytes: Int64(bytes), isDoubtful: false)
     return .chunkAdded
   }
 
   func renewChunks(_ hashes: [ChunkHash], of id: AccountID) -> CommitResult {
     guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
-    let known = hashes.map { saves[SaveDesk.Piece(account: id, hash: $0)] }
+    let known = hashes.map { saves[SaveBatchPlanner.Piece(account: id, hash: $0)] }
     if known.contains(where: { $0 != nil }) {
       write(ChunkWriter.renew, renewal(of: hashes, in: id))
     }

@@ -24,7 +24,7 @@ final class CommitRun {
   /// The number that this relay's notices are told by.
   let relay: UInt64
   let accounts: LockedAccounts
-  let saves: SaveDesk
+  let saves: SaveBatchPlanner
   /// What is to be told to the other relays.
   private(set) var affairs: [AccountID: Int64] = [:]
   private var writes = PostgresPipeline()
@@ -42,7 +42,7 @@ final class CommitRun {
     self.wall = wall
     self.relay = relay
     accounts = LockedAccounts()
-    saves = SaveDesk(wall: wall, lease: rules.chunkLeaseMilliseconds)
+    saves = SaveBatchPlanner(wall: wall, lease: rules.chunkLeaseMilliseconds)
     results = Array(repeating: nil, count: requests.count)
   }
 
@@ -242,7 +242,7 @@ final class CommitRun {
     writes = PostgresPipeline()
     let rows = try connection.run(pipeline, within: patience, commit: commit)
     for (planned, step) in waiting {
-      let shown = try SaveDesk.shown(rows[step])
+      let shown = try SaveBatchPlanner.shown(rows[step])
       for save in planned { results[save.index] = .saved(save.outcome(showing: shown)) }
     }
     waiting = []

@@ -183,7 +183,7 @@ extension CommitRequest {
     }
   }
 
-  /// Whether it is decided by what a `SaveDesk` knows.
+  /// Whether it is decided by what a `SaveBatchPlanner` knows.
   var readsDesk: Bool {
     switch self {
     case .save, .addChunk, .renewChunks: true

@@ -135,8 +135,8 @@ package final class PostgresStoreSource: StoreSource {
 
   /// What comes of one question is in memory as a whole, and a record may be large: several small
   /// questions a portion.
-  private func fetchRecords() throws(PostgresFault) -> [KeptRecord] {
-    var portion: [KeptRecord] = []
+  private func fetchRecords() throws(PostgresFault) -> [ExportedRecord] {
+    var portion: [ExportedRecord] = []
     var size = 0
     while portion.count < Limits.movedRows, size < Limits.movedBytes {
       let records = try fetch(atMost: Limits.movedRecords, StoreRow.record)

@@ -16,18 +16,18 @@ struct RecordChanges {
   }
 
   private var rows: [Row] = []
-  private var places: [SaveDesk.Place: Int] = [:]
+  private var places: [SaveBatchPlanner.Place: Int] = [:]
   private var live = Tally<Zone>()
-  private var uses = Tally<SaveDesk.Piece>()
-  private var batches: [(id: SaveDesk.Batch, content: RememberedBatch)] = []
+  private var uses = Tally<SaveBatchPlanner.Piece>()
+  private var batches: [(id: SaveBatchPlanner.Batch, content: RememberedBatch)] = []
   private(set) var bytes = 0
 
   /// As it is to be written; nil where it stays as it is.
-  func record(at place: SaveDesk.Place) -> Record? { places[place].map { rows[$0].record } }
+  func record(at place: SaveBatchPlanner.Place) -> Record? { places[place].map { rows[$0].record } }
 
   mutating func put(_ record: Record, of account: AccountID, deletedAt: Int64?) {
     let row = Row(account: account, record: record, deletedAt: deletedAt)
-    let place = SaveDesk.Place(account: account, key: record.key)
+    let place = SaveBatchPlanner.Place(account: account, key: record.key)
     bytes += (record.fields?.count ?? 0) + 32 * record.chunks.count + 128
     if let index = places[place] {
       rows[index] = row
@@ -44,9 +44,11 @@ struct RecordChanges {
 
   /// So many more records name the piece. A piece that one save lets go and another one takes is
   /// told of, too: none may name it in the end.
-  mutating func count(_ change: Int, of piece: SaveDesk.Piece) { uses.add(change, to: piece) }
+  mutating func count(_ change: Int, of piece: SaveBatchPlanner.Piece) {
+    uses.add(change, to: piece)
+  }
 
-  mutating func remember(_ batch: RememberedBatch, as id: SaveDesk.Batch) {
+  mutating func remember(_ batch: RememberedBatch, as id: SaveBatchPlanner.Batch) {
     batches.append((id, batch))
   }
 

@@ -23,7 +23,7 @@ enum StoreRow {
 
   // MARK: Reading
 
-  static func account(_ row: PostgresRow) throws(PostgresFault) -> KeptAccount {
+  static func account(_ row: PostgresRow) throws(PostgresFault) -> ExportedAccount {
     guard var plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
       throw PostgresFault(cause: .damaged, message: "a plan is not of the form that one has")
     }
@@ -32,7 +32,7 @@ enum StoreRow {
     var head = AccountHead(row, from: 1)
     head.run = row.bits(13)
     head.rangeStart = row.integer(14)
-    return KeptAccount(
+    return ExportedAccount(
       id: AccountID(rawValue: row.bits(0)), head: head, label: row.text(4),
       plan: plan, madeAt: row.integer(6), chunkBytes: row.integer(7),
       use: AccountUse(
@@ -45,34 +45,34 @@ enum StoreRow {
       generation: UInt32(truncatingIfNeeded: row.integer(1)), endedAt: row.integer(2))
   }
 
-  static func gap(_ row: PostgresRow) -> KeptGap {
-    KeptGap(
+  static func gap(_ row: PostgresRow) -> ExportedGap {
+    ExportedGap(
       account: AccountID(rawValue: row.bits(0)),
       gap: TagGap(after: row.integer(1), through: row.integer(2)))
   }
 
-  static func device(_ row: PostgresRow) -> KeptDevice {
+  static func device(_ row: PostgresRow) -> ExportedDevice {
     let description = DeviceDescription(
       deviceName: row.text(2), platform: row.text(3), appVersion: row.text(4))
-    return KeptDevice(
+    return ExportedDevice(
       account: AccountID(rawValue: row.bits(0)),
       device: NewDevice(
         id: DeviceID(rawValue: row.bits(1)), description: description, tokenHash: row.bytes(5)),
       lastSeen: row.integer(6))
   }
 
-  static func pairing(_ row: PostgresRow) -> KeptPairing {
-    KeptPairing(
+  static func pairing(_ row: PostgresRow) -> ExportedPairing {
+    ExportedPairing(
       account: AccountID(rawValue: row.bits(0)),
       pairing: NewPairing(codeHash: row.bytes(1), expiresAt: row.integer(2)))
   }
 
-  static func subscription(_ row: PostgresRow) throws(PostgresFault) -> KeptSubscription {
+  static func subscription(_ row: PostgresRow) throws(PostgresFault) -> ExportedSubscription {
     guard let subscription = Subscription(id: try row.name(2), storedText: row.text(3)) else {
       throw PostgresFault(
         cause: .damaged, message: "a subscription is not of the form that one has")
     }
-    return KeptSubscription(
+    return ExportedSubscription(
       account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
       subscription: subscription)
   }
@@ -82,23 +82,23 @@ enum StoreRow {
       account: AccountID(rawValue: row.bits(0)), zone: try row.name(1), live: row.integer(2))
   }
 
-  static func record(_ row: PostgresRow) throws(PostgresFault) -> KeptRecord {
-    KeptRecord(
+  static func record(_ row: PostgresRow) throws(PostgresFault) -> ExportedRecord {
+    ExportedRecord(
       account: AccountID(rawValue: row.bits(0)), record: try row.record(at: 2),
       deletedAt: row.isNull(1) ? nil : row.integer(1))
   }
 
-  static func batch(_ row: PostgresRow) -> KeptBatch {
-    KeptBatch(
+  static func batch(_ row: PostgresRow) -> ExportedBatch {
+    ExportedBatch(
       account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
       id: BatchID(high: row.bits(2), low: row.bits(3)), madeAt: row.integer(4),
       batch: RememberedBatch(
         digest: row.bytes(7), firstTag: row.integer(5), words: row.isNull(6) ? nil : row.text(6)))
   }
 
-  static func chunk(_ row: PostgresRow) throws(PostgresFault) -> KeptChunk {
+  static func chunk(_ row: PostgresRow) throws(PostgresFault) -> ExportedChunk {
     let file = ChunkFile(account: AccountID(rawValue: row.bits(0)), place: row.integer(2))
-    return KeptChunk(
+    return ExportedChunk(
       hash: try row.hash(1), stored: StoredChunk(file: file, bytes: Int(clamping: row.integer(3))),
       uses: row.integer(4), leaseUntil: row.integer(5), isDoubtful: row.bool(6))
   }
@@ -161,7 +161,7 @@ enum StoreRow {
     }
   }
 
-  private static func parameters(_ rows: [KeptAccount]) -> PostgresParameters {
+  private static func parameters(_ rows: [ExportedAccount]) -> PostgresParameters {
     PostgresParameters().bind(rows.map(\.id.rawValue)).bind(rows.map { Int64($0.head.generation) })
       .bind(rows.map(\.head.newest)).bind(rows.map(\.head.forgotten)).bind(rows.map(\.label))
       .bind(rows.map(\.plan.storedText)).bind(rows.map(\.madeAt)).bind(rows.map(\.chunkBytes))
@@ -170,7 +170,7 @@ enum StoreRow {
       .bind(rows.map(\.head.run)).bind(rows.map(\.head.rangeStart))
   }
 
-  private static func parameters(_ rows: [KeptDevice]) -> PostgresParameters {
+  private static func parameters(_ rows: [ExportedDevice]) -> PostgresParameters {
     PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.id.rawValue))
       .bind(rows.map(\.device.description.deviceName))
       .bind(rows.map(\.device.description.platform))
@@ -178,7 +178,7 @@ enum StoreRow {
       .bind(rows.map(\.lastSeen))
   }
 
-  private static func parameters(_ rows: [KeptRecord]) -> PostgresParameters {
+  private static func parameters(_ rows: [ExportedRecord]) -> PostgresParameters {
     PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.deletedAt))
       .bind(rows.map(\.record.zone.text)).bind(rows.map(\.record.name.text))
       .bind(rows.map(\.record.type.text)).bind(rows.map(\.record.modifiedAt))
@@ -186,14 +186,14 @@ enum StoreRow {
       .bind(rows.map(\.record.fields)).bind(rows.map { RecordRow.column(of: $0.record.chunks) })
   }
 
-  private static func parameters(_ rows: [KeptBatch]) -> PostgresParameters {
+  private static func parameters(_ rows: [ExportedBatch]) -> PostgresParameters {
     PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.rawValue))
       .bind(rows.map(\.id.high)).bind(rows.map(\.id.low)).bind(rows.map(\.madeAt))
       .bind(rows.map(\.batch.firstTag)).bind(rows.map(\.batch.words))
       .bind(rows.map(\.batch.digest))
   }
 
-  private static func parameters(_ rows: [KeptChunk]) -> PostgresParameters {
+  private static func parameters(_ rows: [ExportedChunk]) -> PostgresParameters {
     PostgresParameters().bind(rows.map(\.stored.file.account.rawValue))
       .bind(rows.map(\.hash.bytes)).bind(rows.map(\.stored.file.place))
       .bind(rows.map { Int64($0.stored.bytes) }).bind(rows.map(\.uses))

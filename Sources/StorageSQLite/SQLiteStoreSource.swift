@@ -142,13 +142,13 @@ package final class SQLiteStoreSource: StoreSource {
     return portion
   }
 
-  private static func account(_ row: SQLiteStatement) throws(StorageError) -> KeptAccount {
+  private static func account(_ row: SQLiteStatement) throws(StorageError) -> ExportedAccount {
     guard var plan = Plan(storedText: row.isNull(5) ? nil : row.text(5)) else {
       throw row.damage("a plan is not of the form that one has")
     }
     plan.bytes = row.isNull(8) ? nil : row.integer(8)
     plan.records = row.isNull(9) ? nil : row.integer(9)
-    return KeptAccount(
+    return ExportedAccount(
       id: AccountID(rawValue: row.bits(0)),
       head: AccountHead(
         generation: UInt32(truncatingIfNeeded: row.integer(1)), newest: row.integer(2),
@@ -164,35 +164,35 @@ package final class SQLiteStoreSource: StoreSource {
       generation: UInt32(truncatingIfNeeded: row.integer(1)), endedAt: row.integer(2))
   }
 
-  private static func gap(_ row: SQLiteStatement) -> KeptGap {
-    KeptGap(
+  private static func gap(_ row: SQLiteStatement) -> ExportedGap {
+    ExportedGap(
       account: AccountID(rawValue: row.bits(0)),
       gap: TagGap(after: row.integer(1), through: row.integer(2)))
   }
 
-  private static func device(_ row: SQLiteStatement) -> KeptDevice {
+  private static func device(_ row: SQLiteStatement) -> ExportedDevice {
     let description = DeviceDescription(
       deviceName: row.text(2), platform: row.text(3), appVersion: row.text(4))
-    return KeptDevice(
+    return ExportedDevice(
       account: AccountID(rawValue: row.bits(0)),
       device: NewDevice(
         id: DeviceID(rawValue: row.bits(1)), description: description, tokenHash: row.bytes(5)),
       lastSeen: row.integer(6))
   }
 
-  private static func pairing(_ row: SQLiteStatement) -> KeptPairing {
-    KeptPairing(
+  private static func pairing(_ row: SQLiteStatement) -> ExportedPairing {
+    ExportedPairing(
       account: AccountID(rawValue: row.bits(0)),
       pairing: NewPairing(codeHash: row.bytes(1), expiresAt: row.integer(2)))
   }
 
   private static func subscription(
     _ row: SQLiteStatement
-  ) throws(StorageError) -> KeptSubscription {
+  ) throws(StorageError) -> ExportedSubscription {
     guard let subscription = Subscription(id: try row.name(2), storedText: row.text(3)) else {
       throw row.damage("a subscription is not of the form that one has")
     }
-    return KeptSubscription(
+    return ExportedSubscription(
       account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
       subscription: subscription)
   }
@@ -202,31 +202,31 @@ package final class SQLiteStoreSource: StoreSource {
       account: AccountID(rawValue: row.bits(0)), zone: try row.name(1), live: row.integer(2))
   }
 
-  private static func record(_ row: SQLiteStatement) throws(StorageError) -> KeptRecord {
+  private static func record(_ row: SQLiteStatement) throws(StorageError) -> ExportedRecord {
     guard let chunks = row.chunks(2) else {
       throw row.damage("a record's list of pieces is cut off")
     }
     var record = try row.record(at: 3)
     record.chunks = chunks
-    return KeptRecord(
+    return ExportedRecord(
       account: AccountID(rawValue: row.bits(0)), record: record,
       deletedAt: row.isNull(1) ? nil : row.integer(1))
   }
 
-  private static func batch(_ row: SQLiteStatement) -> KeptBatch {
-    KeptBatch(
+  private static func batch(_ row: SQLiteStatement) -> ExportedBatch {
+    ExportedBatch(
       account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
       id: BatchID(high: row.bits(2), low: row.bits(3)), madeAt: row.integer(4),
       batch: RememberedBatch(
         digest: row.bytes(7), firstTag: row.integer(5), words: row.isNull(6) ? nil : row.text(6)))
   }
 
-  private static func chunk(_ row: SQLiteStatement) throws(StorageError) -> KeptChunk {
+  private static func chunk(_ row: SQLiteStatement) throws(StorageError) -> ExportedChunk {
     guard let hash = ChunkHash(bytes: row.bytes(1)) else {
       throw row.damage("a piece's hash has not 32 bytes")
     }
     let file = ChunkFile(account: AccountID(rawValue: row.bits(0)), number: row.bits(2))
-    return KeptChunk(
+    return ExportedChunk(
       hash: hash, stored: StoredChunk(file: file, bytes: Int(clamping: row.integer(3))),
       uses: row.integer(4), leaseUntil: row.integer(5), isDoubtful: row.integer(6) != 0)
   }

@@ -97,7 +97,7 @@ package final class SQLiteStoreTarget: StoreTarget {
     }
   }
 
-  private func put(_ row: KeptAccount, _ insert: SQLiteStatement) throws(StorageError) {
+  private func put(_ row: ExportedAccount, _ insert: SQLiteStatement) throws(StorageError) {
     insert.bind(row.id.rawValue).bind(Int64(row.head.generation)).bind(row.head.newest)
     insert.bind(row.head.forgotten).bind(row.label).bind(row.plan.storedText)
     insert.bind(row.madeAt).bind(row.chunkBytes).bind(row.plan.bytes).bind(row.plan.records)
@@ -105,20 +105,20 @@ package final class SQLiteStoreTarget: StoreTarget {
     try insert.bind(row.head.run).bind(row.head.rangeStart).run()
   }
 
-  private func put(_ row: KeptDevice, _ insert: SQLiteStatement) throws(StorageError) {
+  private func put(_ row: ExportedDevice, _ insert: SQLiteStatement) throws(StorageError) {
     let description = row.device.description
     insert.bind(row.account.rawValue).bind(row.device.id.rawValue).bind(description.deviceName)
     insert.bind(description.platform).bind(description.appVersion)
     try insert.bind(row.device.tokenHash).bind(row.lastSeen).run()
   }
 
-  private func put(_ row: KeptBatch, _ insert: SQLiteStatement) throws(StorageError) {
+  private func put(_ row: ExportedBatch, _ insert: SQLiteStatement) throws(StorageError) {
     insert.bind(row.account.rawValue).bind(row.device.rawValue).bind(row.id.high).bind(row.id.low)
     try insert.bind(row.madeAt).bind(row.batch.firstTag).bind(row.batch.words)
       .bind(row.batch.digest).run()
   }
 
-  private func put(_ row: KeptChunk, _ insert: SQLiteStatement) throws(StorageError) {
+  private func put(_ row: ExportedChunk, _ insert: SQLiteStatement) throws(StorageError) {
     let file = row.stored.file
     insert.bind(file.account.rawValue).bind(row.hash).bind(file.number)
     insert.bind(Int64(row.stored.bytes)).bind(row.uses).bind(row.leaseUntil)

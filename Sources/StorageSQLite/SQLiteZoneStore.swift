@@ -26,7 +26,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let run: UInt64
   /// Whether its files are still where they were opened; when a commit last looked, in
   /// milliseconds, and what it saw.
-  package private(set) var standing: StoreStanding
+  package private(set) var standing: StoreIdentity
   private var lookedAt: Int64?
   private var fileFault: StorageError?
   /// Pages in the log at which it is moved in the next pause, and before the next commit. Where a
@@ -64,7 +64,7 @@ package final class SQLiteZoneStore: ZoneStore {
     let run = run ?? opening
     self.run = run
     wasRestored = try self.opening.begin(opening, isDeclared: declareRestored, run: run)
-    standing = StoreStanding(
+    standing = StoreIdentity(
       directory: directory,
       ["lock", SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal"])
     queries = try ZoneQueries(connection, run: run)

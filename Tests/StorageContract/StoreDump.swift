@@ -4,16 +4,16 @@ import Testing
 
 /// All rows of a store, and what a source of them promises.
 package struct StoreDump: Equatable {
-  package private(set) var accounts: [KeptAccount] = []
+  package private(set) var accounts: [ExportedAccount] = []
   package private(set) var lineage: [EndedGeneration] = []
-  package private(set) var gaps: [KeptGap] = []
-  package private(set) var devices: [KeptDevice] = []
-  package private(set) var pairings: [KeptPairing] = []
-  package private(set) var subscriptions: [KeptSubscription] = []
+  package private(set) var gaps: [ExportedGap] = []
+  package private(set) var devices: [ExportedDevice] = []
+  package private(set) var pairings: [ExportedPairing] = []
+  package private(set) var subscriptions: [ExportedSubscription] = []
   package private(set) var zones: [LiveCount] = []
-  package private(set) var records: [KeptRecord] = []
-  package private(set) var batches: [KeptBatch] = []
-  package private(set) var chunks: [KeptChunk] = []
+  package private(set) var records: [ExportedRecord] = []
+  package private(set) var batches: [ExportedBatch] = []
+  package private(set) var chunks: [ExportedChunk] = []
 
   package init() {}
 

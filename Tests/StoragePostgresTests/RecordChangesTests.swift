@@ -18,7 +18,7 @@ struct RecordChangesTests {
     for (name, tag) in [("a", 1), ("b", 2), ("a", 3)] as [(String, ChangeTag)] {
       changes.put(record(name, tag: tag), of: account, deletedAt: nil)
     }
-    let place = SaveDesk.Place(account: account, key: record("a", tag: 0).key)
+    let place = SaveBatchPlanner.Place(account: account, key: record("a", tag: 0).key)
     #expect(changes.record(at: place)?.tag == 3)
     var pipeline = PostgresPipeline()
     changes.add(to: &pipeline, wall: 0, lease: 0)

@@ -3,8 +3,8 @@ import LockstepStorage
 import Testing
 
 struct StoreTotalsTests {
-  private static func record(_ tag: ChangeTag, fields: [UInt8]?) -> KeptRecord {
-    KeptRecord(
+  private static func record(_ tag: ChangeTag, fields: [UInt8]?) -> ExportedRecord {
+    ExportedRecord(
       account: AccountID(rawValue: 1),
       record: Record(
         zone: Name(trusted: "Z"), name: Name(trusted: "r\(tag)"), type: Name(trusted: "T"),
@@ -12,10 +12,10 @@ struct StoreTotalsTests {
       deletedAt: fields == nil ? 5 : nil)
   }
 
-  private static func chunk(_ seed: UInt8, bytes: Int) throws -> KeptChunk {
+  private static func chunk(_ seed: UInt8, bytes: Int) throws -> ExportedChunk {
     let hash = try #require(ChunkHash(bytes: [UInt8](repeating: seed, count: 32)))
     let file = ChunkFile(account: AccountID(rawValue: 1), number: UInt64(seed))
-    return KeptChunk(
+    return ExportedChunk(
       hash: hash, stored: StoredChunk(file: file, bytes: bytes), uses: 1, leaseUntil: 0,
       isDoubtful: false)
   }

@@ -36,7 +36,7 @@ struct StoreMove {
   }
 
   struct LostPiece: Hashable {
-    var chunk: KeptChunk
+    var chunk: ExportedChunk
     /// As a sentence goes on behind "the piece".
     var how: String
   }
@@ -149,7 +149,7 @@ struct StoreMove {
 
   /// What is wrong with the piece; nil where it stands in the new store.
   private func bring(
-    _ chunk: KeptChunk, from source: MoveSource, to target: MoveTarget
+    _ chunk: ExportedChunk, from source: MoveSource, to target: MoveTarget
   ) throws(StorageError) -> String? {
     let file = chunk.stored.file
     var offset = 0

@@ -4,7 +4,7 @@ import LockstepStorage
 /// Tells whether the files of an open store still stand under their names. Where one was removed,
 /// moved or replaced, whatever is written goes into a file that nobody will find again, and neither
 /// SQLite nor the kernel says so.
-package struct StoreStanding: Sendable {
+package struct StoreIdentity: Sendable {
   /// The file itself, whatever it is called. It is open, so its number is not given again.
   private struct Identity: Hashable, Sendable {
     var device: UInt64

@@ -3,7 +3,7 @@ import LockstepStorage
 
 /// Where the saves of a commit are decided: what was read for all of them at once, and over it what
 /// earlier ones of the same commit changed. Settled, they become one statement a table.
-final class SaveDesk {
+final class SaveBatchPlanner {
   struct Place: Hashable {
     var account: AccountID
     var key: RecordKey
@@ -64,10 +64,10 @@ final class SaveDesk {
   // MARK: Reading
 
   func ask(for requests: ArraySlice<CommitRequest>, in pipeline: inout PostgresPipeline) {
-    let question = SaveQuestion(requests)
-    pipeline.add(SaveQuestion.batches, question.batchParameters)
-    pipeline.add(SaveQuestion.records, question.recordParameters)
-    pipeline.add(SaveQuestion.pieces, question.pieceParameters)
+    let question = SaveLookup(requests)
+    pipeline.add(SaveLookup.batches, question.batchParameters)
+    pipeline.add(SaveLookup.records, question.recordParameters)
+    pipeline.add(SaveLookup.pieces, question.pieceParameters)
     asked = question.places
     askedBatches = question.batches
   }
@@ -206,7 +206,7 @@ final class SaveDesk {
     }
     guard !planned.isEmpty else { return [] }
     pipeline.add(
-      SaveDesk.showing,
+      SaveBatchPlanner.showing,
       PostgresParameters().bind(shown.map { Int64($0.save) })
         .bind(shown.map(\.place.account.rawValue)).bind(shown.map(\.place.key.zone.text))
         .bind(shown.map(\.place.key.name.text)))
@@ -276,10 +276,10 @@ struct PlannedSave {
     return names
   }
 
-  func outcome(showing shown: [SaveDesk.Place: Record]) -> SaveOutcome {
+  func outcome(showing shown: [SaveBatchPlanner.Place: Record]) -> SaveOutcome {
     let results = results { name in
       let key = RecordKey(zone: commit.request.zone, name: name)
-      return written[name] ?? shown[SaveDesk.Place(account: commit.account, key: key)]
+      return written[name] ?? shown[SaveBatchPlanner.Place(account: commit.account, key: key)]
     }
     switch answer {
     case .again:

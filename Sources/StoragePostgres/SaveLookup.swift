@@ -2,14 +2,14 @@ import LockstepModel
 import LockstepStorage
 
 /// What the saves of a commit must know of what stands, asked for all of them at once.
-struct SaveQuestion {
-  private(set) var batches: [SaveDesk.Batch] = []
+struct SaveLookup {
+  private(set) var batches: [SaveBatchPlanner.Batch] = []
   /// Of the records that they would change.
-  private(set) var places: [SaveDesk.Place] = []
-  private var pieces: [SaveDesk.Piece] = []
+  private(set) var places: [SaveBatchPlanner.Place] = []
+  private var pieces: [SaveBatchPlanner.Piece] = []
 
   init(_ requests: ArraySlice<CommitRequest>) {
-    var known: Set<SaveDesk.Piece> = []
+    var known: Set<SaveBatchPlanner.Piece> = []
     for request in requests {
       switch request {
       case .save(let commit): add(commit, &known)
@@ -24,21 +24,21 @@ struct SaveQuestion {
     }
   }
 
-  private mutating func add(_ commit: SaveCommit, _ known: inout Set<SaveDesk.Piece>) {
+  private mutating func add(_ commit: SaveCommit, _ known: inout Set<SaveBatchPlanner.Piece>) {
     let (account, request) = (commit.account, commit.request)
-    batches.append(SaveDesk.Batch(account: account, device: commit.device, id: request.id))
+    batches.append(SaveBatchPlanner.Batch(account: account, device: commit.device, id: request.id))
     for mutation in request.mutations where mutation.refusal == nil {
       let key = RecordKey(zone: request.zone, name: mutation.name)
-      places.append(SaveDesk.Place(account: account, key: key))
+      places.append(SaveBatchPlanner.Place(account: account, key: key))
       if !mutation.chunks.isEmpty { add(mutation.chunks, of: account, &known) }
     }
   }
 
   private mutating func add(
-    _ hashes: [ChunkHash], of account: AccountID, _ known: inout Set<SaveDesk.Piece>
+    _ hashes: [ChunkHash], of account: AccountID, _ known: inout Set<SaveBatchPlanner.Piece>
   ) {
     for hash in hashes {
-      let piece = SaveDesk.Piece(account: account, hash: hash)
+      let piece = SaveBatchPlanner.Piece(account: account, hash: hash)
       if known.insert(piece).inserted { pieces.append(piece) }
     }
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-struct StoreStandingTests {
+struct StoreIdentityTests {
   private func fault(after change: (TemporaryFolder) throws -> Void) throws -> StorageError? {
     let folder = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: folder.path, opening: 1)
