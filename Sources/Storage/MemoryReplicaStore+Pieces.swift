@@ -2,11 +2,11 @@ import LockstepModel
 
 /// The pieces of files that lie in the home.
 extension MemoryReplicaStore {
-  package func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+  package func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     hashes.compactMap { state.piece($0) }
   }
 
-  package func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+  package func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     let rest = state.pieces.drop { piece in hash.map { piece.hash <= $0 } ?? false }
     return Array(rest.prefix(limit))
   }
@@ -22,7 +22,7 @@ extension MemoryReplicaStore {
 }
 
 extension MemoryReplicaStore.State {
-  func piece(_ hash: ChunkHash) -> HeldPiece? {
+  func piece(_ hash: ChunkHash) -> HeldChunk? {
     let index = position(of: hash)
     guard index < pieces.count, pieces[index].hash == hash else { return nil }
     return pieces[index]

@@ -16,7 +16,7 @@ package final class MemoryReplicaStore: ReplicaStore {
     var outbox: [OutboxEntry] = []
     var notes: [String: String] = [:]
     /// By hash.
-    var pieces: [HeldPiece] = []
+    var pieces: [HeldChunk] = []
     /// How many held records name a piece.
     var uses: [ChunkHash: Int] = [:]
   }

@@ -27,9 +27,9 @@ public protocol ReplicaStore: AnyObject {
   /// The tags of all records and tombstones beyond `tag`, in no order.
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag]
   /// Those of the pieces of files that lie in the home, in the order asked.
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece]
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk]
   /// The pieces that lie in the home, by hash, after the one named.
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece]
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk]
   /// Those of the pieces that a held record names, in the order asked.
   func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash]
   /// Those of the files that hold a piece, in the order asked.
@@ -71,12 +71,12 @@ public enum ReplicaChange: Hashable, Sendable {
   case removeEntry(number: Int64)
   case setValue(key: String, String?)
   /// Inserts, or replaces the piece of the same hash. No two pieces share a file.
-  case putPiece(HeldPiece)
+  case putPiece(HeldChunk)
   case removePiece(ChunkHash)
 }
 
 /// A piece of a file that lies in the home: its bytes are the `ChunkStore`'s to keep.
-public struct HeldPiece: Hashable, Sendable {
+public struct HeldChunk: Hashable, Sendable {
   public var hash: ChunkHash
   /// The number of its file, which with the home's account is a `ChunkFile`.
   public var file: UInt64

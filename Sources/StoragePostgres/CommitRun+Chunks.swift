@@ -30,7 +30,7 @@ extension CommitRun {
         .bind(leaseUntil))
     write(ChunkWriter.count, PostgresParameters().bind(id.rawValue).bind(Int64(bytes)))
     accounts.addChunkBytes(Int64(bytes), to: id)
-    saves[piece] = SaveBatchPlanner.KnownPiece(
+    saves[piece] = SaveBatchPlanner.KnownChunk(
       place: file.place, bytes: Int64(bytes), isDoubtful: false)
     return .chunkAdded
   }

@@ -20,7 +20,7 @@ final class SaveBatchPlanner {
     var hash: ChunkHash
   }
 
-  struct KnownPiece {
+  struct KnownChunk {
     var place: Int64
     var bytes: Int64
     var isDoubtful: Bool
@@ -39,7 +39,7 @@ final class SaveBatchPlanner {
   private(set) var isReady = false
   private var standing: [Place: Standing] = [:]
   private var batches: [Batch: RememberedBatch] = [:]
-  private var pieces: [Piece: KnownPiece] = [:]
+  private var pieces: [Piece: KnownChunk] = [:]
   private var changes = RecordChanges()
   private var planned: [PlannedSave] = []
   /// Records that a conflict shows and no save of this desk has written: read before the writes.
@@ -98,14 +98,14 @@ final class SaveBatchPlanner {
     }
     for row in rows[first + 2].all({ $0 }) {
       let piece = Piece(account: AccountID(rawValue: row.bits(0)), hash: try row.hash(1))
-      pieces[piece] = KnownPiece(
+      pieces[piece] = KnownChunk(
         place: row.integer(2), bytes: row.integer(3), isDoubtful: row.bool(4))
     }
     asked = []
     askedBatches = []
   }
 
-  subscript(piece: Piece) -> KnownPiece? {
+  subscript(piece: Piece) -> KnownChunk? {
     get { pieces[piece] }
     set { pieces[piece] = newValue }
   }

@@ -21,10 +21,10 @@ final class HeldRecordTable {
   private let mark: SQLiteStatement
   private let delete: SQLiteStatement
   private let selectPieces: SQLiteStatement
-  private let pieces: PieceTable
+  private let pieces: ChunkTable
 
   /// `pieces`: where what the records name is counted.
-  init(_ connection: SQLiteConnection, _ pieces: PieceTable) throws(StorageError) {
+  init(_ connection: SQLiteConnection, _ pieces: ChunkTable) throws(StorageError) {
     self.pieces = pieces
     let columns = HeldRecordTable.columns
     select = try connection.prepare(

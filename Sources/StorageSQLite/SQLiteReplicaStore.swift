@@ -10,7 +10,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   let connection: SQLiteConnection
   private let outboxTable: OutboxTable
   private let recordTable: HeldRecordTable
-  private let pieceTable: PieceTable
+  private let pieceTable: ChunkTable
   private let selectIdentity: SQLiteStatement
   private let putIdentity: SQLiteStatement
   private let deleteIdentity: SQLiteStatement
@@ -36,7 +36,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     connection = try SQLiteConnection(
       path: home + "/replica.sqlite", role: role, schema: .replica)
     outboxTable = try OutboxTable(connection)
-    pieceTable = try PieceTable(connection)
+    pieceTable = try ChunkTable(connection)
     recordTable = try HeldRecordTable(connection, pieceTable)
     selectIdentity = try connection.prepare(
       "SELECT relay, account, device, token, device_name FROM identity")
@@ -100,11 +100,11 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.tags(after: tag)
   }
 
-  public func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+  public func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     try pieceTable.pieces(hashes)
   }
 
-  public func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+  public func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     try pieceTable.pieces(after: hash, limit: limit)
   }
 

@@ -32,7 +32,7 @@ package struct StoreCounts: Hashable, Sendable {
 }
 
 /// A piece of a file as a relay's database tells it.
-package struct KeptPiece: Hashable, Sendable {
+package struct ExportedChunkContent: Hashable, Sendable {
   package var hash: ChunkHash
   package var file: ChunkFile
   package var bytes: Int
@@ -48,9 +48,9 @@ package final class ZoneInspector {
   let connection: SQLiteConnection
   package let schema: Int
   /// nil where the store is of version 1, which had no files.
-  private let pieceQueries: PieceQueries?
+  private let pieceQueries: ChunkOwnershipQueries?
 
-  private struct PieceQueries {
+  private struct ChunkOwnershipQueries {
     let page, standing, file: SQLiteStatement
   }
 
@@ -64,7 +64,7 @@ package final class ZoneInspector {
       pieceQueries = nil
       return
     }
-    pieceQueries = PieceQueries(
+    pieceQueries = ChunkOwnershipQueries(
       page: try connection.prepare(
         """
         SELECT account, hash, file, bytes, uses, doubtful FROM chunks
@@ -99,7 +99,9 @@ package final class ZoneInspector {
   // MARK: pieces
 
   /// At most `limit` pieces, in order, behind `last`.
-  package func pieces(after last: KeptPiece?, limit: Int) throws(StorageError) -> [KeptPiece] {
+  package func pieces(after last: ExportedChunkContent?, limit: Int) throws(StorageError)
+    -> [ExportedChunkContent]
+  {
     guard let page = pieceQueries?.page else { return [] }
     let account = last.map { Int64(bitPattern: $0.file.account.rawValue) } ?? .min
     return try page.bind(account).bind(last?.hash.bytes ?? []).bind(Int64(limit))
@@ -107,7 +109,7 @@ package final class ZoneInspector {
         guard let hash = ChunkHash(bytes: row.bytes(1)) else {
           throw row.damage("a piece's hash has not 32 bytes")
         }
-        return KeptPiece(
+        return ExportedChunkContent(
           hash: hash,
           file: ChunkFile(account: AccountID(rawValue: row.bits(0)), number: row.bits(2)),
           bytes: Int(clamping: row.integer(3)), isNamed: row.integer(4) > 0,
@@ -116,7 +118,7 @@ package final class ZoneInspector {
   }
 
   /// Whether the piece still stands in its file.
-  package func has(_ piece: KeptPiece) throws(StorageError) -> Bool {
+  package func has(_ piece: ExportedChunkContent) throws(StorageError) -> Bool {
     guard let standing = pieceQueries?.standing else { return false }
     return try standing.bind(piece.file.account.rawValue).bind(piece.hash).bind(piece.file.number)
       .first { _ in true } ?? false
@@ -142,7 +144,7 @@ package final class ZoneInspector {
   /// into takes for an older copy. `lacking` are pieces whose files are not whole; devices that
   /// hold them will be asked for them.
   package static func settleCopy(
-    in folder: String, opening: UInt64, lacking: [KeptPiece]
+    in folder: String, opening: UInt64, lacking: [ExportedChunkContent]
   ) throws(StorageError) {
     let path = SQLiteZoneStore.path(in: folder)
     let copy = try SQLiteConnection(path: path, role: .copy, schema: .zones)

@@ -22,7 +22,7 @@ struct ReplicaPiecesTests {
     var desk = try Desk()
     let one = try hash(1)
     let two = try hash(2)
-    let held = HeldPiece(hash: two, file: 9, bytes: 5)
+    let held = HeldChunk(hash: two, file: 9, bytes: 5)
     desk.perform(.pieces(.add(held)))
     _ = desk.edit(.album("a", [one, two]))
     _ = desk.edit(.note("b", "no pieces"))
@@ -83,8 +83,8 @@ struct ReplicaPiecesTests {
   @Test func aChangeWhosePieceIsNowhereIsParkedUntilThePieceComes() throws {
     var desk = try Desk()
     for (tidings, code) in [
-      (PieceTidings(nowhere: [try hash(1)]), RefusalCode.chunksMissing),
-      (PieceTidings(damaged: [try hash(1)]), RefusalCode.hashMismatch),
+      (ChunkStatus(nowhere: [try hash(1)]), RefusalCode.chunksMissing),
+      (ChunkStatus(damaged: [try hash(1)]), RefusalCode.hashMismatch),
     ] {
       _ = desk.edit(.album("a", [try hash(1)]))
       _ = desk.edit(.album("b", [try hash(2)]))
@@ -92,7 +92,7 @@ struct ReplicaPiecesTests {
       desk.perform(.pieces(.settle(tidings)))
       #expect(desk.outbox.parked.map(\.refusal.code) == [code])
       #expect(desk.outbox.parked.map(\.key.name.text) == ["a"])
-      desk.perform(.pieces(.add(HeldPiece(hash: try hash(1), file: 3, bytes: 5))))
+      desk.perform(.pieces(.add(HeldChunk(hash: try hash(1), file: 3, bytes: 5))))
       #expect(desk.outbox.parkedCount == 0)
       _ = desk.take()
       #expect(needs(desk) == [try hash(1)])
@@ -109,7 +109,7 @@ struct ReplicaPiecesTests {
     try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: server)])
     _ = desk.edit(.delete("a"))
     #expect(desk.take() == nil)
-    desk.perform(.pieces(.settle(PieceTidings(nowhere: [try hash(1)]))))
+    desk.perform(.pieces(.settle(ChunkStatus(nowhere: [try hash(1)]))))
     #expect(desk.outbox.parked.map(\.key.name.text) == ["a~\(server.device.text)-10"])
     #expect(names(desk.take()) == ["a"])
   }
@@ -118,7 +118,7 @@ struct ReplicaPiecesTests {
     var desk = try Desk()
     _ = desk.edit(.album("a", [try hash(1)]))
     _ = desk.take()
-    desk.perform(.pieces(.settle(PieceTidings(held: [try hash(1)]))))
+    desk.perform(.pieces(.settle(ChunkStatus(held: [try hash(1)]))))
     #expect(desk.take() == nil)
     #expect(needs(desk) == [])
     #expect(zones(desk) == [1])
@@ -130,14 +130,14 @@ struct ReplicaPiecesTests {
 
   @Test func aFileThatWasNotThereIsLookedForAgain() throws {
     var desk = try Desk()
-    let gone = HeldPiece(hash: try hash(1), file: 3, bytes: 5)
+    let gone = HeldChunk(hash: try hash(1), file: 3, bytes: 5)
     desk.perform(.pieces(.add(gone)))
     _ = desk.edit(.album("a", [try hash(1)]))
     _ = desk.take()
-    desk.perform(.pieces(.settle(PieceTidings(unread: [gone]))))
+    desk.perform(.pieces(.settle(ChunkStatus(unread: [gone]))))
     #expect(try desk.store.pieces([try hash(1)]).isEmpty)
     _ = desk.take()
-    #expect(desk.outcome.needs == [PieceNeed(hash: try hash(1), source: nil)])
+    #expect(desk.outcome.needs == [ChunkNeed(hash: try hash(1), source: nil)])
   }
 
   @Test func aLaterEditIsLookedAtAnew() throws {
@@ -209,12 +209,12 @@ struct ReplicaPiecesTests {
     var desk = try Desk()
     _ = desk.edit(.album("a", [try hash(1)]))
     _ = desk.take()
-    desk.perform(.pieces(.settle(PieceTidings(nowhere: [try hash(1)]))))
+    desk.perform(.pieces(.settle(ChunkStatus(nowhere: [try hash(1)]))))
     for _ in 0..<2 {
       // Nobody has brought it yet.
       desk.perform(.pieces(.askForLacking))
       #expect(needs(desk) == [try hash(1)])
-      desk.perform(.pieces(.settle(PieceTidings(nowhere: [try hash(1)]))))
+      desk.perform(.pieces(.settle(ChunkStatus(nowhere: [try hash(1)]))))
       #expect(desk.outbox.parkedCount == 1)
     }
     desk.perform(.pieces(.askForLacking))
@@ -227,7 +227,7 @@ struct ReplicaPiecesTests {
     var desk = try Desk()
     let offered = try (0..<5).map { try hash(UInt8($0)) }
     for (number, hash) in offered.enumerated() {
-      desk.perform(.pieces(.add(HeldPiece(hash: hash, file: UInt64(number), bytes: 5))))
+      desk.perform(.pieces(.add(HeldChunk(hash: hash, file: UInt64(number), bytes: 5))))
     }
     let wanted = try (0..<Limits.chunkHashes - 2).map { number in
       try #require(
@@ -250,10 +250,10 @@ struct ReplicaPiecesTests {
 
   @Test func whatTheRelayDidNotTakeIsOfferedAgainWhenItMay() throws {
     var desk = try Desk()
-    desk.perform(.pieces(.add(HeldPiece(hash: try hash(1), file: 1, bytes: 5))))
+    desk.perform(.pieces(.add(HeldChunk(hash: try hash(1), file: 1, bytes: 5))))
     desk.learnOfRestore(through: 5)
     #expect(needs(desk) == [try hash(1)])
-    desk.perform(.pieces(.settle(PieceTidings(held: [try hash(1)]))))
+    desk.perform(.pieces(.settle(ChunkStatus(held: [try hash(1)]))))
     #expect(needs(desk) == [])
     desk.perform(.pieces(.retry))
     #expect(needs(desk) == [try hash(1)])
@@ -264,7 +264,7 @@ struct ReplicaPiecesTests {
 
   @Test func whatAChangeWaitsForIsOfferedAgainAfterACrash() throws {
     var desk = try Desk()
-    desk.perform(.pieces(.add(HeldPiece(hash: try hash(1), file: 1, bytes: 5))))
+    desk.perform(.pieces(.add(HeldChunk(hash: try hash(1), file: 1, bytes: 5))))
     _ = desk.edit(.album("a", [try hash(1)]))
     #expect(desk.take() == nil)
     #expect(needs(desk) == [try hash(1)])
@@ -289,7 +289,7 @@ struct ReplicaPiecesTests {
           bytes: [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 0, count: 30)))
     }
     for (number, hash) in hashes.enumerated() {
-      desk.perform(.pieces(.add(HeldPiece(hash: hash, file: UInt64(number), bytes: 5))))
+      desk.perform(.pieces(.add(HeldChunk(hash: hash, file: UInt64(number), bytes: 5))))
     }
     #expect(needs(desk) == [])
     desk.learnOfRestore(through: 5)
@@ -311,7 +311,7 @@ struct ReplicaPiecesTests {
   @Test func piecesThatRecordsNameAreAskedAboutNowAndAgain() throws {
     var desk = try Desk()
     for number in [1, 2, 3] as [UInt8] {
-      let piece = HeldPiece(hash: try hash(number), file: UInt64(number), bytes: 5)
+      let piece = HeldChunk(hash: try hash(number), file: UInt64(number), bytes: 5)
       desk.perform(.pieces(.add(piece)))
     }
     _ = desk.edit(.album("a", [try hash(1), try hash(3)]))
@@ -328,7 +328,7 @@ struct ReplicaPiecesTests {
     }
     // What the relay does not take is not asked about for ever, and a crash ends it.
     desk.perform(.pieces(.check))
-    desk.perform(.pieces(.settle(PieceTidings(held: [try hash(1), try hash(3)]))))
+    desk.perform(.pieces(.settle(ChunkStatus(held: [try hash(1), try hash(3)]))))
     desk.perform(.pieces(.retry))
     #expect(needs(desk) == [])
     desk.perform(.pieces(.check))

@@ -21,7 +21,7 @@ struct Cast {
   }
 
   mutating func admit(
-    _ account: AccountID, _ histories: Histories, _ relay: RelayMachine, _ ledger: Ledger,
+    _ account: AccountID, _ histories: Histories, _ relay: RelayMachine, _ ledger: WriteTransaction,
     _ outside: WorldOutside, _ random: inout SeededRandom
   ) throws(StorageError) {
     let count = random.count(in: profile.devicesPerAccount)

@@ -71,7 +71,7 @@ enum PieceStories {
 
   private static func piece(
     _ byte: UInt8, file: UInt64, idleSince: Int64? = nil
-  ) -> HeldPiece {
-    HeldPiece(hash: hash(byte), file: file, bytes: 5, idleSince: idleSince)
+  ) -> HeldChunk {
+    HeldChunk(hash: hash(byte), file: file, bytes: 5, idleSince: idleSince)
   }
 }

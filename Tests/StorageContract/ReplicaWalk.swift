@@ -39,7 +39,7 @@ package struct ReplicaWalk {
     var lost: [[Record]]
     var isLost: [Bool]
     var greatestTag: ChangeTag
-    var pieces: [HeldPiece]
+    var pieces: [HeldChunk]
     var namedPieces: [ChunkHash]
   }
 
@@ -102,8 +102,8 @@ package struct ReplicaWalk {
       chunks: chance(2) ? [] : [pick(ReplicaWalk.hashes), pick(ReplicaWalk.hashes)])
   }
 
-  private mutating func piece() -> HeldPiece {
-    HeldPiece(
+  private mutating func piece() -> HeldChunk {
+    HeldChunk(
       hash: pick(ReplicaWalk.hashes), file: random.next(), bytes: Int(number(9)),
       idleSince: chance(2) ? nil : number(1_000))
   }

@@ -98,7 +98,7 @@ struct SQLiteReplicaStoreTests {
     let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("replica.sqlite"), role: .writer, schema: .replica)
-    let table = try HeldRecordTable(connection, try PieceTable(connection))
+    let table = try HeldRecordTable(connection, try ChunkTable(connection))
     let record = Record(
       zone: Name(trusted: "Z"), name: Name(trusted: "n"), type: Name(trusted: "T"), fields: [],
       modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)

@@ -8,13 +8,13 @@ extension Agent {
     guard isNetworkOn, let file = newFile() else {
       return pieces.reader.downloaded(hash, .failure(.unreachable(reason: Agent.switchedOff)))
     }
-    pieces.fetches.append(PieceFetch(download: PieceDownload(hash, file: file.number)))
+    pieces.fetches.append(ChunkFetchRequest(download: DeviceChunkDownload(hash, file: file.number)))
   }
 
   static let switchedOff = "the network is switched off"
 
   /// Whoever waits is told.
-  mutating func stopDownloads(because failure: PieceFailure) {
+  mutating func stopDownloads(because failure: ChunkFailure) {
     for fetch in pieces.fetches {
       freeLine(of: fetch)
       removeFiles([fetch.download.file])
@@ -42,7 +42,7 @@ extension Agent {
     guard let first = pieces.fetches[index].ask, let token = credentials?.token else { return }
     pieces.fetches[index].ask = nil
     pieces.fetches[index].line = line
-    let request = PieceLine.Request(
+    let request = ChunkConnection.Request(
       method: "GET", hash: pieces.fetches[index].download.hash, token: token, first: first)
     let events = pieces.lines[line].ask(request, at: moment.instant, &pieces.output)
     downloadMoved(line, events, at: moment)
@@ -77,33 +77,33 @@ extension Agent {
   }
 
   /// In the middle of an answer a connection is of no use for another question.
-  private mutating func freeLine(of fetch: PieceFetch) {
+  private mutating func freeLine(of fetch: ChunkFetchRequest) {
     guard let line = fetch.line, pieces.lines[line].isBusy else { return }
     pieces.lines[line].close(&pieces.output)
   }
 
   private mutating func downloadEnded(
-    _ index: Int, _ failure: PieceFailure?, at moment: Moment
+    _ index: Int, _ failure: ChunkFailure?, at moment: Moment
   ) {
     let ended = pieces.fetches.remove(at: index)
     freeLine(of: ended)
     let hash = ended.download.hash
     if let failure { return pieces.reader.downloaded(hash, .failure(failure)) }
-    let piece = HeldPiece(
+    let piece = HeldChunk(
       hash: hash, file: ended.download.file, bytes: ended.download.received)
     submit(.pieces(.add(piece)), .piece(.downloaded(piece)), at: moment)
   }
 
   /// The piece stands in the index; or its file is of no use.
   mutating func downloadAdded(
-    _ piece: HeldPiece, _ result: Result<UInt64?, StorageError>
+    _ piece: HeldChunk, _ result: Result<UInt64?, StorageError>
   ) {
     switch result {
     case .success(let replaced):
       removeFiles([replaced].compactMap { $0 })
       report(
         .pieceProgress(
-          PieceProgress(
+          ChunkProgress(
             hash: piece.hash, direction: .down, bytesDone: piece.bytes, bytesInAll: piece.bytes)))
       pieces.reader.downloaded(piece.hash, .success(()))
     case .failure(let error):
@@ -114,7 +114,7 @@ extension Agent {
 
   // MARK: what happens
 
-  mutating func downloadMoved(_ line: Int, _ events: [PieceLine.Event], at moment: Moment) {
+  mutating func downloadMoved(_ line: Int, _ events: [ChunkConnection.Event], at moment: Moment) {
     for event in events {
       guard let index = pieces.fetches.firstIndex(where: { $0.line == line }) else { return }
       switch event {
@@ -169,7 +169,7 @@ extension Agent {
     pieces.fetches[index].toldAt = moment.instant
     report(
       .pieceProgress(
-        PieceProgress(
+        ChunkProgress(
           hash: fetch.download.hash, direction: .down, bytesDone: fetch.download.received,
           bytesInAll: size)))
   }

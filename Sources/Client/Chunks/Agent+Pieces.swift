@@ -19,8 +19,8 @@ extension Agent {
     guard let hash = ChunkHash(bytes: SHA256.hash(bytes)), let file = newFile() else {
       return report(.pieceAdded(order, .failure(.notJoined)))
     }
-    let piece = HeldPiece(hash: hash, file: file.number, bytes: bytes.count)
-    pieces.additions.append(PieceDesk.Addition(order: order, piece: piece))
+    let piece = HeldChunk(hash: hash, file: file.number, bytes: bytes.count)
+    pieces.additions.append(ChunkCoordinator.Addition(order: order, piece: piece))
     // The files do both in this order; what fails the first fails the second.
     submitFile(.append(file, bytes), .append(order))
     submitFile(.finish(file, expecting: hash), .finish(order))
@@ -79,7 +79,7 @@ extension Agent {
 
   mutating func newFile() -> ChunkFile? { file(random.next()) }
 
-  mutating func submitFile(_ request: ChunkRequest, _ errand: PieceDesk.FileJobPurpose) {
+  mutating func submitFile(_ request: ChunkRequest, _ errand: ChunkCoordinator.FileJobPurpose) {
     let id = JobID(rawValue: nextJob)
     nextJob += 1
     pieces.jobs.append((id, errand))
@@ -110,7 +110,7 @@ extension Agent {
 
   private mutating func appended(_ order: OrderID, _ result: Result<ChunkResult, StorageError>) {
     guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
-    pieces.additions[index].failure = PieceFailure(result)
+    pieces.additions[index].failure = ChunkFailure(result)
   }
 
   private mutating func finishedWriting(
@@ -118,7 +118,7 @@ extension Agent {
   ) {
     guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
     let addition = pieces.additions[index]
-    if let failure = addition.failure ?? PieceFailure(result) {
+    if let failure = addition.failure ?? ChunkFailure(result) {
       pieces.additions.remove(at: index)
       return report(.pieceAdded(order, .failure(failure)))
     }
@@ -128,7 +128,7 @@ extension Agent {
   // MARK: jobs of the replica
 
   mutating func pieceJobDone(
-    _ errand: PendingChunkRequest, _ result: PieceResult, at moment: Moment
+    _ errand: PendingChunkRequest, _ result: ChunkTransferResult, at moment: Moment
   ) {
     switch (errand, result) {
     case (.add(let order), .added(let replaced)):
@@ -235,7 +235,7 @@ extension Agent {
   }
 }
 
-extension PieceFailure {
+extension ChunkFailure {
   /// nil where the files did what they were asked.
   init?(_ result: Result<ChunkResult, StorageError>) {
     switch result {

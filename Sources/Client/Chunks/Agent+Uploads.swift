@@ -48,8 +48,8 @@ extension Agent {
     for index in pieces.lines.indices { pieces.lines[index].close(&pieces.output) }
     pieces.isOnline = false
     pieces.questions = HTTPExchange(to: relay)
-    pieces.uploads = (0..<Limits.pieceUploads).map { _ in PieceUpload(to: relay) }
-    pieces.lines = (0..<Limits.pieceDownloads).map { _ in PieceLine(to: relay) }
+    pieces.uploads = (0..<Limits.pieceUploads).map { _ in DeviceChunkUpload(to: relay) }
+    pieces.lines = (0..<Limits.pieceDownloads).map { _ in ChunkConnection(to: relay) }
   }
 
   mutating func stopUploads() {
@@ -139,7 +139,7 @@ extension Agent {
 
   // MARK: one upload
 
-  private mutating func upload(_ piece: HeldPiece, at moment: Moment) {
+  private mutating func upload(_ piece: HeldChunk, at moment: Moment) {
     guard let token = credentials?.token,
       let index = pieces.uploads.firstIndex(where: { !$0.isBusy })
     else { return pieces.transfer.uploaded(piece.hash, .broken) }
@@ -149,7 +149,7 @@ extension Agent {
     uploadMoved(index, events, at: moment)
   }
 
-  mutating func uploadMoved(_ index: Int, _ events: [PieceLine.Event], at moment: Moment) {
+  mutating func uploadMoved(_ index: Int, _ events: [ChunkConnection.Event], at moment: Moment) {
     for event in events {
       guard let piece = pieces.uploads[index].piece else { return }
       switch event {
@@ -184,14 +184,14 @@ extension Agent {
     }
   }
 
-  private mutating func uploadEnded(_ index: Int, _ result: PieceTransfer.Upload) {
+  private mutating func uploadEnded(_ index: Int, _ result: ChunkTransfer.Upload) {
     guard let piece = pieces.uploads[index].piece else { return }
     pieces.uploads[index].end(&pieces.output)
     if result == .stored {
       pieces.backoff.reset()
       report(
         .pieceProgress(
-          PieceProgress(
+          ChunkProgress(
             hash: piece.hash, direction: .up, bytesDone: piece.bytes, bytesInAll: piece.bytes)))
     }
     pieces.transfer.uploaded(piece.hash, result)
@@ -203,7 +203,7 @@ extension Agent {
     else { return }
     report(
       .pieceProgress(
-        PieceProgress(
+        ChunkProgress(
           hash: piece.hash, direction: .up, bytesDone: done, bytesInAll: piece.bytes)))
   }
 }

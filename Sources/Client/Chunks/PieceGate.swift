@@ -132,7 +132,7 @@ struct PieceGate {
 
   // MARK: what was heard
 
-  mutating func settle(_ tidings: PieceTidings, at wall: Int64) {
+  mutating func settle(_ tidings: ChunkStatus, at wall: Int64) {
     named.subtract(tidings.hashes)
     if confirmed.count + tidings.there.count > Limits.confirmedPieces { confirmed = [:] }
     for hash in tidings.there { confirmed[hash] = wall }

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 
 /// Some bytes of a piece of a file, of those that were asked for.
-public struct PiecePortion: Hashable, Sendable {
+public struct ChunkPortion: Hashable, Sendable {
   /// Where they stand in the piece.
   public var offset: Int
   /// At most `Limits.chunkPieceBytes`; none where the piece has no such bytes.
@@ -18,7 +18,7 @@ public struct PiecePortion: Hashable, Sendable {
 }
 
 /// How far a piece is on its way between the device and the relay.
-public struct PieceProgress: Hashable, Sendable {
+public struct ChunkProgress: Hashable, Sendable {
   public enum Direction: Hashable, Sendable {
     case up
     case down
@@ -39,7 +39,7 @@ public struct PieceProgress: Hashable, Sendable {
 }
 
 /// Why a piece was not stored, or cannot be read.
-public enum PieceFailure: Error, Hashable, Sendable {
+public enum ChunkFailure: Error, Hashable, Sendable {
   /// It has more than `Limits.chunkBytes`: cut the file smaller.
   case tooLarge(bytes: Int)
   /// As many orders of this kind are under way as an agent takes; wait for their reports.

@@ -3,7 +3,7 @@ import LockstepStorage
 
 /// A walk through pieces in the home, which are offered to the relay a portion at a time: all of
 /// them, where it came back from a backup; or those that records name, now and again.
-struct PieceOffer {
+struct ChunkOffer {
   /// All up to here was heard of. Kept in the home, so that a crash does not end the walk.
   var after: ChunkHash?
   /// Those of the portion that were not heard of since it was named.
@@ -24,20 +24,20 @@ struct PieceOffer {
 extension ReplicaState {
   static let offerKey = "pieces.offer"
 
-  func storedOffer() throws(StorageError) -> PieceOffer? {
-    try ledger.store.value(ReplicaState.offerKey).map { PieceOffer(after: ChunkHash(text: $0)) }
+  func storedOffer() throws(StorageError) -> ChunkOffer? {
+    try ledger.store.value(ReplicaState.offerKey).map { ChunkOffer(after: ChunkHash(text: $0)) }
   }
 
   /// The relay may have lost what it had.
   mutating func beginOffer() {
     gate.distrust()
-    offer = PieceOffer()
+    offer = ChunkOffer()
     ledger.setValue(ReplicaState.offerKey, "")
   }
 
   /// The relay may have found since that a piece's file is gone from its disk, or not whole.
   mutating func beginCheck() {
-    if offer == nil { offer = PieceOffer(isCheck: true) }
+    if offer == nil { offer = ChunkOffer(isCheck: true) }
   }
 
   /// Names the next portion, where the last was heard of.
@@ -64,10 +64,10 @@ extension ReplicaState {
     }
   }
 
-  mutating func advanceOffer(_ tidings: PieceTidings) {
+  mutating func advanceOffer(_ tidings: ChunkStatus) {
     guard var offer, let last = offer.last else { return }
     if !offer.unheard.isDisjoint(with: tidings.held) {
-      self.offer = offer.isCheck ? nil : PieceOffer(after: offer.after, isHeld: true)
+      self.offer = offer.isCheck ? nil : ChunkOffer(after: offer.after, isHeld: true)
       return
     }
     offer.unheard.subtract(tidings.hashes)

@@ -3,8 +3,8 @@ import LockstepStorage
 
 /// The pieces of files that lie in the home.
 extension ReplicaState {
-  mutating func perform(_ task: PieceTask, _ clock: ClockReading) throws(StorageError)
-    -> PieceResult
+  mutating func perform(_ task: ChunkTask, _ clock: ClockReading) throws(StorageError)
+    -> ChunkTransferResult
   {
     switch task {
     case .add(let piece): return try add(piece, clock)
@@ -35,8 +35,8 @@ extension ReplicaState {
   }
 
   /// The new file was looked at just now, so it is the better one where there was one before.
-  private mutating func add(_ piece: HeldPiece, _ clock: ClockReading) throws(StorageError)
-    -> PieceResult
+  private mutating func add(_ piece: HeldChunk, _ clock: ClockReading) throws(StorageError)
+    -> ChunkTransferResult
   {
     let before = try ledger.store.pieces([piece.hash]).first
     var added = piece
@@ -49,7 +49,7 @@ extension ReplicaState {
 
   /// What somebody reads stays for a while more.
   private mutating func find(_ hash: ChunkHash, _ clock: ClockReading) throws(StorageError)
-    -> HeldPiece?
+    -> HeldChunk?
   {
     guard var piece = try ledger.store.pieces([hash]).first else { return nil }
     if piece.idleSince != nil {
@@ -61,7 +61,7 @@ extension ReplicaState {
 
   private mutating func collect(
     after hash: ChunkHash?, keep: Int64, _ clock: ClockReading
-  ) throws(StorageError) -> PieceResult {
+  ) throws(StorageError) -> ChunkTransferResult {
     let portion = try ledger.store.pieces(after: hash, limit: Limits.collectedChunks)
     var named = Set(try ledger.store.namedPieces(portion.map(\.hash)))
     if named.count < portion.count { named.formUnion(try piecesInOutbox()) }
@@ -96,22 +96,22 @@ extension ReplicaState {
   // MARK: what goes to the relay before its record
 
   /// What the last choice of a batch found lacking.
-  mutating func takeNeeds() throws(StorageError) -> [PieceNeed] {
+  mutating func takeNeeds() throws(StorageError) -> [ChunkNeed] {
     let hashes = gate.takeNamed()
     if hashes.isEmpty { return [] }
     let held = try ledger.store.pieces(hashes)
-    var needs: [PieceNeed] = []
+    var needs: [ChunkNeed] = []
     var next = 0
     for hash in hashes {
       let isHeld = next < held.count && held[next].hash == hash
-      needs.append(PieceNeed(hash: hash, source: isHeld ? held[next] : nil))
+      needs.append(ChunkNeed(hash: hash, source: isHeld ? held[next] : nil))
       if isHeld { next += 1 }
     }
     return needs
   }
 
   private mutating func settle(
-    _ tidings: PieceTidings, _ clock: ClockReading
+    _ tidings: ChunkStatus, _ clock: ClockReading
   ) throws(StorageError) {
     for piece in tidings.unread {
       if try ledger.store.pieces([piece.hash]).first?.file == piece.file {

@@ -19,10 +19,10 @@ public struct Replica<Store: ReplicaStore> {
 
 /// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
 /// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+PieceOffers`, `+Pieces`,
-/// `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`, `+Welcome`, `+Zones`.
+/// `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`, `+RestoreConsent`, `+Zones`.
 struct ReplicaState {
   let apps: [any App]
-  var ledger: Ledger
+  var ledger: WriteTransaction
   var due = DueIndex()
   var identity: HomeIdentity?
   var position = ChangePosition.nothing
@@ -31,15 +31,15 @@ struct ReplicaState {
   /// Until all that a restored relay has lost is on its way back.
   var restore: Restore?
   /// Until a snapshot is here that stands for a cursor which was lost.
-  var former: FormerPlace?
+  var former: LostCursor?
   /// Where an answer has shown that the relay was restored, until the relay has said how far back.
-  var heldBefore: HeldBefore?
+  var heldBefore: PreRestoreTag?
   /// Records are marked as lost in the store.
   var hasLost = false
   /// Local changes that wait for pieces of files.
   var gate = PieceGate()
   /// While pieces are offered to a restored relay.
-  var offer: PieceOffer?
+  var offer: ChunkOffer?
   /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
   /// and not more than a batch has.
   var overtaken: [Record] = []
@@ -54,7 +54,7 @@ struct ReplicaState {
   /// By name.
   var zonesOff: [ZoneOff] = []
   /// Of the zones whose apps ask; nil: the first snapshot has not told yet.
-  var welcomes: [Name: Welcome] = [:]
+  var welcomes: [Name: RestoreConsent] = [:]
   /// As they stood with the last job that the store did.
   private var lastQuestions: [RestoreQuestion] = []
   private var isLoaded = false
@@ -69,7 +69,7 @@ struct ReplicaState {
 
   init(store: any ReplicaStore, apps: [any App]) {
     self.apps = apps
-    ledger = Ledger(store: store)
+    ledger = WriteTransaction(store: store)
   }
 
   var merging: Merging { Merging(apps: apps, device: device) }
@@ -217,8 +217,10 @@ struct ReplicaState {
     lastSync = try number(ReplicaState.lastSyncKey)
     snapshot = try number(ReplicaState.snapshotKey) ?? 0
     restore = try ledger.store.value(ReplicaState.restoreKey).flatMap { Restore(text: $0) }
-    former = try ledger.store.value(ReplicaState.formerKey).flatMap { FormerPlace(text: $0) }
-    heldBefore = try ledger.store.value(ReplicaState.heldBeforeKey).flatMap { HeldBefore(text: $0) }
+    former = try ledger.store.value(ReplicaState.formerKey).flatMap { LostCursor(text: $0) }
+    heldBefore = try ledger.store.value(ReplicaState.heldBeforeKey).flatMap {
+      PreRestoreTag(text: $0)
+    }
     offer = try storedOffer()
     hasLost = try !ledger.store.lostRecords(limit: 1, bytes: 0).isEmpty
     answered = nil
@@ -250,7 +252,7 @@ struct ReplicaState {
 
   private func outcome(
     _ result: Result<ReplicaResult, StorageError>, changed: [Record], batch: SaveRequest?,
-    needs: [PieceNeed] = []
+    needs: [ChunkNeed] = []
   ) -> ReplicaOutcome {
     var outbox = ledger.outbox.summary
     outbox.heldBack = gate.counts(in: ledger.outbox)

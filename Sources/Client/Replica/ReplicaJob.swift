@@ -30,7 +30,7 @@ public struct ReplicaOutcome: Sendable {
   var outbox: OutboxSummary
   var due: DueTimes
   /// Pieces of files that local changes wait for, and that were not named before.
-  var needs: [PieceNeed] = []
+  var needs: [ChunkNeed] = []
 }
 
 enum ReplicaTask: Sendable {
@@ -63,7 +63,7 @@ enum ReplicaTask: Sendable {
     restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in: UInt32? = nil)
   /// Some of what the relay has lost goes into the outbox.
   case bringBack
-  case pieces(PieceTask)
+  case pieces(ChunkTask)
 }
 
 extension ReplicaTask {
@@ -108,7 +108,7 @@ enum ReplicaResult: Sendable {
   case applied(Applied)
   /// `movedTo`: where the device stands now, where it has gone back.
   case switched(OrderID, Result<Bool, EditFailure>, movedTo: ChangePosition?)
-  case pieces(PieceResult)
+  case pieces(ChunkTransferResult)
   case done
 }
 

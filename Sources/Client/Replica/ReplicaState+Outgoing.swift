@@ -12,7 +12,7 @@ extension ReplicaState {
   private static let batchBytes = Limits.batchBytes - (4 << 10)
 
   /// A change as it goes to the relay.
-  private struct Parcel {
+  private struct OutgoingEntry {
     var entry: OutboxEntry
     var mutation: Mutation
     var bytes: Int
@@ -37,7 +37,7 @@ extension ReplicaState {
 
   /// What may be sent. Changes that name pieces of files which the relay may lack are left out.
   private mutating func choose(_ bounds: BatchBounds, _ clock: ClockReading) throws(StorageError)
-    -> [Parcel]
+    -> [OutgoingEntry]
   {
     gate.prune(ledger.outbox)
     for first in ledger.outbox.entries {
@@ -68,7 +68,7 @@ extension ReplicaState {
   }
 
   /// Whether the relay has all pieces that these name; where it may not, they wait.
-  private mutating func letThrough(_ parcels: [Parcel], _ clock: ClockReading) -> Bool {
+  private mutating func letThrough(_ parcels: [OutgoingEntry], _ clock: ClockReading) -> Bool {
     var lacking: [ChunkHash] = []
     for parcel in parcels {
       lacking += gate.lacking(parcel.entry, parcel.mutation.chunks, at: clock.wall)
@@ -92,8 +92,8 @@ extension ReplicaState {
 
   private mutating func gather(
     from first: OutboxEntry, at most: Int, bytes bytesMax: Int, _ clock: ClockReading
-  ) throws(StorageError) -> [Parcel] {
-    var gathered: [Parcel] = []
+  ) throws(StorageError) -> [OutgoingEntry] {
+    var gathered: [OutgoingEntry] = []
     var bytes = 0
     var chunks = 0
     for entry in ledger.outbox.entries {
@@ -112,25 +112,25 @@ extension ReplicaState {
     return gathered
   }
 
-  private mutating func parcels(_ entries: [OutboxEntry]) throws(StorageError) -> [Parcel] {
-    var parcels: [Parcel] = []
+  private mutating func parcels(_ entries: [OutboxEntry]) throws(StorageError) -> [OutgoingEntry] {
+    var parcels: [OutgoingEntry] = []
     for entry in entries { parcels.append(try parcel(entry)) }
     return parcels
   }
 
-  private mutating func parcel(_ entry: OutboxEntry) throws(StorageError) -> Parcel {
+  private mutating func parcel(_ entry: OutboxEntry) throws(StorageError) -> OutgoingEntry {
     let mutation = Mutation(
       name: entry.key.name, type: entry.type, fields: entry.fields,
       modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0, chunks: try chunks(of: entry))
     // A name may need an escape for every byte.
     let names = entry.key.name.text.utf8.count + entry.type.text.utf8.count
-    return Parcel(
+    return OutgoingEntry(
       entry: entry, mutation: mutation,
       bytes: (entry.fields?.count ?? 0) + 2 * names + ReplicaState.overheadBytes
         + mutation.chunks.count * ReplicaState.chunkBytes)
   }
 
-  private static func request(_ id: BatchID, _ parcels: [Parcel]) -> SaveRequest? {
+  private static func request(_ id: BatchID, _ parcels: [OutgoingEntry]) -> SaveRequest? {
     guard let first = parcels.first else { return nil }
     return SaveRequest(
       id: id, zone: first.entry.key.zone, atomic: first.entry.group != nil,

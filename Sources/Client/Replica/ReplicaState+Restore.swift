@@ -14,7 +14,7 @@ extension ReplicaState {
     // What is held back came before the answer, and is taken after it.
     let heldBack = overtaken.map(\.tag).max() ?? 0
     setHeldBefore(
-      HeldBefore(
+      PreRestoreTag(
         tag: max(try ledger.greatestTag(), heldBack), seenIn: answer.token.generation))
     return true
   }
@@ -30,11 +30,11 @@ extension ReplicaState {
     guard held > vouched else {
       // While the store's cursor stays behind (`move`), a crash may bring the device back to it:
       // what came since is not what was held before.
-      setHeldBefore(HeldBefore(tag: held, seenIn: page.token.generation))
+      setHeldBefore(PreRestoreTag(tag: held, seenIn: page.token.generation))
       beginOffer()
       guard former != nil else { return false }
       // It was asked for the sake of what it may have lost alone: the snapshot is still owed.
-      setFormer(FormerPlace(token: cursor, seenIn: page.token.generation))
+      setFormer(LostCursor(token: cursor, seenIn: page.token.generation))
       position = .nothing
       ledger.setCursor(nil)
       return true
@@ -60,7 +60,7 @@ extension ReplicaState {
   /// The cursor is about to go.
   mutating func noteFormerPlace() {
     guard let cursor = position.cursor else { return }
-    setFormer(FormerPlace(token: cursor, seenIn: cursor.generation))
+    setFormer(LostCursor(token: cursor, seenIn: cursor.generation))
   }
 
   /// It joins what is known of an earlier one.
@@ -139,13 +139,13 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.restoreKey, restore?.text)
   }
 
-  mutating func setFormer(_ former: FormerPlace?) {
+  mutating func setFormer(_ former: LostCursor?) {
     guard self.former != former else { return }
     self.former = former
     ledger.setValue(ReplicaState.formerKey, former?.text)
   }
 
-  mutating func setHeldBefore(_ held: HeldBefore?) {
+  mutating func setHeldBefore(_ held: PreRestoreTag?) {
     guard heldBefore != held else { return }
     heldBefore = held
     ledger.setValue(ReplicaState.heldBeforeKey, held?.text)

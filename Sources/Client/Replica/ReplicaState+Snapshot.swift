@@ -12,7 +12,7 @@ extension ReplicaState {
     if let restoredThrough {
       let held = min(try greatestTag(before: generation), lostThrough ?? .max)
       try begin(Restore(through: restoredThrough, held: held))
-      setFormer(former.map { FormerPlace(token: $0.token, seenIn: generation) })
+      setFormer(former.map { LostCursor(token: $0.token, seenIn: generation) })
     }
     setHeldBefore(nil)
     position = .nothing

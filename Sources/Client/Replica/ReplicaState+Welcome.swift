@@ -5,7 +5,7 @@ import LockstepStorage
 /// it shall be there (`App.asksToRestore`). Until then it lies in the home, and is neither shown
 /// nor written over.
 extension ReplicaState {
-  enum Welcome: String {
+  enum RestoreConsent: String {
     /// The first snapshot brought what others made, and the person has not said what becomes of it.
     case asked
     /// The person has said it, or there was nothing to ask.
@@ -20,7 +20,8 @@ extension ReplicaState {
     let hasRead = try ledger.store.cursor() != nil
     for app in apps where !app.asksToRestore.isEmpty {
       let text = try ledger.store.value(Self.welcomePrefix + app.zone.text)
-      welcomes[app.zone] = text.flatMap(Welcome.init(rawValue:)) ?? (hasRead ? .answered : nil)
+      welcomes[app.zone] =
+        text.flatMap(RestoreConsent.init(rawValue:)) ?? (hasRead ? .answered : nil)
     }
   }
 
@@ -90,7 +91,7 @@ extension ReplicaState {
     return false
   }
 
-  private mutating func welcome(_ zone: Name, _ welcome: Welcome) {
+  private mutating func welcome(_ zone: Name, _ welcome: RestoreConsent) {
     welcomes[zone] = welcome
     ledger.setValue(Self.welcomePrefix + zone.text, welcome.rawValue)
   }

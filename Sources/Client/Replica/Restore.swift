@@ -76,7 +76,7 @@ struct Restore: Hashable, Sendable {
 
 /// The greatest tag that was held when the first answer of a generation showed that the relay was
 /// restored. Kept in the home.
-struct HeldBefore: Hashable, Sendable {
+struct PreRestoreTag: Hashable, Sendable {
   var tag: ChangeTag
   var seenIn: UInt32
 
@@ -99,7 +99,7 @@ struct HeldBefore: Hashable, Sendable {
 
 /// Where a device stood before it lost its cursor, until a whole snapshot is here. It shows whether
 /// the relay was restored meanwhile. Kept in the home.
-struct FormerPlace: Hashable, Sendable {
+struct LostCursor: Hashable, Sendable {
   var token: ChangeToken
   /// The generation in which the relay has told, of this place, how far back it went; at first the
   /// token's own. nil: it has told, but not in which.

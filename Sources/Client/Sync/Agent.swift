@@ -61,7 +61,7 @@ public struct Agent: Node {
   var samplesWanted = 0
   /// Until it is known whether the relay is in reach.
   var cutLongPoll: CutLongPoll?
-  var pieces: PieceDesk
+  var pieces: ChunkCoordinator
   var reported = SyncStatus()
 
   struct Outage: Hashable, Sendable {
@@ -90,7 +90,7 @@ public struct Agent: Node {
     output = UplinkOutput(firstNumber: configuration.firstNumber)
     // A part of the range each, so that their connections never share a name.
     probeOutput = UplinkOutput(firstNumber: configuration.firstNumber + 1 << 31)
-    pieces = PieceDesk(firstNumber: configuration.firstNumber + 1 << 30)
+    pieces = ChunkCoordinator(firstNumber: configuration.firstNumber + 1 << 30)
     clock.observe(moment)
     submit(.load, .load, at: moment)
     // The driver is to take this first action even where nothing happens.

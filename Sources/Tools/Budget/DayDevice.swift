@@ -134,7 +134,7 @@ final class DayDevice {
     ask { .addPiece($0, bytes) }
   }
 
-  private func added(_ result: Result<ChunkHash, PieceFailure>) {
+  private func added(_ result: Result<ChunkHash, ChunkFailure>) {
     switch result {
     case .failure(let failure): faults.append("\(failure)")
     case .success(let hash):

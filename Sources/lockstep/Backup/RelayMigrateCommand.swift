@@ -110,7 +110,7 @@ extension StoreMove {
   }
 }
 
-extension StoreMove.LostPiece {
+extension StoreMove.LostChunk {
   var text: String {
     "the piece \(chunk.hash.text) of account \(chunk.stored.file.account.text) \(how)"
   }

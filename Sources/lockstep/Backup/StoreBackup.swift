@@ -54,7 +54,7 @@ struct StoreBackup {
           + "the backup; lockstep relay check tells more")
     }
     try reporting { () throws(StorageError) in
-      let pieces = try PieceFolder(directory: RelayStore.chunks(in: draft))
+      let pieces = try ChunkFolder(directory: RelayStore.chunks(in: draft))
       for piece in found.badPieces { try pieces.remove(piece.file) }
       if !found.badPieces.isEmpty {
         try ZoneInspector.settleCopy(in: draft, opening: opening, lacking: found.badPieces)
@@ -89,10 +89,10 @@ struct StoreBackup {
     let taken = try reporting { () throws(StorageError) -> Taken? in
       let live = try ZoneInspector(directory: store)
       defer { live.close() }
-      let source = try PieceFolder.standing(in: RelayStore.chunks(in: store))
-      let target = try PieceFolder(directory: RelayStore.chunks(in: draft))
+      let source = try ChunkFolder.standing(in: RelayStore.chunks(in: store))
+      let target = try ChunkFolder(directory: RelayStore.chunks(in: draft))
       let before = try earlier.flatMap { name throws(StorageError) in
-        try PieceFolder.standing(in: RelayStore.chunks(in: shelf.path + "/" + name))
+        try ChunkFolder.standing(in: RelayStore.chunks(in: shelf.path + "/" + name))
       }
       var taken = Taken()
       for attempt in 1...Limits.backupAttempts {
@@ -123,15 +123,15 @@ struct StoreBackup {
 
   /// False where a piece was removed since the database was copied; nil where it was interrupted.
   private func takePieces(
-    from source: PieceFolder?, _ live: ZoneInspector, to target: PieceFolder,
-    _ earlier: PieceFolder?, _ taken: inout Taken
+    from source: ChunkFolder?, _ live: ZoneInspector, to target: ChunkFolder,
+    _ earlier: ChunkFolder?, _ taken: inout Taken
   ) throws(StorageError) -> Bool? {
     let copy = try ZoneInspector(directory: draft)
     defer { copy.close() }
     let total = try copy.counts().pieces
     var isWhole = true
     var count = 0
-    var last: KeptPiece?
+    var last: ExportedChunkContent?
     while true {
       let pieces = try copy.pieces(after: last, limit: Limits.collectedChunks)
       guard let end = pieces.last else { return isWhole }
@@ -154,7 +154,7 @@ struct StoreBackup {
   }
 
   /// What an earlier copy of the database named and the last one does not.
-  private func removeStrays(in target: PieceFolder) throws(StorageError) {
+  private func removeStrays(in target: ChunkFolder) throws(StorageError) {
     let copy = try ZoneInspector(directory: draft)
     defer { copy.close() }
     for file in try target.files() where try !copy.hasPiece(in: file) { try target.remove(file) }

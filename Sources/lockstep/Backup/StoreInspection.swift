@@ -8,7 +8,7 @@ struct StoreInspection: Hashable {
   var counts = StoreCounts()
   var faults: [StoreFault] = []
   /// Pieces whose files are not what they should be; a fault each, as far as they are told.
-  var badPieces: [KeptPiece] = []
+  var badPieces: [ExportedChunkContent] = []
   /// Pieces that an earlier restore lost; devices that hold them bring them back.
   var lostPieces = 0
   /// Files that are no piece of anybody: being written just now, or left by a crash.
@@ -92,8 +92,8 @@ struct StoreInspector {
   private func lookAtPieces(
     of database: ZoneInspector, _ found: inout StoreInspection
   ) throws(StorageError) -> Bool {
-    let files = try PieceFolder.standing(in: RelayStore.chunks(in: folder))
-    var last: KeptPiece?
+    let files = try ChunkFolder.standing(in: RelayStore.chunks(in: folder))
+    var last: ExportedChunkContent?
     var count = 0
     while true {
       let pieces = try database.pieces(after: last, limit: Limits.collectedChunks)
@@ -113,7 +113,7 @@ struct StoreInspector {
   }
 
   private func look(
-    at piece: KeptPiece, in files: PieceFolder?, of database: ZoneInspector,
+    at piece: ExportedChunkContent, in files: ChunkFolder?, of database: ZoneInspector,
     _ found: inout StoreInspection
   ) throws(StorageError) {
     let state =
@@ -134,7 +134,7 @@ struct StoreInspector {
     found.badPieces.append(piece)
   }
 
-  private func name(of piece: KeptPiece) -> String {
+  private func name(of piece: ExportedChunkContent) -> String {
     "the piece \(piece.hash.text) in chunks/\(piece.file.path)"
   }
 }

@@ -28,14 +28,14 @@ struct StoreMove {
     var totals = StoreTotals()
     /// Pieces whose bytes are not what they should be, each with what is wrong; devices that hold
     /// them bring them back.
-    var lost: [LostPiece] = []
+    var lost: [LostChunk] = []
     /// Pieces that an earlier restore lost, and nobody has brought back.
     var lostBefore = 0
     /// What was in the new store's folder before.
     var aside: String?
   }
 
-  struct LostPiece: Hashable {
+  struct LostChunk: Hashable {
     var chunk: ExportedChunk
     /// As a sentence goes on behind "the piece".
     var how: String
@@ -140,7 +140,7 @@ struct StoreMove {
       if chunk.isDoubtful {
         outcome.lostBefore += 1
       } else {
-        outcome.lost.append(LostPiece(chunk: chunk, how: how))
+        outcome.lost.append(LostChunk(chunk: chunk, how: how))
         chunks[place].isDoubtful = true
       }
     }

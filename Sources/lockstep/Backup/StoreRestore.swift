@@ -85,8 +85,8 @@ struct StoreRestore {
   private func fill() throws(CommandFailure) {
     try copyDatabase()
     let isWhole = try reporting { () throws(StorageError) in
-      let target = try PieceFolder(directory: RelayStore.chunks(in: draft))
-      let source = try PieceFolder.standing(in: RelayStore.chunks(in: backup))
+      let target = try ChunkFolder(directory: RelayStore.chunks(in: draft))
+      let source = try ChunkFolder.standing(in: RelayStore.chunks(in: backup))
       let files = try source?.files() ?? []
       for (index, file) in files.enumerated() {
         guard interruption.goesOn() else { return false }

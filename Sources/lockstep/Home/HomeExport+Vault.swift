@@ -10,7 +10,7 @@ extension HomeExport {
   /// files that are not sealed stand in a folder of their own: anybody who can write into the
   /// account may have made them, and they must not pass for the sealed ones.
   func writeFiles(
-    _ records: [Record], _ seal: VaultSeal?, _ held: [HeldPiece], of account: AccountID
+    _ records: [Record], _ seal: VaultSeal?, _ held: [HeldChunk], of account: AccountID
   ) throws(CommandFailure) -> (count: Int, pieces: Set<ChunkHash>) {
     var count = 0
     var used: Set<ChunkHash> = []
@@ -41,14 +41,14 @@ extension HomeExport {
     return (reader, contents)
   }
 
-  private static func piece(_ hash: ChunkHash, among held: [HeldPiece]) -> HeldPiece? {
+  private static func piece(_ hash: ChunkHash, among held: [HeldChunk]) -> HeldChunk? {
     let place = held.lowerBound { $0.hash < hash }
     return place < held.count && held[place].hash == hash ? held[place] : nil
   }
 
   /// False, and nothing is left of it, where a piece has gone meanwhile or is not what it was.
   private func writeFile(
-    _ name: String, _ pieces: [HeldPiece], _ seal: VaultSeal, of account: AccountID
+    _ name: String, _ pieces: [HeldChunk], _ seal: VaultSeal, of account: AccountID
   ) throws(CommandFailure) -> Bool {
     let file = try folder.create(name)
     for piece in pieces {
@@ -63,7 +63,7 @@ extension HomeExport {
   }
 
   /// nil where it has gone meanwhile.
-  func bytes(of piece: HeldPiece, _ account: AccountID) throws(CommandFailure) -> [UInt8]? {
+  func bytes(of piece: HeldChunk, _ account: AccountID) throws(CommandFailure) -> [UInt8]? {
     let path = "\(home.chunks)/\(account.text)/\(HexText.text(piece.file))"
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     if descriptor < 0, errno == ENOENT { return nil }

@@ -28,7 +28,7 @@ struct HomeExport {
     var identity: HomeIdentity?
     var records: [Record]
     var outbox: [OutboxEntry]
-    var pieces: [HeldPiece]
+    var pieces: [HeldChunk]
     var lastSync: Int64?
   }
 
@@ -184,7 +184,7 @@ struct HomeExport {
 
   /// As they lie in the home: sealed ones stay sealed. One that goes meanwhile is left out.
   private func writePieces(
-    _ pieces: [HeldPiece], of account: AccountID
+    _ pieces: [HeldChunk], of account: AccountID
   ) throws(CommandFailure) -> Int {
     var count = 0
     for piece in pieces {

@@ -23,7 +23,7 @@ extension VaultEngine {
     tracks[name]?.bytesDone = 0
     tracks[name]?.bytesInAll = manifest.size
     let fresh = try FreshFile(temporary(entry))
-    var reader = PieceFetcher(self, seal, contents)
+    var reader = ChunkFetcher(self, seal, contents)
     do throws(VaultFault) {
       while let piece = try reader.next(ahead: VaultEngine.ahead) {
         try fresh.add(piece)
@@ -91,7 +91,7 @@ extension VaultEngine {
 }
 
 /// The pieces of one file, in order, from the home or from the relay.
-struct PieceFetcher {
+struct ChunkFetcher {
   private let engine: VaultEngine
   private let seal: VaultSeal
   private let contents: VaultSeal.Contents

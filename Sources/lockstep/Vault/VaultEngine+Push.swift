@@ -81,7 +81,7 @@ extension VaultEngine {
     let digest = SHA256()
     var count: Int64 = 0
     var chunker = ContentChunker(seed: seal.chunkSeed, sizes: sizes)
-    var basket = PieceBasket(self, seal, known)
+    var basket = ChunkBuffer(self, seal, known)
     do throws(VaultFault) {
       while true {
         let bytes = try file.read(FileContent.portion)
@@ -114,7 +114,7 @@ extension VaultEngine {
 }
 
 /// Pieces of one file on their way into the home, a few at a time.
-struct PieceBasket {
+struct ChunkBuffer {
   /// The hashes of their contents, in order.
   private(set) var contents: [ChunkHash] = []
   private(set) var new: [ChunkHash: Int] = [:]
@@ -169,7 +169,7 @@ struct PieceBasket {
   }
 }
 
-extension PieceFailure {
+extension ChunkFailure {
   /// What it means for the file that the piece is of.
   var fault: VaultFault {
     switch self {

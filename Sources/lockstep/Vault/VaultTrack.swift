@@ -68,7 +68,7 @@ struct VaultTrack {
     if kind != .touched { isSuspect = true }
   }
 
-  mutating func progressed(_ progress: PieceProgress) -> Bool {
+  mutating func progressed(_ progress: ChunkProgress) -> Bool {
     guard let part = upload[progress.hash], progress.direction == .up else { return false }
     bytesDone += max(0, progress.bytesDone - part.done)
     upload[progress.hash]?.done = max(part.done, progress.bytesDone)

@@ -77,7 +77,7 @@ struct Desk {
 
   /// The relay has these pieces.
   mutating func letPiecesThrough(_ hashes: [ChunkHash]) throws {
-    perform(.pieces(.settle(PieceTidings(there: hashes))))
+    perform(.pieces(.settle(ChunkStatus(there: hashes))))
   }
 
   mutating func takeOne(_ bounds: BatchBounds = BatchBounds()) throws -> SaveRequest {

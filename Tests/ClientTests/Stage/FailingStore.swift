@@ -28,10 +28,10 @@ final class FailingStore: ReplicaStore {
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
     try store.tags(after: tag)
   }
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     try store.pieces(hashes)
   }
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     try store.pieces(after: hash, limit: limit)
   }
   func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
@@ -79,10 +79,10 @@ final class CountingStore: ReplicaStore {
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
     try store.tags(after: tag)
   }
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     try store.pieces(hashes)
   }
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     try store.pieces(after: hash, limit: limit)
   }
   func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {

@@ -24,19 +24,19 @@ extension EditRequest {
 
 extension TestDevice {
   /// What is reported at once.
-  func addPiece(_ bytes: [UInt8]) throws -> Result<ChunkHash, PieceFailure> {
+  func addPiece(_ bytes: [UInt8]) throws -> Result<ChunkHash, ChunkFailure> {
     let order = try order { .addPiece($0, bytes) }
     guard let result = added(order) else { throw TestFault("nothing was reported") }
     return result
   }
 
-  func added(_ order: OrderID) -> Result<ChunkHash, PieceFailure>? {
+  func added(_ order: OrderID) -> Result<ChunkHash, ChunkFailure>? {
     for case .pieceAdded(order, let result) in reports { return result }
     return nil
   }
 
   func readPiece(_ hash: ChunkHash, offset: Int = 0, count: Int = .max) throws
-    -> Result<[PiecePortion], PieceFailure>
+    -> Result<[ChunkPortion], ChunkFailure>
   {
     let order = try order { .readPiece($0, hash, offset: offset, count: count) }
     guard let result = read(order) else { throw TestFault("nothing was reported") }
@@ -44,8 +44,8 @@ extension TestDevice {
   }
 
   /// All portions; nil while not all are there.
-  func read(_ order: OrderID) -> Result<[PiecePortion], PieceFailure>? {
-    var portions: [PiecePortion] = []
+  func read(_ order: OrderID) -> Result<[ChunkPortion], ChunkFailure>? {
+    var portions: [ChunkPortion] = []
     for case .pieceRead(order, let result) in reports {
       switch result {
       case .success(let portion):
@@ -57,7 +57,7 @@ extension TestDevice {
     return nil
   }
 
-  var progress: [PieceProgress] {
+  var progress: [ChunkProgress] {
     reports.compactMap { if case .pieceProgress(let progress) = $0 { progress } else { nil } }
   }
 }

@@ -4,9 +4,9 @@ import LockstepStorage
 /// After quiet, all replicas of an account equal the store, nothing waits, and all records are what
 /// the causal history demands.
 package struct ConvergenceChecker {
-  private let ledger: Ledger
+  private let ledger: WriteTransaction
 
-  package init(ledger: Ledger) { self.ledger = ledger }
+  package init(ledger: WriteTransaction) { self.ledger = ledger }
 
   /// nil when the device holds exactly what the account holds; otherwise says what is different.
   package func difference(of device: DeviceMachine) -> (() -> String)? {

@@ -4,10 +4,10 @@ import LockstepStorage
 
 /// Whatever pieces of files a live record names, the relay has, with the bytes of their hash.
 package struct PieceChecker {
-  private let ledger: Ledger
+  private let ledger: WriteTransaction
   private let relay: RelayMachine
 
-  package init(ledger: Ledger, relay: RelayMachine) {
+  package init(ledger: WriteTransaction, relay: RelayMachine) {
     self.ledger = ledger
     self.relay = relay
   }

@@ -7,7 +7,7 @@ import LockstepStorage
 /// the relay saved in this device's own account, and what a screen shows is durable.
 package final class ReplicaWatch {
   let outside: WorldOutside
-  let ledger: Ledger
+  let ledger: WriteTransaction
   private let name: String
   let account: AccountID
   let device: DeviceID
@@ -28,7 +28,8 @@ package final class ReplicaWatch {
   private var told: [RecordKey: Record] = [:]
 
   package init(
-    outside: WorldOutside, ledger: Ledger, name: String, account: AccountID, device: DeviceID,
+    outside: WorldOutside, ledger: WriteTransaction, name: String, account: AccountID,
+    device: DeviceID,
     histories: Histories, mayLoseCursor: Bool
   ) {
     self.outside = outside

@@ -41,7 +41,7 @@ package struct StatusChecker {
   }
 
   /// Asked now and then.
-  package func checkSilence(_ device: DeviceMachine, _ ledger: Ledger) {
+  package func checkSilence(_ device: DeviceMachine, _ ledger: WriteTransaction) {
     // What a device said before it was suspended is not what it says.
     guard device.isRunning, device.seat?.isSuspended == false, device.status?.state == .inSync
     else { return }
@@ -54,7 +54,7 @@ package struct StatusChecker {
   }
 
   /// What was saved before the longest silence it has read, or knows that it has not.
-  private func checkLag(_ device: DeviceMachine, _ ledger: Ledger) {
+  private func checkLag(_ device: DeviceMachine, _ ledger: WriteTransaction) {
     let saved = ledger.sequence(device.credentials.account, before: StatusChecker.silenceMax)
     do throws(StorageError) {
       let read = try device.store.cursor()?.sequence ?? 0

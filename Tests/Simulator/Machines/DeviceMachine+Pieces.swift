@@ -37,7 +37,7 @@ extension DeviceMachine {
     for (order, piece) in zip(orders, pieces) { self.order(.addPiece(order, piece)) }
   }
 
-  func pieceAdded(_ order: OrderID, _ result: Result<ChunkHash, PieceFailure>) {
+  func pieceAdded(_ order: OrderID, _ result: Result<ChunkHash, ChunkFailure>) {
     guard
       let index = pieceHands.attachments.firstIndex(where: { $0.waiting.contains(order) }),
       let place = pieceHands.attachments[index].waiting.firstIndex(of: order)
@@ -74,7 +74,7 @@ extension DeviceMachine {
   }
 
   /// What is told as a whole piece has the bytes of its hash.
-  func pieceRead(_ order: OrderID, _ result: Result<PiecePortion, PieceFailure>) {
+  func pieceRead(_ order: OrderID, _ result: Result<ChunkPortion, ChunkFailure>) {
     guard let index = pieceHands.readings.firstIndex(where: { $0.order == order }) else { return }
     switch result {
     case .success(let portion):

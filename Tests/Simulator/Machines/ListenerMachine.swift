@@ -10,7 +10,7 @@ package final class ListenerMachine {
   package let account: AccountID
   package let device: DeviceID
   private let outside: WorldOutside
-  private let ledger: Ledger
+  private let ledger: WriteTransaction
   private let watched: Watched
   private let credentials: Credentials
   private let clock: VirtualClock
@@ -28,7 +28,8 @@ package final class ListenerMachine {
 
   /// `number`: its own in the world.
   package init(
-    number: Int, credentials: Credentials, watched: Watched, outside: WorldOutside, ledger: Ledger,
+    number: Int, credentials: Credentials, watched: Watched, outside: WorldOutside,
+    ledger: WriteTransaction,
     clock: VirtualClock
   ) {
     name = "listener\(number)"

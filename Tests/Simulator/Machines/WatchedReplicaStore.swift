@@ -94,11 +94,11 @@ package final class WatchedReplicaStore: ReplicaStore {
     try backing.tags(after: tag)
   }
 
-  package func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
+  package func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     try backing.pieces(hashes)
   }
 
-  package func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+  package func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     try backing.pieces(after: hash, limit: limit)
   }
 

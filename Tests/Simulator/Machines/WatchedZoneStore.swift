@@ -6,7 +6,7 @@ import LockstepStorage
 /// when the fault plan says so.
 package final class WatchedZoneStore: ZoneStore {
   private var backing: MemoryZoneStore
-  private let ledger: Ledger
+  private let ledger: WriteTransaction
   private let histories: (AccountID) -> Histories?
   private var failures = 0
   /// The failures to come have met nobody yet.
@@ -26,7 +26,7 @@ package final class WatchedZoneStore: ZoneStore {
 
   /// `isCareless`: a broken store, to prove that the checkers see it.
   package init(
-    ledger: Ledger, rules: StoreRules, isCareless: Bool,
+    ledger: WriteTransaction, rules: StoreRules, isCareless: Bool,
     histories: @escaping (AccountID) -> Histories?
   ) {
     backing = MemoryZoneStore(rules: rules)
@@ -60,7 +60,7 @@ package final class WatchedZoneStore: ZoneStore {
 
   package struct Backup {
     fileprivate let store: MemoryZoneStore
-    fileprivate let page: Ledger.Page
+    fileprivate let page: WriteTransaction.Page
     fileprivate let rollbacks: Int
   }
 

@@ -41,9 +41,9 @@ struct VaultTrackTests {
     }
     var track = VaultTrack()
     track.upload = [hashes[0]: .init(bytes: 10)]
-    func progress(_ hash: ChunkHash, _ done: Int, _ way: PieceProgress.Direction = .up) -> Bool {
+    func progress(_ hash: ChunkHash, _ done: Int, _ way: ChunkProgress.Direction = .up) -> Bool {
       track.progressed(
-        PieceProgress(hash: hash, direction: way, bytesDone: done, bytesInAll: 10))
+        ChunkProgress(hash: hash, direction: way, bytesDone: done, bytesInAll: 10))
     }
     #expect(progress(hashes[0], 4))
     #expect(progress(hashes[0], 4))

@@ -3,12 +3,12 @@ import LockstepStorage
 import LockstepWire
 
 /// What an agent has under way with pieces of files.
-struct PieceDesk {
+struct ChunkCoordinator {
   /// A piece that is being written into the home.
   struct Addition: Hashable, Sendable {
     var order: OrderID
-    var piece: HeldPiece
-    var failure: PieceFailure?
+    var piece: HeldChunk
+    var failure: ChunkFailure?
   }
 
   /// What a job on the files was given for.
@@ -35,19 +35,19 @@ struct PieceDesk {
   /// Orders that came before the home was read.
   var early: [AgentOrder] = []
   var additions: [Addition] = []
-  var reader = PieceReader()
+  var reader = ChunkReader()
   var jobs: [(id: JobID, errand: FileJobPurpose)] = []
   var care = Care.sweeping(after: nil)
 
-  var transfer = PieceTransfer()
+  var transfer = ChunkTransfer()
   /// Where the relay is asked what it lacks.
   var questions: HTTPExchange?
-  var uploads: [PieceUpload] = []
+  var uploads: [DeviceChunkUpload] = []
   var nextUpload: UInt64 = 0
   /// In the order in which they were asked for.
-  var fetches: [PieceFetch] = []
+  var fetches: [ChunkFetchRequest] = []
   /// The connections that they share.
-  var lines: [PieceLine] = []
+  var lines: [ChunkConnection] = []
   /// The device has a way to the relay, as the uploads were last told.
   var isOnline = false
   var backoff = Backoff()
@@ -66,8 +66,8 @@ struct PieceDesk {
 }
 
 /// A piece that comes down, and what it has of the agent.
-struct PieceFetch {
-  var download: PieceDownload
+struct ChunkFetchRequest {
+  var download: DeviceChunkDownload
   var backoff = Backoff()
   /// The first byte to ask for, as soon as a connection is free.
   var ask: Int?
@@ -78,5 +78,5 @@ struct PieceFetch {
   /// When its progress was told last.
   var toldAt: Instant?
 
-  init(download: PieceDownload) { self.download = download }
+  init(download: DeviceChunkDownload) { self.download = download }
 }

@@ -8,17 +8,17 @@ import LockstepStorage
 ///
 /// One portion is read at a time, in the order in which the orders came; who waits for the relay is
 /// passed by.
-struct PieceReader {
+struct ChunkReader {
   enum Action: Hashable {
     /// Answered by `found`.
     case find(OrderID, ChunkHash)
     /// Answered by `read`.
-    case read(OrderID, HeldPiece, offset: Int, count: Int)
+    case read(OrderID, HeldChunk, offset: Int, count: Int)
     /// Answered by `downloaded`.
     case download(ChunkHash)
     /// Its file is not what was put there.
-    case drop(HeldPiece)
-    case report(OrderID, Result<PiecePortion, PieceFailure>)
+    case drop(HeldChunk)
+    case report(OrderID, Result<ChunkPortion, ChunkFailure>)
   }
 
   private struct Order {
@@ -44,7 +44,7 @@ struct PieceReader {
     /// → waiting, or given up
     case downloading
     /// A portion is under way, or may be. → waiting, downloading, given up, or all is told
-    case reading(HeldPiece)
+    case reading(HeldChunk)
   }
 
   private var orders: [Order] = []
@@ -69,7 +69,7 @@ struct PieceReader {
   }
 
   /// Where the piece lies in the home; nil where it does not.
-  mutating func found(_ id: OrderID, _ result: Result<HeldPiece?, PieceFailure>) {
+  mutating func found(_ id: OrderID, _ result: Result<HeldChunk?, ChunkFailure>) {
     isBusy = false
     guard let index = orders.firstIndex(where: { $0.id == id }) else { return }
     switch result {
@@ -99,7 +99,7 @@ struct PieceReader {
   }
 
   /// The piece lies in the home now; or it cannot be had.
-  mutating func downloaded(_ hash: ChunkHash, _ result: Result<Void, PieceFailure>) {
+  mutating func downloaded(_ hash: ChunkHash, _ result: Result<Void, ChunkFailure>) {
     for index in orders.indices.reversed() where orders[index].hash == hash {
       guard case .downloading = orders[index].stage else { continue }
       switch result {
@@ -136,11 +136,11 @@ struct PieceReader {
     return nil
   }
 
-  private func wanted(of piece: HeldPiece, _ order: Order) -> Int {
+  private func wanted(of piece: HeldChunk, _ order: Order) -> Int {
     max(0, min(min(piece.bytes, order.end) - order.offset, Limits.chunkPieceBytes))
   }
 
-  private mutating func take(_ bytes: [UInt8], of piece: HeldPiece, _ index: Int) {
+  private mutating func take(_ bytes: [UInt8], of piece: HeldChunk, _ index: Int) {
     let order = orders[index]
     guard bytes.count == wanted(of: piece, order) else { return lose(piece, index) }
     order.digest?.update(bytes)
@@ -153,12 +153,12 @@ struct PieceReader {
     orders[index].isBegun = true
     pending.append(
       .report(
-        order.id, .success(PiecePortion(offset: order.offset, bytes: bytes, isLast: isLast))))
+        order.id, .success(ChunkPortion(offset: order.offset, bytes: bytes, isLast: isLast))))
     if isLast { orders.remove(at: index) }
   }
 
   /// The file in the home is of no use. Where nothing of it was told, the relay's takes its place.
-  private mutating func lose(_ piece: HeldPiece, _ index: Int) {
+  private mutating func lose(_ piece: HeldChunk, _ index: Int) {
     pending.append(.drop(piece))
     if orders[index].isBegun { giveUp(index, .damaged) } else { download(index) }
   }
@@ -173,7 +173,7 @@ struct PieceReader {
     if !isAsked { pending.append(.download(hash)) }
   }
 
-  private mutating func giveUp(_ index: Int, _ failure: PieceFailure) {
+  private mutating func giveUp(_ index: Int, _ failure: ChunkFailure) {
     pending.append(.report(orders.remove(at: index).id, .failure(failure)))
   }
 }

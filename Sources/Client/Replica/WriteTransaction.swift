@@ -3,7 +3,7 @@ import LockstepStorage
 
 /// A device's records and outbox, as they stand with the changes of the transaction being made.
 /// Knows how to write, not what.
-struct Ledger {
+struct WriteTransaction {
   let store: any ReplicaStore
   private(set) var outbox = Outbox()
   private var changes: [ReplicaChange] = []
@@ -149,7 +149,7 @@ struct Ledger {
     changes.append(.removeEntry(number: entry.number))
   }
 
-  mutating func putPiece(_ piece: HeldPiece) { changes.append(.putPiece(piece)) }
+  mutating func putPiece(_ piece: HeldChunk) { changes.append(.putPiece(piece)) }
 
   mutating func removePiece(_ hash: ChunkHash) { changes.append(.removePiece(hash)) }
 

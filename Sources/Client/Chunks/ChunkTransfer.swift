@@ -3,14 +3,14 @@ import LockstepStorage
 
 /// What must be at the relay before records can name it. Chosen by the worker, which knows the
 /// records and the home.
-struct PieceNeed: Hashable, Sendable {
+struct ChunkNeed: Hashable, Sendable {
   var hash: ChunkHash
   /// Where it lies in the home; nil where it does not: then the relay must have it already.
-  var source: HeldPiece?
+  var source: HeldChunk?
 }
 
 /// What has become of pieces that records wait for, told to the worker.
-struct PieceTidings: Hashable, Sendable {
+struct ChunkStatus: Hashable, Sendable {
   /// The relay has them.
   var there: [ChunkHash] = []
   /// Neither the relay nor the home has them.
@@ -18,7 +18,7 @@ struct PieceTidings: Hashable, Sendable {
   /// The file in the home is not what it was, and the relay has no other.
   var damaged: [ChunkHash] = []
   /// The file was not there: the worker looks again.
-  var unread: [HeldPiece] = []
+  var unread: [HeldChunk] = []
   /// The relay does not take them until a person acts.
   var held: [ChunkHash] = []
 
@@ -39,14 +39,14 @@ struct PieceTidings: Hashable, Sendable {
 /// time, and `Limits.pieceUploads` uploads; what failed for now is asked about anew, after a pause.
 /// It holds `Limits.chunkHashes` pieces at most, since the worker names no more before it has heard
 /// of them.
-struct PieceTransfer {
+struct ChunkTransfer {
   enum Action: Hashable {
     /// `POST /v1/chunks/missing`; answered by `told` or `failed`.
     case ask([ChunkHash])
     /// `PUT`; answered by `uploaded`.
-    case upload(HeldPiece)
+    case upload(HeldChunk)
     /// Answered by `settled`.
-    case settle(PieceTidings)
+    case settle(ChunkStatus)
     /// Nothing more is asked before `resume`.
     case pause(retryAfterMilliseconds: Int64?)
     /// The relay does not take more until a person acts, or enough time has passed: `retry`.
@@ -72,11 +72,11 @@ struct PieceTransfer {
   private var isOnline = false
   private var known: Set<ChunkHash> = []
   /// In the order in which they came, as all of these.
-  private var unasked: [PieceNeed] = []
-  private var asked: [PieceNeed] = []
-  private var missing: [HeldPiece] = []
-  private var uploading: [HeldPiece] = []
-  private var tidings = PieceTidings()
+  private var unasked: [ChunkNeed] = []
+  private var asked: [ChunkNeed] = []
+  private var missing: [HeldChunk] = []
+  private var uploading: [HeldChunk] = []
+  private var tidings = ChunkStatus()
   private var settling: [ChunkHash] = []
   private var pending: [Action] = []
 
@@ -91,7 +91,7 @@ struct PieceTransfer {
 
   // MARK: what happens
 
-  mutating func need(_ needs: [PieceNeed]) {
+  mutating func need(_ needs: [ChunkNeed]) {
     for need in needs where known.insert(need.hash).inserted { unasked.append(need) }
   }
 
@@ -172,7 +172,7 @@ struct PieceTransfer {
   mutating func next() -> Action? {
     if !pending.isEmpty { return pending.removeFirst() }
     if settling.isEmpty, !tidings.isEmpty {
-      defer { tidings = PieceTidings() }
+      defer { tidings = ChunkStatus() }
       settling = tidings.hashes
       return .settle(tidings)
     }
@@ -189,12 +189,12 @@ struct PieceTransfer {
   }
 
   /// Somebody else may have brought it meanwhile; and a question is cheap.
-  private mutating func returnToAsking(_ piece: HeldPiece) {
-    unasked.append(PieceNeed(hash: piece.hash, source: piece))
+  private mutating func returnToAsking(_ piece: HeldChunk) {
+    unasked.append(ChunkNeed(hash: piece.hash, source: piece))
   }
 
   private mutating func askAnew() {
-    let open = asked + (uploading + missing).map { PieceNeed(hash: $0.hash, source: $0) }
+    let open = asked + (uploading + missing).map { ChunkNeed(hash: $0.hash, source: $0) }
     unasked = open + unasked
     asked = []
     uploading = []

@@ -4,7 +4,7 @@ import LockstepStorage
 
 /// All that the relay's store ever committed, written down beside it. Each commit is held against
 /// what was committed before: tags only grow, a base is honoured, nothing is lost.
-package final class Ledger {
+package final class WriteTransaction {
   unowned let outside: WorldOutside
   private var accounts: [AccountID: Book] = [:]
 

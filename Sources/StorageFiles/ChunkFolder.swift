@@ -5,7 +5,7 @@ import LockstepStorage
 
 /// The pieces of files in a store or a backup, beside whoever has that open: read, and taken over
 /// into another place. A piece never changes once it has its name, so it may have two.
-package final class PieceFolder {
+package final class ChunkFolder {
   package enum State: Hashable, Sendable {
     case whole, missing
     /// What is wrong with its bytes, as a sentence goes on behind "the piece".
@@ -27,8 +27,8 @@ package final class PieceFolder {
   package init(directory: String) throws(StorageError) { root = try Folder(at: directory) }
 
   /// The same; nil where there is none.
-  package static func standing(in directory: String) throws(StorageError) -> PieceFolder? {
-    access(directory, F_OK) == 0 ? try PieceFolder(directory: directory) : nil
+  package static func standing(in directory: String) throws(StorageError) -> ChunkFolder? {
+    access(directory, F_OK) == 0 ? try ChunkFolder(directory: directory) : nil
   }
 
   // MARK: looking
@@ -38,7 +38,7 @@ package final class PieceFolder {
     of file: ChunkFile, bytes: Int, hash: ChunkHash?
   ) throws(StorageError) -> State {
     guard let found = try root.folder(file.account.text)?.file(file.name) else { return .missing }
-    return try PieceFolder.state(of: found, bytes: bytes, hash: hash)
+    return try ChunkFolder.state(of: found, bytes: bytes, hash: hash)
   }
 
   private static func state(
@@ -62,7 +62,7 @@ package final class PieceFolder {
   /// Takes the file over from `source`: as a second name of it where that can be; otherwise of the
   /// same file in `earlier`, a backup from before; otherwise as a copy, which is not durable yet.
   package func take(
-    _ file: ChunkFile, from source: PieceFolder, earlier: PieceFolder?
+    _ file: ChunkFile, from source: ChunkFolder, earlier: ChunkFolder?
   ) throws(StorageError) -> Taken {
     let folder = try root.madeFolder(file.account.text)
     if folder.hasFile(file.name) { return .standing }

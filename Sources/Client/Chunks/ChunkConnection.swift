@@ -6,7 +6,7 @@ import LockstepWire
 /// there is something to ask, and stays for the next.
 ///
 /// Knows HTTP, and not what the bytes are.
-struct PieceLine {
+struct ChunkConnection {
   struct Request: Hashable, Sendable {
     var method: String
     var hash: ChunkHash

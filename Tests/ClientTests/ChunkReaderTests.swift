@@ -5,27 +5,27 @@ import Testing
 
 @testable import LockstepClient
 
-struct PieceReaderTests {
+struct ChunkReaderTests {
   private let one = OrderID(rawValue: 1)
   private let two = OrderID(rawValue: 2)
 
   /// A piece of so many bytes, and its bytes.
-  private func piece(_ count: Int, file: UInt64 = 7) throws -> (HeldPiece, [UInt8]) {
+  private func piece(_ count: Int, file: UInt64 = 7) throws -> (HeldChunk, [UInt8]) {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
-    return (HeldPiece(hash: hash, file: file, bytes: count), bytes)
+    return (HeldChunk(hash: hash, file: file, bytes: count), bytes)
   }
 
   private func portion(_ offset: Int, _ bytes: ArraySlice<UInt8>, last: Bool)
-    -> Result<PiecePortion, PieceFailure>
+    -> Result<ChunkPortion, ChunkFailure>
   {
-    .success(PiecePortion(offset: offset, bytes: Array(bytes), isLast: last))
+    .success(ChunkPortion(offset: offset, bytes: Array(bytes), isLast: last))
   }
 
   @Test func aPieceOfTheHomeIsReadInPortions() throws {
     let size = Limits.chunkPieceBytes + 10
     let (piece, bytes) = try piece(size)
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, piece.hash, offset: 0, count: .max)
     #expect(reader.next() == .find(one, piece.hash))
     #expect(reader.next() == nil)
@@ -47,7 +47,7 @@ struct PieceReaderTests {
     offset: Int, count: Int, readAt: Int, read: Int
   ) throws {
     let (piece, bytes) = try piece(10)
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, piece.hash, offset: offset, count: count)
     _ = reader.next()
     reader.found(one, .success(piece))
@@ -60,7 +60,7 @@ struct PieceReaderTests {
 
   @Test func aPieceThatIsNotInTheHomeIsDownloadedOnceForAllWhoWait() throws {
     let (piece, bytes) = try piece(3)
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, piece.hash, offset: 0, count: 9)
     reader.order(two, piece.hash, offset: 1, count: 9)
     #expect(reader.next() == .find(one, piece.hash))
@@ -81,7 +81,7 @@ struct PieceReaderTests {
 
   @Test func whatCannotBeHadIsToldToAllWhoWait() throws {
     let (piece, _) = try piece(3)
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, piece.hash, offset: 0, count: 9)
     _ = reader.next()
     reader.found(one, .success(nil))
@@ -94,7 +94,7 @@ struct PieceReaderTests {
   @Test func whoWaitsForTheRelayHoldsUpNobody() throws {
     let (piece, bytes) = try piece(3)
     let (other, _) = try self.piece(4, file: 8)
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, other.hash, offset: 0, count: 9)
     reader.order(two, piece.hash, offset: 0, count: 9)
     _ = reader.next()
@@ -110,7 +110,7 @@ struct PieceReaderTests {
   @Test func aFileThatIsGoneOrCutOffIsReplacedByTheRelays() throws {
     let (piece, bytes) = try piece(3)
     for answer in [ChunkResult.refused(Refusal(.notFound, "")), .bytes(Array(bytes.dropLast()))] {
-      var reader = PieceReader()
+      var reader = ChunkReader()
       reader.order(one, piece.hash, offset: 0, count: 9)
       _ = reader.next()
       reader.found(one, .success(piece))
@@ -130,7 +130,7 @@ struct PieceReaderTests {
     let (piece, bytes) = try piece(Limits.chunkPieceBytes + 1)
     var newer = piece
     newer.file = 9
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, piece.hash, offset: 0, count: .max)
     _ = reader.next()
     reader.found(one, .success(piece))
@@ -150,7 +150,7 @@ struct PieceReaderTests {
 
   @Test func aWholePieceWithOtherBytesIsNotToldAsWhole() throws {
     let (piece, bytes) = try piece(Limits.chunkPieceBytes + 1)
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, piece.hash, offset: 0, count: .max)
     _ = reader.next()
     reader.found(one, .success(piece))
@@ -167,7 +167,7 @@ struct PieceReaderTests {
   @Test func aDiskThatFailsIsTold() throws {
     let (piece, _) = try piece(3)
     let error = StorageError.readOnly(path: "p")
-    var reader = PieceReader()
+    var reader = ChunkReader()
     reader.order(one, piece.hash, offset: 0, count: 9)
     _ = reader.next()
     reader.found(one, .success(piece))
@@ -183,7 +183,7 @@ struct PieceReaderTests {
 
   @Test func asManyOrdersWaitAsMayBe() throws {
     let (piece, _) = try piece(3)
-    var reader = PieceReader()
+    var reader = ChunkReader()
     for number in 0..<UInt64(Limits.pieceReads) {
       reader.order(OrderID(rawValue: 10 + number), piece.hash, offset: 0, count: 1)
     }

@@ -8,12 +8,12 @@ import Testing
 /// Pieces that go up and down on two nodes while clients leave, stores fail, leases end and the
 /// process dies, in any order: what was answered is there, what a record names stays, no client is
 /// ever told other bytes, and in the end there is no file without an owner.
-struct PieceWalkTests {
+struct ChunkWalkTests {
   @Test(arguments: 0..<8)
   func piecesAreWholeOrNotThere(block: Int) throws {
     var (uploaded, downloaded) = (0, 0)
     for seed in UInt64(block * 5)..<UInt64(block * 5 + 5) {
-      var walk = try PieceWalk(seed: seed)
+      var walk = try ChunkWalk(seed: seed)
       for _ in 0..<400 { try walk.step() }
       try walk.end()
       #expect(walk.breaches.isEmpty, "seed \(seed): \(walk.breaches.prefix(1))")
@@ -26,7 +26,7 @@ struct PieceWalkTests {
 }
 
 /// One run from a seed.
-private struct PieceWalk {
+private struct ChunkWalk {
   /// A client in the middle of a call.
   struct PendingRequest {
     enum Kind {
@@ -63,7 +63,7 @@ private struct PieceWalk {
     promised = pieces.map { _ in 0 }
     named = pieces.map { _ in false }
     var rules = StoreRules()
-    rules.chunkLeaseMilliseconds = PieceWalk.lease
+    rules.chunkLeaseMilliseconds = ChunkWalk.lease
     relay = TestRelay.keepingPieces(nodes: 2, rules: rules)
     device = try relay.newAccount()
   }
@@ -91,7 +91,7 @@ private struct PieceWalk {
     case 33: relay.commitFault = failing()
     case 34: (relay.filesFault, relay.commitFault) = (nil, nil)
     case 35: try save()
-    case 36: relay.advance(Int64.random(in: 1...PieceWalk.lease / 2, using: &random))
+    case 36: relay.advance(Int64.random(in: 1...ChunkWalk.lease / 2, using: &random))
     case 37: try ask()
     case 38: if Int.random(in: 0..<6, using: &random) == 0 { try crash() }
     default: relay.settle()
@@ -114,7 +114,7 @@ private struct PieceWalk {
     for node in 0...1 { try save(node: node) }
     relay.settle()
     if !(try relay.hasNoStrayFiles()) { breach("files without an owner are left") }
-    relay.advance(2 * PieceWalk.lease)
+    relay.advance(2 * ChunkWalk.lease)
     try look()
     let kept = named.count { $0 }
     if relay.files.counts.whole != kept { breach("\(relay.files.counts) files for \(kept) pieces") }
@@ -173,7 +173,7 @@ private struct PieceWalk {
     let isSaved = response.json?["results"]?.array?.first?["tag"] != nil
     if isNaming, !isSaved, mustBeThere(index) { breach("piece \(index) is missing for a save") }
     guard isSaved else { return }
-    if named[index] && !isNaming { promised[index] = relay.moment.wall + PieceWalk.lease }
+    if named[index] && !isNaming { promised[index] = relay.moment.wall + ChunkWalk.lease }
     named[index] = isNaming
   }
 
@@ -184,7 +184,7 @@ private struct PieceWalk {
     let missing = try relay.missing(pieces, by: device)
     for index in pieces.indices {
       if !missing.contains(index) {
-        promised[index] = before + PieceWalk.lease
+        promised[index] = before + ChunkWalk.lease
       } else if mustBeThere(index) {
         breach("piece \(index) is missing")
       }

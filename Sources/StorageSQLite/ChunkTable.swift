@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 
 /// The pieces of files that lie in a home, and how many held records name each piece.
-final class PieceTable {
+final class ChunkTable {
   private static let columns = "hash, file, bytes, idle_since"
 
   private let select: SQLiteStatement
@@ -15,7 +15,7 @@ final class PieceTable {
   private let forget: SQLiteStatement
 
   init(_ connection: SQLiteConnection) throws(StorageError) {
-    let columns = PieceTable.columns
+    let columns = ChunkTable.columns
     select = try connection.prepare("SELECT \(columns) FROM pieces WHERE hash = ?")
     selectAfter = try connection.prepare(
       "SELECT \(columns) FROM pieces WHERE hash > ? ORDER BY hash LIMIT ?")
@@ -31,15 +31,15 @@ final class PieceTable {
     forget = try connection.prepare("DELETE FROM piece_uses WHERE hash = ? AND uses <= 0")
   }
 
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldPiece] {
-    var found: [HeldPiece] = []
+  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
+    var found: [HeldChunk] = []
     for hash in hashes {
       found += try select.bind(hash).all { (row) throws(StorageError) in try row.piece() }
     }
     return found
   }
 
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldPiece] {
+  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     // A shorter run of bytes comes before all longer ones that begin with it.
     try selectAfter.bind(hash?.bytes ?? [0]).bind(Int64(limit)).all { (row) throws(StorageError) in
       try row.piece()
@@ -62,7 +62,7 @@ final class PieceTable {
     return known
   }
 
-  func put(_ piece: HeldPiece) throws(StorageError) {
+  func put(_ piece: HeldChunk) throws(StorageError) {
     try insert.bind(piece.hash).bind(piece.file).bind(Int64(piece.bytes)).bind(piece.idleSince)
       .run()
   }
@@ -81,11 +81,11 @@ final class PieceTable {
 }
 
 extension SQLiteStatement {
-  fileprivate func piece() throws(StorageError) -> HeldPiece {
+  fileprivate func piece() throws(StorageError) -> HeldChunk {
     guard let hash = ChunkHash(bytes: bytes(0)) else {
       throw damage("the name of a piece of a file is cut off")
     }
-    return HeldPiece(
+    return HeldChunk(
       hash: hash, file: bits(1), bytes: Int(clamping: integer(2)),
       idleSince: isNull(3) ? nil : integer(3))
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-struct LedgerTests {
+struct WriteTransactionTests {
   private func record(_ name: String, _ modifiedAt: Int64) -> Record {
     Record(
       zone: TestApp.zone, name: Name(trusted: name), type: TestApp.note, fields: [123, 125],
@@ -13,7 +13,7 @@ struct LedgerTests {
 
   @Test func aTransactionSeesItsOwnWrites() throws {
     let store = MemoryReplicaStore()
-    var ledger = Ledger(store: store)
+    var ledger = WriteTransaction(store: store)
     try ledger.put(record("a", 1))
     #expect(try ledger.record(.desk("a"))?.modifiedAt == 1)
     #expect(try store.record(.desk("a")) == nil)
@@ -24,7 +24,7 @@ struct LedgerTests {
   @Test func theCommitTellsWhatStoodBeforeAndWhatStandsNow() throws {
     let store = MemoryReplicaStore()
     try store.write([.putRecord(record("b", 1))])
-    var ledger = Ledger(store: store)
+    var ledger = WriteTransaction(store: store)
     try ledger.put(record("b", 2))
     try ledger.put(record("a", 3))
     try ledger.put(record("b", 4))
@@ -38,7 +38,7 @@ struct LedgerTests {
 
   @Test func aRecordIsReadOnceATransaction() throws {
     let store = CountingStore(MemoryReplicaStore())
-    var ledger = Ledger(store: store)
+    var ledger = WriteTransaction(store: store)
     #expect(try ledger.record(.desk("a")) == nil)
     _ = try ledger.record(.desk("a"))
     try ledger.put(record("a", 1))
@@ -50,7 +50,7 @@ struct LedgerTests {
   @Test func whatASnapshotNamedInThisTransactionIsNotGone() throws {
     let store = MemoryReplicaStore()
     try store.write(["a", "b", "c", "d"].map { .putRecord(record($0, 1)) })
-    var ledger = Ledger(store: store)
+    var ledger = WriteTransaction(store: store)
     ledger.beginSnapshot()
     ledger.name(.desk("a"), snapshot: 7)
     try ledger.put(record("b", 2), snapshot: 7)
@@ -73,7 +73,7 @@ struct LedgerTests {
   @Test func whatIsWrittenIsNotLost() throws {
     let store = MemoryReplicaStore()
     try store.write([.putRecord(record("a", 1)), .loseRecord(.desk("a"))])
-    var ledger = Ledger(store: store)
+    var ledger = WriteTransaction(store: store)
     #expect(try ledger.isLost(.desk("a")))
     try ledger.put(record("a", 2))
     #expect(try !ledger.isLost(.desk("a")))
@@ -82,7 +82,7 @@ struct LedgerTests {
   @Test func aFailedCommitLeavesTheStoreAsItWas() throws {
     let memory = MemoryReplicaStore()
     let store = FailingStore(memory)
-    var ledger = Ledger(store: store)
+    var ledger = WriteTransaction(store: store)
     store.error = .diskFull(path: "home")
     try ledger.put(record("a", 1))
     #expect(throws: StorageError.diskFull(path: "home")) { try ledger.commit() }

@@ -4,22 +4,22 @@ import Testing
 
 @testable import LockstepClient
 
-struct PieceTransferTests {
+struct ChunkTransferTests {
   private func hash(_ number: Int) throws -> ChunkHash {
     try #require(
       ChunkHash(bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30)))
   }
 
-  private func piece(_ number: Int) throws -> HeldPiece {
-    HeldPiece(hash: try hash(number), file: UInt64(number), bytes: 5)
+  private func piece(_ number: Int) throws -> HeldChunk {
+    HeldChunk(hash: try hash(number), file: UInt64(number), bytes: 5)
   }
 
-  private func need(_ number: Int, isHeld: Bool = true) throws -> PieceNeed {
-    PieceNeed(hash: try hash(number), source: isHeld ? try piece(number) : nil)
+  private func need(_ number: Int, isHeld: Bool = true) throws -> ChunkNeed {
+    ChunkNeed(hash: try hash(number), source: isHeld ? try piece(number) : nil)
   }
 
-  private func begun(_ numbers: Int...) throws -> PieceTransfer {
-    var transfer = PieceTransfer()
+  private func begun(_ numbers: Int...) throws -> ChunkTransfer {
+    var transfer = ChunkTransfer()
     transfer.online()
     transfer.need(try numbers.map { try need($0) })
     return transfer
@@ -31,13 +31,13 @@ struct PieceTransferTests {
     #expect(transfer.next() == .ask([try hash(1), try hash(2)]))
     #expect(transfer.next() == nil)
     transfer.told(missing: [try hash(2)])
-    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(1)])))
+    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
     #expect(transfer.next() == .upload(try piece(2)))
     transfer.uploaded(try hash(2), .stored)
     // One telling at a time.
     #expect(transfer.next() == nil)
     transfer.settled()
-    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(2)])))
+    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(2)])))
     #expect(transfer.isBusy)
     transfer.settled()
     #expect(!transfer.isBusy)
@@ -53,12 +53,12 @@ struct PieceTransferTests {
     #expect(transfer.next() == .upload(try piece(2)))
     #expect(transfer.next() == nil)
     transfer.uploaded(try hash(1), .stored)
-    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(1)])))
+    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
     #expect(transfer.next() == .upload(try piece(3)))
   }
 
   @Test func nothingIsAskedWithoutARelayAndNothingTwice() throws {
-    var transfer = PieceTransfer()
+    var transfer = ChunkTransfer()
     transfer.need([try need(1)])
     transfer.need([try need(1)])
     #expect(transfer.next() == nil)
@@ -78,7 +78,7 @@ struct PieceTransferTests {
   }
 
   @Test func aQuestionHasNoMoreHashesThanItMay() throws {
-    var transfer = PieceTransfer()
+    var transfer = ChunkTransfer()
     transfer.online()
     transfer.need(try (0...Limits.chunkHashes).map { try need($0) })
     guard case .ask(let hashes) = transfer.next() else {
@@ -93,13 +93,13 @@ struct PieceTransferTests {
   }
 
   @Test func whatIsNeitherHereNorThereIsTold() throws {
-    var transfer = PieceTransfer()
+    var transfer = ChunkTransfer()
     transfer.online()
     transfer.need([try need(1, isHeld: false), try need(2, isHeld: false)])
     _ = transfer.next()
     transfer.told(missing: [try hash(1)])
     #expect(
-      transfer.next() == .settle(PieceTidings(there: [try hash(2)], nowhere: [try hash(1)])))
+      transfer.next() == .settle(ChunkStatus(there: [try hash(2)], nowhere: [try hash(1)])))
   }
 
   @Test func filesThatAreDamagedOrGoneAreTold() throws {
@@ -111,7 +111,7 @@ struct PieceTransferTests {
     transfer.uploaded(try hash(1), .damaged)
     transfer.uploaded(try hash(2), .unread)
     #expect(
-      transfer.next() == .settle(PieceTidings(damaged: [try hash(1)], unread: [try piece(2)])))
+      transfer.next() == .settle(ChunkStatus(damaged: [try hash(1)], unread: [try piece(2)])))
   }
 
   @Test func whatBreaksIsAskedAboutAgainAfterAPause() throws {
@@ -157,13 +157,13 @@ struct PieceTransferTests {
     transfer.uploaded(try hash(1), .refused(refusal))
     #expect(transfer.refusal == refusal)
     #expect(transfer.next() == .hold)
-    #expect(transfer.next() == .settle(PieceTidings(held: [try hash(3)])))
+    #expect(transfer.next() == .settle(ChunkStatus(held: [try hash(3)])))
     // It was asked about anew; nothing more goes up.
     #expect(transfer.next() == .ask([try hash(1)]))
     transfer.told(missing: [try hash(1)])
     transfer.uploaded(try hash(2), .stored)
     transfer.settled()
-    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(2)], held: [try hash(1)])))
+    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(2)], held: [try hash(1)])))
     transfer.settled()
     #expect(!transfer.isBusy)
     transfer.retry()
@@ -178,7 +178,7 @@ struct PieceTransferTests {
     _ = transfer.next()
     transfer.failed(Refusal(.planRequired, "no"))
     #expect(transfer.next() == .hold)
-    #expect(transfer.next() == .settle(PieceTidings(held: [try hash(1), try hash(2)])))
+    #expect(transfer.next() == .settle(ChunkStatus(held: [try hash(1), try hash(2)])))
     #expect(transfer.next() == nil)
   }
 
@@ -186,7 +186,7 @@ struct PieceTransferTests {
     var transfer = try begun(1)
     _ = transfer.next()
     transfer.told(missing: [])
-    #expect(transfer.next() == .settle(PieceTidings(there: [try hash(1)])))
+    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
     transfer.unsettled()
     transfer.need([try need(1)])
     #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))

@@ -6,7 +6,7 @@ import LockstepWire
 /// what a broken one left is kept, and the rest asked for. A pure machine: it is told what
 /// happened, and `next` gives what to do, until there is nothing. Knows no files, no sockets and no
 /// clock.
-struct PieceDownload {
+struct DeviceChunkDownload {
   enum Action: Hashable {
     /// `GET`, from this byte on.
     case ask(first: Int)
@@ -22,7 +22,7 @@ struct PieceDownload {
     /// What was written is of no use.
     case discard
     /// It is over. nil: the file stands, and is the piece.
-    case end(PieceFailure?)
+    case end(ChunkFailure?)
   }
 
   private enum Stage {
@@ -88,7 +88,7 @@ struct PieceDownload {
     guard case .asking = stage else { return }
     switch head.status {
     case 200: skip = received
-    case 206 where PieceDownload.first(of: head) == received && received > 0: skip = 0
+    case 206 where DeviceChunkDownload.first(of: head) == received && received > 0: skip = 0
     default:
       stage = .refused(head, body: [])
       return
@@ -146,7 +146,7 @@ struct PieceDownload {
   mutating func wrote(_ count: Int, _ result: Result<ChunkResult, StorageError>) {
     if case .over = stage { return }
     writing -= count
-    if let failure = PieceFailure(result) { return giveUp(failure) }
+    if let failure = ChunkFailure(result) { return giveUp(failure) }
     if isPaused, 2 * writing <= Limits.chunkWaitingBytes {
       isPaused = false
       if case .coming = stage { pending.append(.resume) }
@@ -157,7 +157,7 @@ struct PieceDownload {
   mutating func finished(_ result: Result<ChunkResult, StorageError>) {
     guard case .whole = stage else { return }
     guard case .success(.refused(let refusal)) = result, refusal.code == .hashMismatch else {
-      return over(PieceFailure(result))
+      return over(ChunkFailure(result))
     }
     // The file is gone. Bytes may go wrong on the way, but hardly again and again.
     received = 0
@@ -204,12 +204,12 @@ struct PieceDownload {
     pending.append(.wait(retryAfterMilliseconds: refusal?.retryAfterMilliseconds))
   }
 
-  private mutating func giveUp(_ failure: PieceFailure) {
+  private mutating func giveUp(_ failure: ChunkFailure) {
     pending.append(.discard)
     over(failure)
   }
 
-  private mutating func over(_ failure: PieceFailure?) {
+  private mutating func over(_ failure: ChunkFailure?) {
     stage = .over
     pending.append(.end(failure))
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-struct PieceTableTests {
+struct ChunkTableTests {
   /// Records without pieces are the most, and must cost nothing for those with some.
   @Test func aRecordThatNamesNoPieceIsNotInTheIndexOfThoseThatDo() throws {
     let directory = try TemporaryFolder()

@@ -3,16 +3,16 @@ import LockstepStorage
 
 /// What the worker is asked about pieces of files: which of them lie in the home, and which may be
 /// named to the relay.
-enum PieceTask: Hashable, Sendable {
+enum ChunkTask: Hashable, Sendable {
   /// The file stands, and is the piece's from here on.
-  case add(HeldPiece)
+  case add(HeldChunk)
   case find(ChunkHash)
   /// The file is not there, or not what it was.
-  case drop(HeldPiece)
+  case drop(HeldChunk)
   /// One portion of the search for pieces that nothing has named for `keepMilliseconds`.
   case collect(after: ChunkHash?, keepMilliseconds: Int64)
   /// What has become of pieces that local changes wait for.
-  case settle(PieceTidings)
+  case settle(ChunkStatus)
   /// What the relay did not take may be tried again.
   case retry
   /// Has the relay by now what changes lack that wait for a person?
@@ -23,11 +23,11 @@ enum PieceTask: Hashable, Sendable {
   case sweep([UInt64])
 }
 
-enum PieceResult: Hashable, Sendable {
+enum ChunkTransferResult: Hashable, Sendable {
   case done
   /// The file that held the piece before.
   case added(replaced: UInt64?)
-  case found(HeldPiece?)
+  case found(HeldChunk?)
   /// Files that hold no piece any more, and where to go on, if there is more.
   case collected([UInt64], next: ChunkHash?)
   case unknown([UInt64])
@@ -37,7 +37,7 @@ enum PieceResult: Hashable, Sendable {
 enum PendingChunkRequest: Hashable, Sendable {
   case add(OrderID)
   case find(OrderID)
-  case downloaded(HeldPiece)
+  case downloaded(HeldChunk)
   case drop
   case settle
   case retry

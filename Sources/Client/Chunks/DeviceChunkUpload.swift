@@ -5,9 +5,9 @@ import LockstepWire
 
 /// One connection for uploads, and the piece that is going up on it: read a portion at a time, as
 /// the connection takes them, and looked at on the way, since a disk may have changed it.
-struct PieceUpload {
-  private var line: PieceLine
-  private(set) var piece: HeldPiece?
+struct DeviceChunkUpload {
+  private var line: ChunkConnection
+  private(set) var piece: HeldChunk?
   /// Of the upload, so that what comes late of one before is told apart.
   private(set) var number: UInt64 = 0
   private var readBytes = 0
@@ -17,7 +17,7 @@ struct PieceUpload {
   /// When its progress was told last.
   private var toldAt: Instant?
 
-  init(to relay: RelayAddress) { line = PieceLine(to: relay) }
+  init(to relay: RelayAddress) { line = ChunkConnection(to: relay) }
 
   var isBusy: Bool { piece != nil }
   var id: ConnectionID? { line.id }
@@ -26,9 +26,9 @@ struct PieceUpload {
   // MARK: the piece
 
   mutating func begin(
-    _ piece: HeldPiece, number: UInt64, token: String, at now: Instant,
+    _ piece: HeldChunk, number: UInt64, token: String, at now: Instant,
     _ output: inout UplinkOutput
-  ) -> [PieceLine.Event] {
+  ) -> [ChunkConnection.Event] {
     self.piece = piece
     self.number = number
     readBytes = 0
@@ -37,7 +37,8 @@ struct PieceUpload {
     answer = []
     toldAt = now
     return line.ask(
-      PieceLine.Request(method: "PUT", hash: piece.hash, token: token, bodyBytes: piece.bytes),
+      ChunkConnection.Request(
+        method: "PUT", hash: piece.hash, token: token, bodyBytes: piece.bytes),
       at: now, &output)
   }
 
@@ -50,7 +51,7 @@ struct PieceUpload {
   /// Sends what was read; nil where it is not what the piece is.
   mutating func supply(
     _ bytes: [UInt8], at now: Instant, _ output: inout UplinkOutput
-  ) -> [PieceLine.Event]? {
+  ) -> [ChunkConnection.Event]? {
     guard let piece, bytes.count == nextPart.count else { return nil }
     digest.update(bytes)
     readBytes += bytes.count
@@ -58,7 +59,7 @@ struct PieceUpload {
     return line.supply(bytes, at: now, &output)
   }
 
-  mutating func take(_ event: PieceLine.Event) {
+  mutating func take(_ event: ChunkConnection.Event) {
     switch event {
     case .head(let head): self.head = head
     case .body(let bytes): answer += bytes.prefix(max(0, Limits.smallBodyBytes - answer.count))
@@ -67,7 +68,7 @@ struct PieceUpload {
   }
 
   /// What the whole answer says.
-  var result: PieceTransfer.Upload {
+  var result: ChunkTransfer.Upload {
     guard let head else { return .broken }
     // The relay has no words for it; a page of somebody's on the way has.
     if head.status == 200 || head.status == 201, answer.isEmpty { return .stored }
@@ -98,23 +99,23 @@ struct PieceUpload {
 
   // MARK: the connection
 
-  mutating func opened(at now: Instant, _ output: inout UplinkOutput) -> [PieceLine.Event] {
+  mutating func opened(at now: Instant, _ output: inout UplinkOutput) -> [ChunkConnection.Event] {
     line.opened(at: now, &output)
   }
 
-  mutating func drained(_ unsent: Int, at now: Instant) -> [PieceLine.Event] {
+  mutating func drained(_ unsent: Int, at now: Instant) -> [ChunkConnection.Event] {
     line.drained(unsent, at: now)
   }
 
   mutating func received(
     _ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput
-  ) -> [PieceLine.Event] {
+  ) -> [ChunkConnection.Event] {
     line.received(bytes, at: now, &output)
   }
 
-  mutating func closed(_ cause: CloseCause) -> [PieceLine.Event] { line.closed(cause) }
+  mutating func closed(_ cause: CloseCause) -> [ChunkConnection.Event] { line.closed(cause) }
 
-  mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> [PieceLine.Event] {
+  mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> [ChunkConnection.Event] {
     line.expired(at: now, &output)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LockstepStorageFiles
 
-struct PieceFolderTests {
+struct ChunkFolderTests {
   private let file = ChunkFile(account: AccountID(rawValue: 0xA), number: 0x17)
   private let bytes = Array("a piece of a file".utf8)
   private let directory: TemporaryFolder
@@ -15,12 +15,12 @@ struct PieceFolderTests {
   init() throws { directory = try TemporaryFolder() }
 
   /// A store with the piece in it.
-  private func makeStore() throws -> PieceFolder {
+  private func makeStore() throws -> ChunkFolder {
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
     let store = try FileChunkStore(directory: directory.path("chunks"))
     _ = try store.perform(.append(file, bytes))
     #expect(try store.perform(.finish(file, expecting: hash)) == .done)
-    return try PieceFolder(directory: directory.path("chunks"))
+    return try ChunkFolder(directory: directory.path("chunks"))
   }
 
   private func isSameFile(_ one: String, _ other: String) throws -> Bool {
@@ -33,7 +33,7 @@ struct PieceFolderTests {
 
   @Test func aPieceIsTakenAsASecondNameOfItsFile() throws {
     let store = try makeStore()
-    let backup = try PieceFolder(directory: directory.path("backup"))
+    let backup = try ChunkFolder(directory: directory.path("backup"))
     #expect(try backup.take(file, from: store, earlier: nil) == .linked)
     #expect(try backup.take(file, from: store, earlier: nil) == .standing)
     try backup.sync()
@@ -73,7 +73,7 @@ struct PieceFolderTests {
     try directory.write("x", to: "chunks/incoming/x")
     try directory.write("x", to: "chunks/000000000000000a/x")
     #expect(try store.files() == [file])
-    #expect(try PieceFolder.standing(in: directory.path("none")) == nil)
+    #expect(try ChunkFolder.standing(in: directory.path("none")) == nil)
     #expect(!directory.has("none"))
   }
 }

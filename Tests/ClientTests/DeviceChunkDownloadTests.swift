@@ -5,9 +5,9 @@ import Testing
 
 @testable import LockstepClient
 
-struct PieceDownloadTests {
-  private func begun() throws -> PieceDownload {
-    var download = PieceDownload(try TestPiece.hash([1]), file: 7)
+struct DeviceChunkDownloadTests {
+  private func begun() throws -> DeviceChunkDownload {
+    var download = DeviceChunkDownload(try TestPiece.hash([1]), file: 7)
     #expect(download.next() == .ask(first: 0))
     return download
   }
@@ -26,8 +26,8 @@ struct PieceDownloadTests {
     return head
   }
 
-  private func actions(_ download: inout PieceDownload) -> [PieceDownload.Action] {
-    var actions: [PieceDownload.Action] = []
+  private func actions(_ download: inout DeviceChunkDownload) -> [DeviceChunkDownload.Action] {
+    var actions: [DeviceChunkDownload.Action] = []
     while let action = download.next() { actions.append(action) }
     return actions
   }

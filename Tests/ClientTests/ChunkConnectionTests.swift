@@ -4,18 +4,18 @@ import Testing
 
 @testable import LockstepClient
 
-struct PieceLineTests {
+struct ChunkConnectionTests {
   private let start = Instant(nanoseconds: 0)
 
   private func at(_ milliseconds: Int64) -> Instant { start.advanced(milliseconds: milliseconds) }
 
   private struct Scene {
-    var line: PieceLine
+    var line: ChunkConnection
     var output = UplinkOutput(firstNumber: 0)
 
     init() throws {
       guard let relay = RelayAddress(url: "http://relay:1") else { throw TestFault("no address") }
-      line = PieceLine(to: relay)
+      line = ChunkConnection(to: relay)
     }
 
     /// What was asked of the network since, in words; of what was sent the head's lines.
@@ -34,22 +34,22 @@ struct PieceLineTests {
       return words
     }
 
-    mutating func receive(_ text: String, at now: Instant) -> [PieceLine.Event] {
+    mutating func receive(_ text: String, at now: Instant) -> [ChunkConnection.Event] {
       line.received(Array(text.utf8).span.bytes, at: now, &output)
     }
   }
 
-  private func put(_ count: Int) throws -> PieceLine.Request {
-    PieceLine.Request(
+  private func put(_ count: Int) throws -> ChunkConnection.Request {
+    ChunkConnection.Request(
       method: "PUT", hash: try TestPiece.hash([1]), token: "secret", bodyBytes: count)
   }
 
-  private func get(first: Int = 0) throws -> PieceLine.Request {
-    PieceLine.Request(
+  private func get(first: Int = 0) throws -> ChunkConnection.Request {
+    ChunkConnection.Request(
       method: "GET", hash: try TestPiece.hash([1]), token: "secret", first: first)
   }
 
-  private func isEnd(_ event: PieceLine.Event?) -> Bool { event == .end }
+  private func isEnd(_ event: ChunkConnection.Event?) -> Bool { event == .end }
 
   @Test func aBodyGoesOutAsTheConnectionTakesIt() throws {
     var scene = try Scene()
