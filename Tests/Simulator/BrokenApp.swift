@@ -50,7 +50,7 @@ struct BrokenApp: App {
     var outcome = try app.outcome(of: order, on: state)
     if breakage == .trimsUnread, zone == ClipboardApp.zone, order["do"]?.string == "add" {
       // At once, with the item that is too many, and not when the device is caught up.
-      for item in ClipboardHistory(state.records).items.dropFirst(Limits.clipboardItems - 1) {
+      for item in ClipboardContents(state.records).items.dropFirst(Limits.clipboardItems - 1) {
         let edit = EditRequest(key: item.record.key, type: ClipboardApp.itemType) {
           _ throws(EditRefusal) in nil
         }

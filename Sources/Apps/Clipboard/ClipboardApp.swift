@@ -22,11 +22,11 @@ package struct ClipboardApp: App {
 
   package func surplus(of type: Name, among records: [Record]) -> [RecordKey] {
     guard type == ClipboardApp.itemType, records.count > Limits.clipboardItems else { return [] }
-    return ClipboardHistory(records).surplus
+    return ClipboardContents(records).surplus
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
-    let history = ClipboardHistory(state.records)
+    let history = ClipboardContents(state.records)
     switch order["do"]?.string {
     case "add":
       let content = try order.word("content")
@@ -57,7 +57,7 @@ package struct ClipboardApp: App {
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
-    let history = ClipboardHistory(state.records)
+    let history = ClipboardContents(state.records)
     switch question["show"]?.string {
     case "list": return history.view(of: state)
     case "item":

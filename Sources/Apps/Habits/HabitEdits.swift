@@ -14,7 +14,7 @@ enum HabitEdits {
 
   /// Fields that this version does not know stay.
   static func changed(
-    _ habit: HabitBook.Habit, _ order: JSONValue
+    _ habit: HabitContents.Habit, _ order: JSONValue
   ) throws(EditRefusal) -> AppOutcome {
     var changes: [JSONMember] = []
     if order["title"] != nil { changes.append(JSONMember("title", .string(try title(order)))) }
@@ -35,14 +35,14 @@ enum HabitEdits {
   }
 
   /// Its days stay, and are there again if it comes back.
-  static func removed(_ habit: HabitBook.Habit) -> AppOutcome {
+  static func removed(_ habit: HabitContents.Habit) -> AppOutcome {
     AppOutcome(
       [.edit(writing(habit.record.name) { _ in nil })],
       view: told("removed", habit.record.name, habit.title))
   }
 
   static func checked(
-    _ habit: HabitBook.Habit, on day: HabitDay, _ order: JSONValue
+    _ habit: HabitContents.Habit, on day: HabitDay, _ order: JSONValue
   ) throws(EditRefusal) -> AppOutcome {
     guard let isDone = order["done"]?.bool else { throw EditRefusal("done must be true or false") }
     guard habit.kind == .checkbox else {
@@ -60,7 +60,7 @@ enum HabitEdits {
 
   /// Each device adds to its own count; what is taken back it counts as well.
   static func counted(
-    _ habit: HabitBook.Habit, on day: HabitDay, by amount: Int64, of before: HabitBook.Day
+    _ habit: HabitContents.Habit, on day: HabitDay, by amount: Int64, of before: HabitContents.Day
   ) throws(EditRefusal) -> AppOutcome {
     guard habit.kind == .count else {
       throw EditRefusal("\u{201C}\(RowText.line(habit.title))\u{201D} is checked; use check")
@@ -78,7 +78,7 @@ enum HabitEdits {
       let counts = (fields[list] ?? [:])
         .setting(device.text, to: .number(JSONNumber(own + abs(amount))))
       let counted = fields.setting(list, to: counts)
-      return counted.setting("done", to: .bool(HabitBook.day(of: counted).total >= target))
+      return counted.setting("done", to: .bool(HabitContents.day(of: counted).total >= target))
     }
     let total = before.total + amount
     return AppOutcome(
@@ -102,10 +102,10 @@ enum HabitEdits {
   }
 
   private static func day(
-    _ day: HabitDay, of habit: HabitBook.Habit,
+    _ day: HabitDay, of habit: HabitContents.Habit,
     _ make: @escaping @Sendable (JSONValue, DeviceID) -> JSONValue
   ) -> EditRequest {
-    let name = HabitBook.name(of: habit.record.name, on: day)
+    let name = HabitContents.name(of: habit.record.name, on: day)
     let fresh: JSONValue = [
       "habit": .string(habit.record.name.text), "day": .string(day.text), "done": false,
       "counts": [:],

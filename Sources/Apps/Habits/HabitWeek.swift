@@ -2,11 +2,11 @@ import LockstepModel
 
 /// How habits are shown: a week of days beside each, a single day, and conflicts side by side.
 package struct HabitWeek {
-  package let book: HabitBook
+  package let book: HabitContents
   package let state: AppState
 
   package init(_ state: AppState) {
-    book = HabitBook(state.records)
+    book = HabitContents(state.records)
     self.state = state
   }
 
@@ -95,17 +95,17 @@ package struct HabitWeek {
     let when =
       (age == "now" ? age : age + " ago") + ", " + RowText.line(state.name(of: record.device))
     guard !record.isDeleted else { return "deleted  (\(when))" }
-    let habit = HabitBook.Habit(record)
+    let habit = HabitContents.Habit(record)
     return "\(RowText.line(habit.title)), \(HabitWeek.aim(habit))  (\(when))"
   }
 
   // MARK: parts
 
-  package static func aim(_ habit: HabitBook.Habit) -> String {
+  package static func aim(_ habit: HabitContents.Habit) -> String {
     habit.kind == .count ? "\(habit.target) a day" : "once a day"
   }
 
-  private func head(_ habit: HabitBook.Habit, _ place: Int) -> JSONValue {
+  private func head(_ habit: HabitContents.Habit, _ place: Int) -> JSONValue {
     [
       "habit": JSONValue(integerLiteral: Int64(place + 1)), "name": .string(habit.record.name.text),
       "title": .string(habit.title), "kind": .string(habit.kind.rawValue),
@@ -113,7 +113,7 @@ package struct HabitWeek {
     ]
   }
 
-  private func entry(_ habit: HabitBook.Habit, _ day: HabitDay) -> JSONValue {
+  private func entry(_ habit: HabitContents.Habit, _ day: HabitDay) -> JSONValue {
     let it = book.day(day, of: habit.record.name)
     return [
       "day": .string(day.text), "done": .bool(book.isReached(habit, on: day)),
@@ -121,12 +121,12 @@ package struct HabitWeek {
     ]
   }
 
-  private func title(_ habit: HabitBook.Habit, _ place: Int) -> String {
+  private func title(_ habit: HabitContents.Habit, _ place: Int) -> String {
     let title = RowText.cut(RowText.line(habit.title), to: 24)
     return RowText.right("\(place + 1)", 3) + "  " + RowText.left(title, 24)
   }
 
-  private func mark(_ habit: HabitBook.Habit, _ day: HabitDay) -> String {
+  private func mark(_ habit: HabitContents.Habit, _ day: HabitDay) -> String {
     let total = book.day(day, of: habit.record.name).total
     if habit.kind == .count, total > 0 { return total > 999 ? "999+" : "\(total)" }
     return book.isReached(habit, on: day) ? "✓" : "·"

@@ -71,8 +71,8 @@ package struct HabitsApp: App {
   }
 
   private static func habit(
-    _ order: JSONValue, _ book: HabitBook
-  ) throws(EditRefusal) -> HabitBook.Habit {
+    _ order: JSONValue, _ book: HabitContents
+  ) throws(EditRefusal) -> HabitContents.Habit {
     book.habits[try book.choice.place(try order.word("habit"))]
   }
 

@@ -30,7 +30,7 @@ package struct MemosApp: App {
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
-    let shelf = MemoShelf(state.records)
+    let shelf = MemoContents(state.records)
     switch order["do"]?.string {
     case "add":
       let content = try MemosApp.content(order)
@@ -52,7 +52,7 @@ package struct MemosApp: App {
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
-    let shelf = MemoShelf(state.records)
+    let shelf = MemoContents(state.records)
     switch question["show"]?.string {
     case "list":
       return shelf.view(Array(shelf.memos.indices), of: state, empty: "there is no memo yet")
@@ -76,7 +76,7 @@ package struct MemosApp: App {
   /// What a person wrote on top of a text that may have changed while they wrote: both are kept, as
   /// where two devices wrote.
   private func edited(
-    _ memo: MemoShelf.Memo, _ order: JSONValue
+    _ memo: MemoContents.Memo, _ order: JSONValue
   ) throws(EditRefusal) -> AppOutcome {
     let content = try MemosApp.content(order)
     let was = try order.word("was")

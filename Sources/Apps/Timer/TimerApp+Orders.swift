@@ -28,7 +28,7 @@ extension TimerApp {
     }
     if question == TimerApp.board {
       let (current, settings) = (TimerApp.stateKey, TimerApp.settingsKey)
-      return TimerBoard(
+      return TimerContents(
         TimerApp.state(of: state.records.first { $0.key == current }),
         settings: TimerSettings(fields: state.records.first { $0.key == settings }?.value),
         of: state

@@ -39,7 +39,7 @@ package struct VaultApp: App {
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     switch order["do"]?.string {
     case "clean":
-      let shelf = VaultShelf(state.records, key: key())
+      let shelf = VaultContents(state.records, key: key())
       let needless = shelf.copies.filter(shelf.isNeedless)
       let others = shelf.copies.count - needless.count
       return AppOutcome(
@@ -58,10 +58,10 @@ package struct VaultApp: App {
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     switch question["show"]?.string {
     case "files":
-      let shelf = VaultShelf(state.records, key: key())
+      let shelf = VaultContents(state.records, key: key())
       return shelf.view(shelf.files, of: state, empty: "there is no file in the vault yet")
     case "conflicts":
-      let shelf = VaultShelf(state.records, key: key())
+      let shelf = VaultContents(state.records, key: key())
       return shelf.view(shelf.copies, of: state, empty: "there are no conflict copies")
     case "codes": return VaultApp.codes(of: state)
     default: throw EditRefusal("the vault has no such view")
@@ -84,8 +84,8 @@ package struct VaultApp: App {
         steps += copies.compactMap(VaultApp.adding)
         let isLocal = fields == local.value && fields != server.value
         steps.append(.decide(server.key, keepLocal: isLocal))
-      } else if VaultShelf([server], key: key).others.first?.trouble == .unreadable,
-        !VaultShelf([local], key: key).files.isEmpty
+      } else if VaultContents([server], key: key).others.first?.trouble == .unreadable,
+        !VaultContents([local], key: key).files.isEmpty
       {
         steps.append(.decide(server.key, keepLocal: true))
       } else {

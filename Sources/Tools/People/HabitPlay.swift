@@ -41,7 +41,7 @@ struct HabitPlay: AppPlay {
       guard let day = HabitDay(date) else { return nil }
       let amount: Int64 = draw == 5 ? -1 : Int64.random(in: 1...3, using: &random)
       pending.add(
-        order, Counted(day: HabitBook.name(of: habit.name, on: day), amount: amount))
+        order, Counted(day: HabitContents.name(of: habit.name, on: day), amount: amount))
       return perform(
         order,
         [

@@ -147,7 +147,7 @@ struct HomeExport {
   // MARK: memos as texts
 
   private func writeMemos(_ records: [Record]) throws(CommandFailure) -> Int {
-    let memos = MemoShelf(records).memos
+    let memos = MemoContents(records).memos
     var taken: Set<String> = []
     // The last number behind a name: many memos may begin alike.
     var numbers: [String: Int] = [:]

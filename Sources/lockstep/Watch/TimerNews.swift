@@ -5,7 +5,7 @@ import LockstepModel
 /// one after the other.
 enum TimerNews {
   /// Nothing where no more than time has passed.
-  static func line(from old: TimerBoard, to new: TimerBoard) -> String? {
+  static func line(from old: TimerContents, to new: TimerContents) -> String? {
     guard new.editedAt != old.editedAt || new.screen.face != old.screen.face else { return nil }
     let (was, now) = (old.screen, new.screen)
     // An edit at zero has the instant at which the countdown ran out.
@@ -37,7 +37,7 @@ enum TimerNews {
     }
   }
 
-  private static func continued(_ who: String, _ board: TimerBoard) -> String {
+  private static func continued(_ who: String, _ board: TimerContents) -> String {
     let left = TimerScreen.clock(board.screen.remaining)
     return board.screen.isPaused ? "\(who) paused, \(left) left" : "\(who) goes on, \(left) left"
   }

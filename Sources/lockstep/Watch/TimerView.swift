@@ -11,7 +11,7 @@ struct TimerView: WatchView {
     var text: String
   }
 
-  private(set) var board: TimerBoard?
+  private(set) var board: TimerContents?
   private(set) var status: HomeStatus?
   /// The newest first.
   private(set) var news: [News] = []
@@ -42,7 +42,7 @@ struct TimerView: WatchView {
 
   mutating func take(_ line: JSONValue, at wall: Int64) {
     if let clock = line["clock"]?.wholeNumber { offset = clock }
-    if let view = line["view"], let new = TimerBoard(json: view) { take(new, at: wall) }
+    if let view = line["view"], let new = TimerContents(json: view) { take(new, at: wall) }
     if let status = line["status"] { take(HomeStatus(json: status), at: wall) }
     if let reason = line["error"]?.string {
       refusal = RowText.line(reason)
@@ -52,7 +52,7 @@ struct TimerView: WatchView {
     if let answer = line["answer"], answer["names"] == nil { refusal = nil }
   }
 
-  private mutating func take(_ new: TimerBoard, at wall: Int64) {
+  private mutating func take(_ new: TimerContents, at wall: Int64) {
     if let old = board {
       noteEnd(of: old, at: max(wall + offset, new.screen.at))
       if let text = TimerNews.line(from: old, to: new) {
@@ -119,7 +119,7 @@ struct TimerView: WatchView {
     if let board { noteEnd(of: board, at: relayTime(at: wall)) }
   }
 
-  private mutating func noteEnd(of board: TimerBoard, at instant: Int64) {
+  private mutating func noteEnd(of board: TimerContents, at instant: Int64) {
     guard let zeroAt = board.screen.zeroAt, zeroAt <= instant, rungFor != zeroAt else { return }
     rungFor = zeroAt
     switch TimerPhase(rawValue: board.screen.stateType) {

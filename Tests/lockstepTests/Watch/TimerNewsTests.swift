@@ -7,9 +7,9 @@ import Testing
 struct TimerNewsTests {
   private func board(
     _ type: TimerPhase, left: Int64 = 60_000, edited: Int64, paused: Bool = false, done: Int64 = 0
-  ) throws -> TimerBoard {
+  ) throws -> TimerContents {
     try #require(
-      TimerBoard(
+      TimerContents(
         json: [
           "at": .number(JSONNumber(edited)), "stateType": .string(type.rawValue),
           "isPaused": .bool(paused), "remaining": .number(JSONNumber(left)),
@@ -18,7 +18,7 @@ struct TimerNewsTests {
         ]))
   }
 
-  private func line(_ old: TimerBoard, _ new: TimerBoard) -> String? {
+  private func line(_ old: TimerContents, _ new: TimerContents) -> String? {
     TimerNews.line(from: old, to: new)
   }
 

@@ -1,7 +1,7 @@
 import LockstepModel
 
 /// The habits with their days, as one device has them.
-package struct HabitBook: Sendable {
+package struct HabitContents: Sendable {
   package struct Habit: Hashable, Sendable {
     package let record: Record
     package let title: String
@@ -38,7 +38,9 @@ package struct HabitBook: Sendable {
           : left.title.utf8.lexicographicallyPrecedes(right.title.utf8)
       }
     let checkIns = records.filter { $0.type == HabitsApp.checkInType && !$0.isDeleted }
-    days = Dictionary(checkIns.map { ($0.name, HabitBook.day(of: $0.value)) }) { first, _ in first }
+    days = Dictionary(checkIns.map { ($0.name, HabitContents.day(of: $0.value)) }) { first, _ in
+      first
+    }
   }
 
   package static func day(of value: JSONValue?) -> Day {
@@ -52,7 +54,7 @@ package struct HabitBook: Sendable {
   }
 
   package func day(_ day: HabitDay, of habit: Name) -> Day {
-    days[HabitBook.name(of: habit, on: day)] ?? Day()
+    days[HabitContents.name(of: habit, on: day)] ?? Day()
   }
 
   /// Whether the day's aim is reached.

@@ -1,7 +1,7 @@
 import LockstepModel
 
 /// The vault's files as this device can read them.
-package struct VaultShelf: Sendable {
+package struct VaultContents: Sendable {
   package struct File: Hashable, Sendable {
     package let record: Record
     package let manifest: VaultManifest

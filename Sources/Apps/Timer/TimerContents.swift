@@ -2,7 +2,7 @@ import LockstepModel
 
 /// All that a large screen shows of the timer: beside the screen of the moment whose edit it is,
 /// since when it stands, how long the phase is in full, and how far the long break is.
-package struct TimerBoard: Hashable, Sendable {
+package struct TimerContents: Hashable, Sendable {
   package var screen: TimerScreen
   /// What a person calls the device of the edit; empty where there was none.
   package var deviceName: String

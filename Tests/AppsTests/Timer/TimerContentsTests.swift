@@ -2,18 +2,18 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-struct TimerBoardTests {
+struct TimerContentsTests {
   private let phone = DeviceID(rawValue: 2)
 
   private func board(
     _ event: TimerEvent, at stamp: Int64, shown now: Int64, every: Int64? = nil
-  ) throws -> TimerBoard {
+  ) throws -> TimerContents {
     var machine = TimerMachine(
       state: TimerState(fields: nil), settings: TimerSettings(), deviceID: phone.text)
     try machine.handle(event, at: stamp)
     var settings = TimerSettings()
     if let every { settings.longBreakEvery = every }
-    return TimerBoard(
+    return TimerContents(
       machine.state, settings: settings,
       of: AppState(now: now, device: DeviceID(rawValue: 1), deviceNames: [phone: "phone"]))
   }
@@ -28,12 +28,12 @@ struct TimerBoardTests {
 
   @Test func itReadsWhatItWrote() throws {
     let board = try board(.start(length: 60_000), at: 1_000, shown: 11_000)
-    #expect(TimerBoard(json: board.json) == board)
-    #expect(TimerBoard(json: board.screen.json) == nil)
-    #expect(TimerBoard(json: ["lines": []]) == nil)
-    let idle = TimerBoard(
+    #expect(TimerContents(json: board.json) == board)
+    #expect(TimerContents(json: board.screen.json) == nil)
+    #expect(TimerContents(json: ["lines": []]) == nil)
+    let idle = TimerContents(
       TimerState(fields: nil), settings: TimerSettings(), of: AppState(now: 0, device: phone))
-    #expect(TimerBoard(json: idle.json) == idle)
+    #expect(TimerContents(json: idle.json) == idle)
     #expect(idle.editedAt == nil && idle.deviceName.isEmpty)
   }
 

@@ -1,7 +1,7 @@
 import LockstepModel
 
 /// What was copied, newest first.
-package struct ClipboardHistory: Sendable {
+package struct ClipboardContents: Sendable {
   package struct Item: Hashable, Sendable {
     package let record: Record
     package let content: String
@@ -15,7 +15,7 @@ package struct ClipboardHistory: Sendable {
   /// An item whose content this version cannot read is shown empty: it may be removed.
   package init(_ records: [Record]) {
     items = records.filter { $0.type == ClipboardApp.itemType && !$0.isDeleted }
-      .sorted(by: ClipboardHistory.isNewer)
+      .sorted(by: ClipboardContents.isNewer)
       .map { Item(record: $0, content: $0.value?["content"]?.string ?? "") }
   }
 
@@ -48,7 +48,7 @@ package struct ClipboardHistory: Sendable {
       ]
     }
     let rows = shown.enumerated().map { place, item in
-      ClipboardHistory.row(place + 1, item, of: state)
+      ClipboardContents.row(place + 1, item, of: state)
     }
     return AppView(
       json: ["items": .array(json)],

@@ -1,7 +1,7 @@
 import LockstepModel
 
 /// The memos, the last written first.
-package struct MemoShelf: Sendable {
+package struct MemoContents: Sendable {
   package struct Memo: Hashable, Sendable {
     package let record: Record
     package let title: String
@@ -41,7 +41,7 @@ package struct MemoShelf: Sendable {
     let words = words.lowercased().split(separator: " ").map { Array($0.utf8) }
     return memos.indices.filter { place in
       let text = Array(memos[place].content.lowercased().utf8)
-      return words.allSatisfy { MemoShelf.holds(text, $0) }
+      return words.allSatisfy { MemoContents.holds(text, $0) }
     }
   }
 
