@@ -20,7 +20,7 @@ package final class LogMover {
 }
 
 /// A runner of a `LogMover` beside the thread that commits, which alone calls what is here.
-package protocol LogAside: AnyObject {
+package protocol LogFallback: AnyObject {
   /// The state of its work; what came of it is told once.
   func take() -> LogProgress
   /// Begins to move the log; it rests when this is called. False where that cannot be done.

@@ -34,7 +34,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private var logPages = Limits.logPages
   private var logPagesMax = Limits.logPagesMax
   /// Moves the log beside the commits; nil: it is moved in their pauses alone.
-  private var mover: (any LogAside)?
+  private var mover: (any LogFallback)?
   /// The pages of the log that it had moved when it was last begun again.
   private var movedPages = 0
   /// Something was written since the opening's number moved on.
@@ -117,7 +117,7 @@ package final class SQLiteZoneStore: ZoneStore {
   }
 
   /// From now on the log is moved into the database beside the commits.
-  package func moveLog(by mover: any LogAside) { self.mover = mover }
+  package func moveLog(by mover: any LogFallback) { self.mover = mover }
 
   /// For another thread.
   package func makeLogMover() throws(StorageError) -> LogMover {

@@ -30,7 +30,7 @@ enum RelayCommand {
   static let isOpen = CommandOption.flag("open", "Let anybody make an account.")
   static let retention = CommandOption.defaulted(
     "retention", .lapse(1_000...Limits.retentionMilliseconds),
-    default: Lapse.text(Limits.historyMilliseconds),
+    default: DurationArgument.text(Limits.historyMilliseconds),
     "How long a device may be away and still read only what changed. A longer one costs room: what "
       + "was deleted is remembered for as long.")
   static let quota = CommandOption.defaulted(

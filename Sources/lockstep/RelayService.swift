@@ -36,17 +36,17 @@ struct RelayService {
           "an older copy of the store was put back; devices bring back what they hold of the rest")
       }
       let accounts = try accountCount(of: store)
-      let meter = StoreMeter(accounts: accounts)
+      let meter = StoreMetrics(accounts: accounts)
       store.observeSyncs { meter.synced($0) }
       let front = try Listener.open(
         listen, door: .front, count: configuration.nodes, gate: frontGate(configuration),
         certificate: certificate)
       let (admin, control) = try ownersDoors(ownerConnections)
-      let board = StateBoard()
+      let board = DebugDump()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
       let attendant = RelayMainThreadHandler(
         of: group, nodes: configuration.nodes, board: board, log: log,
-        startedAt: SystemClock.instant(), manager: try Supervision.ofThisProcess(log),
+        startedAt: SystemClock.instant(), manager: try SystemdNotifier.ofThisProcess(log),
         status: "listening on \(url(of: front[0].address))")
       attend(to: certificate, attendant, group, configuration)
       let files = try store.makeFiles(
@@ -118,7 +118,7 @@ struct RelayService {
     return RelayService.controlSocket(inStore: folder)
   }
 
-  private func settings(_ board: StateBoard, _ meter: StoreMeter) -> GroupSettings<RelayReport> {
+  private func settings(_ board: DebugDump, _ meter: StoreMetrics) -> GroupSettings<RelayReport> {
     let log = log
     var settings = GroupSettings<RelayReport> { node, report in
       switch report {
@@ -173,7 +173,7 @@ struct RelayService {
   }
 
   private func startWorkers(
-    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ meter: StoreMeter
+    of group: NodeGroup<RelayNode>, on store: sending RelayStore, _ meter: StoreMetrics
   ) throws {
     let reader = try store.makeReader()
     try store.workAside()

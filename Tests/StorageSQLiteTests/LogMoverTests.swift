@@ -27,7 +27,7 @@ struct LogMoverTests {
   }
 
   /// Moves the log when the test says so.
-  private final class Aside: LogAside {
+  private final class Aside: LogFallback {
     let mover: LogMover
     var progress = LogProgress.resting
     var begun = 0

@@ -39,7 +39,7 @@ enum RelayBackupCommand {
         "there is no store of a relay in \(store); name the relay's folder with --store DIR")
     }
     let wall = SystemClock.moment().wall
-    let shelf = try BackupShelf(arguments.operands[0], wall: wall)
+    let shelf = try BackupFolder(arguments.operands[0], wall: wall)
     let outcome: StoreBackup.Outcome
     var gone: [String] = []
     do throws(CommandFailure) {

@@ -25,7 +25,7 @@ enum RelayRestoreCommand {
       "BACKUP", "A backup, or the folder of backups, of which the newest is taken.")
   ) { arguments throws(CommandFailure) in
     let interruption = try Interruption()
-    let backup = try BackupShelf.backup(arguments.operands[0])
+    let backup = try BackupFolder.backup(arguments.operands[0])
     let restore = StoreRestore(
       backup: backup, manifest: try BackupManifest.read(from: backup),
       store: try arguments[RelayCommand.store].folder(

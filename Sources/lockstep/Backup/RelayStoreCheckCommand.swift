@@ -24,7 +24,7 @@ enum RelayStoreCheckCommand {
     let folder: String
     var manifest: BackupManifest?
     if let name = arguments.operands.first {
-      folder = try BackupShelf.backup(name)
+      folder = try BackupFolder.backup(name)
       manifest = try BackupManifest.read(from: folder)
     } else {
       folder = try arguments[RelayCommand.store].folder(

@@ -11,7 +11,7 @@ import LockstepStorageSQLite
 /// more; all that was taken stays good, since a piece never changes.
 struct StoreBackup {
   let store: String
-  let shelf: BackupShelf
+  let shelf: BackupFolder
   /// Pieces that are the store's own files under a second name are not read again.
   var isQuick = false
   /// Milliseconds since the Unix epoch.
@@ -85,7 +85,7 @@ struct StoreBackup {
   // MARK: taking
 
   private func takeAll() throws(CommandFailure) -> Taken {
-    let earlier = try BackupShelf.backups(in: shelf.path).last
+    let earlier = try BackupFolder.backups(in: shelf.path).last
     let taken = try reporting { () throws(StorageError) -> Taken? in
       let live = try ZoneInspector(directory: store)
       defer { live.close() }

@@ -61,7 +61,7 @@ struct StoreReplacement {
   private func moveAside() throws(CommandFailure) -> String? {
     let parts = standing
     if parts.isEmpty { return nil }
-    let stamp = store + "/replaced-" + BackupShelf.stamp(wall)
+    let stamp = store + "/replaced-" + BackupFolder.stamp(wall)
     var aside = stamp
     for number in 2..<100 where FolderTree.has(aside) { aside = "\(stamp)-\(number)" }
     try FolderTree.make(aside)

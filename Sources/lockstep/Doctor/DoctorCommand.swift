@@ -43,19 +43,19 @@ enum DoctorCommand {
     let trust = try arguments[HomeTrust.option].map { path throws(CommandFailure) in
       try HomeTrust.named(path).trust
     }
-    let look = folder.map { HomeLook($0, progress: progress) }
+    let look = folder.map { HomeProbe($0, progress: progress) }
     var report = DoctorReport(
       of: [arguments[relay]?.url ?? look?.member?.relay.url, folder?.path, arguments[store]?.text]
         .compactMap(\.self))
     if let address = arguments[relay] ?? look?.member?.relay {
       let member = look?.member.flatMap { $0.relay == address ? $0 : nil }
-      report.checks += RelayLook(
+      report.checks += RelayProbe(
         relay: address, trust: trust ?? member?.trust ?? .system, member: member,
         isLong: arguments[isLong], progress: progress
       ).checks()
     }
     report.checks += look?.checks ?? []
-    report.checks += MachineLook(store: arguments[store], progress: progress).checks()
+    report.checks += MachineProbe(store: arguments[store], progress: progress).checks()
     progress.clear()
     let isColoured = TerminalOutput.standard.takesColours
     if arguments[json] {

@@ -101,13 +101,13 @@ final class HomeHolder {
     names.begin()
     defer { names.stop() }
     do throws(SystemFault) {
-      _ = try group.run(signals, attendant(try Supervision.ofThisProcess(log)))
+      _ = try group.run(signals, attendant(try SystemdNotifier.ofThisProcess(log)))
     } catch {
       throw CommandFailure("\(error)")
     }
   }
 
-  private func attendant(_ manager: Supervision?) -> MainThreadHandler {
+  private func attendant(_ manager: SystemdNotifier?) -> MainThreadHandler {
     guard let manager else { return MainThreadHandler() }
     var isReadyTold = false
     let group = group

@@ -3,7 +3,7 @@ import LockstepStorage
 import LockstepStorageSQLite
 
 /// A thread for each time that a store's log is moved: about once a second, under load.
-final class LogThread: LogAside {
+final class LogThread: LogFallback {
   /// While the log is being moved, the mover is that thread's alone.
   private final class Desk: @unchecked Sendable {
     let mover: LogMover

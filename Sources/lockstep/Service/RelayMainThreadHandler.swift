@@ -8,11 +8,11 @@ import LockstepRelay
 final class RelayMainThreadHandler {
   private let group: NodeGroup<RelayNode>
   private let nodes: Int
-  private let board: StateBoard
+  private let board: DebugDump
   private let log: Log
   private let startedAt: Instant
   /// nil where no service manager wants to be told.
-  private let manager: Supervision?
+  private let manager: SystemdNotifier?
   private var isReadyTold = false
   private var heap = HeapWatch(slackBytes: Limits.heapSlackBytes)
   private var heapLookAt: Instant
@@ -22,8 +22,8 @@ final class RelayMainThreadHandler {
   var reload: (() -> Void)?
 
   init(
-    of group: NodeGroup<RelayNode>, nodes: Int, board: StateBoard, log: Log, startedAt: Instant,
-    manager: Supervision?, status: String
+    of group: NodeGroup<RelayNode>, nodes: Int, board: DebugDump, log: Log, startedAt: Instant,
+    manager: SystemdNotifier?, status: String
   ) {
     self.group = group
     self.nodes = nodes

@@ -14,7 +14,7 @@ final class FileContent {
     let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     if descriptor < 0 {
       if errno == ENOENT { throw .changed }
-      throw .problem("\(path) cannot be read: \(FileLook.text(errno))")
+      throw .problem("\(path) cannot be read: \(FileInfo.text(errno))")
     }
     self.path = path
     self.descriptor = descriptor
@@ -49,7 +49,7 @@ final class FileContent {
     }
   }
 
-  private var failure: VaultFault { .problem("\(path) cannot be read: \(FileLook.text(errno))") }
+  private var failure: VaultFault { .problem("\(path) cannot be read: \(FileInfo.text(errno))") }
 
   /// Of all of it, and of what it was while it was read. Throws `changed` where somebody wrote
   /// meanwhile. `pause`: called now and then; what it throws ends the reading.

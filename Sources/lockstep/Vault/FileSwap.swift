@@ -76,7 +76,7 @@ struct FileSwap: Hashable, Sendable {
   }
 
   private func exchange(_ canExchange: Bool) throws(VaultFault) -> End {
-    guard case .file = FileLook(path) else { return .changed }
+    guard case .file = FileInfo(path) else { return .changed }
     try refuseWriters()
     if canExchange {
       if linux_exchange(temporary, path) == 0 { return try settle(temporary) }
@@ -99,7 +99,7 @@ struct FileSwap: Hashable, Sendable {
 
   /// What came away from `path` lies at `place` now.
   private func settle(_ place: String) throws(VaultFault) -> End {
-    if case .file = FileLook(place) {
+    if case .file = FileInfo(place) {
       return isExpected(place) ? removed(place, .done) : .kept(at: place)
     }
     // A folder was put there: it was no file that we came to replace.
@@ -109,7 +109,7 @@ struct FileSwap: Hashable, Sendable {
 
   /// Removes the file where it is what is expected.
   func remove() throws(VaultFault) -> End {
-    guard case .file = FileLook(path) else { return .changed }
+    guard case .file = FileInfo(path) else { return .changed }
     try refuseWriters()
     guard rename(path, temporary) == 0 else {
       if errno == ENOENT { return .changed }
@@ -125,10 +125,10 @@ struct FileSwap: Hashable, Sendable {
     defer { FileSwap.syncFolder(FilePath.folder(of: path)) }
     var end = End.done
     for place in [aside, temporary] {
-      guard case .file = FileLook(place) else { continue }
+      guard case .file = FileInfo(place) else { continue }
       if place == temporary, incoming != nil, content(place) == incoming {
         unlink(place)
-      } else if isExpected(place), incoming == nil || FileLook(path) != .absent {
+      } else if isExpected(place), incoming == nil || FileInfo(path) != .absent {
         unlink(place)
       } else if linux_rename_new(place, path) != 0 {
         end = .kept(at: place)
@@ -169,7 +169,7 @@ struct FileSwap: Hashable, Sendable {
   }
 
   private func failure(_ what: String, _ code: Int32) -> VaultFault {
-    .problem("\(path) cannot be \(what): \(FileLook.text(code))")
+    .problem("\(path) cannot be \(what): \(FileInfo.text(code))")
   }
 
   /// Names in it survive a power failure from here on, where the file system keeps such promises.

@@ -26,7 +26,7 @@ final class FreshFile {
   }
 
   private var failure: VaultFault {
-    .problem("\(FilePath.folder(of: path)) cannot be written to: \(FileLook.text(errno))")
+    .problem("\(FilePath.folder(of: path)) cannot be written to: \(FileInfo.text(errno))")
   }
 
   func add(_ more: [UInt8]) throws(VaultFault) {
@@ -45,7 +45,7 @@ final class FreshFile {
 
   /// Of all bytes; once. The file is durable then, and has these rights, but never those of its
   /// owner for whoever runs it (set-user-ID, set-group-ID): other devices chose its content.
-  func finish(_ rights: FileLook.FileRights) throws(VaultFault) -> ChunkHash? {
+  func finish(_ rights: FileInfo.FileRights) throws(VaultFault) -> ChunkHash? {
     // Who may not give files away keeps it; its group and rights are tried all the same.
     if fchown(descriptor, rights.owner, rights.group) != 0 {
       _ = fchown(descriptor, uid_t.max, rights.group)

@@ -75,14 +75,14 @@ extension VaultEngine {
     entry.swap = nil
     if case .success(let end) = result, end != .changed {
       (entry.agreed, entry.isHeld, entry.seen) = (manifest.sha256, true, nil)
-      if case .folder(let mark) = FileLook(entry.folderPath) { entry.folder = mark }
+      if case .folder(let mark) = FileInfo(entry.folderPath) { entry.folder = mark }
     }
     try put(entry)
     if try result.get() == .changed { throw .changed }
   }
 
   private func isStill(_ file: VaultFileState?, at path: String) -> Bool {
-    switch FileLook(path) {
+    switch FileInfo(path) {
     case .absent: file == nil
     case .file(let signature, _): file?.signature == signature
     case .folder, .unfit: false

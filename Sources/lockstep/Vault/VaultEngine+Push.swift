@@ -58,12 +58,12 @@ extension VaultEngine {
   func cut(
     _ entry: VaultEntry, as name: String, _ seal: VaultSeal, known: [ChunkHash: ChunkHash]
   ) throws(VaultFault) -> Cut {
-    guard case .file(let signature, _) = FileLook(entry.path) else { throw .changed }
+    guard case .file(let signature, _) = FileInfo(entry.path) else { throw .changed }
     var place = ContentChunker.Sizes.place(forBytes: Int(signature.bytes))
     while place < ContentChunker.Sizes.classes.count {
       let sizes = ContentChunker.Sizes.classes[place]
       if let cut = try cut(entry, as: name, seal, sizes, known) {
-        guard case .file(cut.signature, _) = FileLook(entry.path) else { throw .changed }
+        guard case .file(cut.signature, _) = FileInfo(entry.path) else { throw .changed }
         return cut
       }
       place += 1

@@ -118,7 +118,7 @@ extension VaultEngine {
   }
 
   private func look(at path: String) throws(VaultRefusal) -> Bool {
-    switch FileLook(path) {
+    switch FileInfo(path) {
     case .absent: return false
     case .folder: throw VaultRefusal("\(path) is a folder; add the files in it one by one")
     case .unfit(let reason): throw VaultRefusal(reason)

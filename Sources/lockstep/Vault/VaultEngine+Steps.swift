@@ -10,7 +10,7 @@ import LockstepModel
 struct VaultFileState {
   var content: ChunkHash
   var signature: FileSignature
-  var rights: FileLook.FileRights
+  var rights: FileInfo.FileRights
 }
 
 /// One step with one file: look at it and at its record, and do what the plan says.
@@ -102,13 +102,13 @@ extension VaultEngine {
   /// The file as it is now; nil where there is none, in a folder that is there.
   private func look(_ name: String) throws(VaultFault) -> VaultFileState? {
     guard var entry = registry?[name] else { return nil }
-    guard case .folder(let mark) = FileLook(entry.folderPath) else {
+    guard case .folder(let mark) = FileInfo(entry.folderPath) else {
       throw .problem(
         "the folder \(entry.folderPath) is not there; bring it back, or forget the file "
           + "(lockstep agent vault forget)")
     }
     try requireWatch(of: entry.folderPath)
-    switch FileLook(entry.path) {
+    switch FileInfo(entry.path) {
     case .absent: return nil
     case .folder:
       throw .problem("a folder stands at \(entry.path); move it away, or forget the file")
@@ -191,7 +191,7 @@ extension VaultEngine {
   /// The file was deleted here. Not at once: an editor may be about to make it anew.
   private func delete(_ entry: VaultEntry, _ base: Record?) throws(VaultFault) {
     guard let base else { return }
-    if let mark = entry.folder, FileLook(entry.folderPath) != .folder(mark) {
+    if let mark = entry.folder, FileInfo(entry.folderPath) != .folder(mark) {
       throw .problem(
         "\(entry.path) is gone, and its folder is another one than it was: if a disk is not "
           + "mounted, mount it; if it was deleted, forget it (lockstep agent vault forget)")
@@ -277,7 +277,7 @@ extension VaultEngine {
 
   /// What another program wrote between the look and the replacement: a version of its own.
   func keepAside(_ place: String, of entry: VaultEntry) throws(VaultFault) {
-    guard case .file(let signature, _) = FileLook(place) else { return }
+    guard case .file(let signature, _) = FileInfo(place) else { return }
     let at = signature.modifiedAt + clockOffset
     for attempt in 0..<100 {
       let name = VaultFileResolver.conflictName(of: entry.name, modifiedAt: at + Int64(attempt))

@@ -54,7 +54,7 @@ struct VaultHistory {
 
   /// A history that cannot be written is no reason to keep a file from being synced.
   func add(_ event: Event) {
-    if case .file(let signature, _) = FileLook(path), signature.bytes >= bytesMax {
+    if case .file(let signature, _) = FileInfo(path), signature.bytes >= bytesMax {
       _ = rename(path, older)
     }
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)

@@ -8,7 +8,7 @@ import LockstepModel
 protocol WatchView {
   mutating func take(_ line: JSONValue, at wall: Int64)
   /// What the relay says of the account's devices, where the view shows them.
-  mutating func take(_ found: DeviceLook.Found, at wall: Int64)
+  mutating func take(_ found: DeviceProbe.Found, at wall: Int64)
   mutating func pressed(_ key: UInt8) -> WatchPress
   /// Time has passed.
   mutating func pass(at wall: Int64)
@@ -22,7 +22,7 @@ protocol WatchView {
 }
 
 extension WatchView {
-  mutating func take(_ found: DeviceLook.Found, at wall: Int64) {}
+  mutating func take(_ found: DeviceProbe.Found, at wall: Int64) {}
   mutating func pressed(_ key: UInt8) -> WatchPress { .nothing }
   mutating func pass(at wall: Int64) {}
   mutating func takeAlarm() -> String? { nil }
@@ -76,7 +76,7 @@ enum HomeWatch {
           session: session, app: app,
           request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),
           view: live.view(),
-          look: try DeviceLook.asking(HomeMember(of: session)),
+          look: try DeviceProbe.asking(HomeMember(of: session)),
           ringsBell: live.ringsBell(arguments),
           notifies: live.notifies(arguments))
         return try watch.run(until: signals, resizes: resizes)

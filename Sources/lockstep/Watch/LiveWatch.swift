@@ -9,7 +9,7 @@ struct LiveWatch {
   let app: String
   let request: HomeRequest
   var view: any WatchView
-  let look: Look<DeviceLook.Found>
+  let look: Look<DeviceProbe.Found>
   let ringsBell: Bool
   let notifies: Bool
   private var notice = DesktopNotice()
@@ -17,7 +17,7 @@ struct LiveWatch {
 
   init(
     session: HomeSession, app: String, request: HomeRequest, view: any WatchView,
-    look: Look<DeviceLook.Found>, ringsBell: Bool, notifies: Bool
+    look: Look<DeviceProbe.Found>, ringsBell: Bool, notifies: Bool
   ) {
     self.session = session
     self.app = app
@@ -106,7 +106,7 @@ struct LiveWatch {
   }
 
   /// The home remembers what the devices are called.
-  private mutating func take(_ found: DeviceLook.Found) -> Turn {
+  private mutating func take(_ found: DeviceProbe.Found) -> Turn {
     view.take(found, at: SystemClock.moment().wall)
     guard case .devices(let devices) = found else { return .goOn }
     let names = Dictionary(devices.map { ($0.id, $0.description.deviceName) }) { first, _ in first }

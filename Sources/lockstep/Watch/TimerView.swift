@@ -75,7 +75,7 @@ struct TimerView: WatchView {
     news = Array(news.prefix(Self.newsMax))
   }
 
-  mutating func take(_ found: DeviceLook.Found, at wall: Int64) {
+  mutating func take(_ found: DeviceProbe.Found, at wall: Int64) {
     switch found {
     case .devices(let list):
       devices = list

@@ -102,7 +102,7 @@ enum VaultWatch {
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       var watch = LiveWatch(
         session: session, app: VaultApp().name, request: .watchMirror, view: VaultView(),
-        look: try DeviceLook.asking(HomeMember(of: session)), ringsBell: false,
+        look: try DeviceProbe.asking(HomeMember(of: session)), ringsBell: false,
         notifies: false)
       return try watch.run(until: signals, resizes: resizes)
     }

@@ -69,7 +69,7 @@ struct BackupStage {
   func backUp(
     wall: Int64 = 0, isQuick: Bool = false, goesOn: @escaping () -> Bool = { true }
   ) throws -> (place: String, outcome: StoreBackup.Outcome) {
-    let shelf = try BackupShelf(backups, wall: wall)
+    let shelf = try BackupFolder(backups, wall: wall)
     do {
       let outcome = try StoreBackup(
         store: store, shelf: shelf, isQuick: isQuick, madeAt: wall, opening: 99,

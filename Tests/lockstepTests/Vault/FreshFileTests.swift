@@ -13,7 +13,7 @@ struct FreshFileTests {
     try file.add(Array("hello ".utf8))
     try file.add(Array("there".utf8))
     #expect(try folder.rights("new") == 0o600)
-    let rights = FileLook.FileRights(mode: 0o640, owner: getuid(), group: getgid())
+    let rights = FileInfo.FileRights(mode: 0o640, owner: getuid(), group: getgid())
     let hash = try file.finish(rights)
     #expect(hash == ChunkHash(bytes: SHA256.hash(Array("hello there".utf8))))
     #expect(file.bytes == 11)
@@ -26,7 +26,7 @@ struct FreshFileTests {
   func itRunsWithNobodysRights(mode: UInt32) throws {
     let folder = try TemporaryFolder()
     let file = try FreshFile(folder.path("new"))
-    _ = try file.finish(FileLook.FileRights(mode: mode, owner: getuid(), group: getgid()))
+    _ = try file.finish(FileInfo.FileRights(mode: mode, owner: getuid(), group: getgid()))
     var status = stat()
     try #require(stat(folder.path("new"), &status) == 0)
     #expect(status.st_mode & 0o7777 == mode & 0o777)

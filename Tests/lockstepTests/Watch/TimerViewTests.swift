@@ -193,7 +193,7 @@ struct TimerViewTests {
           deviceName: "device \(number)", platform: "linux", appVersion: "1"),
         lastSeen: 0, connected: number % 2 == 0)
     }
-    view.take(DeviceLook.Found.devices(devices), at: 0)
+    view.take(DeviceProbe.Found.devices(devices), at: 0)
     for _ in 0..<2 {
       let rows = view.rows(columns: columns, height: height, at: 0)
       #expect(rows.count == height)
@@ -211,16 +211,16 @@ struct TimerViewTests {
     var view = Self.view()
     view.take(Self.line(Self.board()), at: 0)
     #expect(Self.text(view).contains { $0.contains("asking the relay") })
-    view.take(DeviceLook.Found.unknown("not there"), at: 0)
+    view.take(DeviceProbe.Found.unknown("not there"), at: 0)
     #expect(Self.text(view).contains { $0.contains("not there") })
     view.take(
-      DeviceLook.Found.devices([
+      DeviceProbe.Found.devices([
         Device(
           id: DeviceID(rawValue: 7),
           description: DeviceDescription(deviceName: "tab", platform: "", appVersion: ""),
           lastSeen: 0, connected: true)
       ]), at: 0)
-    view.take(DeviceLook.Found.unknown("not there"), at: 0)
+    view.take(DeviceProbe.Found.unknown("not there"), at: 0)
     #expect(Self.text(view).contains { $0.contains("as last known") })
     #expect(Self.text(view).contains { $0.contains("● tab") && $0.contains("connected") })
   }

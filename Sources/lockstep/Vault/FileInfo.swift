@@ -58,7 +58,7 @@ struct FolderMark: Hashable, Sendable {
 }
 
 /// What stands at a path.
-enum FileLook: Hashable, Sendable {
+enum FileInfo: Hashable, Sendable {
   case absent
   case file(FileSignature, FileRights)
   case folder(FolderMark)
@@ -81,7 +81,7 @@ enum FileLook: Hashable, Sendable {
       let code = errno
       self =
         code == ENOENT || code == ENOTDIR
-        ? .absent : .unfit("\(path) cannot be looked at: \(FileLook.text(code))")
+        ? .absent : .unfit("\(path) cannot be looked at: \(FileInfo.text(code))")
       return
     }
     switch status.st_mode & S_IFMT {

@@ -5,7 +5,7 @@ import LockstepStorage
 import LockstepStorageSQLite
 
 /// Measures on the threads that write and read the store, read by whoever shows them.
-final class StoreMeter: Sendable {
+final class StoreMetrics: Sendable {
   private let measures: Locked<StoreMeasures>
 
   init(accounts: Int) {

@@ -4,19 +4,19 @@ import Testing
 
 @testable import LockstepCommand
 
-struct MachineLookTests {
+struct MachineProbeTests {
   private let progress = Progress(isShown: false) { _ in }
 
   @Test func withoutAStoreOnlyTheProcessIsLookedAt() {
-    let checks = MachineLook(store: nil, progress: progress).checks()
+    let checks = MachineProbe(store: nil, progress: progress).checks()
     #expect(checks.map(\.name) == ["open-files"])
-    #expect(MachineLook.openFiles.hard >= MachineLook.openFiles.soft)
+    #expect(MachineProbe.openFiles.hard >= MachineProbe.openFiles.soft)
   }
 
   @Test func aStoreThatIsWholeIsOkAndOneWithoutAPieceIsNot() throws {
     let stage = try BackupStage()
     try stage.fill()
-    let look = MachineLook(store: .folder(stage.store), progress: progress)
+    let look = MachineProbe(store: .folder(stage.store), progress: progress)
     let whole = look.checks()
     #expect(whole.map(\.name) == ["open-files", "store", "disk"])
     #expect(whole[1].verdict == .ok, "\(whole[1])")
@@ -26,7 +26,7 @@ struct MachineLookTests {
 
   @Test func whereThereIsNoStoreThatIsAProblem() throws {
     let stage = try BackupStage()
-    let checks = MachineLook(store: .folder(stage.backups), progress: progress).checks()
+    let checks = MachineProbe(store: .folder(stage.backups), progress: progress).checks()
     #expect(checks[1].verdict == .problem && checks[1].seen.contains("no store"))
     #expect(checks[2].verdict == .skipped, "a folder that is not there has no room")
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCommand
 
-struct BackupShelfTests {
+struct BackupFolderTests {
   private let directory: TemporaryFolder
   private var path: String { directory.path("backups") }
   private let noon: Int64 = 1_772_366_400_000
@@ -13,7 +13,7 @@ struct BackupShelfTests {
 
   /// A whole backup, as far as the shelf looks.
   private func make(_ wall: Int64) throws -> String {
-    let shelf = try BackupShelf(path, wall: wall)
+    let shelf = try BackupFolder(path, wall: wall)
     try FolderTree.makeFile(shelf.draft + "/" + BackupManifest.name).write([])
     try shelf.finish(copied: true)
     return String(shelf.place.dropFirst(path.count + 1))
@@ -26,46 +26,46 @@ struct BackupShelfTests {
         "2026-03-02T12-00-00Z", "2026-03-01T12-00-00Z", "2026-03-01T12-00-00Z-02",
         "2026-03-01T12-00-00Z-03",
       ])
-    #expect(try BackupShelf.backups(in: path) == names.sorted())
-    #expect(try BackupShelf.backup(path) == path + "/2026-03-02T12-00-00Z")
-    #expect(try BackupShelf.backup(path + "/" + names[1]) == path + "/" + names[1])
+    #expect(try BackupFolder.backups(in: path) == names.sorted())
+    #expect(try BackupFolder.backup(path) == path + "/2026-03-02T12-00-00Z")
+    #expect(try BackupFolder.backup(path + "/" + names[1]) == path + "/" + names[1])
   }
 
   @Test func whatIsNoWholeBackupIsNone() throws {
-    let failure = #expect(throws: CommandFailure.self) { try BackupShelf.backup(path) }
+    let failure = #expect(throws: CommandFailure.self) { try BackupFolder.backup(path) }
     #expect(failure?.message?.contains("there is no backup in \(path)") == true)
     _ = try make(noon)
     for name in ["2026-03-09T12-00-00Z", "2026-03-09T12-00-00Z.partial", "other"] {
       try FolderTree.make(path + "/" + name)
     }
     try directory.write("", to: "backups/other/backup.json")
-    #expect(try BackupShelf.backups(in: path) == ["2026-03-01T12-00-00Z"])
+    #expect(try BackupFolder.backups(in: path) == ["2026-03-01T12-00-00Z"])
   }
 
   @Test func oneIsMadeAtATimeAndWhatACrashLeftIsGone() throws {
     _ = try make(noon)
     try FolderTree.make(path + "/2026-02-01T12-00-00Z.partial")
     try FolderTree.make(path + "/mine.partial")
-    let shelf = try BackupShelf(path, wall: noon + 5_000)
+    let shelf = try BackupFolder(path, wall: noon + 5_000)
     #expect(!FolderTree.has(path + "/2026-02-01T12-00-00Z.partial"))
     #expect(FolderTree.has(path + "/mine.partial"), "it is not ours")
-    let failure = #expect(throws: CommandFailure.self) { try BackupShelf(path, wall: noon) }
+    let failure = #expect(throws: CommandFailure.self) { try BackupFolder(path, wall: noon) }
     #expect(failure?.message?.contains("another backup") == true)
     try shelf.discard()
-    #expect(try BackupShelf.backups(in: path) == ["2026-03-01T12-00-00Z"])
+    #expect(try BackupFolder.backups(in: path) == ["2026-03-01T12-00-00Z"])
   }
 
   @Test func theOldestGo() throws {
     let names = try (0..<4).map { try make(noon + $0 * 1_000) }
-    let shelf = try BackupShelf(path, wall: noon + 9_000)
+    let shelf = try BackupFolder(path, wall: noon + 9_000)
     #expect(try shelf.keep(9) == [])
     #expect(try shelf.keep(2) == Array(names.prefix(2)))
-    #expect(try BackupShelf.backups(in: path) == Array(names.suffix(2)))
+    #expect(try BackupFolder.backups(in: path) == Array(names.suffix(2)))
     try shelf.discard()
   }
 
   @Test func aFolderThatWasMadeForItGoesWithIt() throws {
-    try BackupShelf(path, wall: noon).discard()
+    try BackupFolder(path, wall: noon).discard()
     #expect(!directory.has("backups"))
   }
 }

@@ -2,13 +2,13 @@ import Testing
 
 @testable import LockstepCommand
 
-struct LapseTests {
+struct DurationArgumentTests {
   @Test func peopleWriteUnits() {
-    #expect(Lapse.parse("90s") == 90_000)
-    #expect(Lapse.parse("5m") == 300_000)
-    #expect(Lapse.parse("12h") == 43_200_000)
-    #expect(Lapse.parse("30d") == 2_592_000_000)
-    #expect(Lapse.parse("0s") == 0)
+    #expect(DurationArgument.parse("90s") == 90_000)
+    #expect(DurationArgument.parse("5m") == 300_000)
+    #expect(DurationArgument.parse("12h") == 43_200_000)
+    #expect(DurationArgument.parse("30d") == 2_592_000_000)
+    #expect(DurationArgument.parse("0s") == 0)
   }
 
   @Test func whatIsNoSpanIsNone() {
@@ -16,15 +16,15 @@ struct LapseTests {
     for text in [
       "", "d", "30", "1.5d", "-1s", "+1s", "1 d", "1w", "1d12h", "99999999999999999999d",
     ] {
-      #expect(Lapse.parse(text) == nil, "\(text)")
+      #expect(DurationArgument.parse(text) == nil, "\(text)")
     }
   }
 
   @Test func aSpanReadsAsItIsWritten() {
     for text in ["90s", "5m", "12h", "30d"] {
-      #expect(Lapse.parse(text).map(Lapse.text) == text)
+      #expect(DurationArgument.parse(text).map(DurationArgument.text) == text)
     }
-    #expect(Lapse.text(1_500) == "1500 ms")
+    #expect(DurationArgument.text(1_500) == "1500 ms")
   }
 
   @Test func anOptionTakesThemWithinItsRange() throws {

@@ -3,9 +3,9 @@ import Testing
 @testable import LockstepCommand
 @testable import LockstepRelay
 
-struct StoreMeterTests {
+struct StoreMetricsTests {
   @Test func whatIsMeasuredIsShown() {
-    let meter = StoreMeter(accounts: 2)
+    let meter = StoreMetrics(accounts: 2)
     #expect(meter.commit(7) { "done" } == "done")
     #expect(meter.fetch { 3 } == 3)
     meter.synced(1_000)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LockstepCommand
 
-struct SupervisionTests {
+struct SystemdNotifierTests {
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })
 
   /// A socket as systemd has one, and what came into it.
@@ -42,8 +42,8 @@ struct SupervisionTests {
 
   private let start = Instant(nanoseconds: 1)
 
-  private func manager(_ environment: [String: String]) throws -> Supervision? {
-    try Supervision(environment: { environment[$0] }, process: 7, log: log, at: start)
+  private func manager(_ environment: [String: String]) throws -> SystemdNotifier? {
+    try SystemdNotifier(environment: { environment[$0] }, process: 7, log: log, at: start)
   }
 
   @Test func whoWasStartedByNobodyTellsNobody() throws {
@@ -94,7 +94,7 @@ struct SupervisionTests {
 
   @Test func theWatchdogOfAnotherProcessIsNotMine() {
     func microseconds(_ environment: [String: String]) -> Int64? {
-      Supervision.watchdogMicroseconds({ environment[$0] }, process: 7)
+      SystemdNotifier.watchdogMicroseconds({ environment[$0] }, process: 7)
     }
     #expect(microseconds(["WATCHDOG_USEC": "30000000"]) == 30_000_000)
     #expect(microseconds(["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"]) == 30_000_000)

@@ -7,7 +7,7 @@ import LockstepStorageSQLite
 import LockstepTools
 
 /// Looks into a device's home, beside whatever process holds it, and writes nothing there.
-struct HomeLook {
+struct HomeProbe {
   private(set) var checks: [DoctorCheck] = []
   /// Who the home is at its relay; nil where that cannot be read.
   private(set) var member: HomeMember?
@@ -25,12 +25,12 @@ struct HomeLook {
       var findings = HomeFindings(folder: folder.path, relayTime: SystemClock.moment().wall)
       let status = try askHolder(&findings)
       try readStore(&findings, status)
-      findings.exposed = HomeLook.exposed(in: folder)
+      findings.exposed = HomeProbe.exposed(in: folder)
       checks = DoctorCheck.checks(of: findings)
     } catch {
       checks = [.noHome(error.message ?? "the home cannot be read")]
     }
-    checks.append(.disk(.home, of: folder.path, free: MachineLook.freeBytes(of: folder.path)))
+    checks.append(.disk(.home, of: folder.path, free: MachineProbe.freeBytes(of: folder.path)))
   }
 
   // MARK: who holds it
@@ -98,7 +98,7 @@ struct HomeLook {
   ) throws(StorageError) {
     findings.relayTime += try store.value("clock.offset").flatMap { Int64($0) } ?? 0
     findings.lastSync = try store.value("sync.last").flatMap { Int64($0) }
-    let off = HomeLook.zonesOff(try store.value("zones.off"))
+    let off = HomeProbe.zonesOff(try store.value("zones.off"))
     for entry in try store.outbox() where !off.contains(entry.key.zone.text) {
       switch entry.state {
       case .waiting, .sent:

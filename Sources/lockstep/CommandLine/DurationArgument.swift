@@ -1,5 +1,5 @@
 /// Spans of time as people write them: `30d`, `12h`, `5m`, `90s`.
-enum Lapse {
+enum DurationArgument {
   private static let units: [(letter: String, milliseconds: Int64)] = [
     ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),
   ]
@@ -26,13 +26,13 @@ extension ValueKind where Value == Int64 {
   /// A span of time in milliseconds, such as `30d`.
   static func lapse(_ range: ClosedRange<Int64>) -> ValueKind {
     ValueKind("TIME") { text throws(ValueFault) in
-      guard let value = Lapse.parse(text) else {
+      guard let value = DurationArgument.parse(text) else {
         throw ValueFault("\"\(text)\" is no span of time, such as 30d, 12h, 5m or 90s")
       }
       guard range.contains(value) else {
         throw ValueFault(
-          "\(text) is not between \(Lapse.text(range.lowerBound)) and "
-            + Lapse.text(range.upperBound))
+          "\(text) is not between \(DurationArgument.text(range.lowerBound)) and "
+            + DurationArgument.text(range.upperBound))
       }
       return value
     }

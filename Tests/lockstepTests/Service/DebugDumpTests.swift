@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCommand
 @testable import LockstepRelay
 
-struct StateBoardTests {
+struct DebugDumpTests {
   private func state() -> NodeState {
     let node = RelayNode(
       configuration: RelayConfiguration(),
@@ -16,7 +16,7 @@ struct StateBoardTests {
   private let start = Instant(nanoseconds: 5_000_000_000)
 
   @Test func findingsAreThereAsSoonAsAllHaveAnswered() {
-    let board = StateBoard()
+    let board = DebugDump()
     #expect(board.nextLook(at: start) == nil)
     #expect(board.begin(nodes: 2, at: start))
     #expect(!board.begin(nodes: 2, at: start), "one inquiry at a time")
@@ -31,7 +31,7 @@ struct StateBoardTests {
   }
 
   @Test func whoDoesNotAnswerIsNamedWhenTheTimeIsUp() throws {
-    let board = StateBoard()
+    let board = DebugDump()
     #expect(board.begin(nodes: 2, at: start))
     board.answered(0, state())
     let end = start.advanced(milliseconds: Limits.stateMilliseconds)

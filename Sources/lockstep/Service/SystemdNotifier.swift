@@ -4,7 +4,7 @@ import LockstepModel
 
 /// What a long-running command says to the service manager that started it, if one did
 /// (sd_notify(3)): that it is ready, what it does, that its threads are well, that it stops.
-final class Supervision {
+final class SystemdNotifier {
   private let notifier: ServiceNotifier
   private var keeper: WatchdogKeeper?
   private let log: Log
@@ -20,14 +20,14 @@ final class Supervision {
     }
     self.notifier = notifier
     self.log = log
-    keeper = Supervision.watchdogMicroseconds(environment, process: process).map {
+    keeper = SystemdNotifier.watchdogMicroseconds(environment, process: process).map {
       WatchdogKeeper(microseconds: $0, at: now)
     }
   }
 
   /// As systemd started this process.
-  static func ofThisProcess(_ log: Log) throws(SystemFault) -> Supervision? {
-    try Supervision(
+  static func ofThisProcess(_ log: Log) throws(SystemFault) -> SystemdNotifier? {
+    try SystemdNotifier(
       environment: { getenv($0).map { String(cString: $0) } }, process: getpid(), log: log,
       at: SystemClock.instant())
   }

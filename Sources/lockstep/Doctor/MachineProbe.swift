@@ -9,7 +9,7 @@ import LockstepTools
 import LockstepWire
 
 /// Looks at this machine, and at a relay's store on it.
-struct MachineLook {
+struct MachineProbe {
   /// nil: no relay is looked at here.
   let store: StorePlace?
   let progress: Progress

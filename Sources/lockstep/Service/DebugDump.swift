@@ -6,7 +6,7 @@ import LockstepWire
 /// Collects what the nodes of a relay say of themselves when a person asks (SIGUSR1). The nodes
 /// answer on their own threads; the main thread looks, and tells what is there when all have
 /// answered or the time is up.
-final class StateBoard: Sendable {
+final class DebugDump: Sendable {
   private struct Inquiry: Sendable {
     var endsAt: Instant
     var answers: [NodeState?]
@@ -58,7 +58,7 @@ final class StateBoard: Sendable {
   }
 }
 
-extension StateBoard.Findings {
+extension DebugDump.Findings {
   /// `uptime` in milliseconds.
   func fields(uptime: Int64, process: Int32) -> Log.Fields {
     [

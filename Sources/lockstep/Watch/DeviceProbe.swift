@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 
 /// What the relay says of the account's devices.
-enum DeviceLook {
+enum DeviceProbe {
   enum Found: Sendable {
     case devices([Device])
     /// The relay could not be asked, for this reason.

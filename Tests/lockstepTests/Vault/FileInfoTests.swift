@@ -5,26 +5,26 @@ import Testing
 
 @testable import LockstepCommand
 
-struct FileLookTests {
+struct FileInfoTests {
   @Test func whatStandsThereIsTold() throws {
     let folder = try TemporaryFolder()
-    #expect(FileLook(folder.path("none")) == .absent)
-    #expect(FileLook(folder.path("none/deeper")) == .absent)
-    guard case .folder(let mark) = FileLook(folder.path) else {
+    #expect(FileInfo(folder.path("none")) == .absent)
+    #expect(FileInfo(folder.path("none/deeper")) == .absent)
+    guard case .folder(let mark) = FileInfo(folder.path) else {
       Issue.record("a folder is not told")
       return
     }
     #expect(FolderMark(mark.json) == mark)
     try folder.write("hello", to: "a")
     #expect(chmod(folder.path("a"), 0o640) == 0)
-    guard case .file(let signature, let rights) = FileLook(folder.path("a")) else {
+    guard case .file(let signature, let rights) = FileInfo(folder.path("a")) else {
       Issue.record("a file is not told")
       return
     }
     #expect(signature.bytes == 5 && rights.mode == 0o640 && rights.owner == getuid())
     #expect(FileSignature(signature.json) == signature)
     #expect(symlink(folder.path("a"), folder.path("link")) == 0)
-    guard case .unfit = FileLook(folder.path("link")) else {
+    guard case .unfit = FileInfo(folder.path("link")) else {
       Issue.record("a link is taken for a file")
       return
     }
@@ -33,9 +33,9 @@ struct FileLookTests {
   @Test func aFileThatIsWrittenHasAnotherSignature() throws {
     let folder = try TemporaryFolder()
     try folder.write("hello", to: "a")
-    let before = FileLook(folder.path("a"))
+    let before = FileInfo(folder.path("a"))
     try folder.write("hello!", to: "a")
-    #expect(FileLook(folder.path("a")) != before)
+    #expect(FileInfo(folder.path("a")) != before)
   }
 
   @Test func brokenJSONIsNoSignature() {

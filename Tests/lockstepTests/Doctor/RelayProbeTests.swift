@@ -8,11 +8,11 @@ import Testing
 @testable import LockstepCommand
 
 /// A relay of this process, looked at over loopback.
-struct RelayLookTests {
+struct RelayProbeTests {
   private let progress = Progress(isShown: false) { _ in }
 
   private func checks(of address: RelayAddress, as member: HomeMember? = nil) -> [DoctorCheck] {
-    RelayLook(relay: address, trust: .system, member: member, isLong: false, progress: progress)
+    RelayProbe(relay: address, trust: .system, member: member, isLong: false, progress: progress)
       .checks()
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Looks at a relay from outside, as a device would: the way there, who answers, and each rung of
 /// the ladder by itself.
-struct RelayLook {
+struct RelayProbe {
   let relay: RelayAddress
   let trust: Trust
   /// Whose account is read; nil: one is made for it, where the relay lets anybody.

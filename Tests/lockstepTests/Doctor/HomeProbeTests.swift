@@ -9,7 +9,7 @@ import Testing
 
 @testable import LockstepCommand
 
-struct HomeLookTests {
+struct HomeProbeTests {
   private let progress = Progress(isShown: false) { _ in }
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })
 
@@ -31,13 +31,13 @@ struct HomeLookTests {
   }
 
   private func check(_ name: String, of home: HomeFolder) throws -> DoctorCheck {
-    try #require(HomeLook(home, progress: progress).checks.first { $0.name == name })
+    try #require(HomeProbe(home, progress: progress).checks.first { $0.name == name })
   }
 
   @Test func aHomeThatNobodyHoldsTellsWhoItIs() throws {
     let folder = try TemporaryFolder()
     let home = try home(in: folder)
-    let look = HomeLook(home, progress: progress)
+    let look = HomeProbe(home, progress: progress)
     #expect(look.member?.relay.url == "http://127.0.0.1:1" && look.member?.token == "secret")
     #expect(
       look.checks.map(\.name) == ["store", "holder", "waiting", "sync", "secrets", "disk"])
@@ -84,11 +84,11 @@ struct HomeLookTests {
   @Test func aFileThatOthersMayReadIsNamed() throws {
     let folder = try TemporaryFolder()
     let home = try home(in: folder)
-    #expect(HomeLook.exposed(in: home).isEmpty)
+    #expect(HomeProbe.exposed(in: home).isEmpty)
     try folder.write("key", to: "key")
     #expect(symlink(folder.path + "/key", home.path + "/vault.key") == 0)
     #expect(chmod(folder.path + "/key", 0o640) == 0)
-    #expect(HomeLook.exposed(in: home) == ["vault.key"])
+    #expect(HomeProbe.exposed(in: home) == ["vault.key"])
     #expect(try check("secrets", of: home).verdict == .warning)
   }
 
@@ -99,6 +99,6 @@ struct HomeLookTests {
     try folder.write("nonsense, and no database", to: "replica.sqlite")
     let check = try check("store", of: home)
     #expect(check.verdict == .problem && check.seen.contains("damaged"), "\(check)")
-    #expect(HomeLook(home, progress: progress).member == nil)
+    #expect(HomeProbe(home, progress: progress).member == nil)
   }
 }

@@ -9,7 +9,7 @@ import LockstepModel
 ///     DIR/2026-03-02T12-00-00Z.partial/     being made
 ///
 /// One backup at a time is made in it; the lock is the folder's own.
-final class BackupShelf {
+final class BackupFolder {
   let path: String
   private let descriptor: Int32
   /// It was made for this backup; it goes with it where that does not come to its end.
