@@ -7,7 +7,8 @@ enum BenchCommand {
   static let command = Command(
     name: "bench", summary: "Measures a relay, and the loop that it runs on.",
     subcommands: [
-      LatencyBenchCommand.command, FirstSyncBenchCommand.command, CrowdBenchCommand.command,
+      LatencyBenchCommand.command, FirstSyncBenchCommand.command,
+      ConnectionLoadBenchCommand.command,
       BudgetBenchCommand.command, SeamBenchCommand.command,
     ])
 }

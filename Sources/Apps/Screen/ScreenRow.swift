@@ -1,6 +1,6 @@
 /// How a text stands out. Only what every terminal has, and of the sixteen colours those that read
 /// on a light ground and on a dark one.
-package enum Ink: Hashable, Sendable {
+package enum TextStyle: Hashable, Sendable {
   case plain
   case strong
   case faint
@@ -24,12 +24,12 @@ package enum Ink: Hashable, Sendable {
 package struct ScreenRow: Hashable, Sendable {
   private struct Piece: Hashable, Sendable {
     var text: String
-    var ink: Ink
+    var ink: TextStyle
   }
 
   private var pieces: [Piece] = []
 
-  package init(_ text: String = "", _ ink: Ink = .plain) {
+  package init(_ text: String = "", _ ink: TextStyle = .plain) {
     if !text.isEmpty { pieces = [Piece(text: text, ink: ink)] }
   }
 

@@ -12,7 +12,7 @@ package struct VaultContents: Sendable {
   }
 
   /// Why a record says nothing to this device.
-  package enum Trouble: String, CaseIterable, Hashable, Sendable {
+  package enum VaultProblem: String, CaseIterable, Hashable, Sendable {
     /// It is sealed, and this device does not have the vault's key.
     case noKey
     /// It is sealed with another key than this device has.
@@ -32,12 +32,12 @@ package struct VaultContents: Sendable {
   package let files: [File]
   private let contents: Set<Content>
   private let hasKey: Bool
-  package let others: [(record: Record, trouble: Trouble)]
+  package let others: [(record: Record, trouble: VaultProblem)]
 
   package init(_ records: [Record], key: VaultKey?) {
     let seal = key.map(VaultSeal.init)
     var files: [File] = []
-    var others: [(record: Record, trouble: Trouble)] = []
+    var others: [(record: Record, trouble: VaultProblem)] = []
     for record in records where record.type == VaultApp.fileType && !record.isDeleted {
       let fields = record.value ?? .null
       let isSealed = VaultSeal.isSealed(fields)
@@ -126,7 +126,7 @@ package struct VaultContents: Sendable {
 
   /// What is to be said of records that say nothing to this device.
   private var sentences: [String] {
-    Trouble.allCases.compactMap { trouble in
+    VaultProblem.allCases.compactMap { trouble in
       let count = others.count { $0.trouble == trouble }
       if count == 0 { return nil }
       let files = count == 1 ? "1 file is" : "\(count) files are"

@@ -53,7 +53,7 @@ public struct HostileTable: Sendable {
   public var rows: [HostileRow]
   public var seconds: Int
   /// A latency bench of others, quiet and beside many hostile clients of every kind, in turns.
-  public var together: [CrowdPair]
+  public var together: [ConnectionLoadPair]
   /// The most bytes that the relay may hold by docs/operations.md, beyond what it held when nobody
   /// was there.
   public var memoryMost: Int64
@@ -64,7 +64,7 @@ public struct HostileTable: Sendable {
   /// Hostile clients of every kind where all are there at once, each kind's in as many accounts.
   public static let clientsOfAKind = 10
 
-  public init(rows: [HostileRow], seconds: Int, together: [CrowdPair], memoryMost: Int64) {
+  public init(rows: [HostileRow], seconds: Int, together: [ConnectionLoadPair], memoryMost: Int64) {
     self.rows = rows
     self.seconds = seconds
     self.together = together
@@ -80,7 +80,7 @@ public struct HostileTable: Sendable {
   }
 
   private var isFast: Bool {
-    together.allSatisfy(\.isWhole) && (ratio(0.99) ?? .max) <= CrowdTable.ratioMost
+    together.allSatisfy(\.isWhole) && (ratio(0.99) ?? .max) <= ConnectionLoadTable.ratioMost
   }
 
   private var isSmall: Bool { (taken ?? .max) <= memoryMost }
@@ -96,7 +96,7 @@ public struct HostileTable: Sendable {
     Figure.median(together.compactMap { $0.ratio(share) })
   }
 
-  private func median(_ run: KeyPath<CrowdPair, BenchResult>, _ share: Double) -> Int64? {
+  private func median(_ run: KeyPath<ConnectionLoadPair, BenchResult>, _ share: Double) -> Int64? {
     Figure.median(together.compactMap { $0[keyPath: run].latency.quantile(share) })
   }
 

@@ -79,7 +79,7 @@ struct ChartFrame {
       var start = 0.0
       for key in keys {
         svg += path(
-          "M\(Markup.number(start)) \(Markup.number(line - 4))h\(Markup.number(Self.sample))",
+          "M\(XMLText.number(start)) \(XMLText.number(line - 4))h\(XMLText.number(Self.sample))",
           "line c\(key.colour) d\(key.dash)")
         svg += text(start + Self.sample + 6, line, "soft", key.name)
         start += Self.width(of: key)
@@ -95,16 +95,16 @@ struct ChartFrame {
     var lines = ""
     for tick in up {
       lines +=
-        "M\(Markup.number(x(0))) \(Markup.number(y(tick.position)))"
-        + "H\(Markup.number(x(1)))"
+        "M\(XMLText.number(x(0))) \(XMLText.number(y(tick.position)))"
+        + "H\(XMLText.number(x(1)))"
     }
     for tick in across {
       lines +=
-        "M\(Markup.number(x(tick.position))) \(Markup.number(y(1)))"
-        + "V\(Markup.number(y(0)))"
+        "M\(XMLText.number(x(tick.position))) \(XMLText.number(y(1)))"
+        + "V\(XMLText.number(y(0)))"
     }
     return path(lines, "grid")
-      + path("M\(Markup.number(x(0))) \(Markup.number(y(0)))H\(Markup.number(x(1)))", "axis")
+      + path("M\(XMLText.number(x(0))) \(XMLText.number(y(0)))H\(XMLText.number(x(1)))", "axis")
   }
 
   /// Those that would touch the one below are left out.
@@ -139,8 +139,8 @@ struct ChartFrame {
   private func text(
     _ x: Double, _ y: Double, _ style: String, _ words: String, anchor: String = "start"
   ) -> String {
-    "<text class=\"\(style)\" x=\"\(Markup.number(x))\" y=\"\(Markup.number(y))\""
+    "<text class=\"\(style)\" x=\"\(XMLText.number(x))\" y=\"\(XMLText.number(y))\""
       + (anchor == "start" ? "" : " text-anchor=\"\(anchor)\"")
-      + ">\(Markup.escaped(words))</text>\n"
+      + ">\(XMLText.escaped(words))</text>\n"
   }
 }

@@ -72,12 +72,12 @@ struct HistogramChart {
     func x(_ bin: Int) -> String {
       let decimal = Double(firstBin + bin) / Self.binsADecade
       let position = (decimal - scale.lower) / (scale.upper - scale.lower)
-      return Markup.number(frame.x(min(1, max(0, position))))
+      return XMLText.number(frame.x(min(1, max(0, position))))
     }
-    let ground = Markup.number(frame.y(0))
+    let ground = XMLText.number(frame.y(0))
     var data = "M\(x(first)) \(ground)"
     for bin in first...last {
-      data += "V\(Markup.number(frame.y(shares[bin] / top)))H\(x(bin + 1))"
+      data += "V\(XMLText.number(frame.y(shares[bin] / top)))H\(x(bin + 1))"
     }
     return data + "V\(ground)"
   }

@@ -47,8 +47,8 @@ struct PercentileChart {
       let x = frame.x(position)
       guard isLast || x - last >= Self.nearest else { continue }
       let value = min(bucket.upTo, latency.greatestNanoseconds)
-      let y = Markup.number(frame.y(scale.position(of: value)))
-      data += (data.isEmpty ? "M\(Markup.number(last)) \(y)" : "V\(y)") + "H\(Markup.number(x))"
+      let y = XMLText.number(frame.y(scale.position(of: value)))
+      data += (data.isEmpty ? "M\(XMLText.number(last)) \(y)" : "V\(y)") + "H\(XMLText.number(x))"
       last = x
     }
     return data

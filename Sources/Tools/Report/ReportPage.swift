@@ -9,7 +9,7 @@ public enum ReportPage {
   /// `earlier`: a run to stand beside it.
   public static func html(_ run: BenchRun, beside earlier: BenchRun? = nil) -> [UInt8] {
     let comparison = RunComparison(run: run, earlier: earlier)
-    let title = Markup.escaped("lockstep bench \(run.kind.rawValue)")
+    let title = XMLText.escaped("lockstep bench \(run.kind.rawValue)")
     return Array(
       """
       <!DOCTYPE html>
@@ -27,7 +27,7 @@ public enum ReportPage {
       <body>
       <main>
       <h1>\(title)</h1>
-      <p>\(Markup.escaped(run.summary))</p>
+      <p>\(XMLText.escaped(run.summary))</p>
       \(verdict(run))\(warning(comparison))\(notes(run))\(charts(comparison))\
       <h2>Figures</h2>
       \(figures(comparison))\
@@ -51,7 +51,7 @@ public enum ReportPage {
     let missed = run.figures.filter { $0.isMet == false }.map(\.label)
     return missed.isEmpty
       ? "<p><strong>All targets are met.</strong></p>\n"
-      : "<p class=\"bad\"><strong>Missed: \(Markup.escaped(missed.joined(separator: "; ")))."
+      : "<p class=\"bad\"><strong>Missed: \(XMLText.escaped(missed.joined(separator: "; ")))."
         + "</strong></p>\n"
   }
 
@@ -66,7 +66,7 @@ public enum ReportPage {
   }
 
   private static func list(_ lines: [String]) -> String {
-    "<ul>\n" + lines.map { "<li>\(Markup.escaped($0))</li>\n" }.joined() + "</ul>\n"
+    "<ul>\n" + lines.map { "<li>\(XMLText.escaped($0))</li>\n" }.joined() + "</ul>\n"
   }
 
   private static func charts(_ comparison: RunComparison) -> String {
@@ -75,11 +75,11 @@ public enum ReportPage {
       """
       <figure>
       <svg class="chart" role="img" aria-labelledby="\(chart.id)-title \(chart.id)-desc" \
-      viewBox="0 0 \(Markup.number(chart.width)) \(Markup.number(chart.height))">
-      <title id="\(chart.id)-title">\(Markup.escaped(chart.heading))</title>
+      viewBox="0 0 \(XMLText.number(chart.width)) \(XMLText.number(chart.height))">
+      <title id="\(chart.id)-title">\(XMLText.escaped(chart.heading))</title>
       <desc id="\(chart.id)-desc">The table of figures says the same in numbers.</desc>
       \(chart.body)</svg>
-      <figcaption>\(Markup.escaped(chart.caption))</figcaption>
+      <figcaption>\(XMLText.escaped(chart.caption))</figcaption>
       </figure>
 
       """
@@ -133,8 +133,8 @@ public enum ReportPage {
     var isNumber = false
     var isBad = false
 
-    var html: String { "<td\(style)>\(Markup.escaped(text))</td>" }
-    var head: String { "<th scope=\"col\"\(style)>\(Markup.escaped(text))</th>" }
+    var html: String { "<td\(style)>\(XMLText.escaped(text))</td>" }
+    var head: String { "<th scope=\"col\"\(style)>\(XMLText.escaped(text))</th>" }
 
     private var style: String {
       isNumber ? " class=\"number\"" : isBad ? " class=\"bad\"" : ""
@@ -149,7 +149,7 @@ public enum ReportPage {
     html += "<table>\n<thead><tr><td></td>"
     html += heads.map(\.head).joined() + "</tr></thead>\n<tbody>\n"
     for (label, cells) in rows {
-      html += "<tr><th scope=\"row\">\(Markup.escaped(label))</th>"
+      html += "<tr><th scope=\"row\">\(XMLText.escaped(label))</th>"
       html += cells.map(\.html).joined() + "</tr>\n"
     }
     return html + "</tbody>\n</table>\n</div>\n"

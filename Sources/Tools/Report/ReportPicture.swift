@@ -20,8 +20,8 @@ public enum ReportPicture {
       top += index == 0 ? 14 : lineHeight
       let style = index == 0 ? "h" : "soft"
       body +=
-        "<text class=\"\(style)\" x=\"\(Markup.number(margin))\" "
-        + "y=\"\(Markup.number(top))\">\(Markup.escaped(line))</text>\n"
+        "<text class=\"\(style)\" x=\"\(XMLText.number(margin))\" "
+        + "y=\"\(XMLText.number(top))\">\(XMLText.escaped(line))</text>\n"
     }
     top += gap
     for (column, chart) in charts.distributions.enumerated() {
@@ -32,14 +32,14 @@ public enum ReportPicture {
       body += placed(chart, margin, top)
       top += chart.height + gap
     }
-    let size = (Markup.number(width), Markup.number(top))
+    let size = (XMLText.number(width), XMLText.number(top))
     return Array(
       """
       <svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" \
       aria-labelledby="title desc" width="\(size.0)" height="\(size.1)" \
       viewBox="0 0 \(size.0) \(size.1)">
-      <title id="title">\(Markup.escaped("lockstep bench \(run.kind.rawValue)"))</title>
-      <desc id="desc">\(Markup.escaped(head(comparison).dropFirst().joined(separator: " ")))</desc>
+      <title id="title">\(XMLText.escaped("lockstep bench \(run.kind.rawValue)"))</title>
+      <desc id="desc">\(XMLText.escaped(head(comparison).dropFirst().joined(separator: " ")))</desc>
       <style>
       \(ChartStyle.rules)</style>
       <rect class="card" width="\(size.0)" height="\(size.1)"/>
@@ -49,7 +49,7 @@ public enum ReportPicture {
   }
 
   private static func placed(_ chart: Chart, _ x: Double, _ y: Double) -> String {
-    "<g transform=\"translate(\(Markup.number(x)) \(Markup.number(y)))\">\n\(chart.body)</g>\n"
+    "<g transform=\"translate(\(XMLText.number(x)) \(XMLText.number(y)))\">\n\(chart.body)</g>\n"
   }
 
   /// What was measured, on what, and the figures that matter most.

@@ -53,10 +53,10 @@ struct TimelineChart {
         isDrawing = false
         continue
       }
-      let y = Markup.number(frame.y(scale.position(of: worst)))
-      let from = Markup.number(frame.x(across.position(of: start)))
+      let y = XMLText.number(frame.y(scale.position(of: worst)))
+      let from = XMLText.number(frame.x(across.position(of: start)))
       data += isDrawing ? "V\(y)" : "M\(from) \(y)"
-      data += "H\(Markup.number(frame.x(across.position(of: end))))"
+      data += "H\(XMLText.number(frame.x(across.position(of: end))))"
       isDrawing = true
     }
     return data

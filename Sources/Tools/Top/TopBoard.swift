@@ -16,7 +16,7 @@ package struct TopBoard: Sendable {
   package private(set) var history: TopHistory
   /// As it was when the relay last answered: what is shown, which is old while it is silent.
   package private(set) var shown: TopHistory?
-  package private(set) var standing = TopStanding()
+  package private(set) var standing = RelayAvailability()
   /// The relay's clock when it last answered; this machine's where it did not say.
   private var relayWall: Int64 = 0
 

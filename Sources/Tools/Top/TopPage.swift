@@ -50,7 +50,7 @@ package struct TopPage {
   private func head(_ height: Int) -> [ScreenRow] {
     let words = board.standing.words(clock)
     let mark = isOld ? " ○ " : " ● "
-    let ink: Ink = isOld ? .red : board.shown == nil ? .plain : .green
+    let ink: TextStyle = isOld ? .red : board.shown == nil ? .plain : .green
     var rows = [ScreenRow(mark + words.joined(separator: "; "), ink)]
     if rows[0].width > columns {
       rows = words.enumerated().map { ScreenRow(($0 == 0 ? mark : "   ") + $1, ink) }

@@ -131,7 +131,7 @@ enum AgentVaultKeyCommands {
   private static func unreadable(_ session: HomeSession) throws(CommandFailure) -> Int {
     let view = HomeView(try session.ask(.show(app: VaultApp().name, ["show": "files"])))
     let troubles = (view.json["others"]?.array ?? []).compactMap { $0["trouble"]?.string }
-    let unopened: [VaultContents.Trouble] = [.noKey, .otherKey]
+    let unopened: [VaultContents.VaultProblem] = [.noKey, .otherKey]
     return troubles.count { unopened.map(\.rawValue).contains($0) }
   }
 

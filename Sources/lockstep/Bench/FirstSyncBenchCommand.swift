@@ -40,13 +40,13 @@ enum FirstSyncBenchCommand {
       BenchReport.report.entry, BenchReport.against.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
-    let chosen: [PacePlan.Load] =
+    let chosen: [InterferencePlan.Load] =
       (arguments[isRaw] ? [.rawFirstSync] : []) + (arguments[isBurst] ? [.burst] : [])
       + (arguments[isBacklog] ? [.backlog] : [])
     guard chosen.count < 2 else {
       throw CommandFailure("--raw, --burst and --backlog are loads; name one", exitCode: .usage)
     }
-    var plan = PacePlan()
+    var plan = InterferencePlan()
     plan.load = chosen.first ?? .firstSync
     plan.records = arguments[records]
     plan.recordBytes = arguments[recordBytes]
@@ -56,7 +56,7 @@ enum FirstSyncBenchCommand {
     plan.devices = arguments[devices]
     plan.behind = arguments[behind]
     let report = try BenchReport(arguments, of: .firstSync)
-    let table = try PaceBench(plan: plan, progress: Progress()).run()
+    let table = try InterferenceBench(plan: plan, progress: Progress()).run()
     let run = table.run(from: report.origin)
     try report.finish(run, text: table.text, json: arguments[json] ? table.json : nil)
     return .success

@@ -75,7 +75,7 @@ struct HostileBench {
   }
 
   /// All attacks at once, by as many accounts as there are clients of a kind.
-  private func together(on relay: ChildRelay) throws(CommandFailure) -> [CrowdPair] {
+  private func together(on relay: ChildRelay) throws(CommandFailure) -> [ConnectionLoadPair] {
     let call = RelayCall(relay: relay.address)
     var clients: [HostileClient] = []
     var tokens: [String] = []
@@ -87,9 +87,9 @@ struct HostileBench {
       }
     }
     try fill(tokens, batches: Self.heldBatches / HostileTable.clientsOfAKind, relay)
-    var measured = CrowdPlan().measured
+    var measured = ConnectionLoadPlan().measured
     measured.seconds = seconds
-    var pairs: [CrowdPair] = []
+    var pairs: [ConnectionLoadPair] = []
     for number in 1...runs {
       progress.show("all at once: \(number) of \(runs), quiet")
       let before = ProcessMemory.resident(relay.process)
@@ -99,7 +99,7 @@ struct HostileBench {
       let attacking = try thread(clients, relay, isElsewhere: true)
       try attacking.wait(for: "the attack", isReady)
       try waiting.pause(milliseconds: Self.crowdSettleMilliseconds)
-      var pair = CrowdPair(quiet: quiet, crowded: try measure(measured, on: relay))
+      var pair = ConnectionLoadPair(quiet: quiet, crowded: try measure(measured, on: relay))
       (pair.relayBefore, pair.relayPeak) = (before, ProcessMemory.peak(relay.process))
       pairs.append(pair)
       try attacking.stop()

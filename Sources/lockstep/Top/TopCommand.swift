@@ -99,7 +99,7 @@ enum TopCommand {
   }
 
   /// Where a relay never answered, a person may not know what it takes.
-  static func failure(_ standing: TopStanding, _ relay: RelayAddress) -> CommandFailure {
+  static func failure(_ standing: RelayAvailability, _ relay: RelayAddress) -> CommandFailure {
     CommandFailure(
       "\(relay.url) tells no figures of a relay: \(standing.reason ?? "it does not answer"). A "
         + "relay serves them where its --admin-listen says: start it with lockstep relay "

@@ -49,7 +49,7 @@ struct TimerPage {
 
   private var time: String { TimerScreen.clock(remaining) }
 
-  private var ink: Ink {
+  private var ink: TextStyle {
     guard let screen = view.board?.screen, !screen.isPaused else { return .strong }
     switch TimerPhase(rawValue: screen.stateType) {
     case .focus: return .red

@@ -78,7 +78,7 @@ struct VaultView: WatchView {
 }
 
 /// What needs a person stands out, and what is as it should be.
-private func ink(of state: VaultTrack.State) -> Ink {
+private func ink(of state: VaultTrack.State) -> TextStyle {
   switch state {
   case .error: .red
   case .synced: .green

@@ -93,7 +93,7 @@ struct VaultAppTests {
     let view = try table.view(["show": "files"])
     #expect(view.json["files"]?.array?.isEmpty == true)
     let troubles = view.json["others"]?.array?.compactMap {
-      $0["trouble"]?.string.flatMap(VaultContents.Trouble.init)
+      $0["trouble"]?.string.flatMap(VaultContents.VaultProblem.init)
     }
     #expect(troubles?.count { $0 == .noKey } == 2 && troubles?.contains(.unreadable) == true)
     #expect(view.lines.count == 2 && view.lines[0].contains("lockstep agent vault unlock"))

@@ -17,8 +17,8 @@ struct HostileTableTests {
     return row
   }
 
-  private func pair(_ quiet: Int64, _ attacked: Int64, peak: Int64 = 90) -> CrowdPair {
-    var pair = CrowdPair(quiet: result(quiet), crowded: result(attacked))
+  private func pair(_ quiet: Int64, _ attacked: Int64, peak: Int64 = 90) -> ConnectionLoadPair {
+    var pair = ConnectionLoadPair(quiet: result(quiet), crowded: result(attacked))
     (pair.relayBefore, pair.relayPeak) = (10, peak)
     return pair
   }
@@ -29,7 +29,7 @@ struct HostileTableTests {
     return result
   }
 
-  private func table(_ rows: [HostileRow], together: [CrowdPair]? = nil) -> HostileTable {
+  private func table(_ rows: [HostileRow], together: [ConnectionLoadPair]? = nil) -> HostileTable {
     HostileTable(rows: rows, seconds: 3, together: together ?? [pair(2, 3)], memoryMost: 100)
   }
 

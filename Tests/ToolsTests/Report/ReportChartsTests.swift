@@ -39,10 +39,10 @@ struct ReportChartsTests {
       .chart(width: 360, height: 260)
     let frame = ChartFrame(width: 360, height: 260, heading: "", legend: [])
     let nines = NinesScale(count: 10)
-    let low = Markup.number(frame.y(scale.position(of: 1_015_807)))
-    let high = Markup.number(frame.y(scale.position(of: 100_000_000)))
+    let low = XMLText.number(frame.y(scale.position(of: 1_015_807)))
+    let high = XMLText.number(frame.y(scale.position(of: 100_000_000)))
     let drawn = try #require(data("line c0 d0", in: chart))
-    #expect(drawn == "M52 \(low)H\(Markup.number(frame.x(nines.position(of: 0.9))))V\(high)H340")
+    #expect(drawn == "M52 \(low)H\(XMLText.number(frame.x(nines.position(of: 0.9))))V\(high)H340")
   }
 
   @Test func theHistogramHoldsEveryOne() {
@@ -91,7 +91,7 @@ struct ReportChartsTests {
     let frame = ChartFrame(
       width: 364, height: 260, heading: "",
       legend: [ChartFrame.Key(name: "p50", colour: 0, dash: 0)])
-    let peak = "V\(Markup.number(frame.y(1)))"
+    let peak = "V\(XMLText.number(frame.y(1)))"
     let drawn = try #require(data("line c0 d2", in: chart))
     #expect(drawn.contains(peak))
     let median = try #require(data("line c0 d0", in: chart))

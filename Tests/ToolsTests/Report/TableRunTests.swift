@@ -38,11 +38,11 @@ struct TableRunTests {
   }
 
   @Test func aCrowdBenchJoinsItsRuns() throws {
-    let table = CrowdTable(
-      plan: CrowdPlan(),
+    let table = ConnectionLoadTable(
+      plan: ConnectionLoadPlan(),
       pairs: [
-        CrowdPair(quiet: result([1, 2]), crowded: result([2, 4])),
-        CrowdPair(quiet: result([1, 2]), crowded: result([9, 9], missing: 1)),
+        ConnectionLoadPair(quiet: result([1, 2]), crowded: result([2, 4])),
+        ConnectionLoadPair(quiet: result([1, 2]), crowded: result([9, 9], missing: 1)),
       ])
     let run = table.run(from: SampleRun.origin())
     #expect(run.series.map(\.name) == ["quiet", "beside the crowd"])
@@ -55,14 +55,14 @@ struct TableRunTests {
     #expect(try BenchRun(json: run.json) == run)
   }
 
-  @Test(arguments: PacePlan.Load.allCases)
-  func aPaceBenchHasItsWindowsWithoutATimeline(_ load: PacePlan.Load) throws {
-    var plan = PacePlan()
+  @Test(arguments: InterferencePlan.Load.allCases)
+  func aPaceBenchHasItsWindowsWithoutATimeline(_ load: InterferencePlan.Load) throws {
+    var plan = InterferencePlan()
     plan.load = load
-    let pair = PacePair(
+    let pair = InterferencePair(
       quiet: result([1]).latency, busy: result([3]).latency, records: 1_000,
       nanoseconds: 500_000_000)
-    let run = PaceTable(plan: plan, pairs: [pair, pair]).run(from: SampleRun.origin())
+    let run = InterferenceTable(plan: plan, pairs: [pair, pair]).run(from: SampleRun.origin())
     #expect(run.kind == .firstSync && run.plan.first == RunFact("load", load.rawValue))
     #expect(run.series.map(\.latency.count) == [2, 2])
     #expect(run.series.allSatisfy { $0.seconds.isEmpty })

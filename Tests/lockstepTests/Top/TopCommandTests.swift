@@ -31,7 +31,7 @@ struct TopCommandTests {
 
   @Test func whoFindsNothingIsToldHowToHaveIt() throws {
     let relay = try ValueKind<RelayAddress>.admin.parse("127.0.0.1:7777")
-    var standing = TopStanding()
+    var standing = RelayAvailability()
     standing.failed("connection refused", at: 0)
     let words = try #require(TopCommand.failure(standing, relay).message)
     #expect(words.contains("connection refused"))

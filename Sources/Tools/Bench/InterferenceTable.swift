@@ -1,7 +1,7 @@
 public import LockstepModel
 
 /// One quiet window and the one under load beside it.
-public struct PacePair: Sendable {
+public struct InterferencePair: Sendable {
   public var quiet: LatencyHistogram
   public var busy: LatencyHistogram
   /// Records that the load moved, and how long it took.
@@ -39,9 +39,9 @@ public struct PacePair: Sendable {
 
 /// What a pace bench found, as figures and as text for a person. Each figure of several runs is
 /// their median.
-public struct PaceTable: Sendable {
-  public var plan: PacePlan
-  public var pairs: [PacePair]
+public struct InterferenceTable: Sendable {
+  public var plan: InterferencePlan
+  public var pairs: [InterferencePair]
   /// How fast the large account was filled, in records a second; nil where none was.
   public var fillRecordsASecond: Int64?
   /// The size of the relay's log after all, in bytes.
@@ -50,7 +50,7 @@ public struct PaceTable: Sendable {
   /// What another account's saves may take under load: so many times their quiet median.
   public static let ratioMost: Int64 = 2_000
 
-  public init(plan: PacePlan, pairs: [PacePair]) {
+  public init(plan: InterferencePlan, pairs: [InterferencePair]) {
     self.plan = plan
     self.pairs = pairs
   }
@@ -127,7 +127,7 @@ public struct PaceTable: Sendable {
   }
 
   /// Of the runs that have such a figure.
-  func median(_ figure: (PacePair) -> Int64?) -> Int64? {
+  func median(_ figure: (InterferencePair) -> Int64?) -> Int64? {
     Figure.median(pairs.compactMap(figure))
   }
 

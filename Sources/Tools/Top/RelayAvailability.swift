@@ -1,5 +1,5 @@
 /// Whether the relay answers. Times are this machine's wall clock, milliseconds.
-package struct TopStanding: Hashable, Sendable {
+package struct RelayAvailability: Hashable, Sendable {
   /// When it last answered; nil: never.
   package private(set) var answeredAt: Int64?
   /// Since when it does not; nil: it does.
@@ -10,7 +10,7 @@ package struct TopStanding: Hashable, Sendable {
   package init() {}
 
   package mutating func answered(at wall: Int64) {
-    self = TopStanding()
+    self = RelayAvailability()
     answeredAt = wall
   }
 

@@ -1,5 +1,5 @@
 /// What SVG and HTML have in common.
-enum Markup {
+enum XMLText {
   /// As text or within quotes. Characters that XML does not take, which a name from outside may
   /// hold, become U+FFFD.
   static func escaped(_ text: String) -> String {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepTools
 
-struct CrowdTableTests {
+struct ConnectionLoadTableTests {
   private func result(_ milliseconds: Int64, missing: Int = 0) -> BenchResult {
     var result = BenchResult()
     result.latency.record(nanoseconds: milliseconds * 1_000_000)
@@ -11,12 +11,13 @@ struct CrowdTableTests {
     return result
   }
 
-  private func pair(_ quiet: Int64, _ crowded: Int64, missing: Int = 0) -> CrowdPair {
-    CrowdPair(quiet: result(quiet), crowded: result(crowded, missing: missing))
+  private func pair(_ quiet: Int64, _ crowded: Int64, missing: Int = 0) -> ConnectionLoadPair {
+    ConnectionLoadPair(quiet: result(quiet), crowded: result(crowded, missing: missing))
   }
 
   @Test func theMedianOfThePairsDecides() {
-    let table = CrowdTable(plan: CrowdPlan(), pairs: [pair(1, 9), pair(2, 3), pair(1, 1)])
+    let table = ConnectionLoadTable(
+      plan: ConnectionLoadPlan(), pairs: [pair(1, 9), pair(2, 3), pair(1, 1)])
     #expect(table.json["ratioP99"]?.text == "1.5")
     #expect(table.json["ratiosP99"]?.array?.map(\.text) == ["9", "1.5", "1"])
     #expect(table.isMet && table.text.contains("≤ 2 met"))
@@ -24,12 +25,12 @@ struct CrowdTableTests {
   }
 
   @Test func moreThanTwiceTheQuietTimeIsSaidSo() {
-    let table = CrowdTable(plan: CrowdPlan(), pairs: [pair(1, 3)])
+    let table = ConnectionLoadTable(plan: ConnectionLoadPlan(), pairs: [pair(1, 3)])
     #expect(!table.isMet && table.text.contains("≤ 2 MISSED"))
   }
 
   @Test func aLostChangeIsNoGoodResultHoweverFast() {
-    let table = CrowdTable(plan: CrowdPlan(), pairs: [pair(1, 1, missing: 1)])
+    let table = ConnectionLoadTable(plan: ConnectionLoadPlan(), pairs: [pair(1, 1, missing: 1)])
     #expect(!table.isMet && table.text.contains("lost"))
   }
 
@@ -37,18 +38,18 @@ struct CrowdTableTests {
     var pairs = [pair(1, 1), pair(1, 1)]
     pairs[0].relayPeak = 3 << 20
     pairs[1].relayPeak = 1 << 20
-    let table = CrowdTable(plan: CrowdPlan(), pairs: pairs)
+    let table = ConnectionLoadTable(plan: ConnectionLoadPlan(), pairs: pairs)
     #expect(table.json["relayPeakBytes"]?.int64 == 3 << 20)
     #expect(table.json["relayBeforeBytes"] == .null)
     #expect(table.text.contains("3.00 MiB") && table.text.contains("unknown"))
   }
 
   @Test func everyoneOfTheCrowdHasAnAccount() {
-    var plan = CrowdPlan()
+    var plan = ConnectionLoadPlan()
     #expect(plan.signedIn + plan.silent == plan.idle && plan.idleAccounts == 100)
     #expect(plan.slowAccounts == 10)
     (plan.idle, plan.slow) = (3, 31)
     #expect((plan.signedIn, plan.silent, plan.idleAccounts, plan.slowAccounts) == (1, 2, 1, 2))
-    #expect(CrowdPlan.slowReadersPerAccount < Limits.devicesPerAccount)
+    #expect(ConnectionLoadPlan.slowReadersPerAccount < Limits.devicesPerAccount)
   }
 }

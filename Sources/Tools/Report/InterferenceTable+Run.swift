@@ -1,4 +1,4 @@
-extension PaceTable {
+extension InterferenceTable {
   /// All that a report shows of it. The distributions are those of all windows together; there is
   /// no timeline, since windows are short and of different lengths.
   public func run(from origin: RunOrigin) -> BenchRun {

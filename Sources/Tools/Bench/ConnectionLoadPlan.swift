@@ -1,5 +1,5 @@
 /// What a crowd bench does: how many people are measured, and who crowds the relay meanwhile.
-public struct CrowdPlan: Sendable, Hashable {
+public struct ConnectionLoadPlan: Sendable, Hashable {
   /// The people who are measured, as `BenchPlan` has them.
   public var measured = BenchPlan()
   /// Sockets that are signed in and say nothing, and connections that never say a byte: half each.

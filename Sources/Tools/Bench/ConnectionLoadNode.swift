@@ -3,7 +3,7 @@ public import LockstepModel
 public import LockstepWire
 
 /// One of a crowd.
-public enum CrowdMember: Sendable, Hashable {
+public enum ConnectionLoadMember: Sendable, Hashable {
   /// A connection that never says a byte.
   case silent
   /// A socket that is signed in, answers pings, and says nothing else.
@@ -26,7 +26,7 @@ public enum CrowdMember: Sendable, Hashable {
 
 /// Many connections that want room and give no work, or take what they are sent too slowly. A
 /// connection that the relay closes is opened again: so does a crowd.
-public struct CrowdNode: Node, ~Copyable {
+public struct ConnectionLoadNode: Node, ~Copyable {
   public typealias Job = Never
   public typealias Outcome = Never
   public typealias Order = LoadOrder
@@ -34,7 +34,7 @@ public struct CrowdNode: Node, ~Copyable {
   public typealias News = Never
 
   private struct Seat {
-    let member: CrowdMember
+    let member: ConnectionLoadMember
     var socket: RawSocket?
     var isStanding = false
   }
@@ -57,7 +57,7 @@ public struct CrowdNode: Node, ~Copyable {
   private var nextDraught: Instant?
   private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
 
-  public init(_ members: [CrowdMember], to relay: RelayAddress, random: SeededRandom) {
+  public init(_ members: [ConnectionLoadMember], to relay: RelayAddress, random: SeededRandom) {
     self.relay = relay
     self.random = random
     seats = members.map { Seat(member: $0) }

@@ -1,7 +1,7 @@
 import LockstepTools
 
 /// `lockstep bench crowd`: whether idle connections and slow readers delay the others.
-enum CrowdBenchCommand {
+enum ConnectionLoadBenchCommand {
   static let idle = CommandOption.defaulted(
     "idle", .integer(0...40_000), default: "10000",
     "Idle connections: half of them signed in, half that never say a byte.")
@@ -47,14 +47,14 @@ enum CrowdBenchCommand {
       _ = try TerminalOutput.printed(arguments[json] ? table.json.text : table.text)
       return table.isMet ? .success : .failure
     }
-    var plan = CrowdPlan()
+    var plan = ConnectionLoadPlan()
     plan.idle = arguments[idle]
     plan.slow = arguments[slow]
     plan.runs = arguments[runs]
     plan.measured.seconds = arguments[seconds]
     plan.measured.rate = arguments[rate]
     let report = try BenchReport(arguments, of: .crowd)
-    let table = try CrowdBench(plan: plan, progress: Progress()).run()
+    let table = try ConnectionLoadBench(plan: plan, progress: Progress()).run()
     let run = table.run(from: report.origin)
     try report.finish(run, text: table.text, json: arguments[json] ? table.json : nil)
     return table.isMet ? .success : .failure

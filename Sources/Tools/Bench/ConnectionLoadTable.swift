@@ -1,7 +1,7 @@
 public import LockstepModel
 
 /// One quiet run and the crowded one beside it.
-public struct CrowdPair: Sendable {
+public struct ConnectionLoadPair: Sendable {
   public var quiet: BenchResult
   public var crowded: BenchResult
   /// Of the relay, in bytes: before the crowd, and the most while it was there; nil where the
@@ -29,14 +29,14 @@ public struct CrowdPair: Sendable {
 }
 
 /// What a crowd bench found, as figures and as text for a person.
-public struct CrowdTable: Sendable {
-  public var plan: CrowdPlan
-  public var pairs: [CrowdPair]
+public struct ConnectionLoadTable: Sendable {
+  public var plan: ConnectionLoadPlan
+  public var pairs: [ConnectionLoadPair]
 
   /// What the others' changes may take beside a crowd: so many times their quiet 99th percentile.
   public static let ratioMost: Int64 = 2_000
 
-  public init(plan: CrowdPlan, pairs: [CrowdPair]) {
+  public init(plan: ConnectionLoadPlan, pairs: [ConnectionLoadPair]) {
     self.plan = plan
     self.pairs = pairs
   }
@@ -91,7 +91,7 @@ public struct CrowdTable: Sendable {
   }
 
   /// Of the runs that have such a figure.
-  func median(_ figure: (CrowdPair) -> Int64?) -> Int64? {
+  func median(_ figure: (ConnectionLoadPair) -> Int64?) -> Int64? {
     Figure.median(pairs.compactMap(figure))
   }
 

@@ -6,8 +6,8 @@ import LockstepWire
 
 /// Measures whether a crowd of idle connections and slow readers delays everybody else: quiet runs
 /// and crowded ones, in turns, on a relay of its own.
-struct CrowdBench {
-  let plan: CrowdPlan
+struct ConnectionLoadBench {
+  let plan: ConnectionLoadPlan
   let progress: Progress
   private let waiting: BenchWait
 
@@ -15,20 +15,20 @@ struct CrowdBench {
   /// then. And from its end to the next quiet run.
   private static let settleMilliseconds: Int64 = 3_000
 
-  init(plan: CrowdPlan, progress: Progress) throws(CommandFailure) {
+  init(plan: ConnectionLoadPlan, progress: Progress) throws(CommandFailure) {
     self.plan = plan
     self.progress = progress
     waiting = try BenchWait()
     OpenFiles.raiseLimit()
   }
 
-  func run() throws(CommandFailure) -> CrowdTable {
+  func run() throws(CommandFailure) -> ConnectionLoadTable {
     defer { progress.clear() }
     progress.show("starting a relay on a temporary store")
     let relay = try ChildRelay()
     defer { relay.stop() }
     let (crowd, loads) = try join(relay.address)
-    var pairs: [CrowdPair] = []
+    var pairs: [ConnectionLoadPair] = []
     for number in 1...plan.runs {
       progress.show("run \(number) of \(plan.runs): quiet")
       let before = ProcessMemory.resident(relay.process)
@@ -36,21 +36,21 @@ struct CrowdBench {
       let quiet = try measure(on: relay)
       progress.show("run \(number) of \(plan.runs): the crowd comes")
       let standing = try LoadThread(
-        CrowdNode(crowd, to: relay.address, random: Entropy.seededRandom()),
-        receiveBytes: CrowdPlan.slowBytes, waiting)
+        ConnectionLoadNode(crowd, to: relay.address, random: Entropy.seededRandom()),
+        receiveBytes: ConnectionLoadPlan.slowBytes, waiting)
       try standing.wait(for: "the crowd", isReady)
       let saving = try LoadThread(loads, to: relay.address, waiting)
       try saving.wait(for: "the crowd's load", isReady)
       try waiting.pause(milliseconds: Self.settleMilliseconds)
       let crowded = try measure(on: relay)
-      var pair = CrowdPair(quiet: quiet, crowded: crowded)
+      var pair = ConnectionLoadPair(quiet: quiet, crowded: crowded)
       (pair.relayBefore, pair.relayPeak) = (before, ProcessMemory.peak(relay.process))
       pairs.append(pair)
       try saving.stop()
       try standing.stop()
       try waiting.pause(milliseconds: Self.settleMilliseconds)
     }
-    return CrowdTable(plan: plan, pairs: pairs)
+    return ConnectionLoadTable(plan: plan, pairs: pairs)
   }
 
   private func isReady(_ report: LoadReport) -> Void? {
@@ -66,20 +66,20 @@ struct CrowdBench {
   /// The crowd's accounts: everyone in it, and what is saved beside the slow readers.
   private func join(
     _ relay: RelayAddress
-  ) throws(CommandFailure) -> (crowd: [CrowdMember], loads: [LoadDevice]) {
+  ) throws(CommandFailure) -> (crowd: [ConnectionLoadMember], loads: [LoadDevice]) {
     let call = RelayCall(relay: relay)
-    var crowd = [CrowdMember](repeating: .silent, count: plan.silent)
+    var crowd = [ConnectionLoadMember](repeating: .silent, count: plan.silent)
     var loads: [LoadDevice] = []
     for account in 0..<plan.idleAccounts {
       progress.show("making accounts: \(account) of \(plan.idleAccounts + plan.slowAccounts)")
       let token = try call.join(code: nil, deviceName: "idle").token
-      let first = account * CrowdPlan.idleSocketsPerAccount
-      let count = min(CrowdPlan.idleSocketsPerAccount, plan.signedIn - first)
+      let first = account * ConnectionLoadPlan.idleSocketsPerAccount
+      let count = min(ConnectionLoadPlan.idleSocketsPerAccount, plan.signedIn - first)
       crowd += Array(repeating: .idle(token: token), count: count)
     }
     for account in 0..<plan.slowAccounts {
-      let first = account * CrowdPlan.slowReadersPerAccount
-      let count = min(CrowdPlan.slowReadersPerAccount, plan.slow - first)
+      let first = account * ConnectionLoadPlan.slowReadersPerAccount
+      let count = min(ConnectionLoadPlan.slowReadersPerAccount, plan.slow - first)
       let members = try call.account(devices: count + 1)
       let since = try call.newestToken(members[0].token)
       crowd += members.dropFirst().map { .slow(token: $0.token, since: since) }

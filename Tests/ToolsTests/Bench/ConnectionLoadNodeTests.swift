@@ -7,7 +7,7 @@ import Testing
 
 @testable import LockstepTools
 
-struct CrowdNodeTests {
+struct ConnectionLoadNodeTests {
   private let relay: VirtualRelay
   private let since: ChangeToken
 
@@ -20,17 +20,17 @@ struct CrowdNodeTests {
     self.since = since
   }
 
-  private func crowd(_ members: [CrowdMember]) -> LoadStage<CrowdNode> {
+  private func crowd(_ members: [ConnectionLoadMember]) -> LoadStage<ConnectionLoadNode> {
     LoadStage(
       relay,
-      CrowdNode(
+      ConnectionLoadNode(
         members, to: RelayAddress(host: "relay", port: 1), random: SeededRandom(seed: 5)))
   }
 
   private func token(_ device: Int) -> String { relay.credentials[device].token }
 
   @Test func itIsThereWhenEveryoneOfItStands() throws {
-    let members: [CrowdMember] =
+    let members: [ConnectionLoadMember] =
       Array(repeating: .silent, count: 300)
       + [.idle(token: token(0)), .idle(token: token(0)), .slow(token: token(1), since: since)]
     let stage = crowd(members)

@@ -3,25 +3,27 @@ import Testing
 
 @testable import LockstepTools
 
-struct PaceTableTests {
+struct InterferenceTableTests {
   private func histogram(_ milliseconds: [Int64]) -> LatencyHistogram {
     var histogram = LatencyHistogram()
     for value in milliseconds { histogram.record(nanoseconds: value * 1_000_000) }
     return histogram
   }
 
-  private func pair(quiet: Int64, busy: Int64, relayPeak: Int64? = 50 << 20) -> PacePair {
-    var pair = PacePair(
+  private func pair(quiet: Int64, busy: Int64, relayPeak: Int64? = 50 << 20) -> InterferencePair {
+    var pair = InterferencePair(
       quiet: histogram([quiet]), busy: histogram([busy]), records: 1_000,
       nanoseconds: 500_000_000)
     pair.relayPeak = relayPeak
     return pair
   }
 
-  private func table(_ pairs: [PacePair], _ load: PacePlan.Load = .firstSync) -> PaceTable {
-    var plan = PacePlan()
+  private func table(_ pairs: [InterferencePair], _ load: InterferencePlan.Load = .firstSync)
+    -> InterferenceTable
+  {
+    var plan = InterferencePlan()
     plan.load = load
-    return PaceTable(plan: plan, pairs: pairs)
+    return InterferenceTable(plan: plan, pairs: pairs)
   }
 
   @Test func theRatioIsTheMedianOfThePairs() {
@@ -60,18 +62,18 @@ struct PaceTableTests {
     #expect(table.text.contains("unknown"))
   }
 
-  @Test(arguments: PacePlan.Load.allCases)
-  func everyLoadSaysWhatItIs(_ load: PacePlan.Load) {
+  @Test(arguments: InterferencePlan.Load.allCases)
+  func everyLoadSaysWhatItIs(_ load: InterferencePlan.Load) {
     let table = table([pair(quiet: 1, busy: 1)], load)
     #expect(table.json["load"]?.string == load.rawValue)
     #expect(table.text.contains("another account saves 50 times a second; 1 pairs"))
   }
 
   @Test func aBacklogsDevicesAreSpreadOverAccounts() {
-    var plan = PacePlan()
+    var plan = InterferencePlan()
     #expect(plan.backlogAccounts == 10)
     plan.devices = 21
     #expect(plan.backlogAccounts == 2)
-    #expect(PacePlan.devicesPerAccount <= Limits.devicesPerAccount)
+    #expect(InterferencePlan.devicesPerAccount <= Limits.devicesPerAccount)
   }
 }

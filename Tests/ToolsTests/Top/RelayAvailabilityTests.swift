@@ -3,13 +3,13 @@ import Testing
 @testable import LockstepTools
 
 /// What is said of a relay while it answers, is silent, and comes back.
-struct TopStandingTests {
-  private func words(_ standing: TopStanding) -> String {
+struct RelayAvailabilityTests {
+  private func words(_ standing: RelayAvailability) -> String {
     standing.words { "\($0) o'clock" }.joined(separator: "; ")
   }
 
   @Test func aSilentOneIsToldSinceWhenAndOfWhenTheFiguresAre() {
-    var relay = TopStanding()
+    var relay = RelayAvailability()
     #expect(words(relay) == "Asking the relay …")
     relay.answered(at: 5)
     #expect(words(relay) == "Live 5 o'clock" && !relay.isSilent)
@@ -25,7 +25,7 @@ struct TopStandingTests {
   }
 
   @Test func oneThatNeverAnsweredHasNoFiguresToBeOfAnyTime() {
-    var relay = TopStanding()
+    var relay = RelayAvailability()
     relay.failed("refused", at: 3)
     #expect(words(relay) == "No answer since 3 o'clock")
   }

@@ -1,4 +1,4 @@
-extension CrowdTable {
+extension ConnectionLoadTable {
   /// All that a report shows of it. The distributions are those of all runs together.
   public func run(from origin: RunOrigin) -> BenchRun {
     let results = pairs.flatMap { [$0.quiet, $0.crowded] }

@@ -8,8 +8,8 @@ import LockstepWire
 
 /// Measures whether a large load on one account delays the saves of another: pairs of a quiet
 /// window and one under load, in turns, on a relay of its own.
-struct PaceBench {
-  let plan: PacePlan
+struct InterferenceBench {
+  let plan: InterferencePlan
   let progress: Progress
   private let waiting: BenchWait
 
@@ -18,18 +18,18 @@ struct PaceBench {
   /// What each of the other account's records holds beside its number.
   private static let smallBytes = 100
 
-  init(plan: PacePlan, progress: Progress) throws(CommandFailure) {
+  init(plan: InterferencePlan, progress: Progress) throws(CommandFailure) {
     self.plan = plan
     self.progress = progress
     waiting = try BenchWait()
   }
 
-  func run() throws(CommandFailure) -> PaceTable {
+  func run() throws(CommandFailure) -> InterferenceTable {
     defer { progress.clear() }
     progress.show("starting a relay on a temporary store")
     let relay = try ChildRelay()
     defer { relay.stop() }
-    var loads = PaceLoads(
+    var loads = InterferenceLoads(
       plan: plan, relay: relay.address, waiting: waiting, progress: progress)
     let filled = try loads.fill()
     let saver = try RelayCall(relay: relay.address).join(code: nil, deviceName: "saver")
@@ -41,20 +41,21 @@ struct PaceBench {
     try saving.wait(for: "the saver's sign-in") { report in
       if case .ready = report { () } else { nil }
     }
-    var pairs: [PacePair] = []
+    var pairs: [InterferencePair] = []
     for number in 1...plan.runs {
       pairs.append(try pair(number, of: relay, saving, &loads))
     }
     try saving.stop()
-    var table = PaceTable(plan: plan, pairs: pairs)
+    var table = InterferenceTable(plan: plan, pairs: pairs)
     table.fillRecordsASecond = filled
     table.logBytes = Self.fileBytes(relay.store + "/relay/zones.sqlite-wal")
     return table
   }
 
   private func pair(
-    _ number: Int, of relay: ChildRelay, _ saving: LoadThread<LoadNode>, _ loads: inout PaceLoads
-  ) throws(CommandFailure) -> PacePair {
+    _ number: Int, of relay: ChildRelay, _ saving: LoadThread<LoadNode>,
+    _ loads: inout InterferenceLoads
+  ) throws(CommandFailure) -> InterferencePair {
     progress.show("run \(number) of \(plan.runs): a quiet window of \(plan.seconds) s")
     try waiting.pause(milliseconds: Self.restMilliseconds)
     saving.order(.openWindow)
@@ -70,7 +71,7 @@ struct PaceBench {
     let busy = try closeWindow(of: saving)
     let peak = ProcessMemory.peak(relay.process)
     try load.finish()
-    var pair = PacePair(
+    var pair = InterferencePair(
       quiet: quiet, busy: busy, records: done.records, nanoseconds: done.nanoseconds)
     pair.devices = done.devices
     pair.putOff = done.putOff

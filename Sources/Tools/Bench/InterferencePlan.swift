@@ -1,6 +1,6 @@
 /// What a pace bench does: how it loads a relay, and with how much, while the saves of another
 /// account go on.
-public struct PacePlan: Sendable, Hashable {
+public struct InterferencePlan: Sendable, Hashable {
   public enum Load: String, Sendable, CaseIterable {
     /// A new device reads all of a large account, as an agent does: into a home on disk.
     case firstSync

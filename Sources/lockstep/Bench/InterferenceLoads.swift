@@ -8,8 +8,8 @@ import LockstepTools
 import LockstepWire
 
 /// The loads of a pace bench: what stands on the relay beforehand, and one load a run.
-struct PaceLoads {
-  let plan: PacePlan
+struct InterferenceLoads {
+  let plan: InterferencePlan
   let relay: RelayAddress
   let waiting: BenchWait
   let progress: Progress
@@ -18,7 +18,7 @@ struct PaceLoads {
   /// The devices that come back, each with where it stood.
   private var returning: [LoadDevice] = []
 
-  init(plan: PacePlan, relay: RelayAddress, waiting: BenchWait, progress: Progress) {
+  init(plan: InterferencePlan, relay: RelayAddress, waiting: BenchWait, progress: Progress) {
     self.plan = plan
     self.relay = relay
     self.waiting = waiting
@@ -50,8 +50,8 @@ struct PaceLoads {
     var uploads: [LoadDevice] = []
     for account in 0..<plan.backlogAccounts {
       progress.show("joining devices: \(returning.count) of \(plan.devices)")
-      let first = account * PacePlan.devicesPerAccount
-      let count = min(PacePlan.devicesPerAccount, plan.devices - first)
+      let first = account * InterferencePlan.devicesPerAccount
+      let count = min(InterferencePlan.devicesPerAccount, plan.devices - first)
       let members = try call.account(devices: count)
       let since = try call.newestToken(members[0].token)
       returning += members.map { LoadDevice(token: $0.token, task: .catchUp(since: since)) }
@@ -74,7 +74,7 @@ struct PaceLoads {
   }
 
   /// The load of one run, ready to be set going.
-  mutating func prepare(_ number: Int) throws(CommandFailure) -> any PaceLoad {
+  mutating func prepare(_ number: Int) throws(CommandFailure) -> any InterferenceLoad {
     guard let owner else { preconditionFailure("a load before there is an account") }
     switch plan.load {
     case .firstSync:
@@ -92,7 +92,7 @@ struct PaceLoads {
 }
 
 /// One load on a relay, from its first byte to its last.
-protocol PaceLoad: AnyObject {
+protocol InterferenceLoad: AnyObject {
   /// Bytes; nil where the devices are no process of their own.
   var devicePeak: Int64? { get }
   func run() throws(CommandFailure) -> LoadResult
@@ -101,7 +101,7 @@ protocol PaceLoad: AnyObject {
 }
 
 /// Sockets spoken by hand, in this process.
-final class RawLoad: PaceLoad {
+final class RawLoad: InterferenceLoad {
   private let devices: [LoadDevice]
   private let relay: RelayAddress
   private let waiting: BenchWait
@@ -126,7 +126,7 @@ final class RawLoad: PaceLoad {
 }
 
 /// A real agent in a process of its own, with an empty home on disk.
-final class AgentLoad: PaceLoad {
+final class AgentLoad: InterferenceLoad {
   private let scratch: ScratchFolder
   private let home: HomeFolder
   private let records: Int
