@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 
 /// What the network and the timeline know of a node, whatever its type.
-package protocol Seated: AnyObject {
+package protocol AnyNode: AnyObject {
   var name: String { get }
   /// Never used twice in a world; a node that starts again after a crash has a new one.
   var number: Int { get }
@@ -23,7 +23,7 @@ package enum Signal {
 
 /// Drives one node: tells it what happened, performs what it asks, keeps its deadline. All that is
 /// special to a type of node is what becomes of its jobs, reports and news.
-package final class Seat<Driven: Node & ~Copyable>: Seated {
+package final class Seat<Driven: Node & ~Copyable>: AnyNode {
   package typealias Action = NodeAction<Driven.Job, Driven.Report, Driven.News>
   package typealias Event = NodeEvent<Driven.Outcome, Driven.Order, Driven.News>
 
@@ -41,20 +41,21 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
   /// Bytes are to go out.
   package var onSend: ([UInt8]) -> Void = { _ in }
 
-  private let outside: Outside
+  private let outside: SimulationEnvironment
   private var node: Driven
   private var clock: () -> VirtualClock
   private var wakeAt: Int64?
   private var wakeNumber = 0
   /// Actions until the node is cut off in the middle of what it does; nil: not planned.
   private var actionsLeft: (count: Int, then: () -> Void)?
-  private var spin = Spin()
+  private var spin = BusyLoopDetector()
   /// What has come for a process that gets no time, in order; nil while it runs.
   private var waiting: [() -> Void]?
 
   /// `clock` is asked anew each time, so that a jump is seen at once.
   package init(
-    name: String, outside: Outside, clock: @escaping () -> VirtualClock, node: consuming Driven
+    name: String, outside: SimulationEnvironment, clock: @escaping () -> VirtualClock,
+    node: consuming Driven
   ) {
     self.name = name
     self.outside = outside
@@ -210,7 +211,7 @@ package final class Seat<Driven: Node & ~Copyable>: Seated {
 }
 
 /// Notices a deadline that is asked for again and again while time stands still.
-private struct Spin {
+private struct BusyLoopDetector {
   private static let wakesMax = 1_000
   private var instant: Int64 = -1
   private var wakes = 0
@@ -218,6 +219,6 @@ private struct Spin {
   mutating func isEndless(at now: Int64) -> Bool {
     wakes = now == instant ? wakes + 1 : 0
     instant = now
-    return wakes > Spin.wakesMax
+    return wakes > BusyLoopDetector.wakesMax
   }
 }

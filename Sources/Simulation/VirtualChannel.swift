@@ -17,7 +17,7 @@ final class VirtualChannel {
 
   /// One node's side of a connection, with what is on its way *to* it.
   final class End {
-    let seat: any Seated
+    let seat: any AnyNode
     let id: ConnectionID
     weak var channel: VirtualChannel?
     /// The node knows of it: it was told `opened`, and neither closed it nor was told `closed`.
@@ -28,7 +28,7 @@ final class VirtualChannel {
     var stalledUntil: Int64 = 0
     var inward = Pipe()
 
-    init(seat: any Seated, id: ConnectionID) {
+    init(seat: any AnyNode, id: ConnectionID) {
       self.seat = seat
       self.id = id
     }

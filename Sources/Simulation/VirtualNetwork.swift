@@ -6,7 +6,7 @@ import LockstepWire
 package final class VirtualNetwork {
   /// What a connection attempt meets.
   package enum Door {
-    case open(any Seated)
+    case open(any AnyNode)
     case refused
     /// Nothing answers, for good or bad.
     case silent
@@ -36,11 +36,11 @@ package final class VirtualNetwork {
 
   package var conditions = Conditions()
   /// Whom an address leads to, for this opener, now.
-  package var door: (any Seated, PeerAddress) -> Door = { _, _ in .refused }
+  package var door: (any AnyNode, PeerAddress) -> Door = { _, _ in .refused }
   /// The most bytes that ever waited for one connection, at the sender.
   package private(set) var waitingBytesMax = 0
 
-  weak var outside: Outside?
+  weak var outside: SimulationEnvironment?
   private let timeline: Timeline
   private var random: SeededRandom
   private var ends: [EndKey: VirtualChannel.End] = [:]
@@ -60,7 +60,7 @@ package final class VirtualNetwork {
   }
 
   /// Connections that this node knows to be open.
-  package func openCount(of seat: some Seated) -> Int {
+  package func openCount(of seat: some AnyNode) -> Int {
     channels.reduce(0) { count, channel in
       count + (channel.opener.seat.number == seat.number && channel.opener.isOpen ? 1 : 0)
         + (channel.acceptor.seat.number == seat.number && channel.acceptor.isOpen ? 1 : 0)
@@ -72,7 +72,7 @@ package final class VirtualNetwork {
   }
 
   private func log(
-    _ from: any Seated, _ to: any Seated, _ what: @autoclosure () -> FlowLog.What
+    _ from: any AnyNode, _ to: any AnyNode, _ what: @autoclosure () -> FlowLog.What
   ) {
     outside?.log(from: from.name, to: to.name, what())
   }
@@ -80,7 +80,7 @@ package final class VirtualNetwork {
 
 // What nodes ask.
 extension VirtualNetwork {
-  package func open(_ seat: any Seated, _ id: ConnectionID, _ address: PeerAddress) {
+  package func open(_ seat: any AnyNode, _ id: ConnectionID, _ address: PeerAddress) {
     let key = EndKey(seat: seat.number, id: id)
     if attempts.contains(key) || ends[key] != nil {
       outside?.fault("\(seat.name) opens a connection under a name that is in use")
@@ -103,7 +103,7 @@ extension VirtualNetwork {
     }
   }
 
-  private func connect(_ seat: any Seated, _ id: ConnectionID, to acceptor: any Seated) {
+  private func connect(_ seat: any AnyNode, _ id: ConnectionID, to acceptor: any AnyNode) {
     let near = VirtualChannel.End(seat: seat, id: id)
     let far = VirtualChannel.End(seat: acceptor, id: ConnectionID(rawValue: nextID))
     nextID += 1
@@ -126,7 +126,7 @@ extension VirtualNetwork {
     }
   }
 
-  package func send(_ seat: any Seated, _ id: ConnectionID, _ bytes: [UInt8]) {
+  package func send(_ seat: any AnyNode, _ id: ConnectionID, _ bytes: [UInt8]) {
     guard let end = ends[EndKey(seat: seat.number, id: id)], !bytes.isEmpty,
       let channel = end.channel
     else { return }
@@ -146,7 +146,7 @@ extension VirtualNetwork {
     waitingBytesMax = max(waitingBytesMax, far.inward.waitingBytes)
   }
 
-  package func close(_ seat: any Seated, _ id: ConnectionID, _ manner: CloseManner) {
+  package func close(_ seat: any AnyNode, _ id: ConnectionID, _ manner: CloseManner) {
     let key = EndKey(seat: seat.number, id: id)
     attempts.remove(key)
     guard let end = ends.removeValue(forKey: key), let channel = end.channel else { return }
@@ -166,7 +166,7 @@ extension VirtualNetwork {
     channels.removeAll { isForgotten($0) }
   }
 
-  package func setPaused(_ seat: any Seated, _ id: ConnectionID, _ isPaused: Bool) {
+  package func setPaused(_ seat: any AnyNode, _ id: ConnectionID, _ isPaused: Bool) {
     guard let end = ends[EndKey(seat: seat.number, id: id)] else { return }
     end.isPaused = isPaused
     // Not within the node's own action: what waits is read at the next turn.
@@ -275,12 +275,12 @@ extension VirtualNetwork {
 
 // Faults.
 extension VirtualNetwork {
-  package func channels(of seat: some Seated) -> Int { list(of: seat).count }
+  package func channels(of seat: some AnyNode) -> Int { list(of: seat).count }
 
   /// Breaks the connections of a node, each in a manner of its own if none is given. Whether there
   /// were any.
   @discardableResult
-  package func cutAll(of seat: some Seated, _ cut: Cut? = nil) -> Bool {
+  package func cutAll(of seat: some AnyNode, _ cut: Cut? = nil) -> Bool {
     let channels = list(of: seat)
     for channel in channels {
       let manners: [Cut] = [.bothTold, .bothTold, .openerTold, .acceptorTold, .nobodyTold]
@@ -291,7 +291,7 @@ extension VirtualNetwork {
 
   /// The node's process is gone. Its system tells the others, or the machine went with it and
   /// nobody does.
-  package func forget(_ seat: some Seated, isMachineGone: Bool) {
+  package func forget(_ seat: some AnyNode, isMachineGone: Bool) {
     for channel in list(of: seat) {
       let mine = channel.opener.seat.number == seat.number ? channel.opener : channel.acceptor
       mine.isOpen = false
@@ -309,7 +309,7 @@ extension VirtualNetwork {
 
   /// For a while a node's machine takes no bytes from the connections it has. Whether it has some.
   @discardableResult
-  package func stallAll(of seat: some Seated, nanoseconds: Int64) -> Bool {
+  package func stallAll(of seat: some AnyNode, nanoseconds: Int64) -> Bool {
     let channels = list(of: seat)
     for channel in channels {
       let mine = channel.opener.seat.number == seat.number ? channel.opener : channel.acceptor
@@ -318,7 +318,7 @@ extension VirtualNetwork {
     return !channels.isEmpty
   }
 
-  private func list(of seat: some Seated) -> [VirtualChannel] {
+  private func list(of seat: some AnyNode) -> [VirtualChannel] {
     channels.filter {
       $0.opener.seat.number == seat.number || $0.acceptor.seat.number == seat.number
     }

@@ -7,7 +7,7 @@ import LockstepWire
 /// A relay in virtual time, with accounts whose devices have joined: what the nodes of benches are
 /// tried on, and what `lockstep bench budget` lets a day pass by.
 package final class VirtualRelay {
-  package let outside: Outside
+  package let outside: SimulationEnvironment
   package let store = MemoryZoneStore()
   private let files = MemoryChunkStore()
   /// How long the relay's store takes for a commit, in nanoseconds.
@@ -18,7 +18,8 @@ package final class VirtualRelay {
   private var told = RelayStatus()
 
   package init(
-    accounts: Int, devices: Int, outside: Outside = Outside(random: SeededRandom(seed: 1)),
+    accounts: Int, devices: Int,
+    outside: SimulationEnvironment = SimulationEnvironment(random: SeededRandom(seed: 1)),
     configure: (inout RelayConfiguration) -> Void = { _ in }
   ) throws(StorageError) {
     self.outside = outside

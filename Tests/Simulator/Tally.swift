@@ -1,7 +1,7 @@
 import LockstepSimulation
 
 /// What is outside of a world's nodes, and a count of what happened there.
-package final class WorldOutside: Outside {
+package final class WorldOutside: SimulationEnvironment {
   package var tally = Tally()
 }
 

@@ -9,7 +9,7 @@ import LockstepWire
 /// it asks of the network and how often it is woken.
 final class DayDevice {
   private let app: any App
-  private let outside: Outside
+  private let outside: SimulationEnvironment
   private let seat: Seat<Agent>
   private var replica: Replica<MemoryReplicaStore>
   private let files = MemoryChunkStore()

@@ -6,7 +6,7 @@ import Simulator
 import Testing
 
 struct CausalHistoryTests {
-  private let outside = Outside(random: SeededRandom(seed: 1))
+  private let outside = SimulationEnvironment(random: SeededRandom(seed: 1))
   private let key = RecordKey(zone: Name(trusted: "Timer"), name: Name(trusted: "current"))
   private let type = Name(trusted: "TimerState")
   private let left = DeviceID(rawValue: 1)

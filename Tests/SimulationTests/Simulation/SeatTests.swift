@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 struct SeatTests {
-  private let outside = Outside(random: SeededRandom(seed: 1))
+  private let outside = SimulationEnvironment(random: SeededRandom(seed: 1))
 
   private func seat(drift: Int64 = 0) -> Seat<ToyNode> {
     let clock = VirtualClock(start: 1_000, driftPartsPerMillion: drift)

@@ -7,7 +7,7 @@ import Testing
 struct VirtualNetworkTests {
   /// Two toys, of which the first connects to the second.
   private final class Pair {
-    let outside = Outside(random: SeededRandom(seed: 1))
+    let outside = SimulationEnvironment(random: SeededRandom(seed: 1))
     let left: Seat<ToyNode>
     let right: Seat<ToyNode>
     var leftHeard: [ToyNode.Report] = []

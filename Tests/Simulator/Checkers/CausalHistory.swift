@@ -33,7 +33,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// What an act did that deleted the record.
   static var deletion: Int { -1 }
 
-  private unowned let outside: Outside
+  private unowned let outside: SimulationEnvironment
   /// Whether a deletion is an act like any other: it takes the place of what its doer had seen, and
   /// nothing else.
   private let countsDeletions: Bool
@@ -78,7 +78,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     var baseTag: ChangeTag
   }
 
-  package init(outside: Outside, countsDeletions: Bool = false, asksPeople: Bool = false) {
+  package init(
+    outside: SimulationEnvironment, countsDeletions: Bool = false, asksPeople: Bool = false
+  ) {
     self.outside = outside
     self.countsDeletions = countsDeletions
     self.asksPeople = asksPeople

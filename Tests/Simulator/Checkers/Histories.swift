@@ -7,7 +7,7 @@ import LockstepTools
 /// What is written down about each of one account's records, and how often versions of it met in
 /// conflict. What follows of it for the records in the end stands in `Demands`.
 package final class Histories {
-  private unowned let outside: Outside
+  private unowned let outside: SimulationEnvironment
   private var histories: [RecordKey: any RecordHistory] = [:]
   /// The most that any version of the timer counted, by the entry that made it: it never goes back.
   private var completed: [Making: Int64] = [:]
@@ -24,7 +24,7 @@ package final class Histories {
     var entry: Int64
   }
 
-  package init(outside: Outside) { self.outside = outside }
+  package init(outside: SimulationEnvironment) { self.outside = outside }
 
   /// How many deeds somebody did.
   package var count: Int { recordKeys.reduce(0) { $0 + (histories[$1]?.count ?? 0) } }

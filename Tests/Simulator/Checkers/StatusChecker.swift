@@ -10,11 +10,11 @@ package struct StatusChecker {
   /// that takes over and is held for 50 s, and up to 15 s for its answer.
   private static let silenceMax = Span.seconds(96)
 
-  private let outside: Outside
+  private let outside: SimulationEnvironment
   /// When each device, by its number, last said that it is in sync or heard from the relay.
   private var lastHeard: [Int64]
 
-  package init(outside: Outside, devices: Int) {
+  package init(outside: SimulationEnvironment, devices: Int) {
     self.outside = outside
     lastHeard = Array(repeating: 0, count: devices)
   }

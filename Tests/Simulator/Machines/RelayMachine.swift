@@ -67,12 +67,12 @@ package final class RelayMachine {
     max(commits?.waitingMax ?? 0, reads?.waitingMax ?? 0, fileJobs?.waitingMax ?? 0)
   }
 
-  package func isSeat(_ seat: some Seated) -> Bool { seats.contains { $0 === seat } }
+  package func isSeat(_ seat: some AnyNode) -> Bool { seats.contains { $0 === seat } }
 
-  package var livingSeats: [any Seated] { seats.filter(\.isAlive) }
+  package var livingSeats: [any AnyNode] { seats.filter(\.isAlive) }
 
   /// The node that the system gives a new connection to; nil while nobody listens.
-  package func listener() -> (any Seated)? {
+  package func listener() -> (any AnyNode)? {
     let living = seats.filter(\.isAlive)
     return isUp && !living.isEmpty ? random.one(of: living) : nil
   }

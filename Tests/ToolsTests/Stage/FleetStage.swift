@@ -16,7 +16,7 @@ where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == 
   private let files = MemoryChunkStore()
   private var seat: Seat<N>?
 
-  var outside: Outside { relay.outside }
+  var outside: SimulationEnvironment { relay.outside }
   var store: MemoryZoneStore { relay.store }
   var credentials: [Credentials] { relay.credentials }
   /// How long the relay's store takes for a commit, in nanoseconds.

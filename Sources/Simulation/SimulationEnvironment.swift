@@ -2,7 +2,7 @@ import LockstepModel
 
 /// All that is outside of the nodes: time, the network, the log, the hash of what was done, and the
 /// list of what was found wrong. Machines share one; checkers write their findings to it.
-open class Outside {
+open class SimulationEnvironment {
   package let timeline = Timeline()
   package let network: VirtualNetwork
   package private(set) var flow = FlowLog()
@@ -34,7 +34,9 @@ open class Outside {
   }
 
   package func fault(_ description: String) {
-    guard faults.count < Outside.faultsMax, !faults.contains(description) else { return }
+    guard faults.count < SimulationEnvironment.faultsMax, !faults.contains(description) else {
+      return
+    }
     faults.append(description)
     log(from: "checker", to: "", .note("FAULT " + description))
   }
@@ -46,11 +48,11 @@ open class Outside {
     if keepsFlow { flow.add(timeline.now, from: from(), to: to(), what()) }
   }
 
-  package func countAction(of seat: some Seated) { actionCounts[seat.number] += 1 }
+  package func countAction(of seat: some AnyNode) { actionCounts[seat.number] += 1 }
 
-  package func countWake(of seat: some Seated) { wakeCounts[seat.number] += 1 }
+  package func countWake(of seat: some AnyNode) { wakeCounts[seat.number] += 1 }
 
-  package func note(_ seat: some Seated, _ kind: UInt64, _ word: UInt64, _ bytes: [UInt8] = []) {
+  package func note(_ seat: some AnyNode, _ kind: UInt64, _ word: UInt64, _ bytes: [UInt8] = []) {
     hash.add(UInt64(seat.number) << 8 | kind)
     hash.add(timeline.now)
     hash.add(word)
