@@ -1,12 +1,12 @@
 import Testing
 
 /// The house's rules, held against the house.
-struct HouseTests {
+struct SourceTreeTests {
   let tree = SourceTree.current
 
   @Test func theTreeIsRead() {
     #expect(tree.sources.count > 20)
-    #expect(tree.files.contains { $0.path == "Tests/TidyTests/HouseTests.swift" })
+    #expect(tree.files.contains { $0.path == "Tests/TidyTests/SourceTreeTests.swift" })
   }
 
   @Test func foldersKeepFromForbiddenWords() {
