@@ -19,7 +19,7 @@ public protocol App: Sendable {
   /// brought (they stand in `fields` and not in `base`) by `to - from`; the others stay.
   func restamped(_ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64)
     -> JSONValue
-  /// The pieces of files that a record's fields name, each once: the relay keeps them for as long
+  /// The chunks of files that a record's fields name, each once: the relay keeps them for as long
   /// as a record does. At most `Limits.chunksPerRecord`.
   func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash]
   /// The record types that orders and views are made from.

@@ -1,4 +1,4 @@
-/// The name of a piece of a file: the SHA-256 of its bytes (docs/protocol.md, "Pieces of files").
+/// The name of a chunk of a file: the SHA-256 of its bytes (docs/protocol.md, "Pieces of files").
 public struct ChunkHash: Hashable, Comparable, Sendable {
   /// The 32 bytes, eight a word, so that a hash needs no memory of its own.
   private let words: (UInt64, UInt64, UInt64, UInt64)
@@ -31,7 +31,7 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
     return bytes
   }
 
-  /// Adds its 32 bytes. A record may name thousands of pieces, so none of them takes memory of its
+  /// Adds its 32 bytes. A record may name thousands of chunks, so none of them takes memory of its
   /// own on the way.
   public func append(to bytes: inout [UInt8]) {
     let ordered = (
@@ -49,7 +49,7 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
 
   public static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 
-  /// Of all words: whoever asks about pieces chooses the hashes, and may choose them alike in part.
+  /// Of all words: whoever asks about chunks chooses the hashes, and may choose them alike in part.
   public func hash(into hasher: inout Hasher) {
     withUnsafeBytes(of: words) { hasher.combine(bytes: $0) }
   }

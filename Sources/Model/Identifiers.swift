@@ -109,7 +109,7 @@ package enum HexText {
   }
 
   /// Eight digits at once, each in its byte, and without a branch: a record may name thousands of
-  /// pieces, and no predictor guesses which of their digits are letters.
+  /// chunks, and no predictor guesses which of their digits are letters.
   private static func half(_ digits: RawSpan, _ start: Int) -> UInt64? {
     let text = UInt64(bigEndian: digits.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
     let each: UInt64 = 0x0101_0101_0101_0101

@@ -1,10 +1,10 @@
 /// How much one account may take of a relay, and how much of it one commit or read handles.
 extension Limits {
-  /// Pieces that the records of one batch name together: each is looked up on the thread that does
+  /// Chunks that the records of one batch name together: each is looked up on the thread that does
   /// everybody's commits.
   public static let chunksPerBatch = 4_096
   /// Bytes of records, tombstones and remembered batches that one account keeps. Apart from the
-  /// pieces, so that files which take all their room do not stop a timer or a memo.
+  /// chunks, so that files which take all their room do not stop a timer or a memo.
   public static let recordBytesPerAccount: Int64 = 10 << 30
   /// Records of one account, tombstones among them: many times what a person makes.
   public static let recordsPerAccount: Int64 = 2_000_000
@@ -13,7 +13,7 @@ extension Limits {
   public static let batchesPerAccount: Int64 = 5_000_000
   /// A row in the store takes about as many bytes beyond its names and contents, indexes included.
   public static let rowBytes: Int64 = 128
-  /// Records, tombstones, batches and pieces that one commit deletes of a zone or an account: some
+  /// Records, tombstones, batches and chunks that one commit deletes of a zone or an account: some
   /// milliseconds. Others' commits go between.
   public static let deletedPerCommit = 1_000
   /// Rows of an account that are looked at for one page, or for one portion of a deletion. Where

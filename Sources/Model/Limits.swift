@@ -35,27 +35,27 @@ public enum Limits {
   /// Nesting of JSON: deeper input is refused before it can exhaust a stack.
   public static let jsonDepth = 64
 
-  // Pieces of files.
-  /// One piece, in bytes.
+  // Chunks of files.
+  /// One chunk, in bytes.
   public static let chunkBytes = 4 << 20
-  /// Pieces that one record names: with the largest ones a file of 16 GiB.
+  /// Chunks that one record names: with the largest ones a file of 16 GiB.
   public static let chunksPerRecord = 4_096
   /// Hashes that one call asks about; as many as a record may name.
   public static let chunkHashes = 4_096
   /// A body of `chunkHashes` hashes as JSON, spelt generously.
   public static let chunkHashesBytes = 512 << 10
-  /// How long a piece that no record names is kept after it was last asked about: a day.
+  /// How long a chunk that no record names is kept after it was last asked about: a day.
   public static let chunkLeaseMilliseconds: Int64 = 24 * 3_600_000
-  /// Bytes of pieces that one account keeps, where the relay's owner says nothing else: 10 GiB.
+  /// Bytes of chunks that one account keeps, where the relay's owner says nothing else: 10 GiB.
   public static let chunkBytesPerAccount: Int64 = 10 << 30
   /// Read from or written to a file at once, and what may wait to be written for one upload.
-  public static let chunkPieceBytes = 128 << 10
+  public static let chunkPortionBytes = 128 << 10
   public static let chunkWaitingBytes = 512 << 10
   /// Uploads under way on one node: each holds a file open.
   public static let uploads = 256
   /// Of these, those of one account: a few devices with many files leave room for everybody else's.
   public static let uploadsPerAccount = 64
-  /// How often pieces that nobody needs are looked for, and how many go with one commit.
+  /// How often chunks that nobody needs are looked for, and how many go with one commit.
   public static let collectMilliseconds: Int64 = 60_000
   public static let collectedChunks = 256
   /// From one such portion that was full to the next: others' commits go between.
@@ -309,7 +309,7 @@ public enum Limits {
   /// After this long a zone that the account's plan does not include is tried again by itself, with
   /// one batch: the plan may be another one by then. A person who syncs has it tried at once.
   public static let planRetryMilliseconds: Int64 = 3_600_000
-  /// After this long, then twice as long each time, the relay is asked for pieces nobody had.
+  /// After this long, then twice as long each time, the relay is asked for chunks nobody had.
   public static let lackingFirstMilliseconds: Int64 = 60_000
   public static let lackingMilliseconds: Int64 = 3_600_000
   /// Records that wait in an outbox; beyond it an edit is refused with a clear word.
@@ -353,33 +353,33 @@ public enum Limits {
   public static let syncMilliseconds: Int64 = 20_000
   /// Parked and undecided records that a status names; beyond it they are counted.
   public static let statusRecords = 100
-  /// Pieces of files that an agent is writing into its home at once: each lies in memory.
-  public static let pieceAdds = 4
-  /// Pieces that go up at once, on a connection each, and that come down at once.
-  public static let pieceUploads = 2
-  public static let pieceDownloads = 2
-  /// Silence after which a piece's connection is given up while its bytes go: as long as the relay
+  /// Chunks of files that an agent is writing into its home at once: each lies in memory.
+  public static let chunkAdds = 4
+  /// Chunks that go up at once, on a connection each, and that come down at once.
+  public static let chunkUploads = 2
+  public static let chunkDownloads = 2
+  /// Silence after which a chunk's connection is given up while its bytes go: as long as the relay
   /// waits. And once all of them lie with the system, which tells nothing of a slow way.
-  public static let pieceSilenceMilliseconds: Int64 = 30_000
-  public static let pieceAnswerMilliseconds: Int64 = 120_000
-  /// From one report of a piece's progress to the next.
-  public static let pieceProgressMilliseconds: Int64 = 250
-  /// Tries in a row that bring no byte of a piece, and downloads of one with other bytes than its
+  public static let chunkSilenceMilliseconds: Int64 = 30_000
+  public static let chunkAnswerMilliseconds: Int64 = 120_000
+  /// From one report of a chunk's progress to the next.
+  public static let chunkProgressMilliseconds: Int64 = 250
+  /// Tries in a row that bring no byte of a chunk, and downloads of one with other bytes than its
   /// name says, before whoever reads it is told.
-  public static let pieceTries = 5
-  public static let pieceMismatches = 3
-  /// Pieces that a device knows to be at the relay, and for how long it trusts that without asking:
-  /// well below the relay's own patience with a piece that no record names.
-  public static let confirmedPieces = 1 << 16
+  public static let chunkTries = 5
+  public static let chunkMismatches = 3
+  /// Chunks that a device knows to be at the relay, and for how long it trusts that without asking:
+  /// well below the relay's own patience with a chunk that no record names.
+  public static let confirmedChunks = 1 << 16
   public static let confirmedMilliseconds: Int64 = 3_600_000
-  /// Orders to read pieces that an agent has not answered.
-  public static let pieceReads = 64
-  /// How long a piece that nothing names stays in a home: as long as on the relay.
-  public static let pieceKeepMilliseconds: Int64 = 24 * 3_600_000
-  /// When an agent looks for such pieces first, and from then on, and likewise for those that
+  /// Orders to read chunks that an agent has not answered.
+  public static let chunkReads = 64
+  /// How long a chunk that nothing names stays in a home: as long as on the relay.
+  public static let chunkKeepMilliseconds: Int64 = 24 * 3_600_000
+  /// When an agent looks for such chunks first, and from then on, and likewise for those that
   /// records name and the relay has lost: not within a command that is soon over.
-  public static let pieceCareFirstMilliseconds: Int64 = 60_000
-  public static let pieceCareMilliseconds: Int64 = 3_600_000
+  public static let chunkCareFirstMilliseconds: Int64 = 60_000
+  public static let chunkCareMilliseconds: Int64 = 3_600_000
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
   public static let waitingArrivals = 256
   public static let waitingArrivalBytes = 8 << 20

@@ -11,7 +11,7 @@ public struct Mutation: Hashable, Sendable {
   /// The version that this change was made on. 0: the record must not exist (a tombstone does not
   /// count); n: it must still be n; nil: overwrite whatever is there.
   public var baseTag: ChangeTag?
-  /// The pieces of files that the record names, each once; none in a delete.
+  /// The chunks of files that the record names, each once; none in a delete.
   public var chunks: [ChunkHash]
   /// A fault of this record alone, found before the store was asked: it becomes the record's
   /// `error` in the results, and the others go on.

@@ -9,7 +9,7 @@ public struct Record: Hashable, Sendable {
   public var modifiedAt: Int64
   public var device: DeviceID
   public var tag: ChangeTag
-  /// The pieces of files that belong to it, each once, in the order in which it names them; none in
+  /// The chunks of files that belong to it, each once, in the order in which it names them; none in
   /// a tombstone. The relay keeps them for as long as a record names them.
   public var chunks: [ChunkHash]
 

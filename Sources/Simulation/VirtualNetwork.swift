@@ -18,7 +18,7 @@ package final class VirtualNetwork {
     package var delayMax: Int64 = Span.milliseconds(20)
     /// Bytes that a sender's system and the way take before the sender must wait.
     package var windowBytes = 64 << 10
-    /// One in so many pieces is split at a random byte; 0: none.
+    /// One in so many chunks is split at a random byte; 0: none.
     package var splitOneIn = 4
 
     package init() {}
@@ -186,12 +186,12 @@ extension VirtualNetwork {
       if conditions.splitOneIn > 0, count > 1, random.chance(1, of: conditions.splitOneIn) {
         count = random.count(in: 1...(count - 1))
       }
-      let piece = count == first.count ? first : Array(first[..<count])
+      let chunk = count == first.count ? first : Array(first[..<count])
       if count < first.count { far.inward.waiting.insert(Array(first[count...]), at: 0) }
       far.inward.waitingBytes -= count
       far.inward.flightBytes += count
       if far.inward.isDead { continue }
-      timeline.at(arrivalTime(far)) { [unowned self] in arrive(piece, at: far) }
+      timeline.at(arrivalTime(far)) { [unowned self] in arrive(chunk, at: far) }
     }
     guard let ending = far.inward.ending, !far.inward.isEndSent, !far.inward.isDead else { return }
     far.inward.isEndSent = true
@@ -206,11 +206,11 @@ extension VirtualNetwork {
     return far.inward.lastArrival
   }
 
-  private func arrive(_ piece: [UInt8], at end: VirtualChannel.End) {
+  private func arrive(_ chunk: [UInt8], at end: VirtualChannel.End) {
     guard !end.inward.isDead else { return }
-    end.inward.flightBytes -= piece.count
-    end.inward.arrived.append(piece)
-    end.inward.arrivedBytes += piece.count
+    end.inward.flightBytes -= chunk.count
+    end.inward.arrived.append(chunk)
+    end.inward.arrivedBytes += chunk.count
     receive(end)
   }
 
@@ -221,9 +221,9 @@ extension VirtualNetwork {
       return
     }
     while end.isOpen, !end.isPaused, !end.inward.isDead, !end.inward.arrived.isEmpty {
-      let piece = end.inward.arrived.removeFirst()
-      end.inward.arrivedBytes -= piece.count
-      end.seat.deliver(end.id, piece)
+      let chunk = end.inward.arrived.removeFirst()
+      end.inward.arrivedBytes -= chunk.count
+      end.seat.deliver(end.id, chunk)
       takeMore(end)
     }
     let isRead = end.inward.arrived.isEmpty && !end.isPaused

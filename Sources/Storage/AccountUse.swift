@@ -5,7 +5,7 @@ import LockstepModel
 /// Counted in the account's row, in the transaction that changes them, so that no commit has to
 /// look at what is there. Every store counts by the same rule:
 ///
-///     record, tombstone   rowBytes + zone + name + type + fields + 32 × pieces
+///     record, tombstone   rowBytes + zone + name + type + fields + 32 × chunks
 ///     remembered batch    rowBytes + words
 package struct AccountUse: Hashable, Sendable {
   /// Of records, tombstones and remembered batches.

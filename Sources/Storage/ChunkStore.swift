@@ -1,9 +1,9 @@
 public import LockstepModel
 
-/// Where the bytes of pieces of files lie, on a relay and in a device's home. Knows files only:
-/// which account has which piece, and for how long, is the `ZoneStore`'s to say.
+/// Where the bytes of chunks of files lie, on a relay and in a device's home. Knows files only:
+/// which account has which chunk, and for how long, is the `ZoneStore`'s to say.
 ///
-/// A file is written piece by piece and is nothing until `finish` has found that it holds what it
+/// A file is written chunk by chunk and is nothing until `finish` has found that it holds what it
 /// should; what a crash leaves unfinished is gone when the store is opened anew.
 public protocol ChunkStore: AnyObject {
   /// Blocks for as long as the disk takes. Throws where the disk fails; a file that was being

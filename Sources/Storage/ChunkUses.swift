@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// By how many records more, or less, a piece is named from now on.
+/// By how many records more, or less, a chunk is named from now on.
 package struct ChunkChange: Hashable {
   package var hash: ChunkHash
   package var change: Int
@@ -11,8 +11,8 @@ package struct ChunkChange: Hashable {
   }
 }
 
-/// Sums up how a batch moves what names the pieces of files. A record counts once for each piece,
-/// however often it names it. Only the sum goes to the store, so that a piece which one record lets
+/// Sums up how a batch moves what names the chunks of files. A record counts once for each chunk,
+/// however often it names it. Only the sum goes to the store, so that a chunk which one record lets
 /// go and another one takes is never without any.
 package struct ChunkUses {
   private var sums: [ChunkHash: Int] = [:]

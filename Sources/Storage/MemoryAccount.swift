@@ -23,7 +23,7 @@ struct MemoryAccount {
   var affairs: Int64 = 0
   /// In the order in which they were issued.
   var pairings: [NewPairing] = []
-  /// The pieces of files that it has, and their bytes together.
+  /// The chunks of files that it has, and their bytes together.
   var chunks: [ChunkHash: MemoryChunk] = [:]
   var chunkBytes: Int64 = 0
   /// Room that records and remembered batches take.

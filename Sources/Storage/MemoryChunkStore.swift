@@ -1,7 +1,7 @@
 import LockstepCrypto
 import LockstepModel
 
-/// The reference of a store for pieces of files: what the others must do, in memory. For one
+/// The reference of a store for chunks of files: what the others must do, in memory. For one
 /// thread.
 package final class MemoryChunkStore: ChunkStore {
   private var unfinished: [ChunkFile: [UInt8]] = [:]

@@ -16,8 +16,8 @@ package final class MemoryReplicaStore: ReplicaStore {
     var outbox: [OutboxEntry] = []
     var notes: [String: String] = [:]
     /// By hash.
-    var pieces: [HeldChunk] = []
-    /// How many held records name a piece.
+    var chunks: [HeldChunk] = []
+    /// How many held records name a chunk.
     var uses: [ChunkHash: Int] = [:]
   }
 
@@ -114,10 +114,10 @@ package final class MemoryReplicaStore: ReplicaStore {
         guard position < state.outbox.count, state.outbox[position].number == number else { break }
         state.outbox.remove(at: position)
       case .setValue(let key, let value): state.notes[key] = value
-      case .putPiece(let piece):
-        state.remove(piece.hash)
-        state.pieces.insert(piece, at: state.position(of: piece.hash))
-      case .removePiece(let hash): state.remove(hash)
+      case .putChunk(let chunk):
+        state.remove(chunk.hash)
+        state.chunks.insert(chunk, at: state.position(of: chunk.hash))
+      case .removeChunk(let hash): state.remove(hash)
       }
     }
   }

@@ -1,18 +1,18 @@
 import LockstepModel
 
-/// A piece of a file that an account has.
+/// A chunk of a file that an account has.
 struct MemoryChunk {
   var stored: StoredChunk
   /// How many records name it.
   var uses: Int
   /// Until then it stays although no record names it: relay time.
   var leaseUntil: Int64
-  /// An older copy of the store was put back since, and the file may be gone: the piece is asked
+  /// An older copy of the store was put back since, and the file may be gone: the chunk is asked
   /// for, and taken, once more.
   var isDoubtful = false
 }
 
-/// What the store knows of the pieces of files.
+/// What the store knows of the chunks of files.
 extension MemoryZoneStore {
   func addChunk(
     _ hash: ChunkHash, of id: AccountID, _ stored: StoredChunk, wall: Int64

@@ -26,14 +26,14 @@ public protocol ReplicaStore: AnyObject {
   func greatestTag() throws(StorageError) -> ChangeTag
   /// The tags of all records and tombstones beyond `tag`, in no order.
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag]
-  /// Those of the pieces of files that lie in the home, in the order asked.
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk]
-  /// The pieces that lie in the home, by hash, after the one named.
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk]
-  /// Those of the pieces that a held record names, in the order asked.
-  func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash]
-  /// Those of the files that hold a piece, in the order asked.
-  func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64]
+  /// Those of the chunks of files that lie in the home, in the order asked.
+  func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk]
+  /// The chunks that lie in the home, by hash, after the one named.
+  func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk]
+  /// Those of the chunks that a held record names, in the order asked.
+  func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash]
+  /// Those of the files that hold a chunk, in the order asked.
+  func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64]
   func write(_ changes: [ReplicaChange]) throws(StorageError)
 }
 
@@ -70,12 +70,12 @@ public enum ReplicaChange: Hashable, Sendable {
   case putEntry(OutboxEntry)
   case removeEntry(number: Int64)
   case setValue(key: String, String?)
-  /// Inserts, or replaces the piece of the same hash. No two pieces share a file.
-  case putPiece(HeldChunk)
-  case removePiece(ChunkHash)
+  /// Inserts, or replaces the chunk of the same hash. No two chunks share a file.
+  case putChunk(HeldChunk)
+  case removeChunk(ChunkHash)
 }
 
-/// A piece of a file that lies in the home: its bytes are the `ChunkStore`'s to keep.
+/// A chunk of a file that lies in the home: its bytes are the `ChunkStore`'s to keep.
 public struct HeldChunk: Hashable, Sendable {
   public var hash: ChunkHash
   /// The number of its file, which with the home's account is a `ChunkFile`.
@@ -94,7 +94,7 @@ public struct HeldChunk: Hashable, Sendable {
   }
 }
 
-/// A record that a snapshot did not name, without its fields and pieces, which may be large.
+/// A record that a snapshot did not name, without its fields and chunks, which may be large.
 public struct UnnamedRecord: Hashable, Sendable {
   public var key: RecordKey
   public var type: Name

@@ -26,11 +26,11 @@ package struct SavePlan {
   /// False where the account has no room for the memory of a batch, and nothing was saved by it: a
   /// retry is then decided anew.
   package let isRemembered: Bool
-  /// By how many records more or less a piece is named, by hash; none that stays as it was.
+  /// By how many records more or less a chunk is named, by hash; none that stays as it was.
   package let chunkChanges: [ChunkChange]
 
   /// `standing` tells what the store holds under a mutation's name; it is asked once a mutation
-  /// that is not refused already, in order. `hasChunk` tells whether the account has a piece.
+  /// that is not refused already, in order. `hasChunk` tells whether the account has a chunk.
   ///
   /// `room`: what is left of the account's room. A deletion of a live record is always possible: a
   /// tombstone takes its place, and no more room than it did.
@@ -160,7 +160,7 @@ package struct SavePlan {
       chunks: mutation.isDelete ? [] : mutation.chunks)
   }
 
-  /// True where the account has all pieces that a record is to name. The first that it lacks
+  /// True where the account has all chunks that a record is to name. The first that it lacks
   /// decides: thousands may be named, and others' saves wait meanwhile.
   private static func isWhole(
     _ mutation: Mutation, hasChunk: (ChunkHash) throws(StorageError) -> Bool

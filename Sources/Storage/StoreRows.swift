@@ -60,7 +60,7 @@ package struct ExportedAccount: Hashable {
   package var plan: Plan
   /// Milliseconds since the Unix epoch.
   package var madeAt: Int64
-  /// Of all its pieces together.
+  /// Of all its chunks together.
   package var chunkBytes: Int64
   package var use: AccountUse
 

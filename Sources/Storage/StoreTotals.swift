@@ -3,7 +3,7 @@ package struct StoreTotals: Hashable, Sendable {
   private var rows = [Int64](repeating: 0, count: StoreTable.allCases.count)
   /// Of the records.
   package var tombstones: Int64 = 0
-  /// Of the pieces of files.
+  /// Of the chunks of files.
   package var chunkBytes: Int64 = 0
 
   package init() {}

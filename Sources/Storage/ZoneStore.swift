@@ -54,22 +54,22 @@ public enum CommitRequest: Sendable, Hashable {
   case putSubscription(AccountID, DeviceID, Subscription)
   case removeSubscription(AccountID, DeviceID, Name)
   case setPlan(AccountID, Plan)
-  /// All of the account goes: its devices at once, records and pieces of files in portions. Asked
+  /// All of the account goes: its devices at once, records and chunks of files in portions. Asked
   /// again until the result is no longer `removing`, also after a crash.
   case removeAccount(AccountID)
   /// The file holds the bytes of this hash, whole and checked: from here on the account has the
-  /// piece, in this file. `bytes`: its length.
+  /// chunk, in this file. `bytes`: its length.
   case addChunk(AccountID, ChunkHash, ChunkFile, bytes: Int)
-  /// The account will soon save a record that names these pieces: those that are there stay for
+  /// The account will soon save a record that names these chunks: those that are there stay for
   /// another `chunkLeaseMilliseconds`.
   case renewChunks(AccountID, [ChunkHash])
-  /// These files stand, whole: what was doubted of the pieces in them since an older copy of the
+  /// These files stand, whole: what was doubted of the chunks in them since an older copy of the
   /// store was put back is doubted no more.
   case vouchForChunks([ChunkFile])
-  /// These files are gone, or not whole: the pieces in them are told as lacking until they come
+  /// These files are gone, or not whole: the chunks in them are told as lacking until they come
   /// again.
   case doubtChunks([ChunkFile])
-  /// Forgets pieces that no record names and whose lease is over, at most so many. Their files are
+  /// Forgets chunks that no record names and whose lease is over, at most so many. Their files are
   /// removed afterwards, by whoever asked.
   case collectChunks(atMost: Int)
 }
@@ -107,7 +107,7 @@ extension CommitRequest {
   }
 }
 
-/// Names the file of one piece in a `ChunkStore`: a random number, never used twice, so that the
+/// Names the file of one chunk in a `ChunkStore`: a random number, never used twice, so that the
 /// removal of an old file never meets a new one of the same bytes.
 public struct ChunkFile: Hashable, Comparable, Sendable {
   public var account: AccountID
@@ -127,13 +127,13 @@ public struct ChunkFile: Hashable, Comparable, Sendable {
 public enum FileUse: Hashable, Sendable {
   /// It holds nothing that an account has.
   case none
-  /// It holds a piece of which the account is told that it is lacking, since an older copy of the
+  /// It holds a chunk of which the account is told that it is lacking, since an older copy of the
   /// store was put back, and the file may have been removed meanwhile.
   case doubted
   case sure
 }
 
-/// A piece that an account has.
+/// A chunk that an account has.
 public struct StoredChunk: Hashable, Sendable {
   public var file: ChunkFile
   /// Its length.
@@ -150,7 +150,7 @@ public struct StoreRules: Sendable, Hashable {
   /// How long tombstones and batch ids are kept, in milliseconds. A device that was away for longer
   /// reads a snapshot.
   public var historyMilliseconds = Limits.historyMilliseconds
-  /// Bytes of pieces of files that one account may keep.
+  /// Bytes of chunks of files that one account may keep.
   public var chunkBytesPerAccount = Limits.chunkBytesPerAccount
   /// Bytes of records, tombstones and remembered batches that one account may keep, as
   /// `AccountUse` counts them, unless its plan says otherwise; records, tombstones among them; and
@@ -158,9 +158,9 @@ public struct StoreRules: Sendable, Hashable {
   public var recordBytesPerAccount = Limits.recordBytesPerAccount
   public var recordsPerAccount = Limits.recordsPerAccount
   public var batchesPerAccount = Limits.batchesPerAccount
-  /// How long a piece that no record names is kept, in milliseconds.
+  /// How long a chunk that no record names is kept, in milliseconds.
   public var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
-  /// Records, tombstones, batches and pieces that one commit deletes of a zone or an account.
+  /// Records, tombstones, batches and chunks that one commit deletes of a zone or an account.
   public var deletedPerCommit = Limits.deletedPerCommit
   /// Devices of one account; those that are there stay where there are more.
   public var devicesPerAccount = Limits.devicesPerAccount
@@ -257,12 +257,12 @@ public enum CommitResult: Sendable, Hashable {
   case removing
   /// All of the device's subscriptions as they stand now. `isNew`: there was none of that id.
   case subscribed([Subscription], isNew: Bool)
-  /// The account has the piece from here on.
+  /// The account has the chunk from here on.
   case chunkAdded
-  /// The account had the piece already, in a file that is not needed any more. `wasLacking`: it was
+  /// The account had the chunk already, in a file that is not needed any more. `wasLacking`: it was
   /// told as lacking.
   case chunkReplaced(ChunkFile, wasLacking: Bool)
-  /// How long the pieces are, by their place in the question; nil: the account has no such piece.
+  /// How long the chunks are, by their place in the question; nil: the account has no such chunk.
   case renewed(bytes: [Int?])
   /// Files that nobody needs any more.
   case collected([ChunkFile])
@@ -295,7 +295,7 @@ public enum ReadRequest: Sendable, Hashable {
   /// Accounts by id, after the one named, for the relay's owner.
   case accounts(after: AccountID?, limit: Int)
   case account(AccountID)
-  /// Do these files hold a piece that an account has? For the sweep of the relay's start.
+  /// Do these files hold a chunk that an account has? For the sweep of the relay's start.
   case fileUses([ChunkFile])
   /// Changes after `since`, oldest first, or the snapshot without one; at most `limit` records and
   /// `Limits.pageBytes` (but one record at least). With `zone`, of that zone alone.

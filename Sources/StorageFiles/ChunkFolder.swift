@@ -3,8 +3,8 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// The pieces of files in a store or a backup, beside whoever has that open: read, and taken over
-/// into another place. A piece never changes once it has its name, so it may have two.
+/// The chunks of files in a store or a backup, beside whoever has that open: read, and taken over
+/// into another place. A chunk never changes once it has its name, so it may have two.
 package final class ChunkFolder {
   package enum State: Hashable, Sendable {
     case whole, missing
@@ -55,7 +55,7 @@ package final class ChunkFolder {
   }
 
   /// The files that stand in it, in order.
-  package func files() throws(StorageError) -> [ChunkFile] { try root.pieces() }
+  package func files() throws(StorageError) -> [ChunkFile] { try root.chunks() }
 
   // MARK: taking
 
@@ -80,7 +80,7 @@ package final class ChunkFolder {
     let copy = try folder.makeFile(file.name)
     var offset = 0
     while true {
-      let bytes = try reading.read(at: offset, count: Limits.chunkPieceBytes)
+      let bytes = try reading.read(at: offset, count: Limits.chunkPortionBytes)
       if bytes.isEmpty { return .copied }
       try copy.append(bytes)
       offset += bytes.count

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepStorage
 
 extension FileChunkStore {
-  /// Removes the store in `directory`, which nobody has open, with all its pieces; nothing where
+  /// Removes the store in `directory`, which nobody has open, with all its chunks; nothing where
   /// there is none. What is not the store's own stays, and the folder with it.
   package static func remove(directory: String) throws(StorageError) {
     guard access(directory, F_OK) == 0 else { return }

@@ -2,7 +2,7 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// Pieces of files in a folder, for one thread of one process: whoever opens it holds the store
+/// Chunks of files in a folder, for one thread of one process: whoever opens it holds the store
 /// that the folder belongs to.
 ///
 ///     chunks/incoming/<account>-<number>    being written; emptied at opening
@@ -142,16 +142,16 @@ package final class FileChunkStore: ChunkStore {
 
   private func standingFiles() throws(StorageError) -> [ChunkFile] {
     if let standing { return standing }
-    let files = try root.pieces()
+    let files = try root.chunks()
     standing = files
     return files
   }
 }
 
 extension Folder {
-  /// The pieces of all accounts that stand in this folder, in order. What is in no account's
+  /// The chunks of all accounts that stand in this folder, in order. What is in no account's
   /// folder, or not named as a store names files, is passed over: it is not the store's to remove.
-  func pieces() throws(StorageError) -> [ChunkFile] {
+  func chunks() throws(StorageError) -> [ChunkFile] {
     var files: [ChunkFile] = []
     for name in try names() {
       guard let account = AccountID(text: name), account.text == name,

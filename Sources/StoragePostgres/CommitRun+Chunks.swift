@@ -1,16 +1,16 @@
 import LockstepModel
 import LockstepStorage
 
-/// Which pieces of files an account has, how many records name each, and until when it stays
+/// Which chunks of files an account has, how many records name each, and until when it stays
 /// although none does.
 extension CommitRun {
   func addChunk(
     _ hash: ChunkHash, of id: AccountID, file: ChunkFile, bytes: Int
   ) -> CommitResult {
     guard let account = accounts[id] else { return .refused(StoreRefusals.unknownAccount) }
-    let piece = SaveBatchPlanner.Piece(account: id, hash: hash)
+    let chunk = SaveBatchPlanner.Chunk(account: id, hash: hash)
     let leaseUntil = wall + rules.chunkLeaseMilliseconds
-    if var known = saves[piece] {
+    if var known = saves[chunk] {
       write(ChunkWriter.renew, renewal(of: [hash], in: id))
       let (old, wasLacking) = (ChunkFile(account: id, place: known.place), known.isDoubtful)
       write(
@@ -18,7 +18,7 @@ extension CommitRun {
         PostgresParameters().bind(id.rawValue).bind(hash.bytes).bind(file.place))
       known.place = file.place
       known.isDoubtful = false
-      saves[piece] = known
+      saves[chunk] = known
       return .chunkReplaced(old, wasLacking: wasLacking)
     }
     guard Int64(bytes) <= rules.chunkBytesPerAccount - account.chunkBytes else {
@@ -30,20 +30,20 @@ extension CommitRun {
         .bind(leaseUntil))
     write(ChunkWriter.count, PostgresParameters().bind(id.rawValue).bind(Int64(bytes)))
     accounts.addChunkBytes(Int64(bytes), to: id)
-    saves[piece] = SaveBatchPlanner.KnownChunk(
+    saves[chunk] = SaveBatchPlanner.KnownChunk(
       place: file.place, bytes: Int64(bytes), isDoubtful: false)
     return .chunkAdded
   }
 
   func renewChunks(_ hashes: [ChunkHash], of id: AccountID) -> CommitResult {
     guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
-    let known = hashes.map { saves[SaveBatchPlanner.Piece(account: id, hash: $0)] }
+    let known = hashes.map { saves[SaveBatchPlanner.Chunk(account: id, hash: $0)] }
     if known.contains(where: { $0 != nil }) {
       write(ChunkWriter.renew, renewal(of: hashes, in: id))
     }
     return .renewed(
-      bytes: known.map { piece in
-        piece.flatMap { $0.isDoubtful ? nil : Int(clamping: $0.bytes) }
+      bytes: known.map { chunk in
+        chunk.flatMap { $0.isDoubtful ? nil : Int(clamping: $0.bytes) }
       })
   }
 

@@ -77,7 +77,7 @@ extension CommitRun {
 /// The statements. Those that go through a zone are planned each time, for the tables as they are
 /// then: what fits an empty one would compare each row with each.
 private enum ZoneDeleter {
-  /// The records let go of the pieces that they name, each record once of each piece.
+  /// The records let go of the chunks that they name, each record once of each chunk.
   static let release = PostgresStatement(
     "",
     """

@@ -10,7 +10,7 @@ import LockstepStorage
 ///
 /// Round trips of a batch of saves, whatever its size: 2.
 ///
-///     BEGIN · lock the accounts · what the plans must know of devices, batches, records, pieces
+///     BEGIN · lock the accounts · what the plans must know of devices, batches, records, chunks
 ///     what conflicts show · the records · counts · heads · forgetting · the notice · COMMIT
 ///
 /// In between everything is decided in memory: by what was read, and by what earlier requests of

@@ -62,9 +62,9 @@ enum FileStatements {
     "parts",
     """
     SELECT substr(bytes,
-        greatest($5::bigint - part * \(Limits.chunkPieceBytes), 0)::integer + 1,
-        least($6::bigint - part * \(Limits.chunkPieceBytes), \(Limits.chunkPieceBytes))::integer
-          - greatest($5::bigint - part * \(Limits.chunkPieceBytes), 0)::integer)
+        greatest($5::bigint - part * \(Limits.chunkPortionBytes), 0)::integer + 1,
+        least($6::bigint - part * \(Limits.chunkPortionBytes), \(Limits.chunkPortionBytes))::integer
+          - greatest($5::bigint - part * \(Limits.chunkPortionBytes), 0)::integer)
     FROM file_parts
     WHERE account = $1::bigint AND number = $2::bigint AND part >= $3::bigint
       AND part <= $4::bigint

@@ -53,7 +53,7 @@ final class MovingSession {
     }
   }
 
-  /// The pieces of files of the store that is moved.
+  /// The chunks of files of the store that is moved.
   func makeFiles() throws(StorageError) -> PostgresChunkStore {
     try PostgresChunkStore(address, greeting: nil)
   }

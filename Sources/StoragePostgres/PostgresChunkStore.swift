@@ -2,7 +2,7 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// Pieces of files in the database of the zones, for one thread of one relay; several relays share
+/// Chunks of files in the database of the zones, for one thread of one relay; several relays share
 /// them.
 ///
 ///     files        account · number · owner · bytes · finished_at     a row a file
@@ -153,16 +153,16 @@ package final class PostgresChunkStore: ChunkStore {
     uploads[file]?.hash.update(bytes)
     uploads[file]?.count += bytes.count
     uploads[file]?.tail += bytes
-    while let upload = uploads[file], upload.tail.count >= Limits.chunkPieceBytes {
+    while let upload = uploads[file], upload.tail.count >= Limits.chunkPortionBytes {
       let part = of(file).bind(upload.parts).bind(
-        Array(upload.tail.prefix(Limits.chunkPieceBytes)))
+        Array(upload.tail.prefix(Limits.chunkPortionBytes)))
       guard try hastily(FileStatements.addPart, part.bind(owner)).written == 1 else {
         // The account was removed meanwhile.
         uploads[file] = nil
         return .refused(StoreRefusals.unknownChunk)
       }
       uploads[file]?.parts += 1
-      uploads[file]?.tail.removeFirst(Limits.chunkPieceBytes)
+      uploads[file]?.tail.removeFirst(Limits.chunkPortionBytes)
     }
     return .done
   }
@@ -219,7 +219,7 @@ package final class PostgresChunkStore: ChunkStore {
   private func read(
     _ file: ChunkFile, offset: Int, count: Int
   ) throws(PostgresFault) -> ChunkResult {
-    let size = Int64(Limits.chunkPieceBytes)
+    let size = Int64(Limits.chunkPortionBytes)
     let (start, end) = (Int64(max(0, offset)), Int64(max(0, offset)) + Int64(max(0, count)))
     let rows = try connection.read { pipeline in
       pipeline.add(FileStatements.isWhole, of(file))

@@ -50,7 +50,7 @@ package final class PostgresStoreSource: StoreSource {
 
   package func close() { session.connection.close() }
 
-  /// The pieces of files of this store.
+  /// The chunks of files of this store.
   package func makeFiles() throws(StorageError) -> PostgresChunkStore { try session.makeFiles() }
 
   package func confirm() throws(StorageError) {

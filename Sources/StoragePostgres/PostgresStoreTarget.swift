@@ -47,7 +47,7 @@ package final class PostgresStoreTarget: StoreTarget {
 
   package func close() { session.connection.close() }
 
-  /// For the pieces of files.
+  /// For the chunks of files.
   package func makeFiles() throws(StorageError) -> PostgresChunkStore { try session.makeFiles() }
 
   package func take(_ rows: StoreRows) throws(StorageError) {

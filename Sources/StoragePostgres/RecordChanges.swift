@@ -18,7 +18,7 @@ struct RecordChanges {
   private var rows: [Row] = []
   private var places: [SaveBatchPlanner.Place: Int] = [:]
   private var live = Tally<Zone>()
-  private var uses = Tally<SaveBatchPlanner.Piece>()
+  private var uses = Tally<SaveBatchPlanner.Chunk>()
   private var batches: [(id: SaveBatchPlanner.Batch, content: RememberedBatch)] = []
   private(set) var bytes = 0
 
@@ -42,10 +42,10 @@ struct RecordChanges {
     if change != 0 { live.add(change, to: Zone(account: account, name: zone)) }
   }
 
-  /// So many more records name the piece. A piece that one save lets go and another one takes is
+  /// So many more records name the chunk. A chunk that one save lets go and another one takes is
   /// told of, too: none may name it in the end.
-  mutating func count(_ change: Int, of piece: SaveBatchPlanner.Piece) {
-    uses.add(change, to: piece)
+  mutating func count(_ change: Int, of chunk: SaveBatchPlanner.Chunk) {
+    uses.add(change, to: chunk)
   }
 
   mutating func remember(_ batch: RememberedBatch, as id: SaveBatchPlanner.Batch) {
@@ -60,12 +60,12 @@ struct RecordChanges {
       let fewer = zones.filter { $0.sum < 0 }
       if !fewer.isEmpty { pipeline.add(RecordChanges.dropEmpty, RecordChanges.parameters(fewer)) }
     }
-    let pieces = uses.sums
-    if !pieces.isEmpty {
+    let chunks = uses.sums
+    if !chunks.isEmpty {
       pipeline.add(
         RecordChanges.use,
-        PostgresParameters().bind(pieces.map(\.key.account.rawValue))
-          .bind(pieces.map(\.key.hash.bytes)).bind(pieces.map { Int64($0.sum) }).bind(wall + lease))
+        PostgresParameters().bind(chunks.map(\.key.account.rawValue))
+          .bind(chunks.map(\.key.hash.bytes)).bind(chunks.map { Int64($0.sum) }).bind(wall + lease))
     }
     if !batches.isEmpty { pipeline.add(RecordChanges.remember, batchParameters(wall)) }
   }
@@ -110,7 +110,7 @@ struct RecordChanges {
       AS fewer (account, zone, change)
     WHERE zones.account = fewer.account AND zones.zone = fewer.zone AND zones.live = 0
     """)
-  /// A piece that none names any more is leased anew.
+  /// A chunk that none names any more is leased anew.
   private static let use = PostgresStatement(
     "use pieces",
     """

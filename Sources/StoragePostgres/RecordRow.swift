@@ -13,7 +13,7 @@ enum RecordRow {
     + coalesce(octet_length(records.chunks), 0)
     """
 
-  /// The pieces that a record names stand in one column: their hashes, 32 bytes each, one behind
+  /// The chunks that a record names stand in one column: their hashes, 32 bytes each, one behind
   /// the other; NULL where there are none.
   static func column(of chunks: [ChunkHash]) -> [UInt8]? {
     chunks.isEmpty ? nil : chunks.flatMap(\.bytes)

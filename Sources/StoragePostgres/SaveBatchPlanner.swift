@@ -15,7 +15,7 @@ final class SaveBatchPlanner {
     var id: BatchID
   }
 
-  struct Piece: Hashable {
+  struct Chunk: Hashable {
     var account: AccountID
     var hash: ChunkHash
   }
@@ -39,7 +39,7 @@ final class SaveBatchPlanner {
   private(set) var isReady = false
   private var standing: [Place: Standing] = [:]
   private var batches: [Batch: RememberedBatch] = [:]
-  private var pieces: [Piece: KnownChunk] = [:]
+  private var chunks: [Chunk: KnownChunk] = [:]
   private var changes = RecordChanges()
   private var planned: [PlannedSave] = []
   /// Records that a conflict shows and no save of this desk has written: read before the writes.
@@ -58,7 +58,7 @@ final class SaveBatchPlanner {
     isReady = false
     standing = [:]
     batches = [:]
-    pieces = [:]
+    chunks = [:]
   }
 
   // MARK: Reading
@@ -67,7 +67,7 @@ final class SaveBatchPlanner {
     let question = SaveLookup(requests)
     pipeline.add(SaveLookup.batches, question.batchParameters)
     pipeline.add(SaveLookup.records, question.recordParameters)
-    pipeline.add(SaveLookup.pieces, question.pieceParameters)
+    pipeline.add(SaveLookup.chunks, question.chunkParameters)
     asked = question.places
     askedBatches = question.batches
   }
@@ -97,17 +97,17 @@ final class SaveBatchPlanner {
           fields: isDeleted ? 0 : Int(clamping: row.integer(3)), chunks: chunks.count))
     }
     for row in rows[first + 2].all({ $0 }) {
-      let piece = Piece(account: AccountID(rawValue: row.bits(0)), hash: try row.hash(1))
-      pieces[piece] = KnownChunk(
+      let chunk = Chunk(account: AccountID(rawValue: row.bits(0)), hash: try row.hash(1))
+      chunks[chunk] = KnownChunk(
         place: row.integer(2), bytes: row.integer(3), isDoubtful: row.bool(4))
     }
     asked = []
     askedBatches = []
   }
 
-  subscript(piece: Piece) -> KnownChunk? {
-    get { pieces[piece] }
-    set { pieces[piece] = newValue }
+  subscript(chunk: Chunk) -> KnownChunk? {
+    get { chunks[chunk] }
+    set { chunks[chunk] = newValue }
   }
 
   // MARK: Deciding
@@ -158,7 +158,7 @@ final class SaveBatchPlanner {
     }
     changes.count(plan.liveChange, in: commit.request.zone, of: commit.account)
     for change in plan.chunkChanges {
-      changes.count(change.change, of: Piece(account: commit.account, hash: change.hash))
+      changes.count(change.change, of: Chunk(account: commit.account, hash: change.hash))
     }
     return .moved(reached, growth)
   }
@@ -171,7 +171,7 @@ final class SaveBatchPlanner {
         let key = RecordKey(zone: commit.request.zone, name: name)
         return standing[Place(account: commit.account, key: key)]
       } hasChunk: { hash in
-        pieces[Piece(account: commit.account, hash: hash)] != nil
+        chunks[Chunk(account: commit.account, hash: hash)] != nil
       }
     } catch {
       preconditionFailure("nothing is read here")

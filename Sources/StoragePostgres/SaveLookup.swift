@@ -6,10 +6,10 @@ struct SaveLookup {
   private(set) var batches: [SaveBatchPlanner.Batch] = []
   /// Of the records that they would change.
   private(set) var places: [SaveBatchPlanner.Place] = []
-  private var pieces: [SaveBatchPlanner.Piece] = []
+  private var chunks: [SaveBatchPlanner.Chunk] = []
 
   init(_ requests: ArraySlice<CommitRequest>) {
-    var known: Set<SaveBatchPlanner.Piece> = []
+    var known: Set<SaveBatchPlanner.Chunk> = []
     for request in requests {
       switch request {
       case .save(let commit): add(commit, &known)
@@ -24,7 +24,7 @@ struct SaveLookup {
     }
   }
 
-  private mutating func add(_ commit: SaveCommit, _ known: inout Set<SaveBatchPlanner.Piece>) {
+  private mutating func add(_ commit: SaveCommit, _ known: inout Set<SaveBatchPlanner.Chunk>) {
     let (account, request) = (commit.account, commit.request)
     batches.append(SaveBatchPlanner.Batch(account: account, device: commit.device, id: request.id))
     for mutation in request.mutations where mutation.refusal == nil {
@@ -35,11 +35,11 @@ struct SaveLookup {
   }
 
   private mutating func add(
-    _ hashes: [ChunkHash], of account: AccountID, _ known: inout Set<SaveBatchPlanner.Piece>
+    _ hashes: [ChunkHash], of account: AccountID, _ known: inout Set<SaveBatchPlanner.Chunk>
   ) {
     for hash in hashes {
-      let piece = SaveBatchPlanner.Piece(account: account, hash: hash)
-      if known.insert(piece).inserted { pieces.append(piece) }
+      let chunk = SaveBatchPlanner.Chunk(account: account, hash: hash)
+      if known.insert(chunk).inserted { chunks.append(chunk) }
     }
   }
 
@@ -74,11 +74,11 @@ struct SaveLookup {
     JOIN records USING (account, zone, name)
     """)
 
-  var pieceParameters: PostgresParameters {
-    PostgresParameters().bind(pieces.map(\.account.rawValue)).bind(pieces.map(\.hash.bytes))
+  var chunkParameters: PostgresParameters {
+    PostgresParameters().bind(chunks.map(\.account.rawValue)).bind(chunks.map(\.hash.bytes))
   }
 
-  static let pieces = PostgresStatement(
+  static let chunks = PostgresStatement(
     "known pieces",
     """
     SELECT account, hash, file, bytes, doubtful

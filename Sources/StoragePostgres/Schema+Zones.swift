@@ -27,14 +27,14 @@ extension Schema {
   /// `affairs` counts what changed of an account's devices, plan and subscriptions. `number` of a
   /// row is its place in the order in which rows were made. `chunks.file` and `files.number` have
   /// their top bit turned, so that the order of a bigint is the order of the number. `files` and
-  /// `file_parts` hold the bytes of pieces, see `PostgresChunkStore`; `opening` is told of in
+  /// `file_parts` hold the bytes of chunks, see `PostgresChunkStore`; `opening` is told of in
   /// `StoreOpening`.
   ///
   /// Texts whose order matters compare as bytes (`"C"`). `fields` may be compressed, as PostgreSQL
   /// does by itself from 2 KB on: it is read as a whole or not at all, what is sealed is given up
   /// after its first kilobyte, and for the rest the log that is synced and sent to standbys is
-  /// several times shorter. The bytes of pieces are mostly sealed or compressed, so nobody tries
-  /// (`STORAGE EXTERNAL`), and a part of a piece is read without what stands before it.
+  /// several times shorter. The bytes of chunks are mostly sealed or compressed, so nobody tries
+  /// (`STORAGE EXTERNAL`), and a part of a chunk is read without what stands before it.
   ///
   /// Rows that are written again and again without their keys leave room in their pages
   /// (`fillfactor`), so that no index is touched. A record's tag is in an index, so room would not

@@ -2,8 +2,8 @@ import LockstepModel
 import LockstepStorage
 
 /// Removes an account with all that it has, a portion with each commit: its devices at once, then
-/// records, remembered batches and pieces, and the account's own row last. After each commit what
-/// is left is whole: counts, and how often pieces are named. Whoever asks again after a crash goes
+/// records, remembered batches and chunks, and the account's own row last. After each commit what
+/// is left is whole: counts, and how often chunks are named. Whoever asks again after a crash goes
 /// on where it ended.
 final class AccountRemover {
   private let queries: ZoneQueries

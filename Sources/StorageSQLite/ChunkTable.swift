@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// The pieces of files that lie in a home, and how many held records name each piece.
+/// The chunks of files that lie in a home, and how many held records name each chunk.
 final class ChunkTable {
   private static let columns = "hash, file, bytes, idle_since"
 
@@ -31,18 +31,18 @@ final class ChunkTable {
     forget = try connection.prepare("DELETE FROM piece_uses WHERE hash = ? AND uses <= 0")
   }
 
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
+  func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     var found: [HeldChunk] = []
     for hash in hashes {
-      found += try select.bind(hash).all { (row) throws(StorageError) in try row.piece() }
+      found += try select.bind(hash).all { (row) throws(StorageError) in try row.chunk() }
     }
     return found
   }
 
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
+  func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     // A shorter run of bytes comes before all longer ones that begin with it.
     try selectAfter.bind(hash?.bytes ?? [0]).bind(Int64(limit)).all { (row) throws(StorageError) in
-      try row.piece()
+      try row.chunk()
     }
   }
 
@@ -62,8 +62,8 @@ final class ChunkTable {
     return known
   }
 
-  func put(_ piece: HeldChunk) throws(StorageError) {
-    try insert.bind(piece.hash).bind(piece.file).bind(Int64(piece.bytes)).bind(piece.idleSince)
+  func put(_ chunk: HeldChunk) throws(StorageError) {
+    try insert.bind(chunk.hash).bind(chunk.file).bind(Int64(chunk.bytes)).bind(chunk.idleSince)
       .run()
   }
 
@@ -81,7 +81,7 @@ final class ChunkTable {
 }
 
 extension SQLiteStatement {
-  fileprivate func piece() throws(StorageError) -> HeldChunk {
+  fileprivate func chunk() throws(StorageError) -> HeldChunk {
     guard let hash = ChunkHash(bytes: bytes(0)) else {
       throw damage("the name of a piece of a file is cut off")
     }

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// Writes which pieces of files an account has, how many records name each, and until when it
+/// Writes which chunks of files an account has, how many records name each, and until when it
 /// stays although none does.
 final class ChunkWriter {
   private let queries: ChunkQueries
@@ -91,7 +91,7 @@ final class ChunkWriter {
     return .done
   }
 
-  /// Records name these pieces more often, or less. One that none names any more is leased anew.
+  /// Records name these chunks more often, or less. One that none names any more is leased anew.
   func apply(
     _ changes: [ChunkChange], to account: AccountID, wall: Int64
   ) throws(StorageError) {
@@ -110,7 +110,7 @@ final class ChunkWriter {
     return .collected(gone.map { ChunkFile(account: $0.account, number: $0.file) })
   }
 
-  /// The account has the piece no more.
+  /// The account has the chunk no more.
   func remove(_ hash: [UInt8], of account: AccountID, bytes: Int64) throws(StorageError) {
     try delete.bind(account.rawValue).bind(hash).run()
     try count.bind(account.rawValue).bind(-bytes).run()

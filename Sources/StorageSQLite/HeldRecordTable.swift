@@ -20,12 +20,12 @@ final class HeldRecordTable {
   private let insert: SQLiteStatement
   private let mark: SQLiteStatement
   private let delete: SQLiteStatement
-  private let selectPieces: SQLiteStatement
-  private let pieces: ChunkTable
+  private let selectChunks: SQLiteStatement
+  private let chunks: ChunkTable
 
-  /// `pieces`: where what the records name is counted.
-  init(_ connection: SQLiteConnection, _ pieces: ChunkTable) throws(StorageError) {
-    self.pieces = pieces
+  /// `chunks`: where what the records name is counted.
+  init(_ connection: SQLiteConnection, _ chunks: ChunkTable) throws(StorageError) {
+    self.chunks = chunks
     let columns = HeldRecordTable.columns
     select = try connection.prepare(
       "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
@@ -55,7 +55,7 @@ final class HeldRecordTable {
       """)
     mark = try connection.prepare("UPDATE records SET mark = ? WHERE zone = ? AND name = ?")
     delete = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
-    selectPieces = try connection.prepare(
+    selectChunks = try connection.prepare(
       """
       SELECT chunks FROM records INDEXED BY records_with_pieces
       WHERE zone = ? AND name = ? AND chunks IS NOT NULL
@@ -115,7 +115,7 @@ final class HeldRecordTable {
   }
 
   func put(_ record: Record, snapshot: Int64?) throws(StorageError) {
-    try pieces.replace(try piecesNamed(by: record.key), by: record.chunks)
+    try chunks.replace(try chunksNamed(by: record.key), by: record.chunks)
     try insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
       .run(last: record.fields)
   }
@@ -125,13 +125,13 @@ final class HeldRecordTable {
   func lose(_ key: RecordKey) throws(StorageError) { try mark(key, HeldRecordTable.lost) }
 
   func remove(_ key: RecordKey) throws(StorageError) {
-    try pieces.replace(try piecesNamed(by: key), by: [])
+    try chunks.replace(try chunksNamed(by: key), by: [])
     try delete.bind(key.zone).bind(key.name).run()
   }
 
   /// Most records name none, and then nothing but an index is looked at.
-  private func piecesNamed(by key: RecordKey) throws(StorageError) -> [ChunkHash] {
-    try selectPieces.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
+  private func chunksNamed(by key: RecordKey) throws(StorageError) -> [ChunkHash] {
+    try selectChunks.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
       try row.chunks(0)
     } ?? []
   }
@@ -142,7 +142,7 @@ final class HeldRecordTable {
 }
 
 extension SQLiteStatement {
-  /// The record with its pieces whose columns begin at the first.
+  /// The record with its chunks whose columns begin at the first.
   func heldRecord() throws(StorageError) -> Record {
     var record = try record()
     if !isNull(7) { record.chunks = try chunks(7) }

@@ -10,7 +10,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   let connection: SQLiteConnection
   private let outboxTable: OutboxTable
   private let recordTable: HeldRecordTable
-  private let pieceTable: ChunkTable
+  private let chunkTable: ChunkTable
   private let selectIdentity: SQLiteStatement
   private let putIdentity: SQLiteStatement
   private let deleteIdentity: SQLiteStatement
@@ -36,8 +36,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
     connection = try SQLiteConnection(
       path: home + "/replica.sqlite", role: role, schema: .replica)
     outboxTable = try OutboxTable(connection)
-    pieceTable = try ChunkTable(connection)
-    recordTable = try HeldRecordTable(connection, pieceTable)
+    chunkTable = try ChunkTable(connection)
+    recordTable = try HeldRecordTable(connection, chunkTable)
     selectIdentity = try connection.prepare(
       "SELECT relay, account, device, token, device_name FROM identity")
     putIdentity = try connection.prepare(
@@ -100,20 +100,20 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.tags(after: tag)
   }
 
-  public func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
-    try pieceTable.pieces(hashes)
+  public func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
+    try chunkTable.chunks(hashes)
   }
 
-  public func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
-    try pieceTable.pieces(after: hash, limit: limit)
+  public func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
+    try chunkTable.chunks(after: hash, limit: limit)
   }
 
-  public func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
-    try pieceTable.named(hashes)
+  public func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try chunkTable.named(hashes)
   }
 
-  public func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
-    try pieceTable.files(numbers)
+  public func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try chunkTable.files(numbers)
   }
 
   public func cursor() throws(StorageError) -> ChangeToken? {
@@ -158,8 +158,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
     case .removeEntry(let number): try outboxTable.remove(number)
     case .setValue(let key, nil): try deleteNote.bind(key).run()
     case .setValue(let key, let value?): try putNote.bind(key).bind(value).run()
-    case .putPiece(let piece): try pieceTable.put(piece)
-    case .removePiece(let hash): try pieceTable.remove(hash)
+    case .putChunk(let chunk): try chunkTable.put(chunk)
+    case .removeChunk(let hash): try chunkTable.remove(hash)
     }
   }
 }

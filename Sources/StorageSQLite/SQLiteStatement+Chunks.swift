@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// The pieces that a record names stand in one column: their hashes, 32 bytes each, one behind the
+/// The chunks that a record names stand in one column: their hashes, 32 bytes each, one behind the
 /// other; NULL where there are none.
 extension SQLiteStatement {
   @discardableResult func bind(_ chunks: [ChunkHash]) -> SQLiteStatement {

@@ -85,7 +85,7 @@ extension Schema {
   ///
   /// `mark` is the number of the last snapshot that named the record, or -1 where the relay lost
   /// it. It stands before `fields`, which may be large, so that it is read and changed without
-  /// them. `chunks` is the hashes of the record's pieces, 32 bytes each, or NULL.
+  /// them. `chunks` is the hashes of the record's chunks, 32 bytes each, or NULL.
   private static let replicaVersion2 = """
     CREATE TABLE records_2 (
       zone TEXT NOT NULL,
@@ -109,12 +109,12 @@ extension Schema {
     ALTER TABLE versions ADD COLUMN chunks BLOB;
     """
 
-  ///     pieces       hash · file · bytes · idle_since
-  ///     piece_uses   hash · uses
+  ///     chunks       hash · file · bytes · idle_since
+  ///     chunk_uses   hash · uses
   ///
-  /// `pieces` are those of files that lie in the home, `file` the number of the file that holds
-  /// one. `piece_uses` counts the held records that name a piece, wherever that lies; the records
-  /// with pieces have an index of their own, so that the others cost nothing.
+  /// `chunks` are those of files that lie in the home, `file` the number of the file that holds
+  /// one. `chunk_uses` counts the held records that name a chunk, wherever that lies; the records
+  /// with chunks have an index of their own, so that the others cost nothing.
   private static let replicaVersion3 = """
     CREATE TABLE pieces (
       hash BLOB PRIMARY KEY,

@@ -90,8 +90,8 @@ extension Schema {
   /// `plan` and `content` are the texts of `Plan.storedText` and `Subscription.storedText`.
   /// `forgotten` is the greatest tag of a tombstone that was dropped. `live` counts a zone's
   /// records that are no tombstones; a zone without any has no row. `chunks` of a record holds the
-  /// hashes of its pieces one behind the other, or is NULL, and `uses` counts the records that name
-  /// a piece. `deleted_at` is when the relay took the deletion, NULL in a live record.
+  /// hashes of its chunks one behind the other, or is NULL, and `uses` counts the records that name
+  /// a chunk. `deleted_at` is when the relay took the deletion, NULL in a live record.
   /// `lineage`, `opening` and `doubtful` are for what an older copy of the store leaves behind.
   private static let zonesVersion2 = """
     ALTER TABLE accounts ADD COLUMN plan TEXT;

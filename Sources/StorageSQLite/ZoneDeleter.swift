@@ -116,7 +116,7 @@ final class ZoneDeleter {
     }
   }
 
-  /// The records let go of the pieces that they name.
+  /// The records let go of the chunks that they name.
   private func release(
     _ rows: [Row], of account: AccountID, wall: Int64
   ) throws(StorageError) {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 
 /// What SQL cannot tell: whether names, fields, plans and subscriptions read as they should, and
-/// whether each piece is named as often as it counts.
+/// whether each chunk is named as often as it counts.
 extension ZoneInspector {
   func contentFaults() throws(StorageError) -> [StoreFault] {
     var faults = try recordFaults()
@@ -29,7 +29,7 @@ extension ZoneInspector {
   /// What is found of one account after the other.
   private struct Walk {
     var account: UInt64?
-    /// How many records of the account name a piece.
+    /// How many records of the account name a chunk.
     var uses: [ChunkHash: Int] = [:]
     var faults: [StoreFault] = []
 
@@ -75,7 +75,7 @@ extension ZoneInspector {
     for hash in Set(hashes).sorted() { walk.uses[hash, default: 0] += 1 }
   }
 
-  /// Accounts without records have pieces that nobody names; whether those count none is not asked.
+  /// Accounts without records have chunks that nobody names; whether those count none is not asked.
   private func compareUses(
     _ walk: inout Walk, with counted: SQLiteStatement?
   ) throws(StorageError) {

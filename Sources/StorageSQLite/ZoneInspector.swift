@@ -23,15 +23,15 @@ package struct StoreCounts: Hashable, Sendable {
   package var devices = 0
   /// Without deleted ones.
   package var records = 0
-  package var pieces = 0
-  package var pieceBytes: Int64 = 0
+  package var chunks = 0
+  package var chunkBytes: Int64 = 0
   /// Of the database, without its log.
   package var databaseBytes: Int64 = 0
 
   package init(schema: Int = 0) { self.schema = schema }
 }
 
-/// A piece of a file as a relay's database tells it.
+/// A chunk of a file as a relay's database tells it.
 package struct ExportedChunkContent: Hashable, Sendable {
   package var hash: ChunkHash
   package var file: ChunkFile
@@ -48,7 +48,7 @@ package final class ZoneInspector {
   let connection: SQLiteConnection
   package let schema: Int
   /// nil where the store is of version 1, which had no files.
-  private let pieceQueries: ChunkOwnershipQueries?
+  private let chunkQueries: ChunkOwnershipQueries?
 
   private struct ChunkOwnershipQueries {
     let page, standing, file: SQLiteStatement
@@ -61,10 +61,10 @@ package final class ZoneInspector {
     connection = try SQLiteConnection(path: path, role: .reader, schema: .zones)
     schema = Int(clamping: try connection.number("PRAGMA user_version"))
     guard schema >= 2 else {
-      pieceQueries = nil
+      chunkQueries = nil
       return
     }
-    pieceQueries = ChunkOwnershipQueries(
+    chunkQueries = ChunkOwnershipQueries(
       page: try connection.prepare(
         """
         SELECT account, hash, file, bytes, uses, doubtful FROM chunks
@@ -89,20 +89,20 @@ package final class ZoneInspector {
       counts.devices = Int(try connection.number("SELECT count(*) FROM devices"))
       counts.records = Int(
         try connection.number("SELECT count(*) FROM records WHERE fields IS NOT NULL"))
-      guard pieceQueries != nil else { return counts }
-      counts.pieces = Int(try connection.number("SELECT count(*) FROM chunks"))
-      counts.pieceBytes = try connection.number("SELECT sum(bytes) FROM chunks")
+      guard chunkQueries != nil else { return counts }
+      counts.chunks = Int(try connection.number("SELECT count(*) FROM chunks"))
+      counts.chunkBytes = try connection.number("SELECT sum(bytes) FROM chunks")
       return counts
     }
   }
 
-  // MARK: pieces
+  // MARK: chunks
 
-  /// At most `limit` pieces, in order, behind `last`.
-  package func pieces(after last: ExportedChunkContent?, limit: Int) throws(StorageError)
+  /// At most `limit` chunks, in order, behind `last`.
+  package func chunks(after last: ExportedChunkContent?, limit: Int) throws(StorageError)
     -> [ExportedChunkContent]
   {
-    guard let page = pieceQueries?.page else { return [] }
+    guard let page = chunkQueries?.page else { return [] }
     let account = last.map { Int64(bitPattern: $0.file.account.rawValue) } ?? .min
     return try page.bind(account).bind(last?.hash.bytes ?? []).bind(Int64(limit))
       .all { row throws(StorageError) in
@@ -117,16 +117,16 @@ package final class ZoneInspector {
       }
   }
 
-  /// Whether the piece still stands in its file.
-  package func has(_ piece: ExportedChunkContent) throws(StorageError) -> Bool {
-    guard let standing = pieceQueries?.standing else { return false }
-    return try standing.bind(piece.file.account.rawValue).bind(piece.hash).bind(piece.file.number)
+  /// Whether the chunk still stands in its file.
+  package func has(_ chunk: ExportedChunkContent) throws(StorageError) -> Bool {
+    guard let standing = chunkQueries?.standing else { return false }
+    return try standing.bind(chunk.file.account.rawValue).bind(chunk.hash).bind(chunk.file.number)
       .first { _ in true } ?? false
   }
 
-  /// Whether some piece stands in the file.
-  package func hasPiece(in file: ChunkFile) throws(StorageError) -> Bool {
-    guard let statement = pieceQueries?.file else { return false }
+  /// Whether some chunk stands in the file.
+  package func hasChunk(in file: ChunkFile) throws(StorageError) -> Bool {
+    guard let statement = chunkQueries?.file else { return false }
     return try statement.bind(file.account.rawValue).bind(file.number).first { _ in true } ?? false
   }
 
@@ -141,7 +141,7 @@ package final class ZoneInspector {
   }
 
   /// Makes a copy in `folder` what a backup is: one file, durable, which any store that it is put
-  /// into takes for an older copy. `lacking` are pieces whose files are not whole; devices that
+  /// into takes for an older copy. `lacking` are chunks whose files are not whole; devices that
   /// hold them will be asked for them.
   package static func settleCopy(
     in folder: String, opening: UInt64, lacking: [ExportedChunkContent]
@@ -154,8 +154,8 @@ package final class ZoneInspector {
     let doubt = try copy.prepare("UPDATE chunks SET doubtful = 1 WHERE account = ? AND hash = ?")
     try copy.write { () throws(StorageError) in
       try put.bind(opening).run()
-      for piece in lacking {
-        try doubt.bind(piece.file.account.rawValue).bind(piece.hash).run()
+      for chunk in lacking {
+        try doubt.bind(chunk.file.account.rawValue).bind(chunk.hash).run()
       }
     }
   }

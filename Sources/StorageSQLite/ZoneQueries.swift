@@ -212,7 +212,7 @@ final class ZoneQueries {
     }
   }
 
-  /// The record with the pieces that it names.
+  /// The record with the chunks that it names.
   private func whole(_ row: SQLiteStatement) throws(StorageError) -> Record {
     var record = try row.record()
     record.chunks = try chunks.hashes(row, 7)

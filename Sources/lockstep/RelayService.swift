@@ -209,7 +209,7 @@ struct RelayService {
     }
   }
 
-  /// Pieces of files have a thread of their own, so that nobody else waits for them.
+  /// Chunks of files have a thread of their own, so that nobody else waits for them.
   private func startFiles(
     of group: NodeGroup<RelayNode>, on files: sending any ChunkStore
   ) throws {

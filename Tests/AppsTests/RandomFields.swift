@@ -22,11 +22,11 @@ enum RandomFields {
   static func sealedFile(_ random: inout SeededRandom) -> JSONValue {
     let number = UInt8.random(in: 0..<4, using: &random)
     guard let hash = ChunkHash(bytes: Array(repeating: number, count: 32)),
-      let piece = ChunkHash(bytes: Array(repeating: number + 100, count: 32))
+      let chunk = ChunkHash(bytes: Array(repeating: number + 100, count: 32))
     else { return .null }
     let manifest = VaultManifest(
-      file: "vault.db", size: Int(number), sha256: hash, pieces: [hash, hash])
-    let fields = seal.fields(of: manifest, pieces: [piece, piece])
+      file: "vault.db", size: Int(number), sha256: hash, chunks: [hash, hash])
+    let fields = seal.fields(of: manifest, chunks: [chunk, chunk])
     return number == 3 ? fields.setting("sealed", to: "AAAA") : fields
   }
 

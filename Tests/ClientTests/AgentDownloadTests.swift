@@ -4,19 +4,19 @@ import Testing
 
 @testable import LockstepClient
 
-/// Pieces that are read and do not lie in the home come from the relay, and stay.
+/// Chunks that are read and do not lie in the home come from the relay, and stay.
 struct AgentDownloadTests {
   private func order(_ device: TestDevice, _ hash: ChunkHash, offset: Int = 0, count: Int = .max)
     throws -> OrderID
   {
-    try device.order { .readPiece($0, hash, offset: offset, count: count) }
+    try device.order { .readChunk($0, hash, offset: offset, count: count) }
   }
 
-  @Test func aPieceIsFetchedOnceAndThenReadFromTheHome() throws {
+  @Test func aChunkIsFetchedOnceAndThenReadFromTheHome() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let bytes = TestPiece.bytes(1_000_000)
-    let hash = try TestPiece.hash(bytes)
+    let bytes = TestChunk.bytes(1_000_000)
+    let hash = try TestChunk.hash(bytes)
     #expect(try stage.relay.keep(hash, bytes) == nil)
     let whole = try order(device, hash)
     let part = try order(device, hash, offset: 999_999)
@@ -28,15 +28,15 @@ struct AgentDownloadTests {
     #expect(device.progress.last?.bytesDone == bytes.count)
     device.isCutOff = true
     try device.restart()
-    #expect(try device.readPiece(hash).get().flatMap(\.bytes) == bytes)
+    #expect(try device.readChunk(hash).get().flatMap(\.bytes) == bytes)
   }
 
   @Test func whatABrokenConnectionLeftIsKept() throws {
     let stage = try Stage()
     let device = try stage.device(1)
     try stage.run()
-    let bytes = TestPiece.bytes(1_000_000)
-    let hash = try TestPiece.hash(bytes)
+    let bytes = TestChunk.bytes(1_000_000)
+    let hash = try TestChunk.hash(bytes)
     _ = try stage.relay.keep(hash, bytes)
     device.answerBytes = 10_000
     let whole = try order(device, hash)
@@ -49,14 +49,14 @@ struct AgentDownloadTests {
     #expect(stage.relay.ranges.last??.hasPrefix("bytes=") == true)
   }
 
-  @Test func wrongBytesAreNeverToldAsThePiece() throws {
+  @Test func wrongBytesAreNeverToldAsTheChunk() throws {
     let stage = try Stage()
     let device = try stage.device(1)
     stage.relay.onRequest = { head in
       head.method == "GET" && head.target.path.contains("chunks")
         ? .respond(status: 200, headers: [:], body: [6, 6, 6]) : nil
     }
-    let read = try order(device, try TestPiece.hash([1, 2, 3]))
+    let read = try order(device, try TestChunk.hash([1, 2, 3]))
     try stage.run(60_000)
     guard case .failure(.refused(let refusal)) = device.read(read) else {
       Issue.record("\(String(describing: device.read(read)))")
@@ -70,18 +70,18 @@ struct AgentDownloadTests {
     let stage = try Stage()
     let device = try stage.device(1)
     device.isCutOff = true
-    let read = try order(device, try TestPiece.hash([1]))
+    let read = try order(device, try TestChunk.hash([1]))
     try stage.run(120_000)
     #expect(device.read(read) == .failure(.unreachable(reason: "connection refused")))
     try device.order { _ in .goOffline }
-    let other = try order(device, try TestPiece.hash([1]))
+    let other = try order(device, try TestChunk.hash([1]))
     #expect(device.read(other) == .failure(.unreachable(reason: Agent.switchedOff)))
   }
 
-  @Test func aPieceThatIsNowhereIsToldSo() throws {
+  @Test func aChunkThatIsNowhereIsToldSo() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let read = try order(device, try TestPiece.hash([1]))
+    let read = try order(device, try TestChunk.hash([1]))
     try stage.run(5_000)
     #expect(device.read(read) == .failure(.nowhere))
   }
@@ -89,8 +89,8 @@ struct AgentDownloadTests {
   @Test func aDamagedFileIsReplacedByTheRelays() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let bytes = TestPiece.bytes(200_000)
-    let hash = try device.addPiece(bytes).get()
+    let bytes = TestChunk.bytes(200_000)
+    let hash = try device.addChunk(bytes).get()
     _ = try device.edit(.album("a", [hash]))
     try stage.run(3_000)
     try device.damage(hash)
@@ -107,8 +107,8 @@ struct AgentDownloadTests {
     let stage = try Stage()
     let device = try stage.device(1)
     try stage.run()
-    let bytes = TestPiece.bytes(1_000_000)
-    let hash = try TestPiece.hash(bytes)
+    let bytes = TestChunk.bytes(1_000_000)
+    let hash = try TestChunk.hash(bytes)
     _ = try stage.relay.keep(hash, bytes)
     var isFirst = true
     stage.relay.onRequest = { head in
@@ -117,17 +117,17 @@ struct AgentDownloadTests {
       return .ignore
     }
     let read = try order(device, hash)
-    try stage.run(Limits.pieceAnswerMilliseconds + 5_000)
+    try stage.run(Limits.chunkAnswerMilliseconds + 5_000)
     #expect(try device.read(read)?.get().flatMap(\.bytes) == bytes)
   }
 
   @Test func aDeviceWithoutRoomOnItsDiskIsToldSo() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    _ = try stage.relay.keep(try TestPiece.hash([1]), [1])
+    _ = try stage.relay.keep(try TestChunk.hash([1]), [1])
     try stage.run()
     device.fail(.diskFull(path: "p"))
-    let read = try order(device, try TestPiece.hash([1]))
+    let read = try order(device, try TestChunk.hash([1]))
     try stage.run(3_000)
     #expect(device.read(read) == .failure(.storage(.diskFull(path: "p"))))
     #expect(device.files.counts == (0, 0))

@@ -4,28 +4,28 @@ import Testing
 
 @testable import LockstepClient
 
-/// Pieces go to the relay before the records that name them.
+/// Chunks go to the relay before the records that name them.
 struct AgentUploadTests {
   private func isSaved(_ stage: Stage, _ name: String) throws -> Bool {
     try stage.relay.record(name) != nil
   }
 
   @Test(arguments: [[Transport.webSocket], [.longPoll], [.poll]])
-  func aRecordFollowsItsPieces(_ transports: [Transport]) throws {
+  func aRecordFollowsItsChunks(_ transports: [Transport]) throws {
     let stage = try Stage()
     let device = try stage.device(1, transports: transports)
     try stage.run()
-    let one = try device.addPiece(TestPiece.bytes(300_000)).get()
-    let two = try device.addPiece([]).get()
+    let one = try device.addChunk(TestChunk.bytes(300_000)).get()
+    let two = try device.addChunk([]).get()
     _ = try device.edit(.album("a", [one, two]))
     try stage.run(3_000)
     #expect(try stage.relay.record("a")?.chunks == [one, two])
-    #expect(try stage.relay.piece(one) == TestPiece.bytes(300_000))
+    #expect(try stage.relay.chunk(one) == TestChunk.bytes(300_000))
     #expect(stage.relay.questions == [[one, two]])
     #expect(stage.relay.puts.sorted() == [one, two].sorted())
     #expect(device.status.state == .inSync)
     // The next version sends what is new alone.
-    let three = try device.addPiece([3]).get()
+    let three = try device.addChunk([3]).get()
     _ = try device.edit(.album("a", [one, three]))
     try stage.run(3_000)
     #expect(stage.relay.questions.last == [three])
@@ -38,28 +38,28 @@ struct AgentUploadTests {
     let stage = try Stage()
     stage.relay.onRequest = { $0.method == "PUT" ? .ignore : nil }
     let device = try stage.device(1)
-    let piece = try device.addPiece([1]).get()
-    _ = try device.edit(.album("a", [piece]))
+    let chunk = try device.addChunk([1]).get()
+    _ = try device.edit(.album("a", [chunk]))
     _ = try device.edit(.note("b", "x"))
     try stage.run()
     #expect(try isSaved(stage, "b"))
     #expect(try !isSaved(stage, "a"))
     #expect(device.status.state == .syncing)
-    #expect(device.status.piecesWaiting == 1)
+    #expect(device.status.chunksWaiting == 1)
   }
 
-  @Test func aLargePieceIsNeverInMemoryAsAWhole() throws {
+  @Test func aLargeChunkIsNeverInMemoryAsAWhole() throws {
     let stage = try Stage()
     let device = try stage.device(1, transports: [.longPoll])
     try stage.run()
-    let bytes = TestPiece.bytes(Limits.chunkBytes)
-    let piece = try device.addPiece(bytes).get()
+    let bytes = TestChunk.bytes(Limits.chunkBytes)
+    let chunk = try device.addChunk(bytes).get()
     device.windowBytes = 64 << 10
-    _ = try device.edit(.album("a", [piece]))
+    _ = try device.edit(.album("a", [chunk]))
     try stage.run(5_000)
     #expect(try isSaved(stage, "a"))
     // Portions that are being read come on top of what waits.
-    #expect(device.unsentMax <= Limits.chunkWaitingBytes + 3 * Limits.chunkPieceBytes)
+    #expect(device.unsentMax <= Limits.chunkWaitingBytes + 3 * Limits.chunkPortionBytes)
     let told = device.progress.filter { $0.direction == .up }
     #expect(told.count >= 2 && told.count <= 8)
     #expect(told.map(\.bytesDone) == told.map(\.bytesDone).sorted())
@@ -69,8 +69,8 @@ struct AgentUploadTests {
   @Test func anUploadThatIsCutOffIsResumedByTheQuestion() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let one = try device.addPiece(TestPiece.bytes(500_000)).get()
-    let two = try device.addPiece(TestPiece.bytes(500_000, seed: 9)).get()
+    let one = try device.addChunk(TestChunk.bytes(500_000)).get()
+    let two = try device.addChunk(TestChunk.bytes(500_000, seed: 9)).get()
     device.windowBytes = 4 << 10
     _ = try device.edit(.album("a", [one, two]))
     try stage.run(700)
@@ -86,8 +86,8 @@ struct AgentUploadTests {
   @Test func aCrashLosesNothingAndSendsNothingTwice() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let one = try device.addPiece([1]).get()
-    let two = try device.addPiece([2]).get()
+    let one = try device.addChunk([1]).get()
+    let two = try device.addChunk([2]).get()
     stage.relay.onRequest = { [relay = stage.relay] head in
       head.method == "PUT" && !relay.puts.isEmpty ? .cut : nil
     }
@@ -104,7 +104,7 @@ struct AgentUploadTests {
   @Test func anAnswerThatIsLostIsAskedFor() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let one = try device.addPiece([1]).get()
+    let one = try device.addChunk([1]).get()
     var lost = 0
     stage.relay.onRequest = { head in
       guard head.method == "PUT", lost == 0 else { return nil }
@@ -121,7 +121,7 @@ struct AgentUploadTests {
     let stage = try Stage()
     let device = try stage.device(1)
     try stage.run()
-    let one = try device.addPiece([1]).get()
+    let one = try device.addChunk([1]).get()
     let busy = Refusal(.overloaded, "busy", retryAfterMilliseconds: 20_000)
     var isFirst = true
     stage.relay.onRequest = { head in
@@ -143,8 +143,8 @@ struct AgentUploadTests {
     rules.chunkBytesPerAccount = 10
     let stage = try Stage(rules)
     let device = try stage.device(1)
-    let small = try device.addPiece([1, 2, 3]).get()
-    let large = try device.addPiece(TestPiece.bytes(11)).get()
+    let small = try device.addChunk([1, 2, 3]).get()
+    let large = try device.addChunk(TestChunk.bytes(11)).get()
     _ = try device.edit(.album("a", [small]))
     try stage.run(3_000)
     _ = try device.edit(.album("b", [large]))
@@ -153,19 +153,19 @@ struct AgentUploadTests {
     #expect(try isSaved(stage, "a"))
     #expect(try isSaved(stage, "c"))
     #expect(try !isSaved(stage, "b"))
-    #expect(device.status.piecesRefused?.code == .quotaExceeded)
+    #expect(device.status.chunksRefused?.code == .quotaExceeded)
     #expect(device.status.state == .needsPerson)
     #expect(device.status.parkedCount == 0)
     let puts = stage.relay.puts.count
     try stage.run(600_000)
     #expect(stage.relay.puts.count == puts)
-    // A version with a smaller piece fits.
-    let other = try device.addPiece([7]).get()
+    // A version with a smaller chunk fits.
+    let other = try device.addChunk([7]).get()
     _ = try device.edit(.album("b", [other]))
     _ = try device.order { .syncNow($0) }
     try stage.run(3_000)
     #expect(try isSaved(stage, "b"))
-    #expect(device.status.piecesRefused == nil)
+    #expect(device.status.chunksRefused == nil)
     #expect(device.status.state == .inSync)
   }
 
@@ -194,46 +194,46 @@ struct AgentUploadTests {
     #expect(device.status.state == .inSync)
   }
 
-  @Test func aPieceThatTheDiskDamagedParksItsRecordAlone() throws {
+  @Test func aChunkThatTheDiskDamagedParksItsRecordAlone() throws {
     let stage = try Stage()
     let device = try stage.device(1)
     device.isCutOff = true
     try stage.run()
-    let bytes = TestPiece.bytes(400_000)
-    let piece = try device.addPiece(bytes).get()
-    let sound = try device.addPiece([2]).get()
-    _ = try device.edit(.album("a", [piece]))
+    let bytes = TestChunk.bytes(400_000)
+    let chunk = try device.addChunk(bytes).get()
+    let sound = try device.addChunk([2]).get()
+    _ = try device.edit(.album("a", [chunk]))
     _ = try device.edit(.album("b", [sound]))
-    try device.damage(piece)
+    try device.damage(chunk)
     device.isCutOff = false
     try stage.run(60_000)
     #expect(try isSaved(stage, "b"))
     #expect(device.status.parked.map(\.refusal.code) == [.hashMismatch])
-    #expect(try stage.relay.piece(piece) == nil)
+    #expect(try stage.relay.chunk(chunk) == nil)
     // The file is there once more: the record goes by itself.
-    _ = try device.addPiece(bytes).get()
+    _ = try device.addChunk(bytes).get()
     try stage.run(10_000)
     #expect(try isSaved(stage, "a"))
     #expect(device.status.parkedCount == 0)
   }
 
-  @Test func aPieceThatIsNowhereParksItsRecordWithAClearWord() throws {
+  @Test func aChunkThatIsNowhereParksItsRecordWithAClearWord() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    _ = try device.edit(.album("a", [try TestPiece.hash([9])]))
+    _ = try device.edit(.album("a", [try TestChunk.hash([9])]))
     try stage.run(3_000)
     #expect(device.status.parked.map(\.refusal.code) == [.chunksMissing])
     #expect(device.status.state == .needsPerson)
     #expect(stage.relay.saves.isEmpty)
   }
 
-  @Test func piecesThatTheRelayHasLostGoUpAgainUnderANewID() throws {
+  @Test func chunksThatTheRelayHasLostGoUpAgainUnderANewID() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let one = try device.addPiece([1]).get()
+    let one = try device.addChunk([1]).get()
     stage.relay.onMessage = { [relay = stage.relay] message in
       guard case .save = message, relay.saves.isEmpty, relay.puts.count == 1 else { return nil }
-      // Between the question and the record the relay lost the piece.
+      // Between the question and the record the relay lost the chunk.
       do { try relay.forget(one) } catch { Issue.record("\(error)") }
       return nil
     }
@@ -245,10 +245,10 @@ struct AgentUploadTests {
     #expect(device.status.state == .inSync)
   }
 
-  @Test func aStoreThatFailsWhileItHearsOfThePiecesIsReadAnew() throws {
+  @Test func aStoreThatFailsWhileItHearsOfTheChunksIsReadAnew() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    let one = try device.addPiece([1]).get()
+    let one = try device.addChunk([1]).get()
     stage.relay.onRequest = { head in
       // The disk is full from the upload on.
       if head.method == "PUT" { device.fail(.diskFull(path: "p")) }
@@ -263,17 +263,17 @@ struct AgentUploadTests {
     #expect(try isSaved(stage, "a"))
   }
 
-  @Test func aPieceWhoseFileWasReplacedMeanwhileGoesUpFromTheNewOne() throws {
+  @Test func aChunkWhoseFileWasReplacedMeanwhileGoesUpFromTheNewOne() throws {
     let stage = try Stage()
     let device = try stage.device(1)
     try stage.run()
-    let bytes = TestPiece.bytes(300_000)
-    let one = try device.addPiece(bytes).get()
+    let bytes = TestChunk.bytes(300_000)
+    let one = try device.addChunk(bytes).get()
     var isFirst = true
     stage.relay.onRequest = { head in
       guard head.target.path.last == "missing", isFirst else { return nil }
       isFirst = false
-      do { _ = try device.addPiece(bytes).get() } catch { Issue.record("\(error)") }
+      do { _ = try device.addChunk(bytes).get() } catch { Issue.record("\(error)") }
       return nil
     }
     _ = try device.edit(.album("a", [one]))
@@ -289,7 +289,7 @@ struct AgentUploadTests {
     stage.relay.onRequest = { head in
       head.target.path.contains("chunks") ? .refuse(Refusal(.badToken, "revoked")) : nil
     }
-    let one = try device.addPiece([1]).get()
+    let one = try device.addChunk([1]).get()
     _ = try device.edit(.album("a", [one]))
     try stage.run()
     guard case .failed = device.status.state else {

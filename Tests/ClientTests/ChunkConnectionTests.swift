@@ -41,12 +41,12 @@ struct ChunkConnectionTests {
 
   private func put(_ count: Int) throws -> ChunkConnection.Request {
     ChunkConnection.Request(
-      method: "PUT", hash: try TestPiece.hash([1]), token: "secret", bodyBytes: count)
+      method: "PUT", hash: try TestChunk.hash([1]), token: "secret", bodyBytes: count)
   }
 
   private func get(first: Int = 0) throws -> ChunkConnection.Request {
     ChunkConnection.Request(
-      method: "GET", hash: try TestPiece.hash([1]), token: "secret", first: first)
+      method: "GET", hash: try TestChunk.hash([1]), token: "secret", first: first)
   }
 
   private func isEnd(_ event: ChunkConnection.Event?) -> Bool { event == .end }
@@ -58,7 +58,7 @@ struct ChunkConnectionTests {
     #expect(scene.words() == ["open"])
     #expect(scene.line.opened(at: start, &scene.output) == [.wants])
     let head = scene.words()
-    #expect(head.first == "PUT /v1/chunks/\(try TestPiece.hash([1]).text) HTTP/1.1")
+    #expect(head.first == "PUT /v1/chunks/\(try TestChunk.hash([1]).text) HTTP/1.1")
     #expect(head.contains("Content-Length: \(size)"))
     #expect(head.contains("Authorization: Bearer secret"))
     // The driver tells what could not leave before more is supplied.
@@ -140,14 +140,14 @@ struct ChunkConnectionTests {
     #expect(scene.line.expired(at: at(Limits.connectMilliseconds), &scene.output).count == 1)
     _ = scene.line.ask(try put(10), at: start, &scene.output)
     _ = scene.line.opened(at: start, &scene.output)
-    #expect(scene.line.deadline == at(Limits.pieceSilenceMilliseconds))
+    #expect(scene.line.deadline == at(Limits.chunkSilenceMilliseconds))
     _ = scene.line.supply([UInt8](repeating: 1, count: 10), at: at(5), &scene.output)
-    #expect(scene.line.deadline == at(5 + Limits.pieceAnswerMilliseconds))
+    #expect(scene.line.deadline == at(5 + Limits.chunkAnswerMilliseconds))
     _ = scene.line.drained(10, at: at(6))
     _ = scene.line.drained(4, at: at(7))
-    #expect(scene.line.deadline == at(7 + Limits.pieceAnswerMilliseconds))
+    #expect(scene.line.deadline == at(7 + Limits.chunkAnswerMilliseconds))
     #expect(
-      scene.line.expired(at: at(7 + Limits.pieceAnswerMilliseconds), &scene.output)
+      scene.line.expired(at: at(7 + Limits.chunkAnswerMilliseconds), &scene.output)
         == [.broken("the relay did not answer in time", wasReached: true)])
   }
 }

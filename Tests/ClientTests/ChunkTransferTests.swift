@@ -10,12 +10,12 @@ struct ChunkTransferTests {
       ChunkHash(bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30)))
   }
 
-  private func piece(_ number: Int) throws -> HeldChunk {
+  private func chunk(_ number: Int) throws -> HeldChunk {
     HeldChunk(hash: try hash(number), file: UInt64(number), bytes: 5)
   }
 
   private func need(_ number: Int, isHeld: Bool = true) throws -> ChunkNeed {
-    ChunkNeed(hash: try hash(number), source: isHeld ? try piece(number) : nil)
+    ChunkNeed(hash: try hash(number), source: isHeld ? try chunk(number) : nil)
   }
 
   private func begun(_ numbers: Int...) throws -> ChunkTransfer {
@@ -32,7 +32,7 @@ struct ChunkTransferTests {
     #expect(transfer.next() == nil)
     transfer.told(missing: [try hash(2)])
     #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
-    #expect(transfer.next() == .upload(try piece(2)))
+    #expect(transfer.next() == .upload(try chunk(2)))
     transfer.uploaded(try hash(2), .stored)
     // One telling at a time.
     #expect(transfer.next() == nil)
@@ -49,12 +49,12 @@ struct ChunkTransferTests {
     _ = transfer.next()
     transfer.told(missing: try [1, 2, 3].map { try hash($0) })
     #expect(transfer.waitingCount == 3)
-    #expect(transfer.next() == .upload(try piece(1)))
-    #expect(transfer.next() == .upload(try piece(2)))
+    #expect(transfer.next() == .upload(try chunk(1)))
+    #expect(transfer.next() == .upload(try chunk(2)))
     #expect(transfer.next() == nil)
     transfer.uploaded(try hash(1), .stored)
     #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
-    #expect(transfer.next() == .upload(try piece(3)))
+    #expect(transfer.next() == .upload(try chunk(3)))
   }
 
   @Test func nothingIsAskedWithoutARelayAndNothingTwice() throws {
@@ -69,7 +69,7 @@ struct ChunkTransferTests {
     transfer.online()
     #expect(transfer.next() == .ask([try hash(1)]))
     transfer.told(missing: [try hash(1)])
-    #expect(transfer.next() == .upload(try piece(1)))
+    #expect(transfer.next() == .upload(try chunk(1)))
     transfer.offline()
     // What comes late of it is for nobody.
     transfer.uploaded(try hash(1), .stored)
@@ -111,7 +111,7 @@ struct ChunkTransferTests {
     transfer.uploaded(try hash(1), .damaged)
     transfer.uploaded(try hash(2), .unread)
     #expect(
-      transfer.next() == .settle(ChunkStatus(damaged: [try hash(1)], unread: [try piece(2)])))
+      transfer.next() == .settle(ChunkStatus(damaged: [try hash(1)], unread: [try chunk(2)])))
   }
 
   @Test func whatBreaksIsAskedAboutAgainAfterAPause() throws {
@@ -170,7 +170,7 @@ struct ChunkTransferTests {
     transfer.need([try need(1)])
     _ = transfer.next()
     transfer.told(missing: [try hash(1)])
-    #expect(transfer.next() == .upload(try piece(1)))
+    #expect(transfer.next() == .upload(try chunk(1)))
   }
 
   @Test func aQuestionThatIsRefusedForGoodHoldsAll() throws {

@@ -7,7 +7,7 @@ import Testing
 
 struct DeviceChunkDownloadTests {
   private func begun() throws -> DeviceChunkDownload {
-    var download = DeviceChunkDownload(try TestPiece.hash([1]), file: 7)
+    var download = DeviceChunkDownload(try TestChunk.hash([1]), file: 7)
     #expect(download.next() == .ask(first: 0))
     return download
   }
@@ -32,7 +32,7 @@ struct DeviceChunkDownloadTests {
     return actions
   }
 
-  @Test func aPieceComesPortionByPortionIntoItsFile() throws {
+  @Test func aChunkComesPortionByPortionIntoItsFile() throws {
     var download = try begun()
     download.head(try head(200, 3))
     #expect(download.size == 3)
@@ -49,7 +49,7 @@ struct DeviceChunkDownloadTests {
     #expect(download.received == 3)
   }
 
-  @Test func anEmptyPieceIsAFileToo() throws {
+  @Test func anEmptyChunkIsAFileToo() throws {
     var download = try begun()
     download.head(try head(200, 0))
     download.end()
@@ -119,14 +119,14 @@ struct DeviceChunkDownloadTests {
   @Test func wrongBytesAreFetchedAgainAndThenGivenUp() throws {
     var download = try begun()
     let refusal = Refusal(.hashMismatch, "wrong")
-    for round in 1...Limits.pieceMismatches {
+    for round in 1...Limits.chunkMismatches {
       download.head(try head(200, 1))
       download.body([9])
       download.end()
       download.wrote(1, .success(.done))
       _ = actions(&download)
       download.finished(.success(.refused(refusal)))
-      guard round < Limits.pieceMismatches else { break }
+      guard round < Limits.chunkMismatches else { break }
       #expect(actions(&download) == [.wait(retryAfterMilliseconds: nil)])
       download.tryAgain()
       #expect(actions(&download) == [.ask(first: 0)])
@@ -136,7 +136,7 @@ struct DeviceChunkDownloadTests {
 
   @Test func triesThatBringNothingAreCounted() throws {
     var download = try begun()
-    for _ in 1..<Limits.pieceTries {
+    for _ in 1..<Limits.chunkTries {
       download.broken("refused")
       #expect(actions(&download) == [.wait(retryAfterMilliseconds: nil)])
       download.tryAgain()
@@ -147,7 +147,7 @@ struct DeviceChunkDownloadTests {
     download.body([1])
     download.broken("reset")
     #expect(actions(&download) == [.append([1]), .wait(retryAfterMilliseconds: nil)])
-    for _ in 2...Limits.pieceTries {
+    for _ in 2...Limits.chunkTries {
       download.tryAgain()
       _ = actions(&download)
       download.broken("refused")
@@ -189,13 +189,13 @@ struct DeviceChunkDownloadTests {
   @Test func aSlowDiskHoldsTheRelayBack() throws {
     var download = try begun()
     download.head(try head(200, Limits.chunkBytes))
-    let portion = [UInt8](repeating: 1, count: Limits.chunkPieceBytes)
+    let portion = [UInt8](repeating: 1, count: Limits.chunkPortionBytes)
     var count = 0
     while !actions(&download).contains(.pause) {
       download.body(portion)
       count += 1
     }
-    #expect(count == Limits.chunkWaitingBytes / Limits.chunkPieceBytes + 1)
+    #expect(count == Limits.chunkWaitingBytes / Limits.chunkPortionBytes + 1)
     var written = 0
     while !actions(&download).contains(.resume) {
       download.wrote(portion.count, .success(.done))
@@ -204,7 +204,7 @@ struct DeviceChunkDownloadTests {
     #expect(written == 3)
   }
 
-  @Test func morePiecesThanThereAreBytesForAreRefused() throws {
+  @Test func moreChunksThanThereAreBytesForAreRefused() throws {
     var download = try begun()
     download.head(try head(200, nil))
     download.body([UInt8](repeating: 1, count: Limits.chunkBytes))

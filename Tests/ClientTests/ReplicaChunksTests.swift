@@ -4,24 +4,24 @@ import Testing
 
 @testable import LockstepClient
 
-/// The pieces of files that records name, on their way through the outbox.
+/// The chunks of files that records name, on their way through the outbox.
 struct ReplicaChunksTests {
   private func hash(_ byte: UInt8) throws -> ChunkHash {
     try #require(ChunkHash(bytes: [UInt8](repeating: byte, count: 32)))
   }
 
-  private func album(_ pieces: ChunkHash...) -> JSONValue {
-    ["pieces": .array(pieces.map { .string($0.text) })]
+  private func album(_ chunks: ChunkHash...) -> JSONValue {
+    ["pieces": .array(chunks.map { .string($0.text) })]
   }
 
-  @Test func aChangeNamesThePiecesThatItsAppFinds() throws {
+  @Test func aChangeNamesTheChunksThatItsAppFinds() throws {
     var desk = try Desk()
     let one = try hash(1)
     let two = try hash(2)
     let made = try desk.edit(.fields("a", TestApp.album, album(one, two, one))).get()
     #expect(made.chunks == [one, two])
     _ = desk.edit(.note("b", "no pieces"))
-    try desk.letPiecesThrough([one, two])
+    try desk.letChunksThrough([one, two])
     let batch = try desk.takeOne()
     #expect(batch.mutations.map(\.chunks) == [[one, two], []])
     desk.reopen()
@@ -37,7 +37,7 @@ struct ReplicaChunksTests {
   @Test func aMergedRecordNamesWhatItsFieldsName() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.album, album(try hash(1))))
-    try desk.letPiecesThrough([try hash(1)])
+    try desk.letChunksThrough([try hash(1)])
     var server = desk.record("a", TestApp.album, album(try hash(2)), at: 10, tag: 4)
     server.chunks = [try hash(2)]
     try desk.answer(
@@ -47,7 +47,7 @@ struct ReplicaChunksTests {
     #expect(merged.mutations.map(\.chunks) == [[try hash(1)]])
   }
 
-  @Test func aRecordOfATypeThatNoAppKnowsKeepsItsPieces() throws {
+  @Test func aRecordOfATypeThatNoAppKnowsKeepsItsChunks() throws {
     var desk = try Desk()
     var lost = desk.record("a", Name(trusted: "FromLater"), ["z": 1], at: 9, tag: 50)
     lost.chunks = [try hash(7)]
@@ -55,12 +55,12 @@ struct ReplicaChunksTests {
     desk.learnOfRestore(through: 20)
     desk.page([], from: nil, to: 1 << 32)
     desk.bringBack()
-    try desk.letPiecesThrough(lost.chunks)
+    try desk.letChunksThrough(lost.chunks)
     let batch = try desk.takeOne()
     #expect(batch.mutations.map(\.chunks) == [lost.chunks])
   }
 
-  @Test func aBatchHasRoomForItsPieces() throws {
+  @Test func aBatchHasRoomForItsChunks() throws {
     var desk = try Desk()
     // Two thousand each: with a third the batch would name more than `chunksPerBatch`.
     let many = try (0..<2_000).map { number in
@@ -71,13 +71,13 @@ struct ReplicaChunksTests {
     }
     let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
     for name in ["a", "b", "c", "d", "e"] { _ = desk.edit(.fields(name, TestApp.album, fields)) }
-    try desk.letPiecesThrough(many)
+    try desk.letChunksThrough(many)
     let batch = try desk.takeOne()
     #expect(batch.mutations.count == 2)
     #expect(batch.mutations.allSatisfy { $0.chunks.count == 2_000 })
   }
 
-  @Test func tooManyPiecesAreRefusedAtOnce() throws {
+  @Test func tooManyChunksAreRefusedAtOnce() throws {
     var desk = try Desk()
     let many = try (0...Limits.chunksPerRecord).map { number in
       try #require(

@@ -42,7 +42,7 @@ struct ChunkDownloadTests {
   }
 
   @Test func aFileIsReadAPartAtATime() {
-    let size = Limits.chunkPieceBytes
+    let size = Limits.chunkPortionBytes
     var download = ChunkDownload(file, 5..<(2 * size + 7), head: Answer(status: 206))
     expect(download.nextRead(), is: 5..<(size + 5))
     expect(download.nextRead(), is: nil)

@@ -37,7 +37,7 @@ struct ChunkUploadTests {
     #expect(upload.heldBytes == 0)
   }
 
-  @Test func aPieceWithoutBytesIsBegunAndFinished() throws {
+  @Test func aChunkWithoutBytesIsBegunAndFinished() throws {
     var upload = try upload()
     upload.end()
     expect(upload.nextStep(), is: .append([]))
@@ -47,7 +47,7 @@ struct ChunkUploadTests {
 
   @Test func aPartIsNeverLargerThanItMayBe() throws {
     var upload = try upload()
-    let size = Limits.chunkPieceBytes
+    let size = Limits.chunkPortionBytes
     let bytes = (0..<3 * size + 1).map { UInt8(truncatingIfNeeded: $0) }
     upload.take(Array(bytes[..<(size - 1)]))
     upload.take(Array(bytes[(size - 1)...]))
@@ -75,7 +75,7 @@ struct ChunkUploadTests {
 
   @Test func partsAreCountedAsTheyCome() throws {
     var upload = try upload()
-    upload.take([UInt8](repeating: 0, count: Limits.chunkPieceBytes - 1))
+    upload.take([UInt8](repeating: 0, count: Limits.chunkPortionBytes - 1))
     #expect(upload.partsReceived == 0)
     upload.take([0])
     #expect(upload.partsReceived == 1)

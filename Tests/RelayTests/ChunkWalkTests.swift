@@ -5,12 +5,12 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Pieces that go up and down on two nodes while clients leave, stores fail, leases end and the
+/// Chunks that go up and down on two nodes while clients leave, stores fail, leases end and the
 /// process dies, in any order: what was answered is there, what a record names stays, no client is
 /// ever told other bytes, and in the end there is no file without an owner.
 struct ChunkWalkTests {
   @Test(arguments: 0..<8)
-  func piecesAreWholeOrNotThere(block: Int) throws {
+  func chunksAreWholeOrNotThere(block: Int) throws {
     var (uploaded, downloaded) = (0, 0)
     for seed in UInt64(block * 5)..<UInt64(block * 5 + 5) {
       var walk = try ChunkWalk(seed: seed)
@@ -35,18 +35,18 @@ private struct ChunkWalk {
     }
 
     var client: HTTPClient
-    var piece: Int
+    var chunk: Int
     var kind: Kind
     /// What it has not sent.
     var rest: [UInt8]
   }
 
-  let pieces: [Piece]
+  let chunks: [Chunk]
   let device: TestDevice
   var relay: TestRelay
   var random: SeededRandom
   var errands: [PendingRequest] = []
-  /// By piece: until when it must be there, because an answer said so; and the record's version.
+  /// By chunk: until when it must be there, because an answer said so; and the record's version.
   var promised: [Int64]
   var named: [Bool]
   var saves = 0
@@ -58,13 +58,13 @@ private struct ChunkWalk {
 
   init(seed: UInt64) throws {
     random = SeededRandom(seed: seed)
-    let sizes = [0, 1, 1_000, Limits.chunkPieceBytes, 300_000, 700_000]
-    pieces = try sizes.enumerated().map { try Piece(count: $1, seed: UInt64($0)) }
-    promised = pieces.map { _ in 0 }
-    named = pieces.map { _ in false }
+    let sizes = [0, 1, 1_000, Limits.chunkPortionBytes, 300_000, 700_000]
+    chunks = try sizes.enumerated().map { try Chunk(count: $1, seed: UInt64($0)) }
+    promised = chunks.map { _ in 0 }
+    named = chunks.map { _ in false }
     var rules = StoreRules()
     rules.chunkLeaseMilliseconds = ChunkWalk.lease
-    relay = TestRelay.keepingPieces(nodes: 2, rules: rules)
+    relay = TestRelay.keepingChunks(nodes: 2, rules: rules)
     device = try relay.newAccount()
   }
 
@@ -123,20 +123,20 @@ private struct ChunkWalk {
   // MARK: what happens
 
   private mutating func begin(upload: Bool, _ node: Int) {
-    let index = Int.random(in: 0..<pieces.count, using: &random)
-    let piece = pieces[index]
+    let index = Int.random(in: 0..<chunks.count, using: &random)
+    let chunk = chunks[index]
     let client = HTTPClient(relay, node: node)
     client.expectAnswer(to: upload ? "PUT" : "GET")
     if upload {
-      let request = piece.upload(device.token)
-      errands.append(PendingRequest(client: client, piece: index, kind: .upload, rest: request))
+      let request = chunk.upload(device.token)
+      errands.append(PendingRequest(client: client, chunk: index, kind: .upload, rest: request))
     } else {
-      let first = Int.random(in: 0...max(0, piece.bytes.count - 1), using: &random)
+      let first = Int.random(in: 0...max(0, chunk.bytes.count - 1), using: &random)
       let request = HTTPClient.bytes(
-        "GET", piece.path, token: device.token, headers: [("Range", "bytes=\(first)-")])
+        "GET", chunk.path, token: device.token, headers: [("Range", "bytes=\(first)-")])
       errands.append(
         PendingRequest(
-          client: client, piece: index, kind: .download(first..<piece.bytes.count), rest: request))
+          client: client, chunk: index, kind: .download(first..<chunk.bytes.count), rest: request))
     }
   }
 
@@ -157,13 +157,13 @@ private struct ChunkWalk {
     Bool.random(using: &random) ? .diskFull(path: "store") : nil
   }
 
-  /// A record begins to name a piece, or ceases to.
+  /// A record begins to name a chunk, or ceases to.
   private mutating func save(node: Int = 0) throws {
     relay.settle()
-    let index = Int.random(in: 0..<pieces.count, using: &random)
+    let index = Int.random(in: 0..<chunks.count, using: &random)
     saves += 1
     let isNaming = Bool.random(using: &random)
-    let chunks = isNaming ? "\"\(pieces[index].hash.text)\"" : ""
+    let chunks = isNaming ? "\"\(chunks[index].hash.text)\"" : ""
     let body =
       #"{"id":"\#(batch(saves).text)","records":[{"name":"r\#(index)","type":"t","fields":{},"#
       + #""modifiedAt":1,"chunks":[\#(chunks)]}]}"#
@@ -181,8 +181,8 @@ private struct ChunkWalk {
     relay.settle()
     let before = relay.moment.wall
     guard relay.commitFault == nil else { return }
-    let missing = try relay.missing(pieces, by: device)
-    for index in pieces.indices {
+    let missing = try relay.missing(chunks, by: device)
+    for index in chunks.indices {
       if !missing.contains(index) {
         promised[index] = before + ChunkWalk.lease
       } else if mustBeThere(index) {
@@ -215,9 +215,9 @@ private struct ChunkWalk {
   private mutating func breach(_ text: String) { breaches.append(text) }
 
   private mutating func look() throws {
-    for index in pieces.indices where mustBeThere(index) {
-      let found = try relay.get(pieces[index], by: device)
-      if found.status != 200 || found.body != pieces[index].bytes {
+    for index in chunks.indices where mustBeThere(index) {
+      let found = try relay.get(chunks[index], by: device)
+      if found.status != 200 || found.body != chunks[index].bytes {
         breach("piece \(index) cannot be read: \(found.status)")
       }
     }
@@ -236,12 +236,12 @@ private struct ChunkWalk {
       case (.upload, 200), (.upload, 201):
         uploaded += 1
         // It was there when the commit was made, which may be a while ago.
-        promised[errand.piece] = max(promised[errand.piece], relay.moment.wall)
+        promised[errand.chunk] = max(promised[errand.chunk], relay.moment.wall)
         if !errand.rest.isEmpty { breach("an upload was answered before it ended") }
       case (.download(let range), 206), (.download(let range), 200):
         downloaded += 1
-        if response.body != Array(pieces[errand.piece].bytes[range]) {
-          breach("piece \(errand.piece) came down as something else")
+        if response.body != Array(chunks[errand.chunk].bytes[range]) {
+          breach("piece \(errand.chunk) came down as something else")
         }
       case (_, 404), (_, 503), (_, 408), (.download, 416): break
       case (_, let status): breach("an answer \(status)")

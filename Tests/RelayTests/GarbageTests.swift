@@ -16,7 +16,7 @@ struct GarbageTests {
     let files = MemoryChunkStore()
     for number in 0..<count {
       _ = try files.perform(.append(file(number), [1]))
-      _ = try files.perform(.finish(file(number), expecting: try Piece([1]).hash))
+      _ = try files.perform(.finish(file(number), expecting: try Chunk([1]).hash))
     }
     return files.reopened()
   }
@@ -29,7 +29,7 @@ struct GarbageTests {
     _ = try store.commit([create], wall: 0)
     let known = [0, 1, 255, 256, 300, 599] as [UInt64]
     for number in known {
-      let hash = try Piece("\(number)").hash
+      let hash = try Chunk("\(number)").hash
       _ = try store.commit([.addChunk(stranger, hash, file(number), bytes: 1)], wall: 0)
     }
     let relay = TestRelay(store: store, files: files)
@@ -38,29 +38,29 @@ struct GarbageTests {
   }
 
   /// After an older copy of the store was put back, what still lies on the disk is not asked for.
-  @Test func piecesWhoseFilesStandAreThereAfterARestore() throws {
-    let relay = TestRelay.keepingPieces()
+  @Test func chunksWhoseFilesStandAreThereAfterARestore() throws {
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let pieces = try (0..<300).map { try Piece("piece \($0)") }
-    for piece in pieces { #expect(try relay.put(piece, by: device) == 201) }
+    let chunks = try (0..<300).map { try Chunk("piece \($0)") }
+    for chunk in chunks { #expect(try relay.put(chunk, by: device) == 201) }
     let copy = relay.store.copy()
     copy.restored(opening: 5)
     let gone = try #require(relay.files.files.first)
     _ = try relay.files.perform(.remove([gone]))
     let restored = TestRelay(store: copy, files: relay.files.reopened())
-    let missing = try restored.missing(pieces, by: device)
+    let missing = try restored.missing(chunks, by: device)
     try #require(missing.count == 1)
-    #expect(try missing.map { try restored.get(pieces[$0], by: device).status } != [200])
-    #expect(try restored.put(pieces[missing[0]], by: device) == 201)
-    #expect(try restored.missing(pieces, by: device) == [])
+    #expect(try missing.map { try restored.get(chunks[$0], by: device).status } != [200])
+    #expect(try restored.put(chunks[missing[0]], by: device) == 201)
+    #expect(try restored.missing(chunks, by: device) == [])
     #expect(try restored.hasNoStrayFiles())
   }
 
   /// The sweep meets neither what is being uploaded nor what is whole and not yet committed.
   @Test func whatIsUploadedDuringTheSweepStays() throws {
     for steps in 0..<25 {
-      let relay = TestRelay.keepingPieces(nodes: 2, files: try strays(300), isSettled: false)
-      let piece = try Piece(count: 300_000)
+      let relay = TestRelay.keepingChunks(nodes: 2, files: try strays(300), isSettled: false)
+      let chunk = try Chunk(count: 300_000)
       let client = HTTPClient(relay, node: 1)
       client.send(
         "POST", "/v1/accounts",
@@ -72,14 +72,14 @@ struct GarbageTests {
       let body = try #require(try client.next()).body
       let device = TestDevice(credentials: try Credentials.decoded(body: body))
       for _ in 0..<steps { _ = relay.step() }
-      #expect(try relay.put(piece, by: device, node: 1) == 201)
-      #expect(try relay.get(piece, by: device).body == piece.bytes)
+      #expect(try relay.put(chunk, by: device, node: 1) == 201)
+      #expect(try relay.get(chunk, by: device).body == chunk.bytes)
       #expect(relay.files.counts == (1, 0))
     }
   }
 
   @Test func aSweepThatFailsGoesOnLater() throws {
-    let relay = TestRelay.keepingPieces(files: try strays(300), isSettled: false)
+    let relay = TestRelay.keepingChunks(files: try strays(300), isSettled: false)
     relay.readFault = .failed(path: "store", operation: "read", detail: "I/O error")
     relay.settle()
     #expect(relay.files.counts.whole == 300)
@@ -92,38 +92,38 @@ struct GarbageTests {
   }
 
   @Test func whatNobodyAsksForGoesADayLater() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let pieces = try ["put", "head", "missing", "get"].map { try Piece($0) }
-    for piece in pieces { #expect(try relay.put(piece, by: device) == 201) }
+    let chunks = try ["put", "head", "missing", "get"].map { try Chunk($0) }
+    for chunk in chunks { #expect(try relay.put(chunk, by: device) == 201) }
     relay.advance(Limits.chunkLeaseMilliseconds / 2)
-    #expect(try relay.put(pieces[0], by: device) == 200)
-    let head = try HTTPClient(relay).call("HEAD", pieces[1].path, token: device.token)
+    #expect(try relay.put(chunks[0], by: device) == 200)
+    let head = try HTTPClient(relay).call("HEAD", chunks[1].path, token: device.token)
     #expect(head.status == 200)
-    #expect(try relay.missing([pieces[2]], by: device) == [])
-    #expect(try relay.get(pieces[3], by: device).status == 200)
+    #expect(try relay.missing([chunks[2]], by: device) == [])
+    #expect(try relay.get(chunks[3], by: device).status == 200)
     relay.advance(Limits.chunkLeaseMilliseconds / 2 + Limits.collectMilliseconds)
     #expect(relay.files.counts.whole == 3)
-    #expect(try relay.get(pieces[3], by: device).status == 404)
-    for piece in pieces.dropLast() {
-      #expect(try relay.get(piece, by: device).body == piece.bytes)
+    #expect(try relay.get(chunks[3], by: device).status == 404)
+    for chunk in chunks.dropLast() {
+      #expect(try relay.get(chunk, by: device).body == chunk.bytes)
     }
     relay.advance(Limits.chunkLeaseMilliseconds)
     #expect(relay.files.counts.whole == 0)
-    #expect(try relay.missing(pieces, by: device) == [0, 1, 2, 3])
+    #expect(try relay.missing(chunks, by: device) == [0, 1, 2, 3])
   }
 
   @Test func manyGoInPortionsSoonAfterOneAnother() throws {
     var rules = StoreRules()
     rules.chunkLeaseMilliseconds = 1_000
-    let relay = TestRelay.keepingPieces(nodes: 2, rules: rules)
+    let relay = TestRelay.keepingChunks(nodes: 2, rules: rules)
     let device = try relay.newAccount()
     let client = HTTPClient(relay)
     let count = 2 * Limits.collectedChunks + 3
     for number in 0..<count {
-      let piece = try Piece("\(number)")
+      let chunk = try Chunk("\(number)")
       client.expectAnswer(to: "PUT")
-      relay.send(client.id, piece.upload(device.token))
+      relay.send(client.id, chunk.upload(device.token))
       relay.settle()
       #expect(try client.next()?.status == 201)
     }
@@ -137,7 +137,7 @@ struct GarbageTests {
 
   /// The first node of a process sees to it, and it keeps no connection's time awake.
   @Test func onlyOneNodeLooks() {
-    let relay = TestRelay.keepingPieces(nodes: 3)
+    let relay = TestRelay.keepingChunks(nodes: 3)
     #expect(relay.places.map { $0.node.nextDeadline != nil } == [true, false, false])
     let before = relay.places[0].node.currentStatus.commits
     relay.advance(5 * Limits.collectMilliseconds)
@@ -147,11 +147,11 @@ struct GarbageTests {
   }
 
   @Test func anAccountsFilesGoTogether() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let (device, other) = (try relay.newAccount(), try relay.newAccount())
-    for piece in try ["a", "b"].map({ try Piece($0) }) {
-      #expect(try relay.put(piece, by: device) == 201)
-      #expect(try relay.put(piece, by: other) == 201)
+    for chunk in try ["a", "b"].map({ try Chunk($0) }) {
+      #expect(try relay.put(chunk, by: device) == 201)
+      #expect(try relay.put(chunk, by: other) == 201)
     }
     relay.places[0].node.removeFiles(of: device.credentials.account)
     relay.tell(0, .ordered(.reportStatus))

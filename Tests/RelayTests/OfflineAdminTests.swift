@@ -51,30 +51,32 @@ struct OfflineAdminTests {
     #expect(response.status == 404)
   }
 
-  @Test func aPieceIsReadFromTheFilesAndGoesWithTheAccount() throws {
+  @Test func aChunkIsReadFromTheFilesAndGoesWithTheAccount() throws {
     let made = try ask("POST", "accounts", body: #"{"label":"home"}"#)
     let account = try #require(made.json["accountID"]?.string.flatMap(AccountID.init(text:)))
-    let bytes = (0..<Limits.chunkPieceBytes + 7).map { UInt8(truncatingIfNeeded: $0 / 3) }
+    let bytes = (0..<Limits.chunkPortionBytes + 7).map { UInt8(truncatingIfNeeded: $0 / 3) }
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
     let file = ChunkFile(account: account, number: 1)
-    for piece in [bytes.prefix(Limits.chunkPieceBytes), bytes.dropFirst(Limits.chunkPieceBytes)] {
-      #expect(try files.perform(.append(file, Array(piece))) == .done)
+    for chunk in [
+      bytes.prefix(Limits.chunkPortionBytes), bytes.dropFirst(Limits.chunkPortionBytes),
+    ] {
+      #expect(try files.perform(.append(file, Array(chunk))) == .done)
     }
     #expect(try files.perform(.finish(file, expecting: hash)) == .done)
     #expect(
       try store.commit([.addChunk(account, hash, file, bytes: bytes.count)], wall: 1_000)
         == [.chunkAdded])
     let desk = OfflineAdmin(secrets: SecretSource { Array(repeating: 1, count: $0) })
-    func piece(_ hash: ChunkHash) throws -> OfflineAdmin.Response {
+    func chunk(_ hash: ChunkHash) throws -> OfflineAdmin.Response {
       let path = ["v1", "admin", "accounts", account.text, "chunks", hash.text]
       return try desk.answer(
         "GET", RequestTarget(path: path), body: [], on: store, files, wall: 1_000)
     }
-    #expect(try piece(hash).body == bytes)
-    #expect(try piece(try #require(ChunkHash(bytes: SHA256.hash([])))).status == 404)
+    #expect(try chunk(hash).body == bytes)
+    #expect(try chunk(try #require(ChunkHash(bytes: SHA256.hash([])))).status == 404)
     #expect(try ask("DELETE", "accounts", account.text).status == 204)
     #expect(files.files.isEmpty)
-    #expect(try piece(hash).status == 404)
+    #expect(try chunk(hash).status == 404)
   }
 
   @Test func whatTheStoreFailsWithIsThrown() {

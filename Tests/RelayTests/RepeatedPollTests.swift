@@ -70,7 +70,7 @@ struct RepeatedPollTests {
       since: "7f.\(seed)", tail: tails[seed % 4], fields: seed % 3 == 0 ? "Accept: */*\r\n" : "")
     let form = try #require(try form(original, since: "7f.\(seed)"))
     let known = try head(original)
-    let pieces = ["7f.3", "0.0", ".h9", ".p8", "&", "=", " ", "%31", "\r\n", "a", "9", "?"]
+    let chunks = ["7f.3", "0.0", ".h9", ".p8", "&", "=", " ", "%31", "\r\n", "a", "9", "?"]
     var taken = 0
     for _ in 0..<3_000 {
       var bytes = Array(original.utf8)
@@ -78,9 +78,9 @@ struct RepeatedPollTests {
         let place =
           Bool.random(using: &random)
           ? Int.random(in: 22..<32, using: &random) : Int.random(in: bytes.indices, using: &random)
-        let piece = pieces.randomElement(using: &random) ?? ""
+        let chunk = chunks.randomElement(using: &random) ?? ""
         let end = min(bytes.count, place + Int.random(in: 0...6, using: &random))
-        bytes.replaceSubrange(min(place, end)..<end, with: Array(piece.utf8))
+        bytes.replaceSubrange(min(place, end)..<end, with: Array(chunk.utf8))
       }
       guard let since = form.since(in: bytes.span.bytes) else { continue }
       taken += 1
@@ -192,7 +192,7 @@ struct RepeatedPollTests {
     #expect(try poller.answer().changes.map(\.name.text) == ["r2"])
   }
 
-  @Test func whatComesInPiecesOrWithAnotherBehindItIsRead() throws {
+  @Test func whatComesInChunksOrWithAnotherBehindItIsRead() throws {
     let relay = TestRelay()
     let device = try relay.newAccount()
     let poller = try Poller(relay, device)

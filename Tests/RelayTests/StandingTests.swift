@@ -147,11 +147,11 @@ struct StandingTests {
   }
 
   @Test func anUploadUnderWayIsRefusedAndItsRestPassedOver() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
     let client = HTTPClient(relay)
     for method in ["PUT", "GET"] { client.expectAnswer(to: method) }
-    let request = try Piece(count: 300_000).upload(device.token)
+    let request = try Chunk(count: 300_000).upload(device.token)
     relay.send(client.id, Array(request.prefix(200_000)))
     relay.settle()
     #expect(relay.files.counts == (0, 1))

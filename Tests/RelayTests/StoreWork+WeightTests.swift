@@ -29,7 +29,7 @@ struct StoreWorkWeightTests {
     #expect(StoreWork.weight(of: save(records: 1, bytes: Limits.recordBytes)).cost > 1_000)
   }
 
-  @Test func aSaveWeighsThePiecesThatItNames() throws {
+  @Test func aSaveWeighsTheChunksThatItNames() throws {
     let hashes = try (0..<4_096).map { number in
       try #require(
         ChunkHash(bytes: (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 2 * 8)) }))
@@ -83,10 +83,10 @@ struct StoreWorkWeightTests {
 
   @Test func whatIsAskedOfAFileComesInItsOrder() throws {
     let file = ChunkFile(account: account, number: 9)
-    let piece = try Piece([UInt8](repeating: 0, count: Limits.chunkPieceBytes))
+    let chunk = try Chunk([UInt8](repeating: 0, count: Limits.chunkPortionBytes))
     let requests: [ChunkRequest] = [
-      .append(file, piece.bytes), .finish(file, expecting: piece.hash), .remove([file]),
-      .read(file, offset: 0, count: Limits.chunkPieceBytes),
+      .append(file, chunk.bytes), .finish(file, expecting: chunk.hash), .remove([file]),
+      .read(file, offset: 0, count: Limits.chunkPortionBytes),
     ]
     let weights = requests.map { StoreWork.weight(of: .chunk($0)) }
     #expect(weights.map(\.owner) == [7, 7, 7, 7])

@@ -15,12 +15,12 @@ struct UploadEndTests {
     var outcomes: Set<Int> = []
     for steps in 0..<30 {
       for bytes in [0, 100, 200_000, 400_000] {
-        let relay = TestRelay.keepingPieces()
+        let relay = TestRelay.keepingChunks()
         let device = try relay.newAccount()
-        let piece = try Piece(count: 400_000)
+        let chunk = try Chunk(count: 400_000)
         let client = HTTPClient(relay)
-        let request = piece.upload(device.token)
-        let head = request.count - piece.bytes.count
+        let request = chunk.upload(device.token)
+        let head = request.count - chunk.bytes.count
         relay.send(client.id, Array(request.prefix(head + bytes)))
         for _ in 0..<steps { _ = relay.step() }
         relay.cut(client.id)
@@ -31,20 +31,20 @@ struct UploadEndTests {
         if bytes == 400_000 { outcomes.insert(relay.files.counts.whole) }
         // Where all of it had come, it may have been kept; it is there then, or it is not.
         let isKept = relay.files.counts.whole == 1
-        #expect(try relay.put(piece, by: device) == (isKept ? 200 : 201))
+        #expect(try relay.put(chunk, by: device) == (isKept ? 200 : 201))
       }
     }
     #expect(outcomes == [0, 1])
   }
 
-  @Test func theSameBytesTwiceAtOnceAreOnePiece() throws {
-    let relay = TestRelay.keepingPieces(nodes: 2)
+  @Test func theSameBytesTwiceAtOnceAreOneChunk() throws {
+    let relay = TestRelay.keepingChunks(nodes: 2)
     let device = try relay.newAccount()
-    let piece = try Piece(count: 200_000)
+    let chunk = try Chunk(count: 200_000)
     let clients = [HTTPClient(relay, node: 0), HTTPClient(relay, node: 1)]
     for client in clients {
       client.expectAnswer(to: "PUT")
-      relay.send(client.id, piece.upload(device.token))
+      relay.send(client.id, chunk.upload(device.token))
     }
     relay.settle()
     #expect(try clients.map { try $0.next()?.status } == [201, 200])
@@ -53,14 +53,14 @@ struct UploadEndTests {
   }
 
   @Test func whereFilesFailTheUploadIsRefusedAndTheRelayGoesOn() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece(count: 300_000)
+    let chunk = try Chunk(count: 300_000)
     let client = HTTPClient(relay)
     relay.filesFault = fault
     for _ in 0..<2 {
       for _ in 0..<2 { client.expectAnswer(to: "PUT") }
-      relay.send(client.id, piece.upload(device.token) + HTTPClient.bytes("GET", "/readyz"))
+      relay.send(client.id, chunk.upload(device.token) + HTTPClient.bytes("GET", "/readyz"))
       relay.settle()
       let refused = try #require(try client.next())
       #expect(refused.status == 503)
@@ -69,7 +69,7 @@ struct UploadEndTests {
       #expect(try client.next()?.status == 200)
     }
     relay.filesFault = nil
-    #expect(try relay.put(piece, by: device) == 201)
+    #expect(try relay.put(chunk, by: device) == 201)
     #expect(
       relay.reports.filter { $0 == .storeFailed(fault) || $0 == .storeRecovered }
         == [.storeFailed(fault), .storeRecovered])
@@ -77,34 +77,34 @@ struct UploadEndTests {
   }
 
   /// What a failed commit wrote may come back with a crash as long as none has followed it. Until
-  /// then the file stays, so that the piece would be whole.
+  /// then the file stays, so that the chunk would be whole.
   @Test func whereTheCommitFailsTheFileGoesWithTheNextOne() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece("abc")
+    let chunk = try Chunk("abc")
     relay.commitFault = fault
-    #expect(try relay.put(piece, by: device) == 503)
+    #expect(try relay.put(chunk, by: device) == 503)
     #expect(relay.files.counts == (1, 0))
     relay.commitFault = nil
     let saved = try HTTPClient(relay).call(
       "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
     #expect(saved.status == 200)
     #expect(relay.files.counts == (0, 0))
-    #expect(try relay.missing([piece], by: device) == [0])
-    #expect(try relay.put(piece, by: device) == 201)
+    #expect(try relay.missing([chunk], by: device) == [0])
+    #expect(try relay.put(chunk, by: device) == 201)
   }
 
   @Test func whereTooMuchIsAskedTheUploadIsRefusedAndItsFileGoesLater() throws {
-    let relay = TestRelay.keepingPieces { $0.limits.storeRequests = 1 }
+    let relay = TestRelay.keepingChunks { $0.limits.storeRequests = 1 }
     let device = try relay.newAccount()
     relay.advance(2_000)
     let client = HTTPClient(relay)
     _ = try client.call("GET", "/v1/devices", token: device.token)
     let saver = HTTPClient(relay)
     _ = try saver.call("GET", "/v1/devices", token: device.token)
-    let piece = try Piece("abc")
+    let chunk = try Chunk("abc")
     client.expectAnswer(to: "PUT")
-    relay.send(client.id, Array(piece.upload(device.token).dropLast()))
+    relay.send(client.id, Array(chunk.upload(device.token).dropLast()))
     relay.settle()
     saver.send(
       "POST", "/v1/zones/z/records", token: device.token, Array(saveBody("r", id: batch(1)).utf8))
@@ -119,19 +119,19 @@ struct UploadEndTests {
   // MARK: time
 
   @Test func anUploadMayTakeLongAsLongAsItGoesOn() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece(count: 4 * Limits.chunkPieceBytes)
+    let chunk = try Chunk(count: 4 * Limits.chunkPortionBytes)
     let client = HTTPClient(relay)
     client.expectAnswer(to: "PUT")
-    let request = piece.upload(device.token)
-    let head = request.count - piece.bytes.count
+    let request = chunk.upload(device.token)
+    let head = request.count - chunk.bytes.count
     relay.send(client.id, Array(request.prefix(head)))
     relay.settle()
     for part in 0..<3 {
       relay.advance(Limits.requestMilliseconds - 1)
-      let start = head + part * Limits.chunkPieceBytes
-      relay.send(client.id, Array(request[start..<start + Limits.chunkPieceBytes]))
+      let start = head + part * Limits.chunkPortionBytes
+      relay.send(client.id, Array(request[start..<start + Limits.chunkPortionBytes]))
       relay.settle()
     }
     #expect(!client.isClosed)
@@ -146,13 +146,13 @@ struct UploadEndTests {
   }
 
   @Test func aSlowDiskIsNotTheClientsFault() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece(count: Limits.chunkBytes)
+    let chunk = try Chunk(count: Limits.chunkBytes)
     let client = HTTPClient(relay)
     _ = try client.call("GET", "/v1/devices", token: device.token)
     client.expectAnswer(to: "PUT")
-    relay.send(client.id, piece.upload(device.token))
+    relay.send(client.id, chunk.upload(device.token))
     let jobs = relay.fileJobs
     relay.fileJobs = []
     relay.advance(3 * Limits.requestMilliseconds)
@@ -164,12 +164,12 @@ struct UploadEndTests {
   // MARK: who asks
 
   @Test func aRevokedDevicesUploadEnds() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let first = try relay.newAccount()
     let lost = try relay.newDevice(beside: first)
     let client = HTTPClient(relay)
     client.expectAnswer(to: "PUT")
-    relay.send(client.id, Array(try Piece(count: 200_000).upload(lost.token).dropLast()))
+    relay.send(client.id, Array(try Chunk(count: 200_000).upload(lost.token).dropLast()))
     relay.settle()
     #expect(relay.files.counts == (0, 1))
     let path = "/v1/devices/\(lost.credentials.device.text)"
@@ -180,16 +180,16 @@ struct UploadEndTests {
   }
 
   @Test func withoutAnyZoneNothingIsUploaded() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let kept = try Piece("kept")
+    let kept = try Chunk("kept")
     #expect(try relay.put(kept, by: device) == 201)
     let plan = CommitRequest.setPlan(device.credentials.account, Plan(zones: []))
     relay.commits.append((0, JobID(rawValue: .max), .commit(plan, by: relay.owner)))
     relay.settle()
     let client = HTTPClient(relay)
     for _ in 0..<2 { client.expectAnswer(to: "PUT") }
-    let request = try Piece(count: 800_000).upload(device.token)
+    let request = try Chunk(count: 800_000).upload(device.token)
     relay.send(client.id, request + HTTPClient.bytes("GET", "/v1/time"))
     relay.settle()
     #expect(try client.next()?.code == "planRequired")
@@ -202,12 +202,12 @@ struct UploadEndTests {
   // MARK: the end
 
   @Test func aBegunUploadIsFinishedWhileTheRelayStops() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece(count: 300_000)
+    let chunk = try Chunk(count: 300_000)
     let client = HTTPClient(relay)
     client.expectAnswer(to: "PUT")
-    let request = piece.upload(device.token)
+    let request = chunk.upload(device.token)
     relay.send(client.id, Array(request.prefix(200_000)))
     relay.settle()
     relay.tell(0, .stopping)
@@ -228,10 +228,10 @@ struct UploadEndTests {
   }
 
   @Test func anUploadThatDoesNotEndIsDroppedWithTheRelay() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
     let client = HTTPClient(relay)
-    relay.send(client.id, Array(try Piece(count: 300_000).upload(device.token).dropLast()))
+    relay.send(client.id, Array(try Chunk(count: 300_000).upload(device.token).dropLast()))
     relay.settle()
     relay.tell(0, .stopping)
     relay.advance(Limits.drainMilliseconds)

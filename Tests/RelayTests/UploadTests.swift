@@ -5,47 +5,47 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Pieces of files that come in: whatever happens on the way, the account gets the piece whole or
+/// Chunks of files that come in: whatever happens on the way, the account gets the chunk whole or
 /// not at all, and no file is left over.
 struct UploadTests {
   private let fault = StorageError.diskFull(path: "chunks")
 
-  @Test func anUploadedPieceIsThere() throws {
-    let relay = TestRelay.keepingPieces()
+  @Test func anUploadedChunkIsThere() throws {
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
     let other = try relay.newDevice(beside: device)
-    let piece = try Piece("hello")
-    #expect(try relay.put(piece, by: device) == 201)
-    #expect(try relay.put(piece, by: other) == 200)
+    let chunk = try Chunk("hello")
+    #expect(try relay.put(chunk, by: device) == 201)
+    #expect(try relay.put(chunk, by: other) == 200)
     #expect(relay.files.counts.whole == 1)
     #expect(try relay.hasNoStrayFiles())
-    let found = try relay.get(piece, by: other)
+    let found = try relay.get(chunk, by: other)
     #expect(found.status == 200)
-    #expect(found.body == piece.bytes)
-    let head = try HTTPClient(relay).call("HEAD", piece.path, token: device.token)
+    #expect(found.body == chunk.bytes)
+    let head = try HTTPClient(relay).call("HEAD", chunk.path, token: device.token)
     #expect(head.status == 200)
     #expect(head.headers["Content-Length"] == "5")
-    #expect(head.headers["ETag"] == "\"\(piece.hash.text)\"")
-    let lacking = try Piece("lacking")
-    #expect(try relay.missing([lacking, piece, try Piece("too")], by: other) == [0, 2])
+    #expect(head.headers["ETag"] == "\"\(chunk.hash.text)\"")
+    let lacking = try Chunk("lacking")
+    #expect(try relay.missing([lacking, chunk, try Chunk("too")], by: other) == [0, 2])
   }
 
-  @Test func anEmptyPieceIsAPiece() throws {
-    let relay = TestRelay.keepingPieces()
+  @Test func anEmptyChunkIsAChunk() throws {
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece("")
-    #expect(try relay.put(piece, by: device) == 201)
-    #expect(try relay.get(piece, by: device).body == [])
-    #expect(try relay.get(piece, by: device, [("Range", "bytes=0-")]).status == 416)
+    let chunk = try Chunk("")
+    #expect(try relay.put(chunk, by: device) == 201)
+    #expect(try relay.get(chunk, by: device).body == [])
+    #expect(try relay.get(chunk, by: device, [("Range", "bytes=0-")]).status == 416)
     let client = HTTPClient(relay)
-    let none = try client.call("PUT", piece.path, token: device.token, "")
+    let none = try client.call("PUT", chunk.path, token: device.token, "")
     #expect(none.status == 200)
   }
 
-  @Test func aPieceHasALength() throws {
-    let relay = TestRelay.keepingPieces()
+  @Test func aChunkHasALength() throws {
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let path = try Piece("x").path
+    let path = try Chunk("x").path
     let client = HTTPClient(relay)
     let answer = try client.call("PUT", path, token: device.token)
     #expect(answer.status == 411)
@@ -57,17 +57,17 @@ struct UploadTests {
 
   /// `size`: how many bytes come at once.
   @Test(arguments: [1, 7, 1_000, 200_000], [false, true])
-  func bytesMayComeInAnyPieces(size: Int, isChunked: Bool) throws {
-    let relay = TestRelay.keepingPieces()
+  func bytesMayComeInAnyChunks(size: Int, isChunked: Bool) throws {
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece(count: size == 1 ? 700 : 150_000)
-    var request = piece.upload(device.token)
+    let chunk = try Chunk(count: size == 1 ? 700 : 150_000)
+    var request = chunk.upload(device.token)
     if isChunked {
       let head = HTTPClient.bytes(
-        "PUT", piece.path, token: device.token, headers: [("Transfer-Encoding", "chunked")])
-      let half = piece.bytes.count / 2
+        "PUT", chunk.path, token: device.token, headers: [("Transfer-Encoding", "chunked")])
+      let half = chunk.bytes.count / 2
       request = head
-      for part in [piece.bytes[..<half], piece.bytes[half...]] {
+      for part in [chunk.bytes[..<half], chunk.bytes[half...]] {
         request += Array("\(String(part.count, radix: 16))\r\n".utf8) + part + Array("\r\n".utf8)
       }
       request += Array("0\r\n\r\n".utf8)
@@ -83,26 +83,26 @@ struct UploadTests {
     relay.settle()
     #expect(try client.next()?.status == 201)
     #expect(try client.next()?.status == 200)
-    #expect(try relay.get(piece, by: device).body == piece.bytes)
+    #expect(try relay.get(chunk, by: device).body == chunk.bytes)
   }
 
   @Test func otherBytesThanTheHashNamesAreRefused() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
     let client = HTTPClient(relay)
-    let piece = try Piece("right")
-    let response = try client.call("PUT", piece.path, token: device.token, "wrong")
+    let chunk = try Chunk("right")
+    let response = try client.call("PUT", chunk.path, token: device.token, "wrong")
     #expect(response.status == 422)
     #expect(response.code == "hashMismatch")
     #expect(relay.files.counts == (0, 0))
-    #expect(try client.call("PUT", piece.path, token: device.token, "right").status == 201)
+    #expect(try client.call("PUT", chunk.path, token: device.token, "right").status == 201)
   }
 
   @Test(arguments: [
     "", "abc", String(repeating: "g", count: 64), String(repeating: "0", count: 65),
   ])
   func aPathThatNamesNoHashIsRefused(name: String) throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
     for method in ["PUT", "GET", "HEAD"] {
       let client = HTTPClient(relay)
@@ -117,13 +117,13 @@ struct UploadTests {
 
   // MARK: limits
 
-  @Test func aPieceOfTheGreatestSizeIsTakenAndOneByteMoreIsNot() throws {
-    let relay = TestRelay.keepingPieces()
+  @Test func aChunkOfTheGreatestSizeIsTakenAndOneByteMoreIsNot() throws {
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece(count: Limits.chunkBytes)
-    #expect(try relay.put(piece, by: device) == 201)
-    #expect(try relay.get(piece, by: device).body == piece.bytes)
-    let larger = try Piece(count: Limits.chunkBytes + 1)
+    let chunk = try Chunk(count: Limits.chunkBytes)
+    #expect(try relay.put(chunk, by: device) == 201)
+    #expect(try relay.get(chunk, by: device).body == chunk.bytes)
+    let larger = try Chunk(count: Limits.chunkBytes + 1)
     let client = HTTPClient(relay)
     client.sendRaw(
       "PUT \(larger.path) HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
@@ -136,11 +136,11 @@ struct UploadTests {
   }
 
   @Test func aBodyThatGrowsTooLargeIsRefusedAndGone() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
     let client = HTTPClient(relay)
     client.sendRaw(
-      "PUT \(try Piece("x").path) HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
+      "PUT \(try Chunk("x").path) HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
         + "Transfer-Encoding: chunked\r\n\r\n100000\r\n", to: "PUT")
     let mebibyte = [UInt8](repeating: 0, count: 1 << 20) + Array("\r\n100000\r\n".utf8)
     for _ in 0..<4 {
@@ -156,44 +156,44 @@ struct UploadTests {
   @Test func whatIsTooMuchForAnAccountIsRefused() throws {
     var rules = StoreRules()
     rules.chunkBytesPerAccount = 10
-    let relay = TestRelay.keepingPieces(rules: rules)
+    let relay = TestRelay.keepingChunks(rules: rules)
     let device = try relay.newAccount()
-    #expect(try relay.put(try Piece("0123456789"), by: device) == 201)
-    #expect(try relay.put(try Piece("0123456789"), by: device) == 200)
+    #expect(try relay.put(try Chunk("0123456789"), by: device) == 201)
+    #expect(try relay.put(try Chunk("0123456789"), by: device) == 200)
     let client = HTTPClient(relay)
-    let response = try client.call("PUT", try Piece("x").path, token: device.token, "x")
+    let response = try client.call("PUT", try Chunk("x").path, token: device.token, "x")
     #expect(response.status == 413)
     #expect(response.code == "quotaExceeded")
     #expect(!client.isClosed)
     #expect(relay.files.counts == (1, 0))
-    #expect(try relay.put(try Piece("x"), by: try relay.newAccount()) == 201)
+    #expect(try relay.put(try Chunk("x"), by: try relay.newAccount()) == 201)
   }
 
-  /// So many uploads of the piece, each without its last byte.
+  /// So many uploads of the chunk, each without its last byte.
   private func begin(
-    _ count: Int, _ piece: Piece, by token: String, at relay: TestRelay
+    _ count: Int, _ chunk: Chunk, by token: String, at relay: TestRelay
   ) -> [HTTPClient] {
     let clients = (0..<count).map { _ in HTTPClient(relay) }
     for client in clients {
       client.expectAnswer(to: "PUT")
-      relay.send(client.id, Array(piece.upload(token).dropLast()))
+      relay.send(client.id, Array(chunk.upload(token).dropLast()))
       relay.settle()
     }
     return clients
   }
 
   @Test func onlySoManyAreTakenAtOnce() throws {
-    let relay = TestRelay.keepingPieces { $0.limits.uploads = 2 }
+    let relay = TestRelay.keepingChunks { $0.limits.uploads = 2 }
     let device = try relay.newAccount()
-    let piece = try Piece("abc")
-    let clients = begin(3, piece, by: device.token, at: relay)
+    let chunk = try Chunk("abc")
+    let clients = begin(3, chunk, by: device.token, at: relay)
     relay.send(clients[2].id, [UInt8(ascii: "c")])
     let refused = try #require(try clients[2].next())
     #expect(refused.status == 503)
     #expect(refused.code == "overloaded")
     #expect(refused.headers["Retry-After"] != nil)
     relay.cut(clients[0].id)
-    #expect(try relay.put(piece, by: device) == 201)
+    #expect(try relay.put(chunk, by: device) == 201)
     relay.send(clients[1].id, [UInt8(ascii: "c")])
     relay.settle()
     #expect(try clients[1].next()?.status == 200)
@@ -201,34 +201,34 @@ struct UploadTests {
   }
 
   @Test func oneAccountLeavesRoomForOthers() throws {
-    let relay = TestRelay.keepingPieces { $0.limits.uploadsPerAccount = 2 }
+    let relay = TestRelay.keepingChunks { $0.limits.uploadsPerAccount = 2 }
     let (device, other) = (try relay.newAccount(), try relay.newAccount())
-    let piece = try Piece("abc")
-    let clients = begin(3, piece, by: device.token, at: relay)
+    let chunk = try Chunk("abc")
+    let clients = begin(3, chunk, by: device.token, at: relay)
     relay.send(clients[2].id, [UInt8(ascii: "c")])
     let refused = try #require(try clients[2].next())
     #expect(refused.status == 503)
     #expect(refused.code == "overloaded")
     #expect(!clients[2].isClosed)
-    #expect(try relay.put(piece, by: other) == 201)
+    #expect(try relay.put(chunk, by: other) == 201)
     for (client, status) in zip(clients, [201, 200]) {
       relay.send(client.id, [UInt8(ascii: "c")])
       relay.settle()
       #expect(try client.next()?.status == status)
     }
-    #expect(try relay.put(piece, by: device) == 200)
+    #expect(try relay.put(chunk, by: device) == 200)
     #expect(try relay.hasNoStrayFiles())
   }
 
   // MARK: back-pressure
 
   @Test func onlyAFewPartsOfAnUploadLieInMemory() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece(count: Limits.chunkBytes)
+    let chunk = try Chunk(count: Limits.chunkBytes)
     let client = HTTPClient(relay)
     client.expectAnswer(to: "PUT")
-    relay.send(client.id, piece.upload(device.token))
+    relay.send(client.id, chunk.upload(device.token))
     // Nobody is signed in yet.
     func held() -> Int { relay.places[0].node.currentStatus.bodyBytes }
     #expect(held() > Limits.chunkWaitingBytes / 2)
@@ -246,30 +246,30 @@ struct UploadTests {
   }
 
   @Test func whereMemoryIsShortUploadsWaitForTheirOwnParts() throws {
-    let relay = TestRelay.keepingPieces { $0.limits.bodyBudgetBytes = 100_000 }
+    let relay = TestRelay.keepingChunks { $0.limits.bodyBudgetBytes = 100_000 }
     let device = try relay.newAccount()
-    let pieces = try (0..<3).map { try Piece(count: 1_000_000, seed: $0) }
-    let clients = pieces.map { _ in HTTPClient(relay) }
-    for (piece, client) in zip(pieces, clients) {
+    let chunks = try (0..<3).map { try Chunk(count: 1_000_000, seed: $0) }
+    let clients = chunks.map { _ in HTTPClient(relay) }
+    for (chunk, client) in zip(chunks, clients) {
       _ = try client.call("GET", "/v1/devices", token: device.token)
       client.expectAnswer(to: "PUT")
-      relay.send(client.id, piece.upload(device.token))
+      relay.send(client.id, chunk.upload(device.token))
     }
     #expect(relay.places[0].node.currentStatus.bodyBytes <= 100_000 + 3 * 2 * Limits.receiveBytes)
     relay.settle()
-    for (piece, client) in zip(pieces, clients) {
+    for (chunk, client) in zip(chunks, clients) {
       #expect(try client.next()?.status == 201)
-      #expect(try relay.get(piece, by: device).body == piece.bytes)
+      #expect(try relay.get(chunk, by: device).body == chunk.bytes)
     }
   }
 
   @Test func savesDoNotWaitForUploads() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let uploads = try (0..<5).map { try Piece(count: 300_000, seed: $0) }.map { piece in
+    let uploads = try (0..<5).map { try Chunk(count: 300_000, seed: $0) }.map { chunk in
       let client = HTTPClient(relay)
       client.expectAnswer(to: "PUT")
-      relay.send(client.id, piece.upload(device.token))
+      relay.send(client.id, chunk.upload(device.token))
       return client
     }
     let saver = HTTPClient(relay)
@@ -288,24 +288,24 @@ struct UploadTests {
   // MARK: leave to send
 
   @Test func leaveToSendIsGivenToWhoMaySend() throws {
-    let relay = TestRelay.keepingPieces()
+    let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let piece = try Piece("abc")
+    let chunk = try Chunk("abc")
     let client = HTTPClient(relay)
-    let request = piece.upload(device.token, headers: [("Expect", "100-continue")])
+    let request = chunk.upload(device.token, headers: [("Expect", "100-continue")])
     client.expectAnswer(to: "PUT")
     relay.send(client.id, request.dropLast(3))
     relay.settle()
     #expect(
       String(decoding: relay.wire(client.id).incoming, as: UTF8.self)
         == "HTTP/1.1 100 Continue\r\n\r\n")
-    relay.send(client.id, piece.bytes)
+    relay.send(client.id, chunk.bytes)
     relay.settle()
     #expect(try client.next()?.status == 201)
     let stranger = HTTPClient(relay)
     stranger.expectAnswer(to: "PUT")
     relay.send(
-      stranger.id, piece.upload("nobody", headers: [("Expect", "100-continue")]).dropLast(3))
+      stranger.id, chunk.upload("nobody", headers: [("Expect", "100-continue")]).dropLast(3))
     relay.settle()
     #expect(try stranger.next()?.status == 401)
     #expect(stranger.isClosed)
@@ -313,12 +313,12 @@ struct UploadTests {
   }
 
   @Test func whatAStrangerSendsIsPassedOver() throws {
-    let relay = TestRelay.keepingPieces()
-    let piece = try Piece(count: 900_000)
+    let relay = TestRelay.keepingChunks()
+    let chunk = try Chunk(count: 900_000)
     for token in ["nobody", ""] {
       let client = HTTPClient(relay)
       for _ in 0..<2 { client.expectAnswer(to: "PUT") }
-      relay.send(client.id, piece.upload(token) + HTTPClient.bytes("GET", "/v1/time"))
+      relay.send(client.id, chunk.upload(token) + HTTPClient.bytes("GET", "/v1/time"))
       relay.settle()
       #expect(try client.next()?.status == 401)
       #expect(try client.next()?.status == 200)

@@ -77,9 +77,9 @@ struct Cast {
     case 4: configuration.transports = [.events]
     default: break
     }
-    if profile.hasPieces {
-      configuration.pieceKeepMilliseconds = profile.chunkLeaseMilliseconds
-      configuration.pieceCareMilliseconds = 5_000
+    if profile.hasChunks {
+      configuration.chunkKeepMilliseconds = profile.chunkLeaseMilliseconds
+      configuration.chunkCareMilliseconds = 5_000
     }
     return configuration
   }
@@ -122,7 +122,7 @@ struct Cast {
     var habitat = People.Habitat()
     habitat.apps = profile.apps
     habitat.notes = profile.notes
-    habitat.hasPieces = profile.hasPieces
+    habitat.hasChunks = profile.hasChunks
     habitat.hasStranger = profile.hasStranger
     return habitat
   }

@@ -39,8 +39,8 @@ package struct Tally {
     case zoneSwitched
     /// A listener was told a change that it watches, or was hinted at one.
     case listenerWoken, listenerHinted
-    /// A piece of a file that a record names in the end.
-    case pieceNamed
+    /// A chunk of a file that a record names in the end.
+    case chunkNamed
 
     package static func < (left: Happening, right: Happening) -> Bool {
       left.rawValue < right.rawValue

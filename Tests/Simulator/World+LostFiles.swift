@@ -9,7 +9,7 @@ import LockstepTools
 extension World {
   /// So long after the last fault all that is anywhere has been brought.
   private static let patienceSeconds: Int64 = 100
-  /// So long after it, a piece that lies on a device which does not know that it is wanted, since
+  /// So long after it, a chunk that lies on a device which does not know that it is wanted, since
   /// no record there names it any more, is not waited for.
   private static let despairSeconds: Int64 = 140
 
@@ -21,12 +21,12 @@ extension World {
     }
     for device in devices where device.isRunning && !device.isSignedOut {
       do throws(StorageError) {
-        for entry in try device.store.outbox() where lacksPieces(entry) {
+        for entry in try device.store.outbox() where lacksChunks(entry) {
           let isNowhere = try isNowhere(entry, of: device)
           if isNowhere || waited >= Span.seconds(World.despairSeconds) {
             device.press(.vault(.remove(file: entry.key.name.text)))
           } else {
-            bringPieces(to: device)
+            bringChunks(to: device)
           }
         }
       } catch {
@@ -35,15 +35,15 @@ extension World {
     }
   }
 
-  /// A person who is told that a piece is lacking asks all devices to sync.
-  private func bringPieces(to device: DeviceMachine) {
+  /// A person who is told that a chunk is lacking asks all devices to sync.
+  private func bringChunks(to device: DeviceMachine) {
     let account = device.credentials.account
     for other in devices where other.credentials.account == account && other.isRunning {
       other.press(.syncNow)
     }
   }
 
-  private func lacksPieces(_ entry: OutboxEntry) -> Bool {
+  private func lacksChunks(_ entry: OutboxEntry) -> Bool {
     guard entry.key.zone == VaultApp.zone, case .parked(let refusal) = entry.state else {
       return false
     }
@@ -55,9 +55,9 @@ extension World {
   ) throws(StorageError) -> Bool {
     let texts = entry.fields.flatMap { FieldsText.value($0)?["chunks"]?.array } ?? []
     for hash in texts.compactMap({ $0.string.flatMap { ChunkHash(text: $0) } }) {
-      if try relay.piece(hash, of: device.credentials.account) != nil { continue }
+      if try relay.chunk(hash, of: device.credentials.account) != nil { continue }
       var isHeld = false
-      for other in devices where try !other.store.pieces([hash]).isEmpty { isHeld = true }
+      for other in devices where try !other.store.chunks([hash]).isEmpty { isHeld = true }
       if !isHeld { return true }
     }
     return false

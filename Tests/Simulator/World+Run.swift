@@ -53,7 +53,7 @@ extension World {
       _ = settle()
       settleStatus()
       ledger.audit(relay.store)
-      checkPieces()
+      checkChunks()
       checkSealedFiles()
       checkBudgets()
       bounds.checkQueues(
@@ -159,13 +159,13 @@ extension World {
     }
   }
 
-  /// A device that was told late that the account's plan lacks a zone, or takes no pieces, waits
+  /// A device that was told late that the account's plan lacks a zone, or takes no chunks, waits
   /// for its person, who looks now and then.
   private func lookAtPlans(since start: Int64) {
     guard (outside.timeline.now - start) % Span.seconds(5) == 0 else { return }
     for device in devices where !device.isSignedOut {
       let isBarred =
-        device.status.map { !$0.blockedZones.isEmpty || $0.piecesRefused != nil } ?? false
+        device.status.map { !$0.blockedZones.isEmpty || $0.chunksRefused != nil } ?? false
       if device.hasFailed || isBarred { device.press(.syncNow) }
     }
   }
@@ -198,11 +198,11 @@ extension World {
     }
   }
 
-  private func checkPieces() {
-    let checker = PieceChecker(ledger: ledger, relay: relay)
+  private func checkChunks() {
+    let checker = ChunkChecker(ledger: ledger, relay: relay)
     for account in accounts where outside.faults.isEmpty {
       if let difference = checker.difference(of: account) { outside.fault(difference) }
-      outside.tally.note(.pieceNamed, checker.count(of: account))
+      outside.tally.note(.chunkNamed, checker.count(of: account))
     }
   }
 

@@ -1,9 +1,9 @@
-/// Worlds with pieces of files.
+/// Worlds with chunks of files.
 extension WorldProfile {
-  /// Persons attach pieces to notes, and what nobody names any more is gone soon, on both sides.
+  /// Persons attach chunks to notes, and what nobody names any more is gone soon, on both sides.
   package static let files = WorldProfile(
     name: "files", kinds: FaultPlan.Kind.usual, faults: 1...8, actsPerAccount: 15...30,
-    span: 15_000...60_000, notes: 6, hasPieces: true, chunkLeaseMilliseconds: 20_000)
+    span: 15_000...60_000, notes: 6, hasChunks: true, chunkLeaseMilliseconds: 20_000)
 
   /// One of an account's devices does not have the vault's key, and writes in the clear under the
   /// names of sealed files.

@@ -38,12 +38,12 @@ package struct WorldProfile {
   /// How long the relay keeps tombstones and batch ids, in milliseconds.
   package var historyMilliseconds = Limits.historyMilliseconds
 
-  /// Whether persons attach pieces of files to their notes, and read those that they find.
-  package var hasPieces = false
+  /// Whether persons attach chunks of files to their notes, and read those that they find.
+  package var hasChunks = false
   /// Whether one device of each account does not have the key of the vault, and the others keep
   /// sealed files.
   package var hasStranger = false
-  /// How long the relay keeps a piece that no record names, and a home likewise, in milliseconds.
+  /// How long the relay keeps a chunk that no record names, and a home likewise, in milliseconds.
   package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
 
   /// Whether the relay may say that a device's cursor cannot be followed.

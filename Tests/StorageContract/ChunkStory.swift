@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A claim about every store for pieces of files, told as a story on an empty one. The same stories
+/// A claim about every store for chunks of files, told as a story on an empty one. The same stories
 /// are told to the reference and to every backend.
 package struct ChunkStory: Sendable, CustomTestStringConvertible {
   package let claim: String

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// Which pieces of files an account has, and for how long.
+/// Which chunks of files an account has, and for how long.
 enum ChunkUseStories {
   private static let lease = Limits.chunkLeaseMilliseconds
 

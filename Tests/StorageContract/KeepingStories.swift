@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// How pieces of files stay, go, and are found after a crash.
+/// How chunks of files stay, go, and are found after a crash.
 enum KeepingStories {
   static let all = [
     ChunkStory("what was unfinished is gone when the store comes up again") { scene in

@@ -14,7 +14,7 @@ package struct ReplicaStory: Sendable, CustomTestStringConvertible {
 
   package var testDescription: String { claim }
 
-  package static let all = ReplicaStories.all + PieceStories.all
+  package static let all = ReplicaStories.all + ChunkStories.all
 }
 
 /// A device's store with the words that stories are told in.

@@ -39,8 +39,8 @@ package struct ReplicaWalk {
     var lost: [[Record]]
     var isLost: [Bool]
     var greatestTag: ChangeTag
-    var pieces: [HeldChunk]
-    var namedPieces: [ChunkHash]
+    var chunks: [HeldChunk]
+    var namedChunks: [ChunkHash]
   }
 
   private static let zones = ["A", "B"].map(Name.init(trusted:))
@@ -66,8 +66,8 @@ package struct ReplicaWalk {
       unnamed: try snapshots.map { try store.unnamed(bySnapshot: $0) },
       lost: try [1, 9].map { try store.lostRecords(limit: $0, bytes: 20) },
       isLost: try places.map { try store.isLost($0) }, greatestTag: try store.greatestTag(),
-      pieces: try store.pieces(after: hashes[0], limit: 2) + store.pieces(hashes),
-      namedPieces: try store.namedPieces(hashes))
+      chunks: try store.chunks(after: hashes[0], limit: 2) + store.chunks(hashes),
+      namedChunks: try store.namedChunks(hashes))
   }
 
   private mutating func change() -> ReplicaChange {
@@ -80,8 +80,8 @@ package struct ReplicaWalk {
     case 9: .removeEntry(number: number(8))
     case 12, 13: .nameRecord(key(), snapshot: snapshot())
     case 14: .loseRecord(key())
-    case 15: .putPiece(piece())
-    case 16: .removePiece(pick(ReplicaWalk.hashes))
+    case 15: .putChunk(chunk())
+    case 16: .removeChunk(pick(ReplicaWalk.hashes))
     case let draw:
       .setValue(key: draw == 10 ? "a" : "b", chance(4) ? nil : "\(number(1_000))")
     }
@@ -102,7 +102,7 @@ package struct ReplicaWalk {
       chunks: chance(2) ? [] : [pick(ReplicaWalk.hashes), pick(ReplicaWalk.hashes)])
   }
 
-  private mutating func piece() -> HeldChunk {
+  private mutating func chunk() -> HeldChunk {
     HeldChunk(
       hash: pick(ReplicaWalk.hashes), file: random.next(), bytes: Int(number(9)),
       idleSince: chance(2) ? nil : number(1_000))

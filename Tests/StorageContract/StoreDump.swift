@@ -47,7 +47,7 @@ package struct StoreDump: Equatable {
     }
   }
 
-  /// Moves a store as the program does, but for the pieces of files; gives what was in it.
+  /// Moves a store as the program does, but for the chunks of files; gives what was in it.
   @discardableResult package static func move(
     _ source: any StoreSource, to target: any StoreTarget
   ) throws -> StoreDump {

@@ -75,7 +75,7 @@ package struct ZoneWalk {
     }
   }
 
-  /// The pieces that an account's records name, after which the records are deleted.
+  /// The chunks that an account's records name, after which the records are deleted.
   private mutating func named(
     by account: AccountID, in subject: any ZoneStore
   ) throws -> Set<ChunkHash> {

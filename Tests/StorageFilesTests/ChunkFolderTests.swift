@@ -14,7 +14,7 @@ struct ChunkFolderTests {
 
   init() throws { directory = try TemporaryFolder() }
 
-  /// A store with the piece in it.
+  /// A store with the chunk in it.
   private func makeStore() throws -> ChunkFolder {
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
     let store = try FileChunkStore(directory: directory.path("chunks"))
@@ -31,7 +31,7 @@ struct ChunkFolderTests {
     return try number(one) == number(other)
   }
 
-  @Test func aPieceIsTakenAsASecondNameOfItsFile() throws {
+  @Test func aChunkIsTakenAsASecondNameOfItsFile() throws {
     let store = try makeStore()
     let backup = try ChunkFolder(directory: directory.path("backup"))
     #expect(try backup.take(file, from: store, earlier: nil) == .linked)
@@ -48,7 +48,7 @@ struct ChunkFolderTests {
     #expect(try backup.take(other, from: store, earlier: nil) == .missing)
   }
 
-  @Test func whatIsWrongWithAPieceIsTold() throws {
+  @Test func whatIsWrongWithAChunkIsTold() throws {
     let store = try makeStore()
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
     #expect(try store.state(of: file, bytes: bytes.count, hash: hash) == .whole)
@@ -68,7 +68,7 @@ struct ChunkFolderTests {
     #expect(try store.state(of: file, bytes: bytes.count, hash: hash) != .whole)
   }
 
-  @Test func whatIsNoPieceIsPassedOver() throws {
+  @Test func whatIsNoChunkIsPassedOver() throws {
     let store = try makeStore()
     try directory.write("x", to: "chunks/incoming/x")
     try directory.write("x", to: "chunks/000000000000000a/x")

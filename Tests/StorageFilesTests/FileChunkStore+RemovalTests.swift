@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepStorageFiles
 
 struct FileChunkStoreRemovalTests {
-  @Test func aStoreGoesWithAllItsPieces() throws {
+  @Test func aStoreGoesWithAllItsChunks() throws {
     let directory = try TemporaryFolder()
     let file = ChunkFile(account: AccountID(rawValue: 0xA), number: 1)
     let other = ChunkFile(account: AccountID(rawValue: 0xB), number: 2)

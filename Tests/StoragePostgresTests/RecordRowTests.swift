@@ -14,7 +14,7 @@ struct RecordRowTests {
     #expect(files.map { ChunkFile(account: account, place: $0.place) } == files)
   }
 
-  @Test func noPiecesAreNoBytes() throws {
+  @Test func noChunksAreNoBytes() throws {
     #expect(RecordRow.column(of: []) == nil)
     let hash = try #require(ChunkHash(bytes: [UInt8](repeating: 7, count: 32)))
     #expect(RecordRow.column(of: [hash, hash])?.count == 64)

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepStorageSQLite
 
 struct ChunkQueriesTests {
-  /// Only a damaged file has a list of pieces that ends within a hash.
+  /// Only a damaged file has a list of chunks that ends within a hash.
   @Test func aListThatIsCutOffIsDamage() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)

@@ -6,8 +6,8 @@ import Testing
 @testable import LockstepStorageSQLite
 
 struct ChunkTableTests {
-  /// Records without pieces are the most, and must cost nothing for those with some.
-  @Test func aRecordThatNamesNoPieceIsNotInTheIndexOfThoseThatDo() throws {
+  /// Records without chunks are the most, and must cost nothing for those with some.
+  @Test func aRecordThatNamesNoChunkIsNotInTheIndexOfThoseThatDo() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     var record = Record(
@@ -31,6 +31,6 @@ struct ChunkTableTests {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     try store.connection.execute("INSERT INTO pieces VALUES (x'0102', 1, 2, NULL)")
-    #expect(throws: StorageError.self) { try store.pieces(after: nil, limit: 9) }
+    #expect(throws: StorageError.self) { try store.chunks(after: nil, limit: 9) }
   }
 }

@@ -197,12 +197,12 @@ struct SchemaTests {
     let store = try SQLiteReplicaStore(home: directory.path)
     let hashes = [one, two].compactMap { ChunkHash(text: $0) }
     let zone = Name(trusted: "Z")
-    #expect(try store.namedPieces(hashes) == hashes)
+    #expect(try store.namedChunks(hashes) == hashes)
     try store.write([.removeRecord(RecordKey(zone: zone, name: Name(trusted: "a")))])
-    #expect(try store.namedPieces(hashes) == [hashes[1]])
+    #expect(try store.namedChunks(hashes) == [hashes[1]])
     try store.write([.removeRecord(RecordKey(zone: zone, name: Name(trusted: "b")))])
-    #expect(try store.namedPieces(hashes).isEmpty)
-    #expect(try store.pieces(after: nil, limit: 9).isEmpty)
+    #expect(try store.namedChunks(hashes).isEmpty)
+    #expect(try store.chunks(after: nil, limit: 9).isEmpty)
   }
 
   private func connect(

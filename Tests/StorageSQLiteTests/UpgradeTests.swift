@@ -168,15 +168,15 @@ struct UpgradeTests {
     #expect(try store.lostRecords(limit: 9, bytes: 1 << 20).isEmpty)
   }
 
-  @Test func aHomeOfVersion2KnowsThePiecesThatItNames() throws {
+  @Test func aHomeOfVersion2KnowsTheChunksThatItNames() throws {
     try layHome(2)
     let store = try SQLiteReplicaStore(home: directory.path)
     defer { store.close() }
     let file = try #require(try store.allRecords().first { !$0.chunks.isEmpty })
-    #expect(try store.namedPieces(file.chunks) == file.chunks)
-    #expect(try store.pieces(file.chunks).isEmpty, "none lies in the home")
+    #expect(try store.namedChunks(file.chunks) == file.chunks)
+    #expect(try store.chunks(file.chunks).isEmpty, "none lies in the home")
     try store.write([.removeRecord(file.key)])
-    #expect(try store.namedPieces(file.chunks).isEmpty)
+    #expect(try store.namedChunks(file.chunks).isEmpty)
   }
 
   // MARK: killed in the middle

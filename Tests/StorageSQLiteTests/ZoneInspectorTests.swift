@@ -15,7 +15,7 @@ struct ZoneInspectorTests {
     get throws { try #require(ChunkHash(bytes: [UInt8](repeating: 3, count: 32))) }
   }
 
-  /// An account with a device, two records, a deleted one, a plan, a subscription and a piece.
+  /// An account with a device, two records, a deleted one, a plan, a subscription and a chunk.
   private func makeStore() throws -> SQLiteZoneStore {
     let store = try SQLiteZoneStore(directory: directory.path)
     let file = ChunkFile(account: account, number: 9)
@@ -44,12 +44,12 @@ struct ZoneInspectorTests {
     #expect(try inspector.faults { true }?.map(\.code) == ["fields", "fields"])
     let counts = try inspector.counts()
     #expect([counts.schema, counts.accounts, counts.devices] == [Schema.zones.version, 1, 1])
-    #expect([counts.records, counts.pieces] == [2, 1] && counts.pieceBytes == 5)
-    let piece = try #require(try inspector.pieces(after: nil, limit: 9).first)
-    #expect(try piece.hash == hash && piece.file.number == 9 && !piece.isNamed)
-    #expect(try inspector.pieces(after: piece, limit: 9).isEmpty)
-    #expect(try inspector.has(piece) && inspector.hasPiece(in: piece.file))
-    #expect(try !inspector.hasPiece(in: ChunkFile(account: account, number: 8)))
+    #expect([counts.records, counts.chunks] == [2, 1] && counts.chunkBytes == 5)
+    let chunk = try #require(try inspector.chunks(after: nil, limit: 9).first)
+    #expect(try chunk.hash == hash && chunk.file.number == 9 && !chunk.isNamed)
+    #expect(try inspector.chunks(after: chunk, limit: 9).isEmpty)
+    #expect(try inspector.has(chunk) && inspector.hasChunk(in: chunk.file))
+    #expect(try !inspector.hasChunk(in: ChunkFile(account: account, number: 8)))
     inspector.close()
     store.close()
     #expect(!directory.has("zones.sqlite-wal"))
@@ -183,17 +183,17 @@ struct ZoneInspectorTests {
     store.close()
   }
 
-  @Test func aPieceThatACopyLacksIsAskedFor() throws {
+  @Test func aChunkThatACopyLacksIsAskedFor() throws {
     let store = try makeStore()
     let place = try TemporaryFolder()
     let inspector = try ZoneInspector(directory: directory.path)
     #expect(try inspector.copy(to: place.path) { _, _ in true })
-    let pieces = try inspector.pieces(after: nil, limit: 9)
+    let chunks = try inspector.chunks(after: nil, limit: 9)
     inspector.close()
     store.close()
-    try ZoneInspector.settleCopy(in: place.path, opening: 5, lacking: pieces)
+    try ZoneInspector.settleCopy(in: place.path, opening: 5, lacking: chunks)
     let copy = try ZoneInspector(directory: place.path)
-    #expect(try copy.pieces(after: nil, limit: 9).map(\.isDoubtful) == [true])
+    #expect(try copy.chunks(after: nil, limit: 9).map(\.isDoubtful) == [true])
     copy.close()
   }
 
@@ -208,7 +208,7 @@ struct ZoneInspectorTests {
     let place = try TemporaryFolder()
     let inspector = try ZoneInspector(directory: directory.path)
     #expect(try inspector.copy(to: place.path) { _, _ in true })
-    #expect(try inspector.pieces(after: nil, limit: 9).isEmpty)
+    #expect(try inspector.chunks(after: nil, limit: 9).isEmpty)
     inspector.close()
     try ZoneInspector.settleCopy(in: place.path, opening: 5, lacking: [])
     let copy = try ZoneInspector(directory: place.path)

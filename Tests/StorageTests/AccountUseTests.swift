@@ -3,7 +3,7 @@ import LockstepStorage
 import Testing
 
 struct AccountUseTests {
-  @Test func aRecordCountsForItsNamesItsFieldsAndItsPieces() throws {
+  @Test func aRecordCountsForItsNamesItsFieldsAndItsChunks() throws {
     let hash = try #require(ChunkHash(bytes: [UInt8](repeating: 1, count: 32)))
     var record = Record(
       zone: Name(trusted: "Zö"), name: Name(trusted: "ab"), type: Name(trusted: "T"),

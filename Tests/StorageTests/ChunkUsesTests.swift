@@ -7,7 +7,7 @@ struct ChunkUsesTests {
     try #require(ChunkHash(bytes: [UInt8](repeating: seed, count: 32)))
   }
 
-  @Test func aRecordCountsOnceForEachPiece() throws {
+  @Test func aRecordCountsOnceForEachChunk() throws {
     var uses = ChunkUses()
     uses.replace([], by: [try hash(2), try hash(1), try hash(2)])
     #expect(uses.changes == [ChunkChange(try hash(1), 1), ChunkChange(try hash(2), 1)])

@@ -46,7 +46,7 @@ struct SavePlanTests {
     }
   }
 
-  @Test func theFirstPieceThatIsMissingDecides() throws {
+  @Test func theFirstChunkThatIsMissingDecides() throws {
     var naming = mutation(fields: [])
     naming.chunks = (0..<200).compactMap { ChunkHash(bytes: [UInt8](repeating: $0, count: 32)) }
     var asked = 0
@@ -66,7 +66,7 @@ struct SavePlanTests {
     #expect(asked == 5)
   }
 
-  @Test func aRecordNeedsEveryPieceThatItNames() throws {
+  @Test func aRecordNeedsEveryChunkThatItNames() throws {
     let hashes = [1, 2].compactMap { ChunkHash(bytes: [UInt8](repeating: $0, count: 32)) }
     var naming = mutation(fields: [])
     naming.chunks = hashes

@@ -28,14 +28,14 @@ package enum WireLaw {
   private static func cut(
     _ bytes: [UInt8], atMost most: Int, _ random: inout SeededRandom
   ) -> [[UInt8]] {
-    var pieces: [[UInt8]] = []
+    var chunks: [[UInt8]] = []
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = Int.random(in: 1...min(most, rest.count), using: &random)
-      pieces.append(Array(rest.prefix(count)))
+      chunks.append(Array(rest.prefix(count)))
       rest = rest.dropFirst(count)
     }
-    return pieces
+    return chunks
   }
 
   /// All readings are equal to the first one, which comes back.

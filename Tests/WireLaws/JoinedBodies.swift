@@ -1,7 +1,7 @@
 import LockstepWire
 
-/// An event of an HTTP reader that may be a piece of a body. In how many pieces a body comes
-/// depends on how the network cuts it, so readings are compared with the pieces joined.
+/// An event of an HTTP reader that may be a chunk of a body. In how many chunks a body comes
+/// depends on how the network cuts it, so readings are compared with the chunks joined.
 package protocol HTTPBodyEvent {
   static func body(_ bytes: [UInt8]) -> Self
   var bodyBytes: [UInt8]? { get }

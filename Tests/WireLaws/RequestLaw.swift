@@ -4,7 +4,7 @@ import LockstepWire
 extension WireLaw {
   /// Requests as a server reads them.
   package static func requests(_ bytes: [UInt8]) throws(BrokenLaw) {
-    let reading = try agreed(bytes) { (pieces) throws(BrokenLaw) in try RequestReading(pieces) }
+    let reading = try agreed(bytes) { (chunks) throws(BrokenLaw) in try RequestReading(chunks) }
     for case .head(let head) in reading.events {
       let bytes = HTTPWriter.request(
         method: head.method, target: head.target, host: head.headers["Host"] ?? "a")
@@ -19,15 +19,15 @@ extension WireLaw {
     }
   }
 
-  /// Neighbouring pieces of a body count as one.
+  /// Neighbouring chunks of a body count as one.
   private struct RequestReading: Equatable {
     var events: [HTTPRequestEvent] = []
     var refusal: RefusalCode?
 
-    init(_ pieces: [[UInt8]]) throws(BrokenLaw) {
+    init(_ chunks: [[UInt8]]) throws(BrokenLaw) {
       var parser = HTTPRequestParser()
-      for piece in pieces {
-        parser.receive(piece.span.bytes)
+      for chunk in chunks {
+        parser.receive(chunk.span.bytes)
         do throws(Refusal) {
           while let event = try parser.next() { events.appendJoiningBodies(event) }
         } catch {

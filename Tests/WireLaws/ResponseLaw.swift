@@ -11,14 +11,14 @@ extension WireLaw {
     guard let first = bytes.first else { return }
     let stream = Array(bytes.dropFirst())
     if first & 2 != 0 { return try events(stream) }
-    let reading = try agreed(stream) { (pieces) throws(BrokenLaw) in
-      try ResponseReading(pieces, answersHead: first & 1 != 0)
+    let reading = try agreed(stream) { (chunks) throws(BrokenLaw) in
+      try ResponseReading(chunks, answersHead: first & 1 != 0)
     }
     for case .body(let body) in reading.events { try events(body) }
   }
 
   private static func events(_ bytes: [UInt8]) throws(BrokenLaw) {
-    let reading = try agreed(bytes) { (pieces) throws(BrokenLaw) in try EventReading(pieces) }
+    let reading = try agreed(bytes) { (chunks) throws(BrokenLaw) in try EventReading(chunks) }
     for event in reading.events {
       // A line end in the data is two lines of it on the wire, and the writer takes JSON alone.
       guard !event.data.contains(UInt8(ascii: "\n")) else { continue }
@@ -30,19 +30,19 @@ extension WireLaw {
     }
   }
 
-  /// Neighbouring pieces of a body count as one.
+  /// Neighbouring chunks of a body count as one.
   private struct ResponseReading: Equatable {
     var events: [HTTPResponseEvent] = []
     var refusal: RefusalCode?
 
-    init(_ pieces: [[UInt8]], answersHead: Bool) throws(BrokenLaw) {
+    init(_ chunks: [[UInt8]], answersHead: Bool) throws(BrokenLaw) {
       var parser = HTTPResponseParser()
       parser.expectAnswer(to: answersHead ? "HEAD" : "GET")
       parser.expectAnswer(to: "GET")
-      for piece in pieces {
-        parser.receive(piece.span.bytes)
+      for chunk in chunks {
+        parser.receive(chunk.span.bytes)
         take(&parser)
-        let bound = Limits.requestLineBytes + 2 * Limits.headerBytes + bytesBehind(pieces)
+        let bound = Limits.requestLineBytes + 2 * Limits.headerBytes + bytesBehind(chunks)
         try expect(
           parser.bufferedBytes <= (refusal == nil ? bound : 0),
           "\(parser.bufferedBytes) bytes are held")
@@ -52,11 +52,11 @@ extension WireLaw {
     }
 
     /// After a 101 the rest waits for the other protocol.
-    private func bytesBehind(_ pieces: [[UInt8]]) -> Int {
+    private func bytesBehind(_ chunks: [[UInt8]]) -> Int {
       let isUpgraded = events.contains {
         if case .head(let head) = $0 { head.status == 101 } else { false }
       }
-      return isUpgraded ? pieces.reduce(0) { $0 + $1.count } : 0
+      return isUpgraded ? chunks.reduce(0) { $0 + $1.count } : 0
     }
 
     private mutating func take(_ parser: inout HTTPResponseParser) {
@@ -72,11 +72,11 @@ extension WireLaw {
     var events: [ServerSentEvent] = []
     var isRefused = false
 
-    init(_ pieces: [[UInt8]]) throws(BrokenLaw) {
+    init(_ chunks: [[UInt8]]) throws(BrokenLaw) {
       var reader = EventStreamReader(limit: eventBytes)
-      for piece in pieces {
+      for chunk in chunks {
         if isRefused { break }
-        reader.receive(piece.span.bytes)
+        reader.receive(chunk.span.bytes)
         do throws(Refusal) {
           while let event = try reader.next() { events.append(event) }
         } catch {

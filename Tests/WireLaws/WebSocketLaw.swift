@@ -15,8 +15,8 @@ extension WireLaw {
       receivesContext: first & 4 != 0)
     let deflate = first & 2 == 0 ? nil : terms
     let stream = Array(bytes.dropFirst())
-    let reading = try agreed(stream) { (pieces) throws(BrokenLaw) in
-      try WebSocketReading(pieces, role, deflate)
+    let reading = try agreed(stream) { (chunks) throws(BrokenLaw) in
+      try WebSocketReading(chunks, role, deflate)
     }
     try checkAgain(reading.events, role, deflate, terms)
   }
@@ -56,11 +56,11 @@ extension WireLaw {
     var events: [WebSocketEvent] = []
     var closeCode: UInt16?
 
-    init(_ pieces: [[UInt8]], _ role: WebSocketRole, _ deflate: DeflateTerms?) throws(BrokenLaw) {
+    init(_ chunks: [[UInt8]], _ role: WebSocketRole, _ deflate: DeflateTerms?) throws(BrokenLaw) {
       var reader = WebSocketReader(
         role: role, maximumMessageBytes: messageBytes, deflate: deflate)
-      for piece in pieces {
-        reader.receive(piece.span.bytes)
+      for chunk in chunks {
+        reader.receive(chunk.span.bytes)
         do throws(WebSocketFault) {
           while let event = try reader.next() { events.append(event) }
         } catch {

@@ -22,25 +22,25 @@ package enum TextStyle: Hashable, Sendable {
 
 /// A row of a screen: texts without control characters, each in its ink.
 package struct ScreenRow: Hashable, Sendable {
-  private struct Piece: Hashable, Sendable {
+  private struct Chunk: Hashable, Sendable {
     var text: String
     var ink: TextStyle
   }
 
-  private var pieces: [Piece] = []
+  private var chunks: [Chunk] = []
 
   package init(_ text: String = "", _ ink: TextStyle = .plain) {
-    if !text.isEmpty { pieces = [Piece(text: text, ink: ink)] }
+    if !text.isEmpty { chunks = [Chunk(text: text, ink: ink)] }
   }
 
   /// Columns that it takes.
-  package var width: Int { pieces.reduce(0) { $0 + RowText.width(of: $1.text) } }
+  package var width: Int { chunks.reduce(0) { $0 + RowText.width(of: $1.text) } }
 
-  package var plainText: String { pieces.map(\.text).joined() }
+  package var plainText: String { chunks.map(\.text).joined() }
 
   package static func + (left: ScreenRow, right: ScreenRow) -> ScreenRow {
     var row = left
-    row.pieces += right.pieces
+    row.chunks += right.chunks
     return row
   }
 
@@ -50,12 +50,12 @@ package struct ScreenRow: Hashable, Sendable {
   package func cut(to columns: Int) -> ScreenRow {
     var row = ScreenRow()
     var room = columns
-    for piece in pieces {
-      let text = RowText.cut(piece.text, to: room)
-      row = row + ScreenRow(text, piece.ink)
+    for chunk in chunks {
+      let text = RowText.cut(chunk.text, to: room)
+      row = row + ScreenRow(text, chunk.ink)
       room -= RowText.width(of: text)
       // What had no room ended with a sign of it.
-      if text != piece.text { break }
+      if text != chunk.text { break }
     }
     return row
   }
@@ -72,9 +72,9 @@ package struct ScreenRow: Hashable, Sendable {
 
   /// For a terminal. Without colours no ink is used at all.
   package func text(takesColours: Bool) -> String {
-    pieces.map { piece in
-      guard takesColours, piece.ink != .plain else { return piece.text }
-      return "\u{1B}[\(piece.ink.code)m\(piece.text)\u{1B}[0m"
+    chunks.map { chunk in
+      guard takesColours, chunk.ink != .plain else { return chunk.text }
+      return "\u{1B}[\(chunk.ink.code)m\(chunk.text)\u{1B}[0m"
     }.joined()
   }
 }

@@ -1,20 +1,20 @@
 import LockstepModel
 
-/// Cuts a file into pieces where its content says so, not at fixed places: what is inserted at the
-/// front moves the places with it, and all pieces but the first stay what they were.
+/// Cuts a file into chunks where its content says so, not at fixed places: what is inserted at the
+/// front moves the places with it, and all chunks but the first stay what they were.
 ///
 /// A gear hash of the last 64 bytes decides (FastCDC, Xia and others 2016), with a stricter mask
 /// before the average size and a laxer one behind it, so that sizes keep close to it. Where the
 /// cuts fall follows from the seed and the bytes alone, however the bytes come in.
 package struct ContentChunker {
-  /// Of pieces, in bytes.
+  /// Of chunks, in bytes.
   package struct Sizes: Hashable, Sendable {
     package var least: Int
     /// A power of two.
     package var average: Int
     package var most: Int
 
-    /// From small files to large ones. A record names `Limits.chunksPerRecord` pieces at the most,
+    /// From small files to large ones. A record names `Limits.chunksPerRecord` chunks at the most,
     /// so the last has room for `most` of `ContentChunker.bytesMax` whatever stands in it; of the
     /// others a file that does not fit is cut by the next.
     package static let classes = [
@@ -29,7 +29,7 @@ package struct ContentChunker {
     }
   }
 
-  /// The largest file that can be cut: `Limits.chunksPerRecord` pieces of the largest class's least
+  /// The largest file that can be cut: `Limits.chunksPerRecord` chunks of the largest class's least
   /// size, 4 GiB.
   package static let bytesMax = Limits.chunksPerRecord << 20
 
@@ -39,7 +39,7 @@ package struct ContentChunker {
   private let strictShift: UInt64
   private let laxShift: UInt64
   private var bytes: [UInt8] = []
-  /// Where the piece under way begins, and how much of it was looked at.
+  /// Where the chunk under way begins, and how much of it was looked at.
   private var start = 0
   private var scanned = 0
   private var hash: UInt64 = 0
@@ -62,17 +62,17 @@ package struct ContentChunker {
     bytes += more
   }
 
-  /// The next piece; nil where more bytes must come first.
+  /// The next chunk; nil where more bytes must come first.
   package mutating func next() -> [UInt8]? {
     guard let length = nextLength() else { return nil }
-    let piece = Array(bytes[start..<start + length])
+    let chunk = Array(bytes[start..<start + length])
     start += length
     scanned = 0
     hash = 0
-    return piece
+    return chunk
   }
 
-  /// The last piece, after all others; nil where nothing is left.
+  /// The last chunk, after all others; nil where nothing is left.
   package mutating func finish() -> [UInt8]? {
     let rest = Array(bytes[start...])
     bytes = []

@@ -49,7 +49,7 @@ package struct VaultFileResolver: Resolver {
     copied.manifest.file = VaultFileResolver.conflictName(
       of: copied.manifest.file, modifiedAt: older.modifiedAt)
     guard let name = seal.recordName(of: copied.manifest.file) else { return .ask }
-    let fields = seal.fields(of: copied.manifest, pieces: copied.pieces)
+    let fields = seal.fields(of: copied.manifest, chunks: copied.chunks)
     return .merged(
       fields: newer.fields, copies: [Resolution.Copy(name: name.text, fields: fields)])
   }

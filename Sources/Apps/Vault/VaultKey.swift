@@ -6,7 +6,7 @@ import LockstepModel
 ///
 ///     HKDF-SHA-256(key, salt "lockstep vault", info PURPOSE)
 ///       "id"        8 bytes    which key this is; no secret
-///       "piece"     64 bytes   seals pieces of files
+///       "piece"     64 bytes   seals chunks of files
 ///       "manifest"  64 bytes   seals what a file is made of
 ///       "name"      32 bytes   of file names makes names of records
 ///       "chunk"     8 bytes    where files are cut

@@ -10,14 +10,14 @@ package struct VaultManifest: Hashable, Sendable {
   package var size: Int
   /// Of the whole file.
   package var sha256: ChunkHash
-  /// Of its pieces, in order; one that stands twice is named twice.
-  package var pieces: [ChunkHash]
+  /// Of its chunks, in order; one that stands twice is named twice.
+  package var chunks: [ChunkHash]
 
-  package init(file: String, size: Int, sha256: ChunkHash, pieces: [ChunkHash]) {
+  package init(file: String, size: Int, sha256: ChunkHash, chunks: [ChunkHash]) {
     self.file = file
     self.size = size
     self.sha256 = sha256
-    self.pieces = pieces
+    self.chunks = chunks
   }
 
   /// What an empty file has as its `sha256`.
@@ -27,9 +27,9 @@ package struct VaultManifest: Hashable, Sendable {
   init?(fields: JSONValue) {
     guard let file = fields["file"]?.string, let size = fields["size"]?.int64, size >= 0,
       let sha256 = fields["sha256"]?.string.flatMap(ChunkHash.init(text:)),
-      let pieces = VaultManifest.hashes(fields["chunks"]), VaultManifest.isName(file)
+      let chunks = VaultManifest.hashes(fields["chunks"]), VaultManifest.isName(file)
     else { return nil }
-    self.init(file: file, size: Int(size), sha256: sha256, pieces: pieces)
+    self.init(file: file, size: Int(size), sha256: sha256, chunks: chunks)
   }
 
   /// nil where it is no list of hashes, or one that no record may have.
@@ -42,7 +42,7 @@ package struct VaultManifest: Hashable, Sendable {
   var fields: JSONValue {
     [
       "file": .string(file), "size": .number(JSONNumber(Int64(size))),
-      "sha256": .string(sha256.text), "chunks": .array(pieces.map { .string($0.text) }),
+      "sha256": .string(sha256.text), "chunks": .array(chunks.map { .string($0.text) }),
     ]
   }
 

@@ -1,14 +1,14 @@
 import LockstepCrypto
 import LockstepModel
 
-/// Between a vault as a device sees it and what the relay gets of it: names, manifests and pieces.
-/// The same plaintext gives the same bytes on every device, so that pieces are stored once, and
+/// Between a vault as a device sees it and what the relay gets of it: names, manifests and chunks.
+/// The same plaintext gives the same bytes on every device, so that chunks are stored once, and
 /// rules come to the same result everywhere.
 ///
 /// Sealed, a record is called by the keyed hash of its file's name, and holds
 ///
 ///     {"sealed": Base64 of the sealed JSON of the manifest, "key": which key,
-///      "chunks": [the hash of each sealed piece, in order]}
+///      "chunks": [the hash of each sealed chunk, in order]}
 ///
 /// A manifest's seal is bound to the record's name and to those hashes: whoever moves either to
 /// another record, or changes one, makes it unreadable.
@@ -20,7 +20,7 @@ package struct VaultSeal: Sendable {
 
   private struct Keys {
     let id: String
-    let piece: SIV
+    let chunk: SIV
     let manifest: SIV
     let name: [UInt8]
     let chunkSeed: UInt64
@@ -34,13 +34,13 @@ package struct VaultSeal: Sendable {
 
   package init(_ key: VaultKey) {
     keys = Keys(
-      id: key.id, piece: SIV(key: key.derived("piece", SIV.keyBytes)),
+      id: key.id, chunk: SIV(key: key.derived("piece", SIV.keyBytes)),
       manifest: SIV(key: key.derived("manifest", SIV.keyBytes)),
       name: key.derived("name", 32),
       chunkSeed: key.derived("chunk", 8).reduce(0) { $0 << 8 | UInt64($1) })
   }
 
-  /// Where files are cut follows from this too (`ContentChunker`): sealed, the sizes of pieces do
+  /// Where files are cut follows from this too (`ContentChunker`): sealed, the sizes of chunks do
   /// not tell those who know a file that it is this one.
   package var chunkSeed: UInt64 { keys?.chunkSeed ?? 0 }
 
@@ -50,14 +50,14 @@ package struct VaultSeal: Sendable {
     return keys.recordName(of: file)
   }
 
-  /// `pieces`: the hashes of the manifest's pieces as the relay stores them, in the same order.
-  package func fields(of manifest: VaultManifest, pieces: [ChunkHash]) -> JSONValue {
+  /// `chunks`: the hashes of the manifest's chunks as the relay stores them, in the same order.
+  package func fields(of manifest: VaultManifest, chunks: [ChunkHash]) -> JSONValue {
     guard let keys else { return manifest.fields }
-    let bond = VaultSeal.bond(keys.recordName(of: manifest.file), pieces)
+    let bond = VaultSeal.bond(keys.recordName(of: manifest.file), chunks)
     let sealed = keys.manifest.sealed(manifest.fields.serialized(), data: bond)
     return [
       "sealed": .string(Base64.encode(sealed)), "key": .string(keys.id),
-      "chunks": .array(pieces.map { .string($0.text) }),
+      "chunks": .array(chunks.map { .string($0.text) }),
     ]
   }
 
@@ -68,33 +68,33 @@ package struct VaultSeal: Sendable {
       guard let manifest = VaultManifest(fields: fields),
         manifest.file.utf8.elementsEqual(name.text.utf8)
       else { return nil }
-      return Contents(manifest: manifest, pieces: manifest.pieces)
+      return Contents(manifest: manifest, chunks: manifest.chunks)
     }
-    guard fields["key"]?.string == keys.id, let pieces = VaultManifest.hashes(fields["chunks"]),
+    guard fields["key"]?.string == keys.id, let chunks = VaultManifest.hashes(fields["chunks"]),
       let sealed = fields["sealed"]?.string.flatMap({ Base64.decode($0) }),
-      let bytes = keys.manifest.opened(sealed, data: VaultSeal.bond(name, pieces)),
+      let bytes = keys.manifest.opened(sealed, data: VaultSeal.bond(name, chunks)),
       let inside = JSONValue(ifJSON: bytes), let manifest = VaultManifest(fields: inside),
-      manifest.pieces.count == pieces.count, keys.recordName(of: manifest.file) == name
+      manifest.chunks.count == chunks.count, keys.recordName(of: manifest.file) == name
     else { return nil }
-    return Contents(manifest: manifest, pieces: pieces)
+    return Contents(manifest: manifest, chunks: chunks)
   }
 
-  /// A file, and what its pieces are called at the relay.
+  /// A file, and what its chunks are called at the relay.
   package struct Contents: Hashable, Sendable {
     package var manifest: VaultManifest
-    /// In the order of `manifest.pieces`.
-    package var pieces: [ChunkHash]
+    /// In the order of `manifest.chunks`.
+    package var chunks: [ChunkHash]
   }
 
-  /// A piece as the relay stores it; at most `overhead` bytes longer. `piece`: one byte at least.
-  package func sealed(_ piece: [UInt8]) -> [UInt8] {
-    keys.map { $0.piece.sealed(piece, data: VaultSeal.pieceBond) } ?? piece
+  /// A chunk as the relay stores it; at most `overhead` bytes longer. `chunk`: one byte at least.
+  package func sealed(_ chunk: [UInt8]) -> [UInt8] {
+    keys.map { $0.chunk.sealed(chunk, data: VaultSeal.chunkBond) } ?? chunk
   }
 
   /// nil where nobody who has the key made these bytes.
-  package func opened(_ piece: [UInt8]) -> [UInt8]? {
-    guard let keys else { return piece }
-    return keys.piece.opened(piece, data: VaultSeal.pieceBond)
+  package func opened(_ chunk: [UInt8]) -> [UInt8]? {
+    guard let keys else { return chunk }
+    return keys.chunk.opened(chunk, data: VaultSeal.chunkBond)
   }
 
   package static let overhead = 64
@@ -107,9 +107,9 @@ package struct VaultSeal: Sendable {
     isSealed(fields) ? seal : .plain
   }
 
-  private static let pieceBond = Array("piece".utf8)
+  private static let chunkBond = Array("piece".utf8)
 
-  private static func bond(_ name: Name, _ pieces: [ChunkHash]) -> [UInt8] {
-    Array("manifest \(name.text) ".utf8) + SHA256.hash(pieces.flatMap(\.bytes))
+  private static func bond(_ name: Name, _ chunks: [ChunkHash]) -> [UInt8] {
+    Array("manifest \(name.text) ".utf8) + SHA256.hash(chunks.flatMap(\.bytes))
   }
 }

@@ -2,74 +2,74 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Pieces of files on their way from the relay into the home, for those who read them.
+/// Chunks of files on their way from the relay into the home, for those who read them.
 extension Agent {
   mutating func download(_ hash: ChunkHash) {
     guard isNetworkOn, let file = newFile() else {
-      return pieces.reader.downloaded(hash, .failure(.unreachable(reason: Agent.switchedOff)))
+      return chunks.reader.downloaded(hash, .failure(.unreachable(reason: Agent.switchedOff)))
     }
-    pieces.fetches.append(ChunkFetchRequest(download: DeviceChunkDownload(hash, file: file.number)))
+    chunks.fetches.append(ChunkFetchRequest(download: DeviceChunkDownload(hash, file: file.number)))
   }
 
   static let switchedOff = "the network is switched off"
 
   /// Whoever waits is told.
   mutating func stopDownloads(because failure: ChunkFailure) {
-    for fetch in pieces.fetches {
+    for fetch in chunks.fetches {
       freeLine(of: fetch)
       removeFiles([fetch.download.file])
-      pieces.reader.downloaded(fetch.download.hash, .failure(failure))
+      chunks.reader.downloaded(fetch.download.hash, .failure(failure))
     }
-    pieces.fetches = []
+    chunks.fetches = []
     deadlines.clear(.downloads)
   }
 
   mutating func advanceDownloads(at moment: Moment) {
-    for file in pieces.fetches.map(\.download.file) { advanceDownload(file, at: moment) }
-    for index in pieces.fetches.indices where pieces.fetches[index].ask != nil {
-      guard let line = pieces.lines.indices.first(where: { isFree($0) }) else { break }
-      askForPiece(index, on: line, at: moment)
+    for file in chunks.fetches.map(\.download.file) { advanceDownload(file, at: moment) }
+    for index in chunks.fetches.indices where chunks.fetches[index].ask != nil {
+      guard let line = chunks.lines.indices.first(where: { isFree($0) }) else { break }
+      askForChunk(index, on: line, at: moment)
     }
-    let next = pieces.fetches.compactMap(\.resumeAt).min()
+    let next = chunks.fetches.compactMap(\.resumeAt).min()
     if let next { deadlines.set(.downloads, next) } else { deadlines.clear(.downloads) }
   }
 
   private func isFree(_ line: Int) -> Bool {
-    !pieces.lines[line].isBusy && !pieces.fetches.contains { $0.line == line }
+    !chunks.lines[line].isBusy && !chunks.fetches.contains { $0.line == line }
   }
 
-  private mutating func askForPiece(_ index: Int, on line: Int, at moment: Moment) {
-    guard let first = pieces.fetches[index].ask, let token = credentials?.token else { return }
-    pieces.fetches[index].ask = nil
-    pieces.fetches[index].line = line
+  private mutating func askForChunk(_ index: Int, on line: Int, at moment: Moment) {
+    guard let first = chunks.fetches[index].ask, let token = credentials?.token else { return }
+    chunks.fetches[index].ask = nil
+    chunks.fetches[index].line = line
     let request = ChunkConnection.Request(
-      method: "GET", hash: pieces.fetches[index].download.hash, token: token, first: first)
-    let events = pieces.lines[line].ask(request, at: moment.instant, &pieces.output)
+      method: "GET", hash: chunks.fetches[index].download.hash, token: token, first: first)
+    let events = chunks.lines[line].ask(request, at: moment.instant, &chunks.output)
     downloadMoved(line, events, at: moment)
   }
 
   /// Does what the download of this file asks.
   private mutating func advanceDownload(_ number: UInt64, at moment: Moment) {
     guard let file = file(number) else { return }
-    while let index = pieces.fetches.firstIndex(where: { $0.download.file == number }),
-      let action = pieces.fetches[index].download.next()
+    while let index = chunks.fetches.firstIndex(where: { $0.download.file == number }),
+      let action = chunks.fetches[index].download.next()
     {
-      let line = pieces.fetches[index].line
-      let hash = pieces.fetches[index].download.hash
+      let line = chunks.fetches[index].line
+      let hash = chunks.fetches[index].download.hash
       switch action {
-      case .ask(let first): pieces.fetches[index].ask = first
+      case .ask(let first): chunks.fetches[index].ask = first
       case .append(let bytes):
         submitFile(.append(file, bytes), .downloadAppend(number, count: bytes.count))
       case .finish: submitFile(.finish(file, expecting: hash), .downloadFinish(number))
-      case .pause: if let line { pieces.lines[line].pause(&pieces.output) }
+      case .pause: if let line { chunks.lines[line].pause(&chunks.output) }
       case .resume:
-        if let line { pieces.lines[line].resume(at: moment.instant, &pieces.output) }
+        if let line { chunks.lines[line].resume(at: moment.instant, &chunks.output) }
       case .wait(let retryAfter):
-        freeLine(of: pieces.fetches[index])
-        pieces.fetches[index].line = nil
-        let delay = pieces.fetches[index].backoff.next(
+        freeLine(of: chunks.fetches[index])
+        chunks.fetches[index].line = nil
+        let delay = chunks.fetches[index].backoff.next(
           retryAfterMilliseconds: retryAfter, random: &random)
-        pieces.fetches[index].resumeAt = moment.instant.advanced(milliseconds: delay)
+        chunks.fetches[index].resumeAt = moment.instant.advanced(milliseconds: delay)
       case .discard: removeFiles([number])
       case .end(let failure): downloadEnded(index, failure, at: moment)
       }
@@ -78,37 +78,37 @@ extension Agent {
 
   /// In the middle of an answer a connection is of no use for another question.
   private mutating func freeLine(of fetch: ChunkFetchRequest) {
-    guard let line = fetch.line, pieces.lines[line].isBusy else { return }
-    pieces.lines[line].close(&pieces.output)
+    guard let line = fetch.line, chunks.lines[line].isBusy else { return }
+    chunks.lines[line].close(&chunks.output)
   }
 
   private mutating func downloadEnded(
     _ index: Int, _ failure: ChunkFailure?, at moment: Moment
   ) {
-    let ended = pieces.fetches.remove(at: index)
+    let ended = chunks.fetches.remove(at: index)
     freeLine(of: ended)
     let hash = ended.download.hash
-    if let failure { return pieces.reader.downloaded(hash, .failure(failure)) }
-    let piece = HeldChunk(
+    if let failure { return chunks.reader.downloaded(hash, .failure(failure)) }
+    let chunk = HeldChunk(
       hash: hash, file: ended.download.file, bytes: ended.download.received)
-    submit(.pieces(.add(piece)), .piece(.downloaded(piece)), at: moment)
+    submit(.chunks(.add(chunk)), .chunk(.downloaded(chunk)), at: moment)
   }
 
-  /// The piece stands in the index; or its file is of no use.
+  /// The chunk stands in the index; or its file is of no use.
   mutating func downloadAdded(
-    _ piece: HeldChunk, _ result: Result<UInt64?, StorageError>
+    _ chunk: HeldChunk, _ result: Result<UInt64?, StorageError>
   ) {
     switch result {
     case .success(let replaced):
       removeFiles([replaced].compactMap { $0 })
       report(
-        .pieceProgress(
+        .chunkProgress(
           ChunkProgress(
-            hash: piece.hash, direction: .down, bytesDone: piece.bytes, bytesInAll: piece.bytes)))
-      pieces.reader.downloaded(piece.hash, .success(()))
+            hash: chunk.hash, direction: .down, bytesDone: chunk.bytes, bytesInAll: chunk.bytes)))
+      chunks.reader.downloaded(chunk.hash, .success(()))
     case .failure(let error):
-      removeFiles([piece.file])
-      pieces.reader.downloaded(piece.hash, .failure(.storage(error)))
+      removeFiles([chunk.file])
+      chunks.reader.downloaded(chunk.hash, .failure(.storage(error)))
     }
   }
 
@@ -116,19 +116,19 @@ extension Agent {
 
   mutating func downloadMoved(_ line: Int, _ events: [ChunkConnection.Event], at moment: Moment) {
     for event in events {
-      guard let index = pieces.fetches.firstIndex(where: { $0.line == line }) else { return }
+      guard let index = chunks.fetches.firstIndex(where: { $0.line == line }) else { return }
       switch event {
       case .wants: break
-      case .head(let head): pieces.fetches[index].download.head(head)
+      case .head(let head): chunks.fetches[index].download.head(head)
       case .body(let bytes):
-        pieces.fetches[index].download.body(bytes)
+        chunks.fetches[index].download.body(bytes)
         tellDownload(index, at: moment)
       case .end:
-        pieces.fetches[index].line = nil
-        pieces.fetches[index].download.end()
+        chunks.fetches[index].line = nil
+        chunks.fetches[index].download.end()
       case .broken(let reason, _):
-        pieces.fetches[index].line = nil
-        pieces.fetches[index].download.broken(reason)
+        chunks.fetches[index].line = nil
+        chunks.fetches[index].download.broken(reason)
       }
     }
   }
@@ -136,39 +136,39 @@ extension Agent {
   mutating func downloadWrote(
     _ file: UInt64, _ count: Int, _ result: Result<ChunkResult, StorageError>
   ) {
-    guard let index = pieces.fetches.firstIndex(where: { $0.download.file == file }) else {
+    guard let index = chunks.fetches.firstIndex(where: { $0.download.file == file }) else {
       return
     }
-    pieces.fetches[index].download.wrote(count, result)
+    chunks.fetches[index].download.wrote(count, result)
   }
 
   mutating func downloadFinished(_ file: UInt64, _ result: Result<ChunkResult, StorageError>) {
-    guard let index = pieces.fetches.firstIndex(where: { $0.download.file == file }) else {
+    guard let index = chunks.fetches.firstIndex(where: { $0.download.file == file }) else {
       return
     }
-    pieces.fetches[index].download.finished(result)
+    chunks.fetches[index].download.finished(result)
   }
 
   mutating func resumeDownloads(at moment: Moment) {
-    for index in pieces.fetches.indices {
-      guard let resumeAt = pieces.fetches[index].resumeAt, resumeAt <= moment.instant else {
+    for index in chunks.fetches.indices {
+      guard let resumeAt = chunks.fetches[index].resumeAt, resumeAt <= moment.instant else {
         continue
       }
-      pieces.fetches[index].resumeAt = nil
-      pieces.fetches[index].download.tryAgain()
+      chunks.fetches[index].resumeAt = nil
+      chunks.fetches[index].download.tryAgain()
     }
   }
 
   private mutating func tellDownload(_ index: Int, at moment: Moment) {
-    let fetch = pieces.fetches[index]
+    let fetch = chunks.fetches[index]
     guard let size = fetch.download.size,
       fetch.toldAt.map({
-        $0.advanced(milliseconds: Limits.pieceProgressMilliseconds) <= moment.instant
+        $0.advanced(milliseconds: Limits.chunkProgressMilliseconds) <= moment.instant
       }) ?? true
     else { return }
-    pieces.fetches[index].toldAt = moment.instant
+    chunks.fetches[index].toldAt = moment.instant
     report(
-      .pieceProgress(
+      .chunkProgress(
         ChunkProgress(
           hash: fetch.download.hash, direction: .down, bytesDone: fetch.download.received,
           bytesInAll: size)))

@@ -3,30 +3,30 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Pieces of files on their way to the relay, on connections of their own.
+/// Chunks of files on their way to the relay, on connections of their own.
 extension Agent {
   mutating func advanceUploads(at moment: Moment) {
     let isOnline = engine.transport != nil
-    if isOnline != pieces.isOnline {
-      pieces.isOnline = isOnline
+    if isOnline != chunks.isOnline {
+      chunks.isOnline = isOnline
       if isOnline {
-        pieces.transfer.online()
-        pieces.lackingMilliseconds = Limits.lackingFirstMilliseconds
+        chunks.transfer.online()
+        chunks.lackingMilliseconds = Limits.lackingFirstMilliseconds
         askForLacking(at: moment)
       } else {
         stopUploads()
       }
     }
-    while let action = pieces.transfer.next() {
+    while let action = chunks.transfer.next() {
       switch action {
       case .ask(let hashes): askMissing(hashes, at: moment)
-      case .upload(let piece): upload(piece, at: moment)
+      case .upload(let chunk): upload(chunk, at: moment)
       case .settle(let tidings):
         submit(
-          .pieces(.settle(tidings)), .piece(.settle), offer: engine.takeOffer(), at: moment)
+          .chunks(.settle(tidings)), .chunk(.settle), offer: engine.takeOffer(), at: moment)
       case .pause(let retryAfter):
-        let delay = pieces.backoff.next(retryAfterMilliseconds: retryAfter, random: &random)
-        deadlines.set(.pieces, moment.instant.advanced(milliseconds: delay))
+        let delay = chunks.backoff.next(retryAfterMilliseconds: retryAfter, random: &random)
+        deadlines.set(.chunks, moment.instant.advanced(milliseconds: delay))
       case .hold:
         deadlines.set(
           .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
@@ -35,75 +35,75 @@ extension Agent {
     }
     // A check that nothing waits for is no work until it finds that something is lacking.
     let isOnlyChecking =
-      pieces.isChecking && !pieces.transfer.isBringing && engine.outbox.unsent == 0
-    engine.awaitsPieces = pieces.transfer.isBusy && !isOnlyChecking
+      chunks.isChecking && !chunks.transfer.isBringing && engine.outbox.unsent == 0
+    engine.awaitsChunks = chunks.transfer.isBusy && !isOnlyChecking
     planAskForLacking(at: moment)
-    checkPieces(at: moment)
+    checkChunks(at: moment)
   }
 
   /// The connections are for the relay that the home names.
   mutating func makeLines(to relay: RelayAddress) {
     stopUploads()
     stopDownloads(because: .unreachable(reason: "the home was read anew"))
-    for index in pieces.lines.indices { pieces.lines[index].close(&pieces.output) }
-    pieces.isOnline = false
-    pieces.questions = HTTPExchange(to: relay)
-    pieces.uploads = (0..<Limits.pieceUploads).map { _ in DeviceChunkUpload(to: relay) }
-    pieces.lines = (0..<Limits.pieceDownloads).map { _ in ChunkConnection(to: relay) }
+    for index in chunks.lines.indices { chunks.lines[index].close(&chunks.output) }
+    chunks.isOnline = false
+    chunks.questions = HTTPExchange(to: relay)
+    chunks.uploads = (0..<Limits.chunkUploads).map { _ in DeviceChunkUpload(to: relay) }
+    chunks.lines = (0..<Limits.chunkDownloads).map { _ in ChunkConnection(to: relay) }
   }
 
   mutating func stopUploads() {
-    pieces.isChecking = false
-    pieces.transfer.offline()
-    pieces.questions?.close(&pieces.output)
-    for index in pieces.uploads.indices { pieces.uploads[index].stop(&pieces.output) }
-    deadlines.clear(.pieces)
+    chunks.isChecking = false
+    chunks.transfer.offline()
+    chunks.questions?.close(&chunks.output)
+    for index in chunks.uploads.indices { chunks.uploads[index].stop(&chunks.output) }
+    deadlines.clear(.chunks)
     deadlines.clear(.lacking)
   }
 
   /// Another device may have brought by now what changes lack that wait for a person.
   mutating func askForLacking(at moment: Moment) {
-    guard pieces.isOnline, engine.outbox.parkedCount > 0 else { return }
+    guard chunks.isOnline, engine.outbox.parkedCount > 0 else { return }
     submit(
-      .pieces(.askForLacking), .piece(.askForLacking), offer: engine.takeOffer(), at: moment)
+      .chunks(.askForLacking), .chunk(.askForLacking), offer: engine.takeOffer(), at: moment)
   }
 
-  /// The relay is asked whether it has the pieces that records name and that lie here: it may have
-  /// found that a file is gone from its disk, and who lacks the piece cannot bring it.
+  /// The relay is asked whether it has the chunks that records name and that lie here: it may have
+  /// found that a file is gone from its disk, and who lacks the chunk cannot bring it.
   /// Where it is not in reach, it is asked once it is.
-  private mutating func checkPieces(at moment: Moment) {
-    guard pieces.isOnline, pieces.isCheckDue else { return }
-    pieces.isCheckDue = false
-    pieces.checkedAt = moment.instant
+  private mutating func checkChunks(at moment: Moment) {
+    guard chunks.isOnline, chunks.isCheckDue else { return }
+    chunks.isCheckDue = false
+    chunks.checkedAt = moment.instant
     deadlines.set(
-      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCareMilliseconds))
-    pieces.isChecking = true
-    submit(.pieces(.check), .piece(.check), offer: nil, at: moment)
+      .chunkCheck, moment.instant.advanced(milliseconds: Limits.chunkCareMilliseconds))
+    chunks.isChecking = true
+    submit(.chunks(.check), .chunk(.check), offer: nil, at: moment)
   }
 
   /// A person asks for a sync, and may do so often.
-  mutating func planPieceCheck(at moment: Moment) {
-    let pause = Limits.pieceCareFirstMilliseconds
-    if pieces.checkedAt.map({ moment.instant.milliseconds(since: $0) >= pause }) ?? true {
-      pieces.isCheckDue = true
+  mutating func planChunkCheck(at moment: Moment) {
+    let pause = Limits.chunkCareFirstMilliseconds
+    if chunks.checkedAt.map({ moment.instant.milliseconds(since: $0) >= pause }) ?? true {
+      chunks.isCheckDue = true
     }
   }
 
   private mutating func planAskForLacking(at moment: Moment) {
-    guard pieces.isOnline, engine.outbox.parkedCount > 0, deadlines[.lacking] == nil else { return }
-    deadlines.set(.lacking, moment.instant.advanced(milliseconds: pieces.lackingMilliseconds))
-    pieces.lackingMilliseconds = min(2 * pieces.lackingMilliseconds, Limits.lackingMilliseconds)
+    guard chunks.isOnline, engine.outbox.parkedCount > 0, deadlines[.lacking] == nil else { return }
+    deadlines.set(.lacking, moment.instant.advanced(milliseconds: chunks.lackingMilliseconds))
+    chunks.lackingMilliseconds = min(2 * chunks.lackingMilliseconds, Limits.lackingMilliseconds)
   }
 
   /// A person asks, or enough time has passed.
-  mutating func retryPieces(at moment: Moment) {
-    let wasRefused = pieces.transfer.refusal != nil
-    pieces.transfer.retry()
-    pieces.backoff.reset()
-    deadlines.clear(.pieces)
+  mutating func retryChunks(at moment: Moment) {
+    let wasRefused = chunks.transfer.refusal != nil
+    chunks.transfer.retry()
+    chunks.backoff.reset()
+    deadlines.clear(.chunks)
     askForLacking(at: moment)
     if wasRefused {
-      submit(.pieces(.retry), .piece(.retry), offer: engine.takeOffer(), at: moment)
+      submit(.chunks(.retry), .chunk(.retry), offer: engine.takeOffer(), at: moment)
     }
   }
 
@@ -111,56 +111,56 @@ extension Agent {
 
   private mutating func askMissing(_ hashes: [ChunkHash], at moment: Moment) {
     guard let token = credentials?.token else { return }
-    pieces.questions?.ask(
+    chunks.questions?.ask(
       HTTPExchange.Request(
         method: "POST", target: RequestTarget(path: ["v1", "chunks", "missing"]), token: token,
         body: ChunkQuestion(hashes: hashes).encodedBody(),
         milliseconds: Limits.answerMilliseconds),
-      at: moment.instant, &pieces.output)
+      at: moment.instant, &chunks.output)
   }
 
   mutating func answered(_ result: HTTPExchange.Result?) {
     switch result {
     case nil: break
-    case .unreachable, .unanswered: pieces.transfer.failed(nil)
+    case .unreachable, .unanswered: chunks.transfer.failed(nil)
     case .answered(let status, let headers, let body, _):
       guard status == 200 else {
-        return pieces.transfer.failed(
+        return chunks.transfer.failed(
           Refusal.told(status: status, headers: headers, body: body)
             ?? .intercepted(status: status, headers: headers))
       }
       do {
-        pieces.transfer.told(missing: try MissingChunks.decoded(body: body).missing)
+        chunks.transfer.told(missing: try MissingChunks.decoded(body: body).missing)
       } catch {
-        pieces.transfer.failed(nil)
+        chunks.transfer.failed(nil)
       }
     }
   }
 
   // MARK: one upload
 
-  private mutating func upload(_ piece: HeldChunk, at moment: Moment) {
+  private mutating func upload(_ chunk: HeldChunk, at moment: Moment) {
     guard let token = credentials?.token,
-      let index = pieces.uploads.firstIndex(where: { !$0.isBusy })
-    else { return pieces.transfer.uploaded(piece.hash, .broken) }
-    pieces.nextUpload += 1
-    let events = pieces.uploads[index].begin(
-      piece, number: pieces.nextUpload, token: token, at: moment.instant, &pieces.output)
+      let index = chunks.uploads.firstIndex(where: { !$0.isBusy })
+    else { return chunks.transfer.uploaded(chunk.hash, .broken) }
+    chunks.nextUpload += 1
+    let events = chunks.uploads[index].begin(
+      chunk, number: chunks.nextUpload, token: token, at: moment.instant, &chunks.output)
     uploadMoved(index, events, at: moment)
   }
 
   mutating func uploadMoved(_ index: Int, _ events: [ChunkConnection.Event], at moment: Moment) {
     for event in events {
-      guard let piece = pieces.uploads[index].piece else { return }
+      guard let chunk = chunks.uploads[index].chunk else { return }
       switch event {
       case .wants:
-        guard let file = file(piece.file) else { return }
-        let part = pieces.uploads[index].nextPart
+        guard let file = file(chunk.file) else { return }
+        let part = chunks.uploads[index].nextPart
         submitFile(
           .read(file, offset: part.lowerBound, count: part.count),
-          .upload(pieces.uploads[index].number))
-      case .head, .body: pieces.uploads[index].take(event)
-      case .end: uploadEnded(index, pieces.uploads[index].result)
+          .upload(chunks.uploads[index].number))
+      case .head, .body: chunks.uploads[index].take(event)
+      case .end: uploadEnded(index, chunks.uploads[index].result)
       case .broken: uploadEnded(index, .broken)
       }
     }
@@ -170,11 +170,11 @@ extension Agent {
   mutating func uploadRead(
     _ number: UInt64, _ result: Result<ChunkResult, StorageError>, at moment: Moment
   ) {
-    guard let index = pieces.uploads.firstIndex(where: { $0.number == number && $0.isBusy })
+    guard let index = chunks.uploads.firstIndex(where: { $0.number == number && $0.isBusy })
     else { return }
     switch result {
     case .success(.bytes(let bytes)):
-      if let events = pieces.uploads[index].supply(bytes, at: moment.instant, &pieces.output) {
+      if let events = chunks.uploads[index].supply(bytes, at: moment.instant, &chunks.output) {
         uploadMoved(index, events, at: moment)
       } else {
         uploadEnded(index, .damaged)
@@ -185,25 +185,25 @@ extension Agent {
   }
 
   private mutating func uploadEnded(_ index: Int, _ result: ChunkTransfer.Upload) {
-    guard let piece = pieces.uploads[index].piece else { return }
-    pieces.uploads[index].end(&pieces.output)
+    guard let chunk = chunks.uploads[index].chunk else { return }
+    chunks.uploads[index].end(&chunks.output)
     if result == .stored {
-      pieces.backoff.reset()
+      chunks.backoff.reset()
       report(
-        .pieceProgress(
+        .chunkProgress(
           ChunkProgress(
-            hash: piece.hash, direction: .up, bytesDone: piece.bytes, bytesInAll: piece.bytes)))
+            hash: chunk.hash, direction: .up, bytesDone: chunk.bytes, bytesInAll: chunk.bytes)))
     }
-    pieces.transfer.uploaded(piece.hash, result)
+    chunks.transfer.uploaded(chunk.hash, result)
   }
 
   private mutating func tellUpload(_ index: Int, at moment: Moment) {
-    guard let piece = pieces.uploads[index].piece,
-      let done = pieces.uploads[index].progress(at: moment.instant)
+    guard let chunk = chunks.uploads[index].chunk,
+      let done = chunks.uploads[index].progress(at: moment.instant)
     else { return }
     report(
-      .pieceProgress(
+      .chunkProgress(
         ChunkProgress(
-          hash: piece.hash, direction: .up, bytesDone: done, bytesInAll: piece.bytes)))
+          hash: chunk.hash, direction: .up, bytesDone: done, bytesInAll: chunk.bytes)))
   }
 }

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// One connection that carries pieces of files, one request after another: bodies go out and come
+/// One connection that carries chunks of files, one request after another: bodies go out and come
 /// in as they are, a portion at a time, so that none lies in memory as a whole. Opens itself when
 /// there is something to ask, and stays for the next.
 ///
@@ -13,7 +13,7 @@ struct ChunkConnection {
     var token: String
     /// How many bytes go out; nil: no body.
     var bodyBytes: Int?
-    /// Where the answer is to begin; 0: the whole piece.
+    /// Where the answer is to begin; 0: the whole chunk.
     var first = 0
   }
 
@@ -219,7 +219,7 @@ struct ChunkConnection {
     let isHandedOver = asking.bytesLeft == 0
     deadline = now.advanced(
       milliseconds: isHandedOver
-        ? Limits.pieceAnswerMilliseconds : Limits.pieceSilenceMilliseconds)
+        ? Limits.chunkAnswerMilliseconds : Limits.chunkSilenceMilliseconds)
   }
 
   /// An answer that came before the whole body leaves a connection that nothing can follow on.

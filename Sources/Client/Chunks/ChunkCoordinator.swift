@@ -2,12 +2,12 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What an agent has under way with pieces of files.
+/// What an agent has under way with chunks of files.
 struct ChunkCoordinator {
-  /// A piece that is being written into the home.
+  /// A chunk that is being written into the home.
   struct Addition: Hashable, Sendable {
     var order: OrderID
-    var piece: HeldChunk
+    var chunk: HeldChunk
     var failure: ChunkFailure?
   }
 
@@ -25,9 +25,9 @@ struct ChunkCoordinator {
     case list
   }
 
-  /// Where the care for files and pieces that nothing names stands.
+  /// Where the care for files and chunks that nothing names stands.
   enum Care: Hashable, Sendable {
-    /// Files that hold no piece, as after a crash, come first.
+    /// Files that hold no chunk, as after a crash, come first.
     case sweeping(after: ChunkFile?)
     case collecting(after: ChunkHash?)
   }
@@ -51,7 +51,7 @@ struct ChunkCoordinator {
   /// The device has a way to the relay, as the uploads were last told.
   var isOnline = false
   var backoff = Backoff()
-  /// How long until the relay is asked again about pieces that nobody had, milliseconds.
+  /// How long until the relay is asked again about chunks that nobody had, milliseconds.
   var lackingMilliseconds = Limits.lackingFirstMilliseconds
   /// It is time to ask whether the relay has what records name; and when it was asked last.
   var isCheckDue = false
@@ -65,7 +65,7 @@ struct ChunkCoordinator {
   init(firstNumber: UInt64) { output = UplinkOutput(firstNumber: firstNumber) }
 }
 
-/// A piece that comes down, and what it has of the agent.
+/// A chunk that comes down, and what it has of the agent.
 struct ChunkFetchRequest {
   var download: DeviceChunkDownload
   var backoff = Backoff()

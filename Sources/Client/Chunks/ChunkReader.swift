@@ -2,7 +2,7 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// What is to be read of pieces of files, for those who asked: from the home, or from the relay
+/// What is to be read of chunks of files, for those who asked: from the home, or from the relay
 /// first. A pure machine: it is told what happened, and `next` gives what to do, until there is
 /// nothing. Knows no files and no sockets.
 ///
@@ -26,13 +26,13 @@ struct ChunkReader {
     let hash: ChunkHash
     /// Of the next portion.
     var offset: Int
-    /// Where the order ends, if the piece does not before.
+    /// Where the order ends, if the chunk does not before.
     let end: Int
     var stage = Stage.waiting
-    /// Of all bytes so far, where the whole piece is read.
+    /// Of all bytes so far, where the whole chunk is read.
     var digest: SHA256?
     var isBegun = false
-    /// A file that was not there: another may hold the piece by now.
+    /// A file that was not there: another may hold the chunk by now.
     var lostFile: UInt64?
   }
 
@@ -54,13 +54,13 @@ struct ChunkReader {
 
   var isEmpty: Bool { orders.isEmpty && pending.isEmpty }
 
-  /// Pieces that somebody waits for.
+  /// Chunks that somebody waits for.
   func awaits(_ hash: ChunkHash) -> Bool { orders.contains { $0.hash == hash } }
 
   // MARK: what happens
 
   mutating func order(_ id: OrderID, _ hash: ChunkHash, offset: Int, count: Int) {
-    guard orders.count < Limits.pieceReads else {
+    guard orders.count < Limits.chunkReads else {
       return pending.append(.report(id, .failure(.busy)))
     }
     let first = max(0, offset)
@@ -68,17 +68,17 @@ struct ChunkReader {
     orders.append(Order(id: id, hash: hash, offset: first, end: overflow ? .max : end))
   }
 
-  /// Where the piece lies in the home; nil where it does not.
+  /// Where the chunk lies in the home; nil where it does not.
   mutating func found(_ id: OrderID, _ result: Result<HeldChunk?, ChunkFailure>) {
     isBusy = false
     guard let index = orders.firstIndex(where: { $0.id == id }) else { return }
     switch result {
-    case .success(let piece?):
-      if orders[index].lostFile == piece.file { return lose(piece, index) }
-      if !orders[index].isBegun, orders[index].offset == 0, orders[index].end >= piece.bytes {
+    case .success(let chunk?):
+      if orders[index].lostFile == chunk.file { return lose(chunk, index) }
+      if !orders[index].isBegun, orders[index].offset == 0, orders[index].end >= chunk.bytes {
         orders[index].digest = SHA256()
       }
-      orders[index].stage = .reading(piece)
+      orders[index].stage = .reading(chunk)
     case .success(nil): download(index)
     case .failure(let failure): giveUp(index, failure)
     }
@@ -87,18 +87,18 @@ struct ChunkReader {
   mutating func read(_ id: OrderID, _ result: Result<ChunkResult, StorageError>) {
     isBusy = false
     guard let index = orders.firstIndex(where: { $0.id == id }),
-      case .reading(let piece) = orders[index].stage
+      case .reading(let chunk) = orders[index].stage
     else { return }
     switch result {
-    case .success(.bytes(let bytes)): take(bytes, of: piece, index)
+    case .success(.bytes(let bytes)): take(bytes, of: chunk, index)
     case .success:
-      orders[index].lostFile = piece.file
+      orders[index].lostFile = chunk.file
       orders[index].stage = .waiting
     case .failure(let error): giveUp(index, .storage(error))
     }
   }
 
-  /// The piece lies in the home now; or it cannot be had.
+  /// The chunk lies in the home now; or it cannot be had.
   mutating func downloaded(_ hash: ChunkHash, _ result: Result<Void, ChunkFailure>) {
     for index in orders.indices.reversed() where orders[index].hash == hash {
       guard case .downloading = orders[index].stage else { continue }
@@ -127,27 +127,27 @@ struct ChunkReader {
         isBusy = true
         orders[index].stage = .finding
         return .find(order.id, order.hash)
-      case .reading(let piece):
+      case .reading(let chunk):
         isBusy = true
         return .read(
-          order.id, piece, offset: order.offset, count: wanted(of: piece, order))
+          order.id, chunk, offset: order.offset, count: wanted(of: chunk, order))
       }
     }
     return nil
   }
 
-  private func wanted(of piece: HeldChunk, _ order: Order) -> Int {
-    max(0, min(min(piece.bytes, order.end) - order.offset, Limits.chunkPieceBytes))
+  private func wanted(of chunk: HeldChunk, _ order: Order) -> Int {
+    max(0, min(min(chunk.bytes, order.end) - order.offset, Limits.chunkPortionBytes))
   }
 
-  private mutating func take(_ bytes: [UInt8], of piece: HeldChunk, _ index: Int) {
+  private mutating func take(_ bytes: [UInt8], of chunk: HeldChunk, _ index: Int) {
     let order = orders[index]
-    guard bytes.count == wanted(of: piece, order) else { return lose(piece, index) }
+    guard bytes.count == wanted(of: chunk, order) else { return lose(chunk, index) }
     order.digest?.update(bytes)
     let end = order.offset + bytes.count
-    let isLast = end >= min(piece.bytes, order.end)
-    if isLast, let digest = order.digest, digest.finish() != piece.hash.bytes {
-      return lose(piece, index)
+    let isLast = end >= min(chunk.bytes, order.end)
+    if isLast, let digest = order.digest, digest.finish() != chunk.hash.bytes {
+      return lose(chunk, index)
     }
     orders[index].offset = end
     orders[index].isBegun = true
@@ -158,8 +158,8 @@ struct ChunkReader {
   }
 
   /// The file in the home is of no use. Where nothing of it was told, the relay's takes its place.
-  private mutating func lose(_ piece: HeldChunk, _ index: Int) {
-    pending.append(.drop(piece))
+  private mutating func lose(_ chunk: HeldChunk, _ index: Int) {
+    pending.append(.drop(chunk))
     if orders[index].isBegun { giveUp(index, .damaged) } else { download(index) }
   }
 

@@ -9,7 +9,7 @@ struct ChunkNeed: Hashable, Sendable {
   var source: HeldChunk?
 }
 
-/// What has become of pieces that records wait for, told to the worker.
+/// What has become of chunks that records wait for, told to the worker.
 struct ChunkStatus: Hashable, Sendable {
   /// The relay has them.
   var there: [ChunkHash] = []
@@ -29,15 +29,15 @@ struct ChunkStatus: Hashable, Sendable {
   var hashes: [ChunkHash] { there + nowhere + damaged + unread.map(\.hash) + held }
 }
 
-/// Brings to the relay the pieces of files that records are about to name. A pure machine: it is
+/// Brings to the relay the chunks of files that records are about to name. A pure machine: it is
 /// told of needs and of what came of its questions and uploads, and `next` gives what to do, until
 /// there is nothing. Knows no files, no sockets and no clock.
 ///
 ///     needed → asked → there, or: uploaded → there
 ///
 /// Its rules: nothing is uploaded before the relay has said that it lacks it; one question at a
-/// time, and `Limits.pieceUploads` uploads; what failed for now is asked about anew, after a pause.
-/// It holds `Limits.chunkHashes` pieces at most, since the worker names no more before it has heard
+/// time, and `Limits.chunkUploads` uploads; what failed for now is asked about anew, after a pause.
+/// It holds `Limits.chunkHashes` chunks at most, since the worker names no more before it has heard
 /// of them.
 struct ChunkTransfer {
   enum Action: Hashable {
@@ -66,7 +66,7 @@ struct ChunkTransfer {
     case broken
   }
 
-  /// Why pieces are held; nil while none are.
+  /// Why chunks are held; nil while none are.
   private(set) var refusal: Refusal?
   private(set) var isPaused = false
   private var isOnline = false
@@ -86,7 +86,7 @@ struct ChunkTransfer {
   /// The relay lacks something that lies here.
   var isBringing: Bool { !missing.isEmpty || !uploading.isEmpty }
 
-  /// Pieces that the relay is known to lack, or may lack.
+  /// Chunks that the relay is known to lack, or may lack.
   var waitingCount: Int { unasked.count + asked.count + missing.count + uploading.count }
 
   // MARK: what happens
@@ -140,16 +140,16 @@ struct ChunkTransfer {
 
   mutating func uploaded(_ hash: ChunkHash, _ result: Upload) {
     guard let index = uploading.firstIndex(where: { $0.hash == hash }) else { return }
-    let piece = uploading.remove(at: index)
+    let chunk = uploading.remove(at: index)
     switch result {
     case .stored: tidings.there.append(hash)
     case .damaged: tidings.damaged.append(hash)
-    case .unread: tidings.unread.append(piece)
+    case .unread: tidings.unread.append(chunk)
     case .broken:
-      returnToAsking(piece)
+      returnToAsking(chunk)
       pause(nil)
     case .refused(let refusal):
-      returnToAsking(piece)
+      returnToAsking(chunk)
       refused(refusal)
     }
   }
@@ -182,15 +182,15 @@ struct ChunkTransfer {
       unasked.removeFirst(asked.count)
       return .ask(asked.map(\.hash))
     }
-    guard uploading.count < Limits.pieceUploads, !missing.isEmpty else { return nil }
-    let piece = missing.removeFirst()
-    uploading.append(piece)
-    return .upload(piece)
+    guard uploading.count < Limits.chunkUploads, !missing.isEmpty else { return nil }
+    let chunk = missing.removeFirst()
+    uploading.append(chunk)
+    return .upload(chunk)
   }
 
   /// Somebody else may have brought it meanwhile; and a question is cheap.
-  private mutating func returnToAsking(_ piece: HeldChunk) {
-    unasked.append(ChunkNeed(hash: piece.hash, source: piece))
+  private mutating func returnToAsking(_ chunk: HeldChunk) {
+    unasked.append(ChunkNeed(hash: chunk.hash, source: chunk))
   }
 
   private mutating func askAnew() {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// A piece on its way from the relay into a file of the home, over as many connections as it takes:
+/// A chunk on its way from the relay into a file of the home, over as many connections as it takes:
 /// what a broken one left is kept, and the rest asked for. A pure machine: it is told what
 /// happened, and `next` gives what to do, until there is nothing. Knows no files, no sockets and no
 /// clock.
@@ -21,7 +21,7 @@ struct DeviceChunkDownload {
     case wait(retryAfterMilliseconds: Int64?)
     /// What was written is of no use.
     case discard
-    /// It is over. nil: the file stands, and is the piece.
+    /// It is over. nil: the file stands, and is the chunk.
     case end(ChunkFailure?)
   }
 
@@ -44,7 +44,7 @@ struct DeviceChunkDownload {
   let file: UInt64
   /// Bytes given to the file so far.
   private(set) var received = 0
-  /// Of the whole piece, once the relay has told.
+  /// Of the whole chunk, once the relay has told.
   private(set) var size: Int?
   private var stage = Stage.waiting
   /// Bytes that came before, and come again.
@@ -163,7 +163,7 @@ struct DeviceChunkDownload {
     received = 0
     size = nil
     mismatches += 1
-    guard mismatches < Limits.pieceMismatches else { return over(.refused(refusal)) }
+    guard mismatches < Limits.chunkMismatches else { return over(.refused(refusal)) }
     stage = .waiting
     pending.append(.wait(retryAfterMilliseconds: nil))
   }
@@ -199,7 +199,7 @@ struct DeviceChunkDownload {
   private mutating func again(_ reason: String, _ refusal: Refusal?) {
     failures = received > receivedBefore ? 1 : failures + 1
     isPaused = false
-    guard failures < Limits.pieceTries else { return giveUp(.unreachable(reason: reason)) }
+    guard failures < Limits.chunkTries else { return giveUp(.unreachable(reason: reason)) }
     stage = .waiting
     pending.append(.wait(retryAfterMilliseconds: refusal?.retryAfterMilliseconds))
   }

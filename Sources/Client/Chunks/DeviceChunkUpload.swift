@@ -3,11 +3,11 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// One connection for uploads, and the piece that is going up on it: read a portion at a time, as
+/// One connection for uploads, and the chunk that is going up on it: read a portion at a time, as
 /// the connection takes them, and looked at on the way, since a disk may have changed it.
 struct DeviceChunkUpload {
   private var line: ChunkConnection
-  private(set) var piece: HeldChunk?
+  private(set) var chunk: HeldChunk?
   /// Of the upload, so that what comes late of one before is told apart.
   private(set) var number: UInt64 = 0
   private var readBytes = 0
@@ -19,17 +19,17 @@ struct DeviceChunkUpload {
 
   init(to relay: RelayAddress) { line = ChunkConnection(to: relay) }
 
-  var isBusy: Bool { piece != nil }
+  var isBusy: Bool { chunk != nil }
   var id: ConnectionID? { line.id }
   var deadline: Instant? { line.deadline }
 
-  // MARK: the piece
+  // MARK: the chunk
 
   mutating func begin(
-    _ piece: HeldChunk, number: UInt64, token: String, at now: Instant,
+    _ chunk: HeldChunk, number: UInt64, token: String, at now: Instant,
     _ output: inout UplinkOutput
   ) -> [ChunkConnection.Event] {
-    self.piece = piece
+    self.chunk = chunk
     self.number = number
     readBytes = 0
     digest = SHA256()
@@ -38,24 +38,24 @@ struct DeviceChunkUpload {
     toldAt = now
     return line.ask(
       ChunkConnection.Request(
-        method: "PUT", hash: piece.hash, token: token, bodyBytes: piece.bytes),
+        method: "PUT", hash: chunk.hash, token: token, bodyBytes: chunk.bytes),
       at: now, &output)
   }
 
   /// What to read next of the file.
   var nextPart: Range<Int> {
-    let end = min(readBytes + Limits.chunkPieceBytes, piece?.bytes ?? 0)
+    let end = min(readBytes + Limits.chunkPortionBytes, chunk?.bytes ?? 0)
     return readBytes..<max(readBytes, end)
   }
 
-  /// Sends what was read; nil where it is not what the piece is.
+  /// Sends what was read; nil where it is not what the chunk is.
   mutating func supply(
     _ bytes: [UInt8], at now: Instant, _ output: inout UplinkOutput
   ) -> [ChunkConnection.Event]? {
-    guard let piece, bytes.count == nextPart.count else { return nil }
+    guard let chunk, bytes.count == nextPart.count else { return nil }
     digest.update(bytes)
     readBytes += bytes.count
-    if readBytes == piece.bytes, digest.finish() != piece.hash.bytes { return nil }
+    if readBytes == chunk.bytes, digest.finish() != chunk.hash.bytes { return nil }
     return line.supply(bytes, at: now, &output)
   }
 
@@ -80,7 +80,7 @@ struct DeviceChunkUpload {
   /// Bytes that have left, where it is time to tell.
   mutating func progress(at now: Instant) -> Int? {
     guard let last = toldAt,
-      last.advanced(milliseconds: Limits.pieceProgressMilliseconds) <= now
+      last.advanced(milliseconds: Limits.chunkProgressMilliseconds) <= now
     else { return nil }
     toldAt = now
     return max(0, readBytes - line.unsent)
@@ -89,12 +89,12 @@ struct DeviceChunkUpload {
   /// The upload is over. A connection in the middle of it is of no use for another.
   mutating func end(_ output: inout UplinkOutput) {
     if line.isBusy { line.close(&output) }
-    piece = nil
+    chunk = nil
   }
 
   mutating func stop(_ output: inout UplinkOutput) {
     line.close(&output)
-    piece = nil
+    chunk = nil
   }
 
   // MARK: the connection

@@ -87,7 +87,7 @@ struct Merging: Sendable {
     return moved == fields ? bytes : moved.serialized()
   }
 
-  /// The pieces that a record's fields name; nil where no app knows its type.
+  /// The chunks that a record's fields name; nil where no app knows its type.
   func chunks(in fields: [UInt8], of type: Name, zone: Name) -> [ChunkHash]? {
     guard let app = app(of: type, zone: zone), let value = Merging.value(fields)
     else { return nil }

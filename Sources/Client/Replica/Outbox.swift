@@ -165,7 +165,7 @@ extension OutboxEntry {
     return base?.isSame(as: server) ?? false
   }
 
-  /// The record as this entry makes it, by `device`, at `tag`, without its pieces.
+  /// The record as this entry makes it, by `device`, at `tag`, without its chunks.
   func record(by device: DeviceID, tag: ChangeTag) -> Record {
     Record(
       zone: key.zone, name: key.name, type: type, fields: fields, modifiedAt: modifiedAt,

@@ -18,7 +18,7 @@ public struct Replica<Store: ReplicaStore> {
 }
 
 /// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
-/// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+PieceOffers`, `+Pieces`,
+/// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+ChunkOffers`, `+Chunks`,
 /// `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`, `+RestoreConsent`, `+Zones`.
 struct ReplicaState {
   let apps: [any App]
@@ -36,9 +36,9 @@ struct ReplicaState {
   var heldBefore: PreRestoreTag?
   /// Records are marked as lost in the store.
   var hasLost = false
-  /// Local changes that wait for pieces of files.
-  var gate = PieceGate()
-  /// While pieces are offered to a restored relay.
+  /// Local changes that wait for chunks of files.
+  var gate = ChunkGate()
+  /// While chunks are offered to a restored relay.
   var offer: ChunkOffer?
   /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
   /// and not more than a batch has.
@@ -89,7 +89,7 @@ struct ReplicaState {
       if let offer = job.offer, identity != nil, !result.mustNotSend {
         batch = try takeBatch(offer, job.clock)
       }
-      try offerPieces()
+      try offerChunks()
       let needs = try takeNeeds()
       lastQuestions = try questions()
       let changed = try commit()
@@ -159,7 +159,7 @@ struct ReplicaState {
       try bringBack()
       endRestore()
       return .applied(Applied(position: position))
-    case .pieces(let task): return .pieces(try perform(task, job.clock))
+    case .chunks(let task): return .chunks(try perform(task, job.clock))
     }
   }
 
@@ -212,7 +212,7 @@ struct ReplicaState {
     identity = try ledger.store.identity()
     position = try ledger.store.cursor().map { .cursor($0) } ?? .nothing
     overtaken = []
-    gate = PieceGate()
+    gate = ChunkGate()
     assumedOffset = try number(ReplicaState.offsetKey) ?? 0
     lastSync = try number(ReplicaState.lastSyncKey)
     snapshot = try number(ReplicaState.snapshotKey) ?? 0

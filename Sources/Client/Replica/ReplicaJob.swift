@@ -29,7 +29,7 @@ public struct ReplicaOutcome: Sendable {
   var batch: SaveRequest?
   var outbox: OutboxSummary
   var due: DueTimes
-  /// Pieces of files that local changes wait for, and that were not named before.
+  /// Chunks of files that local changes wait for, and that were not named before.
   var needs: [ChunkNeed] = []
 }
 
@@ -63,7 +63,7 @@ enum ReplicaTask: Sendable {
     restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in: UInt32? = nil)
   /// Some of what the relay has lost goes into the outbox.
   case bringBack
-  case pieces(ChunkTask)
+  case chunks(ChunkTask)
 }
 
 extension ReplicaTask {
@@ -72,7 +72,7 @@ extension ReplicaTask {
     switch self {
     case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
     case .load, .edit, .decide, .perform, .show, .nameDevices, .setSyncing, .answerRestore,
-      .makeDueEdits, .readRecord, .readRecords, .readAll, .takeBatch, .pieces:
+      .makeDueEdits, .readRecord, .readRecords, .readAll, .takeBatch, .chunks:
       false
     }
   }
@@ -108,7 +108,7 @@ enum ReplicaResult: Sendable {
   case applied(Applied)
   /// `movedTo`: where the device stands now, where it has gone back.
   case switched(OrderID, Result<Bool, EditFailure>, movedTo: ChangePosition?)
-  case pieces(ChunkTransferResult)
+  case chunks(ChunkTransferResult)
   case done
 }
 
@@ -191,7 +191,7 @@ struct OutboxSummary: Hashable, Sendable {
   var off: [Name] = []
   /// What a person must say before an app is used.
   var questions: [RestoreQuestion] = []
-  /// Those of the waiting ones that wait for pieces of files to be at the relay, or are set aside.
+  /// Those of the waiting ones that wait for chunks of files to be at the relay, or are set aside.
   var heldBack: [ZoneCount] = []
   /// Those of them that are too large for the way to the relay.
   var setAsideCount = 0

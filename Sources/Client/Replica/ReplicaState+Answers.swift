@@ -31,7 +31,7 @@ extension ReplicaState {
   mutating func refuseBatch(_ id: BatchID, _ refusal: Refusal) throws(StorageError) {
     guard let frozen = ledger.outbox.frozenBatch, frozen.id == id else { return }
     let isOneThing = frozen.entries.count == 1 || frozen.entries.first?.group != nil
-    if refusal.code == .chunksMissing, try namesPieces(frozen.entries) {
+    if refusal.code == .chunksMissing, try namesChunks(frozen.entries) {
       for entry in frozen.entries { _ = try suspect(entry) }
       return
     }
@@ -54,7 +54,7 @@ extension ReplicaState {
   /// See `ReplicaTask.retryRefused`.
   mutating func retryRefused(withParked: Bool) {
     gate.retrySetAside()
-    if withParked { reopenParked { !$0.lacksPieces } }
+    if withParked { reopenParked { !$0.lacksChunks } }
   }
 
   /// Parked changes have another try.
@@ -99,7 +99,7 @@ extension ReplicaState {
   private mutating func refuse(
     _ entry: OutboxEntry, _ refusal: Refusal, _ applied: inout Applied
   ) throws(StorageError) {
-    if refusal.code == .chunksMissing, try namesPieces([entry]) {
+    if refusal.code == .chunksMissing, try namesChunks([entry]) {
       // Said twice of all that was asked about, it is to be waited out.
       if try !suspect(entry) { applied.retryLater = refusal }
       return

@@ -38,7 +38,7 @@ extension ReplicaState {
     }
     let isSnapshot = position.cursor == nil
     if !isSnapshot, !page.lostTags.isEmpty {
-      // Another device may hold a version of a file that went with its pieces.
+      // Another device may hold a version of a file that went with its chunks.
       beginOffer()
       if try noticeLosses(page.lostTags) {
         try forgetCursor(restoredThrough: nil, in: page.token.generation)

@@ -35,7 +35,7 @@ extension ReplicaState {
     return ReplicaState.request(offer.id, chosen)
   }
 
-  /// What may be sent. Changes that name pieces of files which the relay may lack are left out.
+  /// What may be sent. Changes that name chunks of files which the relay may lack are left out.
   private mutating func choose(_ bounds: BatchBounds, _ clock: ClockReading) throws(StorageError)
     -> [OutgoingEntry]
   {
@@ -67,7 +67,7 @@ extension ReplicaState {
     return []
   }
 
-  /// Whether the relay has all pieces that these name; where it may not, they wait.
+  /// Whether the relay has all chunks that these name; where it may not, they wait.
   private mutating func letThrough(_ parcels: [OutgoingEntry], _ clock: ClockReading) -> Bool {
     var lacking: [ChunkHash] = []
     for parcel in parcels {

@@ -149,9 +149,9 @@ struct WriteTransaction {
     changes.append(.removeEntry(number: entry.number))
   }
 
-  mutating func putPiece(_ piece: HeldChunk) { changes.append(.putPiece(piece)) }
+  mutating func putChunk(_ chunk: HeldChunk) { changes.append(.putChunk(chunk)) }
 
-  mutating func removePiece(_ hash: ChunkHash) { changes.append(.removePiece(hash)) }
+  mutating func removeChunk(_ hash: ChunkHash) { changes.append(.removeChunk(hash)) }
 
   mutating func setCursor(_ cursor: ChangeToken?) { changes.append(.setCursor(cursor)) }
 

@@ -16,7 +16,7 @@ extension Agent {
       case read(OrderID)
       case dueEdits
       case sync
-      case piece(PendingChunkRequest)
+      case chunk(PendingChunkRequest)
     }
 
     var id: JobID
@@ -54,9 +54,9 @@ extension Agent {
     case .readRecords(let id, let zone, let type):
       submit(.readRecords(id, zone: zone, type: type), .read(id), at: moment)
     case .readAll(let id): submit(.readAll(id), .read(id), at: moment)
-    case .addPiece(let id, let bytes): addPiece(id, bytes, at: moment)
-    case .readPiece(let id, let hash, let offset, let count):
-      readPiece(id, hash, offset: offset, count: count, at: moment)
+    case .addChunk(let id, let bytes): addChunk(id, bytes, at: moment)
+    case .readChunk(let id, let hash, let offset, let count):
+      readChunk(id, hash, offset: offset, count: count, at: moment)
     case .readStatus(let id): report(.statusRead(id, status(at: moment)))
     case .syncNow(let id): syncNow(id, at: moment)
     case .goOffline:
@@ -111,11 +111,11 @@ extension Agent {
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
       if case .switched(_, _, let position?) = result { engine.wentBack(to: position) }
       tell(result)
-      if case .pieces(let found) = result, case .piece(let errand) = job.kind {
-        pieceJobDone(errand, found, at: moment)
+      if case .chunks(let found) = result, case .chunk(let errand) = job.kind {
+        chunkJobDone(errand, found, at: moment)
       }
       // What was told just now may be needed again.
-      pieces.transfer.need(outcome.needs)
+      chunks.transfer.need(outcome.needs)
       if !outcome.changed.isEmpty { report(.changed(outcome.changed)) }
       if case .loaded = result { report(.ready(status(at: moment))) }
     }
@@ -131,7 +131,7 @@ extension Agent {
       report(.told(order, told))
     case .switched(let order, let switched, _): report(.switched(order, switched))
     case .read(let order, let records): report(.read(order, .success(records)))
-    case .loaded, .applied, .pieces, .done: break
+    case .loaded, .applied, .chunks, .done: break
     }
   }
 
@@ -160,7 +160,7 @@ extension Agent {
     credentials = HomeCredentials(
       relay: relay, account: identity.credentials.account, device: identity.credentials.device,
       token: identity.credentials.token)
-    startPieces(at: moment)
+    startChunks(at: moment)
     connect(at: moment)
   }
 
@@ -175,7 +175,7 @@ extension Agent {
     case .told(let id): report(.told(id, .failure(.storage(error))))
     case .switching(let id): report(.switched(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
-    case .piece(let errand): pieceJobFailed(errand, error, at: moment)
+    case .chunk(let errand): chunkJobFailed(errand, error, at: moment)
     case .dueEdits:
       dueHeldUntil = moment.instant.advanced(milliseconds: Agent.storeRetryMilliseconds)
     case .load, .sync, .note: break
@@ -183,7 +183,7 @@ extension Agent {
     let isSync =
       switch job.kind {
       case .load, .sync: true
-      case .piece(let errand): job.hasOffer || errand.movesChanges
+      case .chunk(let errand): job.hasOffer || errand.movesChanges
       case .order, .told, .read, .dueEdits, .note, .switching: job.hasOffer
       }
     guard isSync else { return }
@@ -203,8 +203,8 @@ extension Agent {
     syncOrders.append(SyncOrder(id: id, deadline: deadline))
     deadlines.set(.sync, min(deadline, deadlines[.sync] ?? deadline))
     engine.tryEverything()
-    retryPieces(at: moment)
-    planPieceCheck(at: moment)
+    retryChunks(at: moment)
+    planChunkCheck(at: moment)
     ladder.probeSoon(at: moment.instant)
     guard uplink == nil else { return }
     backoff.reset()
@@ -247,12 +247,12 @@ extension Agent {
     uplink = nil
     probe = nil
     engine.offline()
-    stopPieces()
+    stopChunks()
     for kind in AgentDeadlines.Kind.allCases { deadlines.clear(kind) }
   }
 
   mutating func finishStopping() {
-    guard isStopping, !hasStopped, jobs.isEmpty, pieces.jobs.isEmpty else { return }
+    guard isStopping, !hasStopped, jobs.isEmpty, chunks.jobs.isEmpty else { return }
     hasStopped = true
     report(.stopped)
   }

@@ -27,15 +27,15 @@ extension Agent {
     status.askingCount = engine.outbox.askingCount
     status.blockedZones = engine.blockedZones
     status.setAsideCount = engine.outbox.setAsideCount
-    status.piecesWaiting = pieces.transfer.waitingCount
-    status.piecesRefused = pieces.transfer.refusal
+    status.chunksWaiting = chunks.transfer.waitingCount
+    status.chunksRefused = chunks.transfer.refusal
     status.clockOffset = clock.isKnown ? reading.offset : nil
     status.traffic = traffic
     return status
   }
 
   /// Told when it has changed. The counters always do, the offset by a few milliseconds, and the
-  /// time of the last sync with every sync; those alone are not told. Pieces tell their progress
+  /// time of the last sync with every sync; those alone are not told. Chunks tell their progress
   /// themselves.
   mutating func reportStatus(at moment: Moment) {
     if engine.isInSync {
@@ -47,7 +47,7 @@ extension Agent {
     var known = reported
     known.traffic = now.traffic
     known.lastSync = now.lastSync
-    known.piecesWaiting = now.piecesWaiting
+    known.chunksWaiting = now.chunksWaiting
     if let old = known.clockOffset, let new = now.clockOffset,
       abs(new - old) < Limits.offsetToldMilliseconds
     {
@@ -73,7 +73,7 @@ extension Agent {
 
   private var traffic: Traffic {
     var sum = output.traffic
-    for other in [probeOutput.traffic, pieces.output.traffic] {
+    for other in [probeOutput.traffic, chunks.output.traffic] {
       sum.connections += other.connections
       sum.requests += other.requests
       sum.messages += other.messages

@@ -61,7 +61,7 @@ public struct Agent: Node {
   var samplesWanted = 0
   /// Until it is known whether the relay is in reach.
   var cutLongPoll: CutLongPoll?
-  var pieces: ChunkCoordinator
+  var chunks: ChunkCoordinator
   var reported = SyncStatus()
 
   struct Outage: Hashable, Sendable {
@@ -90,7 +90,7 @@ public struct Agent: Node {
     output = UplinkOutput(firstNumber: configuration.firstNumber)
     // A part of the range each, so that their connections never share a name.
     probeOutput = UplinkOutput(firstNumber: configuration.firstNumber + 1 << 31)
-    pieces = ChunkCoordinator(firstNumber: configuration.firstNumber + 1 << 30)
+    chunks = ChunkCoordinator(firstNumber: configuration.firstNumber + 1 << 30)
     clock.observe(moment)
     submit(.load, .load, at: moment)
     // The driver is to take this first action even where nothing happens.
@@ -103,8 +103,8 @@ public struct Agent: Node {
       uplink?.received(id, bytes, at: moment.instant, &output)
     } else if probe?.owns(id) == true {
       probe?.received(id, bytes, at: moment.instant, &probeOutput)
-    } else if ownsPieceLine(id) {
-      pieceLineReceived(id, bytes, at: moment)
+    } else if ownsChunkLine(id) {
+      chunkLineReceived(id, bytes, at: moment)
     }
     settle(at: moment)
   }
@@ -117,15 +117,15 @@ public struct Agent: Node {
     case .opened(let id, _):
       if uplink?.owns(id) == true { uplink?.opened(id, at: moment.instant, &output) }
       if probe?.owns(id) == true { probe?.opened(id, at: moment.instant, &probeOutput) }
-      pieceLineOpened(id, at: moment)
-    case .drained(let id, let unsent): pieceLineDrained(id, unsent: unsent, at: moment)
+      chunkLineOpened(id, at: moment)
+    case .drained(let id, let unsent): chunkLineDrained(id, unsent: unsent, at: moment)
     case .closed(let id, let cause):
       if uplink?.owns(id) == true {
         uplink?.closed(id, cause, at: moment.instant, &output)
       } else if probe?.owns(id) == true {
         probe?.closed(id, cause, at: moment.instant, &probeOutput)
       } else {
-        pieceLineClosed(id, cause, at: moment)
+        chunkLineClosed(id, cause, at: moment)
       }
     case .finished(let job, .replica(let outcome)): finished(job, outcome, at: moment)
     case .finished(let job, .file(let outcome)): fileDone(job, outcome, at: moment)
@@ -144,7 +144,7 @@ public struct Agent: Node {
   public var nextDeadline: Instant? {
     guard !hasStopped else { return nil }
     return [
-      deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline, pieceLineDeadline,
+      deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline, chunkLineDeadline,
     ]
     .compactMap { $0 }.min()
   }
@@ -177,7 +177,7 @@ public struct Agent: Node {
     let now = moment.instant
     uplink?.expired(at: now, &output)
     probe?.expired(at: now, &probeOutput)
-    expirePieceLines(at: moment)
+    expireChunkLines(at: moment)
     for deadline in deadlines.takeExpired(at: now) {
       switch deadline {
       case .start: break
@@ -197,12 +197,12 @@ public struct Agent: Node {
       case .plan:
         engine.unblockZones()
         engine.retrySetAside()
-        retryPieces(at: moment)
-      case .pieces: pieces.transfer.resume()
+        retryChunks(at: moment)
+      case .chunks: chunks.transfer.resume()
       case .lacking: askForLacking(at: moment)
       case .downloads: resumeDownloads(at: moment)
-      case .pieceCare: carePieces(at: moment)
-      case .pieceCheck: pieces.isCheckDue = true
+      case .chunkCare: careChunks(at: moment)
+      case .chunkCheck: chunks.isCheckDue = true
       case .sync: expireSyncOrders(at: moment)
       }
     }
@@ -220,7 +220,7 @@ public struct Agent: Node {
     if engine.transport != nil, !engine.isClockTrusted {
       uplink?.measureTime(at: moment.instant, &output)
     }
-    advancePieces(at: moment)
+    advanceChunks(at: moment)
     flush()
     planDueEdit(at: moment)
     completeSyncOrders(at: moment)
@@ -230,7 +230,7 @@ public struct Agent: Node {
 
   private mutating func flush() {
     while let action = output.nextAction() ?? probeOutput.nextAction()
-      ?? pieces.output.nextAction()
+      ?? chunks.output.nextAction()
     {
       switch action {
       case .open(let id):

@@ -11,11 +11,11 @@ public struct AgentConfiguration: Sendable {
   public var longPollMilliseconds = Limits.agentLongPollMilliseconds
   /// How long `syncNow` may take before it is reported as not done, in milliseconds.
   public var syncMilliseconds = Limits.syncMilliseconds
-  /// How long a piece of a file that nothing names stays in the home, in milliseconds: a day is
+  /// How long a chunk of a file that nothing names stays in the home, in milliseconds: a day is
   /// more than any app takes from cutting a file to saving its record.
-  public var pieceKeepMilliseconds = Limits.pieceKeepMilliseconds
-  /// How often such pieces are looked for, in milliseconds.
-  public var pieceCareMilliseconds = Limits.pieceCareMilliseconds
+  public var chunkKeepMilliseconds = Limits.chunkKeepMilliseconds
+  /// How often such chunks are looked for, in milliseconds.
+  public var chunkCareMilliseconds = Limits.chunkCareMilliseconds
   /// Somebody follows changes on their way: `AgentReport.milestone` is told, and the relay is asked
   /// for its times with every save.
   public var tellsMilestones = false

@@ -18,16 +18,16 @@ struct AgentDeadlines {
     case due
     /// Zones that the plan did not include are tried again.
     case plan
-    /// Ask the relay again about pieces of files.
-    case pieces
-    /// Ask the relay about pieces that changes lack which wait for a person.
+    /// Ask the relay again about chunks of files.
+    case chunks
+    /// Ask the relay about chunks that changes lack which wait for a person.
     case lacking
     /// The first of the downloads is tried again.
     case downloads
-    /// Pieces of files that nothing names are looked for.
-    case pieceCare
-    /// Pieces of files that records name are looked for at the relay.
-    case pieceCheck
+    /// Chunks of files that nothing names are looked for.
+    case chunkCare
+    /// Chunks of files that records name are looked for at the relay.
+    case chunkCheck
     /// The first of the manual syncs should be done by then.
     case sync
   }

@@ -36,13 +36,13 @@ public enum AgentOrder: Sendable {
   /// A person's answer to a conflict that no rule decides (`SyncStatus.asking`): the local version
   /// is saved, or the relay's taken. Reported as `edited`.
   case decide(OrderID, RecordKey, keepLocal: Bool)
-  /// Keep a piece of a file, at most `Limits.chunkBytes` long, in the home. Reported as
-  /// `pieceAdded`, with its hash, once it is durable. A record that names it goes up behind it.
-  /// What no record names is kept for `AgentConfiguration.pieceKeepMilliseconds`.
-  case addPiece(OrderID, [UInt8])
-  /// At most `count` bytes of a piece from `offset` on, from the home, or else from the relay, and
-  /// then kept in the home. Reported as `pieceRead`, in portions.
-  case readPiece(OrderID, ChunkHash, offset: Int, count: Int)
+  /// Keep a chunk of a file, at most `Limits.chunkBytes` long, in the home. Reported as
+  /// `chunkAdded`, with its hash, once it is durable. A record that names it goes up behind it.
+  /// What no record names is kept for `AgentConfiguration.chunkKeepMilliseconds`.
+  case addChunk(OrderID, [UInt8])
+  /// At most `count` bytes of a chunk from `offset` on, from the home, or else from the relay, and
+  /// then kept in the home. Reported as `chunkRead`, in portions.
+  case readChunk(OrderID, ChunkHash, offset: Int, count: Int)
   /// Sync at once, whatever the backoff says. Reported as `synced` when the device is in sync, has
   /// failed, or the time for it is up; the status tells which.
   case syncNow(OrderID)

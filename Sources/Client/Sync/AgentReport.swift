@@ -16,13 +16,13 @@ public enum AgentReport: Sendable {
   case changed([Record])
   case read(OrderID, Result<[Record], StorageError>)
   case statusRead(OrderID, SyncStatus)
-  /// The piece is durable, under this hash; or it was not kept.
-  case pieceAdded(OrderID, Result<ChunkHash, ChunkFailure>)
+  /// The chunk is durable, under this hash; or it was not kept.
+  case chunkAdded(OrderID, Result<ChunkHash, ChunkFailure>)
   /// The next portion of what was asked for, in order. After a failure nothing more comes:
-  /// `damaged` says that what came before was not the piece.
-  case pieceRead(OrderID, Result<ChunkPortion, ChunkFailure>)
-  /// Told now and then while a piece is on its way, and when it has arrived.
-  case pieceProgress(ChunkProgress)
+  /// `damaged` says that what came before was not the chunk.
+  case chunkRead(OrderID, Result<ChunkPortion, ChunkFailure>)
+  /// Told now and then while a chunk is on its way, and when it has arrived.
+  case chunkProgress(ChunkProgress)
   /// Only where the configuration asks for it.
   case milestone(Milestone)
   /// The status has changed (its counters alone do not count).

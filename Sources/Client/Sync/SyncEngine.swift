@@ -15,8 +15,8 @@ struct SyncEngine {
   private(set) var transport: Transport?
   /// Relay time is known, so that stamps can be trusted and batches be sent.
   var isClockTrusted = false
-  /// Pieces of files are on their way to the relay, and local changes wait for them.
-  var awaitsPieces = false
+  /// Chunks of files are on their way to the relay, and local changes wait for them.
+  var awaitsChunks = false
   private(set) var isPaused = false
   /// Zones that the account's plan does not include.
   private(set) var blockedZones: [Name] = []
@@ -55,7 +55,7 @@ struct SyncEngine {
   /// routine look whether there is more does not put it in doubt.
   var isInSync: Bool {
     transport != nil && hasCaughtUp && !isApplying && !isOffering && saving == nil
-      && arrivals.isEmpty && pending.isEmpty && !hasSendable && !awaitsPieces
+      && arrivals.isEmpty && pending.isEmpty && !hasSendable && !awaitsChunks
       && !outbox.mayBringBack
   }
 
@@ -70,7 +70,7 @@ struct SyncEngine {
   /// What was missed was promised, and has not come.
   var awaitsBacklog: Bool { isChained && !hasCaughtUp && !mustFetch && !isFetching }
 
-  /// Entries that no plan, no piece of a file and no person holds up.
+  /// Entries that no plan, no chunk of a file and no person holds up.
   private var hasSendable: Bool {
     outbox.frozen != nil
       || outbox.waiting.contains { waiting in

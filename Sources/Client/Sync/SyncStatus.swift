@@ -25,10 +25,10 @@ public struct SyncStatus: Hashable, Sendable {
   /// Changes that something on the way to the relay refuses for their size: they wait, and others
   /// go on.
   public var setAsideCount: Int
-  /// Pieces of files that local changes wait for, and that the relay may lack.
-  public var piecesWaiting: Int
-  /// Why the relay takes no more pieces until a person acts; their records wait, others go on.
-  public var piecesRefused: Refusal?
+  /// Chunks of files that local changes wait for, and that the relay may lack.
+  public var chunksWaiting: Int
+  /// Why the relay takes no more chunks until a person acts; their records wait, others go on.
+  public var chunksRefused: Refusal?
   /// Relay time less this machine's wall clock, milliseconds, as measured or, before that, as the
   /// home remembers it; nil while neither is known.
   public var clockOffset: Int64?
@@ -82,7 +82,7 @@ public struct SyncStatus: Hashable, Sendable {
     switchedOff = []
     questions = []
     setAsideCount = 0
-    piecesWaiting = 0
+    chunksWaiting = 0
     traffic = Traffic()
   }
 }

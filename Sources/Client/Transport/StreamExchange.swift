@@ -84,8 +84,8 @@ struct StreamExchange {
       while let event = try parser.next() {
         switch event {
         case .head(let head): take(head)
-        case .body(let piece):
-          if try take(piece, &outcomes) {
+        case .body(let chunk):
+          if try take(chunk, &outcomes) {
             close(&output)
             return outcomes
           }
@@ -135,18 +135,18 @@ struct StreamExchange {
 
   /// Whether the relay has said its last word.
   private mutating func take(
-    _ piece: [UInt8], _ outcomes: inout [Outcome]
+    _ chunk: [UInt8], _ outcomes: inout [Outcome]
   ) throws(Refusal) -> Bool {
     switch stage {
     case .closed, .connecting, .asking: break
     case .refused(let head, var body):
       stage = .closed
-      body += piece
+      body += chunk
       stage = .refused(head, body: body)
     case .streaming(var reader):
       stage = .closed
       defer { stage = .streaming(reader) }
-      reader.receive(piece.span.bytes)
+      reader.receive(chunk.span.bytes)
       while let event = try reader.next() {
         let decoded = try RelayEvent.decode(event)
         outcomes.append(.event(decoded))

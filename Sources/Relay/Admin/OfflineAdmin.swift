@@ -69,7 +69,7 @@ package struct OfflineAdmin: Sendable {
     }
   }
 
-  /// The bytes of a piece, in memory: it has no more than `Limits.chunkBytes`.
+  /// The bytes of a chunk, in memory: it has no more than `Limits.chunkBytes`.
   private func answer(to result: ReadResult, from files: some ChunkStore) throws -> Answer {
     switch result {
     case .refused(let refusal): throw refusal
@@ -77,7 +77,7 @@ package struct OfflineAdmin: Sendable {
       var answer = Answer(status: 200)
       while answer.body.count < chunk.bytes {
         let request = ChunkRequest.read(
-          chunk.file, offset: answer.body.count, count: Limits.chunkPieceBytes)
+          chunk.file, offset: answer.body.count, count: Limits.chunkPortionBytes)
         switch try files.perform(request) {
         case .bytes(let bytes) where !bytes.isEmpty: answer.body += bytes
         case .refused(let refusal): throw refusal

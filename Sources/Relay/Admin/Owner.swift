@@ -14,7 +14,7 @@ enum AdminCall: Hashable, Sendable {
   case issuePairing(AccountID)
   case devices(AccountID)
   case changes(AccountID, FetchQuery)
-  /// A piece of a file, whole.
+  /// A chunk of a file, whole.
   case chunk(AccountID, ChunkHash)
 }
 

@@ -2,10 +2,10 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What a `GET` or `HEAD` of a piece of a file asks for beside its hash (RFC 9110 sections 13 and
+/// What a `GET` or `HEAD` of a chunk of a file asks for beside its hash (RFC 9110 sections 13 and
 /// 14). The bytes behind a hash never change, so what a client holds of them is good for ever.
 struct ChunkFetch: Hashable, Sendable {
-  /// What of the piece goes out.
+  /// What of the chunk goes out.
   enum Selection: Hashable, Sendable {
     /// Nothing: the client holds it.
     case held
@@ -23,7 +23,7 @@ struct ChunkFetch: Hashable, Sendable {
     ifNoneMatch = headers.list("If-None-Match")
     let ranges = headers.values("Range")
     let tags = headers.values("If-Range")
-    // A date says nothing of a piece, which has none, and a weak tag is never enough here.
+    // A date says nothing of a chunk, which has none, and a weak tag is never enough here.
     let isMeant = tags.isEmpty || tags == [ChunkFetch.tag(of: hash)]
     range = ranges.count == 1 && isMeant ? ranges[0] : nil
   }
@@ -35,7 +35,7 @@ struct ChunkFetch: Hashable, Sendable {
 
   var isHeld: Bool { Answer.isHeld(tag, by: ifNoneMatch) }
 
-  /// `size`: bytes of the piece.
+  /// `size`: bytes of the chunk.
   func selection(of size: Int) -> Selection {
     if isHeld { return .held }
     switch ByteRange(range, of: size) {
@@ -46,7 +46,7 @@ struct ChunkFetch: Hashable, Sendable {
   }
 }
 
-/// A `GET` of a piece of a file, from the first read to the last byte: its file is read a part at a
+/// A `GET` of a chunk of a file, from the first read to the last byte: its file is read a part at a
 /// time, as the connection takes them.
 struct ChunkDownload: Sendable {
   let file: ChunkFile
@@ -70,7 +70,7 @@ struct ChunkDownload: Sendable {
   mutating func nextRead() -> Range<Int>? {
     guard !isReading, !rest.isEmpty else { return nil }
     isReading = true
-    return rest.prefix(Limits.chunkPieceBytes)
+    return rest.prefix(Limits.chunkPortionBytes)
   }
 
   /// The bytes of the last read, fewer where the file has no more. The answer's head, at the first.
@@ -82,7 +82,7 @@ struct ChunkDownload: Sendable {
 }
 
 extension Answer {
-  /// What an answer with a piece, or about one, says of it.
+  /// What an answer with a chunk, or about one, says of it.
   private init(_ status: Int, _ fetch: ChunkFetch) {
     self.init(status: status)
     headers.append("ETag", fetch.tag)
@@ -92,10 +92,10 @@ extension Answer {
     headers.append("Accept-Ranges", "bytes")
   }
 
-  /// The client holds the piece.
+  /// The client holds the chunk.
   static func held(_ fetch: ChunkFetch) -> Answer { Answer(304, fetch) }
 
-  /// Of the bytes `range` of a piece of `size` bytes. The body is still to come.
+  /// Of the bytes `range` of a chunk of `size` bytes. The body is still to come.
   static func chunk(
     _ fetch: ChunkFetch, _ range: Range<Int>, isPart: Bool, size: Int
   ) -> Answer {
@@ -110,7 +110,7 @@ extension Answer {
     return answer
   }
 
-  /// A piece of `size` bytes has no such range.
+  /// A chunk of `size` bytes has no such range.
   static func noSuchRange(of size: Int) -> Answer {
     var answer = Answer(
       Refusal(.rangeNotSatisfiable, "The piece has \(size) bytes; ask for some of them."))

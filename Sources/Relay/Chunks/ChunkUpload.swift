@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// One `PUT` of a piece of a file: takes its bytes as they come, and hands them on a part at a
+/// One `PUT` of a chunk of a file: takes its bytes as they come, and hands them on a part at a
 /// time, so that never more than a few parts of it lie in memory. A pure value: it knows neither
 /// connections nor stores.
 struct ChunkUpload: Sendable {
@@ -27,7 +27,7 @@ struct ChunkUpload: Sendable {
   /// Bytes of it that have come.
   private(set) var received = 0
   private var stage = Stage.new
-  /// What has come and was not handed on, in parts of at most `Limits.chunkPieceBytes`.
+  /// What has come and was not handed on, in parts of at most `Limits.chunkPortionBytes`.
   private var waiting: [[UInt8]] = []
   private var waitingBytes = 0
   /// A step was told, and is not done.
@@ -49,17 +49,17 @@ struct ChunkUpload: Sendable {
   var isFinished: Bool { stage == .finished }
 
   /// How many parts have come in full: while this number rises, the upload is not too slow.
-  var partsReceived: Int { received / Limits.chunkPieceBytes }
+  var partsReceived: Int { received / Limits.chunkPortionBytes }
 
   mutating func take(_ bytes: [UInt8]) {
     received += bytes.count
     waitingBytes += bytes.count
     var rest = bytes[...]
     while !rest.isEmpty {
-      let last = waiting.indices.last { waiting[$0].count < Limits.chunkPieceBytes }
+      let last = waiting.indices.last { waiting[$0].count < Limits.chunkPortionBytes }
       let place = last ?? waiting.count
       if last == nil { waiting.append([]) }
-      let part = rest.prefix(Limits.chunkPieceBytes - waiting[place].count)
+      let part = rest.prefix(Limits.chunkPortionBytes - waiting[place].count)
       waiting[place] += part
       rest = rest.dropFirst(part.count)
     }
@@ -68,7 +68,7 @@ struct ChunkUpload: Sendable {
   /// No more comes.
   mutating func end() { isWhole = true }
 
-  /// What to do now; nil while the last step is under way, or until more has come. A piece without
+  /// What to do now; nil while the last step is under way, or until more has come. A chunk without
   /// bytes is begun all the same.
   mutating func nextStep() -> Step? {
     guard !isUnderWay, stage == .new || stage == .writing else { return nil }

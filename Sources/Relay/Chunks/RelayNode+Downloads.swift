@@ -2,10 +2,10 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a piece of a file goes out: a part is read, sent, and the next one read while the connection
+/// How a chunk of a file goes out: a part is read, sent, and the next one read while the connection
 /// takes them, so that a slow client holds little memory.
 extension RelayNode {
-  /// The account has the piece. Throws where the files cannot be asked.
+  /// The account has the chunk. Throws where the files cannot be asked.
   mutating func beginDownload(
     _ slot: Hub.Slot, _ fetch: ChunkFetch, _ chunk: StoredChunk
   ) throws(Refusal) {
@@ -66,8 +66,8 @@ extension RelayNode {
     read(slot)
   }
 
-  /// The piece is told as lacking from here on, so that whoever holds it brings it again. Where the
-  /// commit cannot be queued or fails, the next reader of the piece finds the same.
+  /// The chunk is told as lacking from here on, so that whoever holds it brings it again. Where the
+  /// commit cannot be queued or fails, the next reader of the chunk finds the same.
   private mutating func doubt(_ file: ChunkFile) {
     _ = askCommit(.doubtChunks([file]), for: .doubting)
   }

@@ -3,9 +3,9 @@ import LockstepStorage
 import LockstepWire
 
 /// How files go that nobody needs: at the start those that a crash left without an owner, and then,
-/// now and again, pieces that no record names any more. The look through all files tells besides
+/// now and again, chunks that no record names any more. The look through all files tells besides
 /// which of them stand after an older copy of the store was put back. The first node of a process
-/// sees to it, a portion at a time. The store forgets a piece before its file is removed, never the
+/// sees to it, a portion at a time. The store forgets a chunk before its file is removed, never the
 /// other way round, so that whatever an account has can be read.
 extension RelayNode {
   /// Looks through the files that stood when the relay started, from where it stopped.
@@ -57,7 +57,7 @@ extension RelayNode {
     sweep()
   }
 
-  // MARK: pieces that no record names
+  // MARK: chunks that no record names
 
   private mutating func scheduleCollection(_ milliseconds: Int64) {
     timers.schedule(.collection, at: moment.instant.advanced(milliseconds: milliseconds))

@@ -2,8 +2,8 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a piece of a file comes in: its bytes are written as they come, and only when all of them
-/// are durable, and are what their hash says, does the account get the piece.
+/// How a chunk of a file comes in: its bytes are written as they come, and only when all of them
+/// are durable, and are what their hash says, does the account get the chunk.
 ///
 ///     bytes → append … append → finish → commit → answer
 ///
@@ -128,7 +128,7 @@ extension RelayNode {
 
   // MARK: the commit
 
-  /// The file is whole and durable: the account gets the piece. From here on the file is the
+  /// The file is whole and durable: the account gets the chunk. From here on the file is the
   /// commit's, whatever becomes of the connection.
   private mutating func addChunk(_ slot: Hub.Slot) {
     let id = connections[slot].id

@@ -96,7 +96,7 @@ extension RelayNode {
     for slot in behind { readBacklog(slot) }
   }
 
-  /// The same event for many streams: one buffer for all whose pieces are chunks, and one for the
+  /// The same event for many streams: one buffer for all whose chunks are chunks, and one for the
   /// others.
   private mutating func multicast(_ event: [UInt8], to slots: [Hub.Slot]) {
     let plain = slots.filter { connections[$0].stream?.value.isChunked == false }

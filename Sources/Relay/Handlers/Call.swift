@@ -9,7 +9,7 @@ enum Call: Hashable, Sendable {
   case signed(SignedCall)
   /// Only the relay's owner may.
   case owner(AdminCall)
-  /// A signed-in device sends a piece of a file, which is written as it comes.
+  /// A signed-in device sends a chunk of a file, which is written as it comes.
   case upload(ChunkHash)
   /// What supervisors ask about the process.
   case health(HealthCall)

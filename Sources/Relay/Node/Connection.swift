@@ -130,7 +130,7 @@ struct HTTPState: Sendable {
     case head
     /// Its body must be whole.
     case body
-    /// Of a piece of a file: the next part must be whole, after so many.
+    /// Of a chunk of a file: the next part must be whole, after so many.
     case part(Int)
     /// A long-poll ends.
     case poll
@@ -207,7 +207,7 @@ struct HTTPExchange: Sendable {
 
 /// A `GET /v1/events`, from the moment when it listens.
 struct EventStreamState: Sendable {
-  /// Each piece is a chunk; otherwise the connection's end is the stream's (HTTP/1.0).
+  /// Each chunk is a chunk; otherwise the connection's end is the stream's (HTTP/1.0).
   let isChunked: Bool
   /// The store was read for the first event; before, the request may still be refused.
   var hasBegun = false

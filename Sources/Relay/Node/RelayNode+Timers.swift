@@ -33,7 +33,7 @@ extension RelayNode {
     case nil where isClogged(slot): deadline = .none
     case nil: deadline = connections[slot].http.awaitsRequest() ? .idle : .head
     case .reading:
-      // A piece of a file is large: it is enough that it goes on.
+      // A chunk of a file is large: it is enough that it goes on.
       deadline = uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
     case .full, .whole, .asking, .delayed, .sending, .streaming: deadline = .none
     case .parked: deadline = .poll

@@ -10,7 +10,7 @@ public import LockstepWire
 /// `RelayNode+Polls` and `RelayNode+Events` those who do by a long-poll or a stream;
 /// `RelayNode+Standing` applies what news say of a device, `RelayNode+PeerRelays` what other relays
 /// do on the same store; `RelayNode+Uploads` and `+Downloads`
-/// move pieces of files, `RelayNode+Garbage` removes them.
+/// move chunks of files, `RelayNode+Garbage` removes them.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -70,7 +70,7 @@ public struct RelayNode: Node, ~Copyable {
   var durableAt: Instant?
   /// Connections that are closed, for which the driver still holds what they have not taken.
   var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
-  /// Pieces of files that are coming in and going out, by their connection.
+  /// Chunks of files that are coming in and going out, by their connection.
   var uploads: [ConnectionID: ChunkUpload] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]
   /// Files to be removed when the store has committed something again.

@@ -8,7 +8,7 @@ public struct RelayStatus: Sendable, Hashable {
   public var sockets = 0
   public var parkedPolls = 0
   public var streams = 0
-  /// Pieces of files that are coming in, and going out.
+  /// Chunks of files that are coming in, and going out.
   public var uploads = 0
   public var downloads = 0
   public var storeRequestsWaiting = 0

@@ -24,7 +24,7 @@ enum PendingRequest: Sendable {
   case storeTrial
   /// A step of an upload, by the files.
   case upload(ConnectionID, ChunkFile)
-  /// An upload is whole: its account gets the piece.
+  /// An upload is whole: its account gets the chunk.
   case addChunk(ConnectionID, ChunkFile)
   /// A part of a file that goes out.
   case download(ConnectionID, ChunkFile)
@@ -37,7 +37,7 @@ enum PendingRequest: Sendable {
   case vouching(through: ChunkFile?)
   /// A file is gone or not whole; nobody waits for it.
   case doubting
-  /// Pieces that no record names.
+  /// Chunks that no record names.
   case collection
   /// What another relay on the same store saved, after a token that is known here.
   case movedElsewhere(AccountID, since: ChangeToken)

@@ -7,7 +7,7 @@ public struct PageForm: Sendable, Hashable {
     /// A message on a socket, in its frame; with `request`, the answer to that fetch. The socket
     /// may take it compressed.
     case frame(request: String?, isCompressed: Bool = false)
-    /// An event of a stream, as a chunk of it where its pieces are chunks.
+    /// An event of a stream, as a chunk of it where its chunks are chunks.
     case event(isChunked: Bool)
     /// The body of an answer.
     case body

@@ -5,7 +5,7 @@ import LockstepStorage
 struct StoreHealth: Sendable {
   private var commitFault: StorageError?
   private var readFault: StorageError?
-  /// Pieces of files lie apart: without them the relay still does most of its work, so this does
+  /// Chunks of files lie apart: without them the relay still does most of its work, so this does
   /// not count as the store's.
   private var filesFault: StorageError?
 

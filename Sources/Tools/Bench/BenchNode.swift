@@ -144,8 +144,8 @@ public struct BenchNode: Node, ~Copyable {
       result.failures.append("device \(agent): \(failure)")
     case .storeFailed(let error):
       result.failures.append("device \(agent): \(error)")
-    case .edited, .told, .read, .statusRead, .synced, .stopped, .pieceAdded, .pieceRead,
-      .pieceProgress, .switched, .milestone:
+    case .edited, .told, .read, .statusRead, .synced, .stopped, .chunkAdded, .chunkRead,
+      .chunkProgress, .switched, .milestone:
       break
     }
   }

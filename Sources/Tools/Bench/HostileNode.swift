@@ -11,8 +11,8 @@ public enum HostileTask: Sendable, Hashable {
   case fills(batches: Int)
   /// Fills a zone with so many full batches, then deletes it.
   case deletesZone(batches: Int)
-  /// Saves a record that names as many pieces as it may, none of which is there.
-  case namesPieces
+  /// Saves a record that names as many chunks as it may, none of which is there.
+  case namesChunks
   /// Reads a zone that has no record, in an account that has many.
   case readsEmptyZone
   /// Saves the largest records.
@@ -106,7 +106,7 @@ public struct HostileNode: Node, ~Copyable {
     case .sendsHalf: return sendHalf(place)
     case .drips: return
     case .reconnects: return greet(place)
-    case .saves, .reads, .fills, .deletesZone, .namesPieces, .readsEmptyZone, .floods, .guesses:
+    case .saves, .reads, .fills, .deletesZone, .namesChunks, .readsEmptyZone, .floods, .guesses:
       break
     }
     seats[place].parser.receive(bytes)
@@ -218,7 +218,7 @@ public struct HostileNode: Node, ~Copyable {
         return save(client, "Deleted", full("\(number % (batches + 1))"))
       }
       return ("DELETE", call(client, "DELETE", ["v1", "zones", "Deleted"]))
-    case .namesPieces:
+    case .namesChunks:
       var film = record("film", bytes: 100)
       film.chunks = (0..<Limits.chunksPerRecord).compactMap { _ in
         ChunkHash(bytes: (0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &random) })

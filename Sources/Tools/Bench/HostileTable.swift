@@ -3,7 +3,7 @@ public import LockstepModel
 /// What one client does to others in the middle of a hostile bench.
 public enum HostileAttack: String, Sendable, CaseIterable {
   case zoneDeletions = "zone deletions"
-  case pieceNames = "saves with 4,096 hashes"
+  case chunkNames = "saves with 4,096 hashes"
   case emptyZoneReads = "reads of an empty zone"
   case recordFlood = "flood of records"
   case unreadPages = "pages nobody takes"

@@ -26,18 +26,18 @@ final class DayDevice {
   private var isAsking = false
   private var lastStir: Int64 = .min
   private var save: FileSave?
-  /// Pieces that another device wrote, the first of which is being read.
+  /// Chunks that another device wrote, the first of which is being read.
   private var wanted: [ChunkHash] = []
 
-  /// Pieces on their way into the home, one after the other, and then into the record.
+  /// Chunks on their way into the home, one after the other, and then into the record.
   private struct FileSave {
     var size: Int
-    var pieces: Int
+    var chunks: Int
     var hashes: [ChunkHash] = []
   }
 
   private static let file = Name(trusted: "vault.db")
-  static let pieceBytes = 128 << 10
+  static let chunkBytes = 128 << 10
   /// What happens within this time of one another happens in one waking, in nanoseconds.
   private static let wake = Span.seconds(1)
 
@@ -79,9 +79,9 @@ final class DayDevice {
   func act(_ what: DayScript.What) {
     switch what {
     case .order(let order): ask { .perform($0, app: app.name, order) }
-    case .saveFile(let size, let pieces):
-      save = FileSave(size: size, pieces: pieces)
-      addPiece()
+    case .saveFile(let size, let chunks):
+      save = FileSave(size: size, chunks: chunks)
+      addChunk()
     }
   }
 
@@ -112,26 +112,26 @@ final class DayDevice {
     case .told(_, .failure(.refused)): break
     case .told(_, .failure(let failure)), .edited(_, .failure(let failure)):
       faults.append("\(failure)")
-    case .pieceAdded(_, let result): added(result)
+    case .chunkAdded(_, let result): added(result)
     case .changed(let records): fetch(records)
-    case .pieceRead(_, .success(let portion)): if portion.isLast { readNext(afterOne: true) }
-    case .pieceRead(_, .failure(let failure)):
+    case .chunkRead(_, .success(let portion)): if portion.isLast { readNext(afterOne: true) }
+    case .chunkRead(_, .failure(let failure)):
       faults.append("\(failure)")
       readNext(afterOne: true)
     case .storeFailed(let error): faults.append("\(error)")
-    case .switched, .read, .pieceProgress, .stopped, .milestone: break
+    case .switched, .read, .chunkProgress, .stopped, .milestone: break
     }
   }
 
   // MARK: files
 
-  private func addPiece() {
-    // No two pieces are alike.
+  private func addChunk() {
+    // No two chunks are alike.
     let mark = Int(outside.timeline.now / 1_000)
-    let bytes = (0..<DayDevice.pieceBytes).map {
+    let bytes = (0..<DayDevice.chunkBytes).map {
       UInt8(truncatingIfNeeded: ($0 &* 131) ^ (mark >> ($0 & 31)))
     }
-    ask { .addPiece($0, bytes) }
+    ask { .addChunk($0, bytes) }
   }
 
   private func added(_ result: Result<ChunkHash, ChunkFailure>) {
@@ -142,7 +142,7 @@ final class DayDevice {
       guard let save else { return }
       // Not within what the agent does just now.
       outside.timeline.after(0) { [unowned self] in
-        if save.hashes.count < save.pieces { addPiece() } else { write(save) }
+        if save.hashes.count < save.chunks { addChunk() } else { write(save) }
       }
     }
   }
@@ -154,11 +154,11 @@ final class DayDevice {
       let before = context.current.flatMap { record in
         record.value.flatMap { seal.contents(of: $0, record: DayDevice.file) }
       }
-      // The new pieces stand in front.
-      let kept = before.map { Array($0.pieces.dropFirst(new.count)) } ?? []
+      // The new chunks stand in front.
+      let kept = before.map { Array($0.chunks.dropFirst(new.count)) } ?? []
       let manifest = VaultManifest(
-        file: DayDevice.file.text, size: save.size, sha256: new[0], pieces: new + kept)
-      return seal.fields(of: manifest, pieces: manifest.pieces)
+        file: DayDevice.file.text, size: save.size, sha256: new[0], chunks: new + kept)
+      return seal.fields(of: manifest, chunks: manifest.chunks)
     }
     ask { .edit($0, request) }
   }
@@ -175,7 +175,7 @@ final class DayDevice {
     if afterOne { wanted.removeFirst() }
     guard let hash = wanted.first else { return }
     outside.timeline.after(0) { [unowned self] in
-      ask { .readPiece($0, hash, offset: 0, count: .max) }
+      ask { .readChunk($0, hash, offset: 0, count: .max) }
     }
   }
 }

@@ -12,8 +12,8 @@ struct DayScript {
   enum What {
     /// To the app, in its own form.
     case order(JSONValue)
-    /// A file is saved: so many pieces of it are new.
-    case saveFile(size: Int, pieces: Int)
+    /// A file is saved: so many chunks of it are new.
+    case saveFile(size: Int, chunks: Int)
   }
 
   static let hour: Int64 = 3_600_000
@@ -134,10 +134,10 @@ private struct DayWriter {
     }
   }
 
-  /// A file of a megabyte, saved ten times, a piece of it changed each time.
+  /// A file of a megabyte, saved ten times, a chunk of it changed each time.
   mutating func files() {
-    let (size, pieces) = (8 * DayDevice.pieceBytes, 8)
-    add(DayScript.work.lowerBound, .saveFile(size: size, pieces: pieces))
-    for _ in 0..<10 { add(moment(), .saveFile(size: size, pieces: 1)) }
+    let (size, chunks) = (8 * DayDevice.chunkBytes, 8)
+    add(DayScript.work.lowerBound, .saveFile(size: size, chunks: chunks))
+    for _ in 0..<10 { add(moment(), .saveFile(size: size, chunks: 1)) }
   }
 }

@@ -206,7 +206,7 @@ public struct ProbeNode: Node {
           reader = .stream(parser, events)
           return
         }
-      case .body(let piece): report.body += piece
+      case .body(let chunk): report.body += chunk
       case .end:
         if case .longPoll = plan.question { report.told = moment.instant }
         return finish(.done, at: moment)
@@ -225,10 +225,10 @@ public struct ProbeNode: Node {
     _ parser: inout HTTPResponseParser, _ events: inout EventStreamReader, at moment: Moment
   ) throws(Refusal) {
     while !isOver, let event = try parser.next() {
-      guard case .body(let piece) = event else {
+      guard case .body(let chunk) = event else {
         return finish(.broken("the stream of events ended"), at: moment)
       }
-      events.receive(piece.span.bytes)
+      events.receive(chunk.span.bytes)
       while let event = try events.next() {
         switch try RelayEvent.decode(event) {
         case .changes(let page): hear(page.token, at: moment)

@@ -196,7 +196,7 @@ public struct PeopleNode: Node, ~Copyable {
       hands[index].status = status
     case .changed(let records):
       for record in records { show(record, on: index) }
-    case .switched, .read, .stopped, .pieceAdded, .pieceRead, .pieceProgress, .milestone: break
+    case .switched, .read, .stopped, .chunkAdded, .chunkRead, .chunkProgress, .milestone: break
     }
   }
 

@@ -27,8 +27,8 @@ struct VaultPlay: AppPlay {
           throw EditRefusal("it is another file by now")
         }
         if isRemoved { return nil }
-        let manifest = VaultManifest(file: name.text, size: 0, sha256: hash, pieces: [])
-        return seal.fields(of: manifest, pieces: [])
+        let manifest = VaultManifest(file: name.text, size: 0, sha256: hash, chunks: [])
+        return seal.fields(of: manifest, chunks: [])
       })
   }
 

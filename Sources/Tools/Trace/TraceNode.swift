@@ -160,7 +160,7 @@ public struct TraceNode: Node, ~Copyable {
     case .storeFailed(let error): fail("\(Self.name(agent)): \(error)")
     case .edited(_, .failure(let failure)): fail("\(Self.name(agent)): \(failure)")
     case .edited, .changed, .milestone: note(report, from: agent, at: moment)
-    case .told, .read, .statusRead, .synced, .stopped, .pieceAdded, .pieceRead, .pieceProgress,
+    case .told, .read, .statusRead, .synced, .stopped, .chunkAdded, .chunkRead, .chunkProgress,
       .switched:
       break
     }

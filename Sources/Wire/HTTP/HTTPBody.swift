@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// The body of a message that is coming in: hands it out piece by piece, as it comes, and finds its
+/// The body of a message that is coming in: hands it out chunk by chunk, as it comes, and finds its
 /// end. Holds none of it.
 ///
 ///     chunked:  size in hexadecimal [; extension] CR LF   bytes CR LF   …   0 CR LF
@@ -22,7 +22,7 @@ struct HTTPBody: Sendable {
     case end
   }
 
-  enum Piece {
+  enum Chunk {
     case bytes([UInt8])
     case end
   }
@@ -41,9 +41,9 @@ struct HTTPBody: Sendable {
     }
   }
 
-  /// The next piece; nil while more must come in. `limit`: the most bytes that the body may have,
+  /// The next chunk; nil while more must come in. `limit`: the most bytes that the body may have,
   /// refused as soon as it is known that it will have more.
-  mutating func next(from lines: inout HTTPLines, limit: Int) throws(Refusal) -> Piece? {
+  mutating func next(from lines: inout HTTPLines, limit: Int) throws(Refusal) -> Chunk? {
     while true {
       switch stage {
       case .end: return .end

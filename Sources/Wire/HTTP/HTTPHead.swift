@@ -37,7 +37,7 @@ package struct HTTPResponseHead: Hashable, Sendable {
 
 package enum HTTPRequestEvent: Hashable, Sendable {
   case head(HTTPRequestHead)
-  /// A piece of the body, never empty.
+  /// A chunk of the body, never empty.
   case body([UInt8])
   /// The request is whole. Comes after every head.
   case end
@@ -45,7 +45,7 @@ package enum HTTPRequestEvent: Hashable, Sendable {
 
 package enum HTTPResponseEvent: Hashable, Sendable {
   case head(HTTPResponseHead)
-  /// A piece of the body, never empty.
+  /// A chunk of the body, never empty.
   case body([UInt8])
   /// The response is whole. Comes after every head.
   case end

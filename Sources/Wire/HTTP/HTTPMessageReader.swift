@@ -76,9 +76,9 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
         stage = .firstLine
         return .fields(line, fields)
       case .body(var body, let keepsAlive):
-        let piece = try body.next(from: &lines, limit: bodyLimit)
+        let chunk = try body.next(from: &lines, limit: bodyLimit)
         stage = .body(body, keepsAlive: keepsAlive)
-        switch piece {
+        switch chunk {
         case nil: return nil
         case .bytes(let bytes): return .body(bytes)
         case .end:

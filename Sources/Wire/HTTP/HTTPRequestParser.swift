@@ -3,7 +3,7 @@ import LockstepModel
 /// Reads the requests of one connection, one after another (RFC 9112, the server's side).
 ///
 /// Bytes go in with `receive`, events come out of `next` until it is nil. A head is followed by the
-/// pieces of its body and `end`; only then does the next request begin. What is not asked for
+/// chunks of its body and `end`; only then does the next request begin. What is not asked for
 /// stays: who asks no further lets `bufferedBytes` grow and pauses the connection.
 /// A thrown refusal ends the connection after its answer: nothing more comes out.
 package struct HTTPRequestParser: Sendable {

@@ -12,7 +12,7 @@ extension MessageReader {
       guard let hash = try chunkHash() else {
         throw wrong(member, "an array of SHA-256 hashes, each 64 hexadecimal digits as a string")
       }
-      // Most records name few pieces.
+      // Most records name few chunks.
       if hashes.count < 8 {
         if hashes.contains(hash) { continue }
       } else {

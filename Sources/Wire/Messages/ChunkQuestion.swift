@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The body of `POST /v1/chunks/missing`: pieces of files that a device is about to name.
+/// The body of `POST /v1/chunks/missing`: chunks of files that a device is about to name.
 public struct ChunkQuestion: Hashable, Sendable {
   /// Each once, at most `Limits.chunkHashes`.
   public var hashes: [ChunkHash]

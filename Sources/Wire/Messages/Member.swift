@@ -17,7 +17,7 @@ enum Member: UInt8, CaseIterable {
   case connected
   // Subscriptions.
   case kind, recordType, `where`, events
-  // Pieces of files.
+  // Chunks of files.
   case hashes, missing
   // When a save went its way.
   case timed, timing, received, durable, pushed

@@ -17,7 +17,7 @@ extension MessageReader {
     do { return try scanner.string() } catch { throw broken(error) }
   }
 
-  /// The hash of a piece, or nil where something else stands.
+  /// The hash of a chunk, or nil where something else stands.
   mutating func chunkHash() throws(Refusal) -> ChunkHash? {
     guard try kind() == .string else { return nil }
     do { return try scanner.chunkHash() } catch { throw broken(error) }

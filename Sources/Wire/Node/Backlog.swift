@@ -109,12 +109,12 @@ public struct WorkPace: Hashable, Sendable {
 ///               line d  ■ ■                       ■
 ///
 /// Light work goes before heavy, but only every other portion where both wait. So the wait of a
-/// light piece is bounded by one heavy portion, however long the backlog of others is; and heavy
+/// light chunk is bounded by one heavy portion, however long the backlog of others is; and heavy
 /// work goes on at half speed at worst. Within a line nothing is overtaken.
 ///
 /// Where the portions have a pace, an owner who has taken more than it may is put off (`WorkPace`):
 /// its work, unless it is free, stands in a line behind all others', and what is done of it at once
-/// is light, or a single piece.
+/// is light, or a single chunk.
 ///
 /// A pure value: it knows neither threads nor what the work is, and is told the time.
 public struct Backlog<Work> {
@@ -286,7 +286,7 @@ public struct Backlog<Work> {
     }
   }
 
-  /// The same for work that is not done in portions but by several at once: a piece of that owner
+  /// The same for work that is not done in portions but by several at once: a chunk of that owner
   /// has ended, which took so many nanoseconds.
   @inlinable
   public mutating func performed(

@@ -1,7 +1,7 @@
 import CZlib
 
 /// Inflates the compressed messages that come in on one WebSocket (RFC 7692 section 7.2.2), in
-/// pieces as they come.
+/// chunks as they come.
 ///
 /// Has zlib's state only within a message, unless messages may refer to one another: so a
 /// connection at rest keeps none. A copy of the value has a state of its own, as soon as one of the
@@ -42,7 +42,7 @@ struct Inflater: Sendable {
   /// What zlib takes for a state with its window, in bytes; somewhat more than it does.
   static let stateBytes = 48 << 10
   /// Inflated at once.
-  private static let pieceBytes = 16 << 10
+  private static let chunkBytes = 16 << 10
 
   private let keepsContext: Bool
   private var state: State?
@@ -55,7 +55,7 @@ struct Inflater: Sendable {
 
   /// Adds to `message` what `bytes` inflate to. What comes back is a fault behind that, which the
   /// caller's own checks of it may forestall: 1009 as soon as the message has over `limit` bytes,
-  /// by one piece at most, or 1007 where `bytes` are not DEFLATE.
+  /// by one chunk at most, or 1007 where `bytes` are not DEFLATE.
   mutating func inflate(
     _ bytes: RawSpan, into message: inout [UInt8], limit: Int
   ) -> WebSocketFault? {
@@ -81,7 +81,7 @@ struct Inflater: Sendable {
         inflateResetKeep(stream)
         state.hasEnded = false
       }
-      let code = Inflater.inflatePiece(stream, into: &message)
+      let code = Inflater.inflateChunk(stream, into: &message)
       guard message.count <= limit else { return .tooBig(limit) }
       switch code {
       case Z_OK, Z_BUF_ERROR: break
@@ -117,15 +117,15 @@ struct Inflater: Sendable {
     return own
   }
 
-  private static func inflatePiece(
+  private static func inflateChunk(
     _ stream: UnsafeMutablePointer<z_stream>, into message: inout [UInt8]
   ) -> Int32 {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: pieceBytes) { piece in
-      stream.pointee.next_out = piece.baseAddress
-      stream.pointee.avail_out = UInt32(pieceBytes)
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: chunkBytes) { chunk in
+      stream.pointee.next_out = chunk.baseAddress
+      stream.pointee.avail_out = UInt32(chunkBytes)
       let code = CZlib.inflate(stream, Z_SYNC_FLUSH)
-      let count = pieceBytes - Int(stream.pointee.avail_out)
-      message.append(contentsOf: UnsafeMutableBufferPointer(rebasing: piece[..<count]))
+      let count = chunkBytes - Int(stream.pointee.avail_out)
+      message.append(contentsOf: UnsafeMutableBufferPointer(rebasing: chunk[..<count]))
       return code
     }
   }

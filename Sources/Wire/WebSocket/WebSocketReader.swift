@@ -145,10 +145,10 @@ package struct WebSocketReader: Sendable {
   private mutating func take(_ count: Int, mask: UInt32) throws(WebSocketFault) {
     let start = message.count
     if isCompressed {
-      var piece = input.take(count)
-      if mask != 0 { piece.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0) } }
+      var chunk = input.take(count)
+      if mask != 0 { chunk.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0) } }
       let fault = inflater?.inflate(
-        piece.span.bytes, into: &message, limit: maximumMessageBytes)
+        chunk.span.bytes, into: &message, limit: maximumMessageBytes)
       return try checkInflated(from: start, fault)
     }
     if start == 0 { message = input.take(count) } else { message += input.take(count) }

@@ -7,10 +7,10 @@ import LockstepWire
 /// Writes all of an account to a folder while its devices go on saving.
 ///
 /// The records are those of one moment: a snapshot is read first, then what changed meanwhile, and
-/// what that replaced is left out. The pieces of files come after them; where one is gone, the
+/// what that replaced is left out. The chunks of files come after them; where one is gone, the
 /// record that named it has changed since, and the changes are read on.
 ///
-/// What it holds in memory is a page, a piece, and the names of the records that changed while it
+/// What it holds in memory is a page, a chunk, and the names of the records that changed while it
 /// ran.
 struct AccountExport {
   let account: AccountSummary
@@ -26,7 +26,7 @@ struct AccountExport {
     var records = 0
     /// The newest tags of those that changed after the snapshot began.
     var newer: [RecordKey: ChangeTag] = [:]
-    /// Pieces that were fetched so far.
+    /// Chunks that were fetched so far.
     var chunks = 0
     var chunkBytes: Int64 = 0
   }
@@ -59,7 +59,7 @@ struct AccountExport {
 
   private static let spool = "records.partial"
   private static let lineFeed = [UInt8(ascii: "\n")]
-  /// How often the account may have moved on from under the pieces that were to be fetched.
+  /// How often the account may have moved on from under the chunks that were to be fetched.
   private static let attempts = 20
 
   /// Reads the account up to its newest change; the token of that.
@@ -83,7 +83,7 @@ struct AccountExport {
     }
   }
 
-  /// Keeps the newest version of each record, and fetches its pieces; nil where one of them is not
+  /// Keeps the newest version of each record, and fetches its chunks; nil where one of them is not
   /// there any more.
   private func sift(
     _ place: inout Place, _ token: ChangeToken
@@ -117,7 +117,7 @@ struct AccountExport {
     return outcome
   }
 
-  /// nil where the account has no such piece any more.
+  /// nil where the account has no such chunk any more.
   private func fetch(_ chunk: ChunkHash) throws(CommandFailure) -> [UInt8]? {
     try goOn()
     guard let bytes = try office.chunk(chunk, of: account.id) else { return nil }
@@ -174,7 +174,7 @@ extension AccountExport.Outcome {
   var text: String {
     let lines = "\(records) \(records == 1 ? "record" : "records")"
     if chunks == 0 { return lines }
-    let pieces = "\(chunks) \(chunks == 1 ? "piece" : "pieces")"
-    return "\(lines) and \(pieces) of files (\(ByteCount.text(chunkBytes)))"
+    let chunks = "\(chunks) \(chunks == 1 ? "chunk" : "chunks")"
+    return "\(lines) and \(chunks) of files (\(ByteCount.text(chunkBytes)))"
   }
 }

@@ -45,7 +45,7 @@ extension AdminClient {
     }
   }
 
-  /// The bytes of a piece of a file; nil where the account has no such piece.
+  /// The bytes of a chunk of a file; nil where the account has no such chunk.
   func chunk(_ hash: ChunkHash, of account: AccountID) throws(CommandFailure) -> [UInt8]? {
     let response = try response(
       to: HTTPCallRequest("GET", path: Self.path(account, "chunks", hash.text)))

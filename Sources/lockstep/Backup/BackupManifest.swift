@@ -14,7 +14,7 @@ struct BackupManifest: Hashable {
   /// Of the program that made it.
   var version: String
   var counts: StoreCounts
-  /// Pieces that the store itself lacked.
+  /// Chunks that the store itself lacked.
   var lacking: Int
   /// SHA-256 of the database, in hexadecimal digits.
   var databaseHash: String
@@ -81,7 +81,7 @@ extension StoreCounts {
   private static var members: [(name: String, value: WritableKeyPath<StoreCounts, Int>)] {
     [
       ("schema", \.schema), ("accounts", \.accounts), ("devices", \.devices),
-      ("records", \.records), ("pieces", \.pieces),
+      ("records", \.records), ("pieces", \.chunks),
     ]
   }
 
@@ -90,7 +90,7 @@ extension StoreCounts {
       JSONMember($0.name, JSONValue(integerLiteral: Int64(self[keyPath: $0.value])))
     }
     return JSONValue.object(numbers)
-      .setting("pieceBytes", to: JSONValue(integerLiteral: pieceBytes))
+      .setting("pieceBytes", to: JSONValue(integerLiteral: chunkBytes))
       .setting("databaseBytes", to: JSONValue(integerLiteral: databaseBytes))
   }
 
@@ -102,14 +102,14 @@ extension StoreCounts {
       }
       self[keyPath: member.value] = value
     }
-    guard let pieceBytes = json["pieceBytes"]?.int64,
+    guard let chunkBytes = json["pieceBytes"]?.int64,
       let databaseBytes = json["databaseBytes"]?.int64
     else { return nil }
-    self.pieceBytes = pieceBytes
+    self.chunkBytes = chunkBytes
     self.databaseBytes = databaseBytes
   }
 
-  /// `3 accounts, 7 devices, 1204 records (2.1 MiB), 40 pieces of files (31 MiB)`.
+  /// `3 accounts, 7 devices, 1204 records (2.1 MiB), 40 chunks of files (31 MiB)`.
   var text: String {
     func of(_ count: Int, _ one: String, _ many: String) -> String {
       "\(count) \(count == 1 ? one : many)"
@@ -117,7 +117,7 @@ extension StoreCounts {
     return [
       of(accounts, "account", "accounts"), of(devices, "device", "devices"),
       of(records, "record", "records") + " (\(ByteCount.text(databaseBytes)))",
-      of(pieces, "piece of a file", "pieces of files") + " (\(ByteCount.text(pieceBytes)))",
+      of(chunks, "piece of a file", "pieces of files") + " (\(ByteCount.text(chunkBytes)))",
     ].joined(separator: ", ")
   }
 }

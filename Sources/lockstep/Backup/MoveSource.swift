@@ -5,7 +5,7 @@ import LockstepStorageFiles
 import LockstepStoragePostgres
 import LockstepStorageSQLite
 
-/// A store that is moved, of either kind, with the pieces of its files. Nobody else writes to it
+/// A store that is moved, of either kind, with the chunks of its files. Nobody else writes to it
 /// meanwhile.
 final class MoveSource {
   let rows: any StoreSource
@@ -33,12 +33,12 @@ final class MoveSource {
     }
   }
 
-  /// A part of a piece, and whether there may be more behind it; or what is wrong with the piece.
+  /// A part of a chunk, and whether there may be more behind it; or what is wrong with the chunk.
   /// Throws where the store as a whole cannot be read.
   func read(_ file: ChunkFile, from offset: Int) throws(StorageError) -> Part {
     guard let files else { return .bad("is missing") }
     do throws(StorageError) {
-      let count = Limits.chunkPieceBytes
+      let count = Limits.chunkPortionBytes
       switch try files.perform(.read(file, offset: offset, count: count)) {
       case .bytes(let bytes): return .bytes(bytes, isLast: bytes.count < count)
       case .refused: return .bad("is missing")

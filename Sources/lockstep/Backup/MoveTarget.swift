@@ -5,7 +5,7 @@ import LockstepStorageFiles
 import LockstepStoragePostgres
 import LockstepStorageSQLite
 
-/// Where a store is moved to, of either kind, with room for the pieces of its files. Until `finish`
+/// Where a store is moved to, of either kind, with room for the chunks of its files. Until `finish`
 /// there is nothing that could be mistaken for a store: in a folder it is made in a draft beside, a
 /// database is closed to all others meanwhile.
 final class MoveTarget {

@@ -101,10 +101,10 @@ extension StoreMove {
       .setting(
         "lost",
         to: .array(
-          outcome.lost.map { piece in
+          outcome.lost.map { chunk in
             [
-              "account": .string(piece.chunk.stored.file.account.text),
-              "hash": .string(piece.chunk.hash.text), "detail": .string(piece.text),
+              "account": .string(chunk.chunk.stored.file.account.text),
+              "hash": .string(chunk.chunk.hash.text), "detail": .string(chunk.text),
             ]
           }))
   }

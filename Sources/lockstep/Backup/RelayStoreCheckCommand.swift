@@ -57,9 +57,9 @@ extension StoreInspection {
   func text(of folder: String) -> String {
     var lines = ["\(folder): \(counts.text)"]
     lines += faults.map { "  \(Log.oneLine($0.text))" }
-    if lostPieces > 0 {
+    if lostChunks > 0 {
       lines.append(
-        "  pieces that an earlier restore lost: \(lostPieces); devices that hold them bring them back"
+        "  pieces that an earlier restore lost: \(lostChunks); devices that hold them bring them back"
       )
     }
     if strayFiles > 0 {
@@ -72,7 +72,7 @@ extension StoreInspection {
   func json(of folder: String) -> JSONValue {
     counts.json.setting("folder", to: .string(folder))
       .setting("isWhole", to: .bool(faults.isEmpty))
-      .setting("lostPieces", to: JSONValue(integerLiteral: Int64(lostPieces)))
+      .setting("lostPieces", to: JSONValue(integerLiteral: Int64(lostChunks)))
       .setting("strayFiles", to: JSONValue(integerLiteral: Int64(strayFiles)))
       .setting(
         "faults",

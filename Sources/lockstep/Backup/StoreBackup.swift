@@ -6,13 +6,13 @@ import LockstepStorageSQLite
 
 /// Makes a backup of a store, beside a relay that goes on saving.
 ///
-/// The database is copied as it is at one moment, then the pieces of files that the copy names are
+/// The database is copied as it is at one moment, then the chunks of files that the copy names are
 /// taken over. Where one is gone by then, it was removed meanwhile, and the database is copied once
-/// more; all that was taken stays good, since a piece never changes.
+/// more; all that was taken stays good, since a chunk never changes.
 struct StoreBackup {
   let store: String
   let shelf: BackupFolder
-  /// Pieces that are the store's own files under a second name are not read again.
+  /// Chunks that are the store's own files under a second name are not read again.
   var isQuick = false
   /// Milliseconds since the Unix epoch.
   let madeAt: Int64
@@ -23,7 +23,7 @@ struct StoreBackup {
 
   struct Outcome: Hashable {
     var manifest: BackupManifest
-    /// How many pieces are the store's own files, or an earlier backup's, under a second name, and
+    /// How many chunks are the store's own files, or an earlier backup's, under a second name, and
     /// how many are copies.
     var linked: Int
     var copied: Int
@@ -45,7 +45,7 @@ struct StoreBackup {
     try requireRoom()
     let taken = try takeAll()
     let inspector = StoreInspector(
-      folder: draft, readsPieces: !isQuick, progress: progress, interruption: interruption,
+      folder: draft, readsChunks: !isQuick, progress: progress, interruption: interruption,
       work: Self.work)
     let found = try inspector.run()
     guard !found.hasBadDatabase else {
@@ -54,12 +54,12 @@ struct StoreBackup {
           + "the backup; lockstep relay check tells more")
     }
     try reporting { () throws(StorageError) in
-      let pieces = try ChunkFolder(directory: RelayStore.chunks(in: draft))
-      for piece in found.badPieces { try pieces.remove(piece.file) }
-      if !found.badPieces.isEmpty {
-        try ZoneInspector.settleCopy(in: draft, opening: opening, lacking: found.badPieces)
+      let chunks = try ChunkFolder(directory: RelayStore.chunks(in: draft))
+      for chunk in found.badChunks { try chunks.remove(chunk.file) }
+      if !found.badChunks.isEmpty {
+        try ZoneInspector.settleCopy(in: draft, opening: opening, lacking: found.badChunks)
       }
-      try pieces.sync()
+      try chunks.sync()
     }
     let manifest = try write(found)
     try shelf.finish(copied: taken.copied > 0)
@@ -75,7 +75,7 @@ struct StoreBackup {
     }
     let manifest = BackupManifest(
       madeAt: madeAt, version: Lockstep.version, counts: found.counts,
-      lacking: found.badPieces.count, databaseHash: hash)
+      lacking: found.badChunks.count, databaseHash: hash)
     let path = draft + "/" + BackupManifest.name
     try FolderTree.makeFile(path).write(manifest.json.serialized() + [UInt8(ascii: "\n")])
     try FolderTree.sync(path)
@@ -97,7 +97,7 @@ struct StoreBackup {
       var taken = Taken()
       for attempt in 1...Limits.backupAttempts {
         guard try copyDatabase(of: live),
-          let isWhole = try takePieces(from: source, live, to: target, before, &taken)
+          let isWhole = try takeChunks(from: source, live, to: target, before, &taken)
         else { return nil }
         if isWhole || attempt == Limits.backupAttempts {
           if attempt > 1 { try removeStrays(in: target) }
@@ -121,32 +121,32 @@ struct StoreBackup {
     return true
   }
 
-  /// False where a piece was removed since the database was copied; nil where it was interrupted.
-  private func takePieces(
+  /// False where a chunk was removed since the database was copied; nil where it was interrupted.
+  private func takeChunks(
     from source: ChunkFolder?, _ live: ZoneInspector, to target: ChunkFolder,
     _ earlier: ChunkFolder?, _ taken: inout Taken
   ) throws(StorageError) -> Bool? {
     let copy = try ZoneInspector(directory: draft)
     defer { copy.close() }
-    let total = try copy.counts().pieces
+    let total = try copy.counts().chunks
     var isWhole = true
     var count = 0
     var last: ExportedChunkContent?
     while true {
-      let pieces = try copy.pieces(after: last, limit: Limits.collectedChunks)
-      guard let end = pieces.last else { return isWhole }
-      for piece in pieces {
+      let chunks = try copy.chunks(after: last, limit: Limits.collectedChunks)
+      guard let end = chunks.last else { return isWhole }
+      for chunk in chunks {
         guard interruption.goesOn() else { return nil }
         count += 1
         progress.show("piece \(count) of \(total)")
         switch try source.map({ source throws(StorageError) in
-          try target.take(piece.file, from: source, earlier: earlier)
+          try target.take(chunk.file, from: source, earlier: earlier)
         }) ?? .missing {
         case .linked: taken.linked += 1
         case .copied: taken.copied += 1
         case .standing: break
         // What the store itself lacks is told when the backup is looked through.
-        case .missing: if try !live.has(piece) { isWhole = false }
+        case .missing: if try !live.has(chunk) { isWhole = false }
         }
       }
       last = end
@@ -157,7 +157,7 @@ struct StoreBackup {
   private func removeStrays(in target: ChunkFolder) throws(StorageError) {
     let copy = try ZoneInspector(directory: draft)
     defer { copy.close() }
-    for file in try target.files() where try !copy.hasPiece(in: file) { try target.remove(file) }
+    for file in try target.files() where try !copy.hasChunk(in: file) { try target.remove(file) }
   }
 
   // MARK: room
@@ -175,7 +175,7 @@ struct StoreBackup {
     }
     let isSameDisk = source.st_dev == target.st_dev
     let free = Int64(clamping: space.f_bavail) * Int64(clamping: space.f_frsize)
-    // On another disk as many pieces are copied as no earlier backup has, which is not known yet.
+    // On another disk as many chunks are copied as no earlier backup has, which is not known yet.
     let needed = counts.databaseBytes + (isSameDisk ? Limits.backupReserveBytes : 0)
     guard free >= needed else {
       throw CommandFailure(

@@ -7,11 +7,11 @@ import LockstepStorageSQLite
 struct StoreInspection: Hashable {
   var counts = StoreCounts()
   var faults: [StoreFault] = []
-  /// Pieces whose files are not what they should be; a fault each, as far as they are told.
-  var badPieces: [ExportedChunkContent] = []
-  /// Pieces that an earlier restore lost; devices that hold them bring them back.
-  var lostPieces = 0
-  /// Files that are no piece of anybody: being written just now, or left by a crash.
+  /// Chunks whose files are not what they should be; a fault each, as far as they are told.
+  var badChunks: [ExportedChunkContent] = []
+  /// Chunks that an earlier restore lost; devices that hold them bring them back.
+  var lostChunks = 0
+  /// Files that are no chunk of anybody: being written just now, or left by a crash.
   var strayFiles = 0
 
   /// Whether the database itself is nothing to go by.
@@ -30,8 +30,8 @@ struct StoreInspector {
   let folder: String
   /// Of the backup that is looked at; nil for a store.
   var manifest: BackupManifest?
-  /// All bytes of all pieces are read; otherwise only how many there are.
-  var readsPieces = true
+  /// All bytes of all chunks are read; otherwise only how many there are.
+  var readsChunks = true
   let progress: Progress
   let interruption: Interruption
   /// What an interruption ends: "the check".
@@ -79,7 +79,7 @@ struct StoreInspector {
       guard let faults = try database.faults(goesOn: interruption.goesOn) else { return false }
       found.faults += faults
       found.counts = try database.counts()
-      return try lookAtPieces(of: database, &found)
+      return try lookAtChunks(of: database, &found)
     } catch {
       guard case .corrupt(_, let detail) = error else { throw error }
       found.note("databaseDamaged", nil, detail)
@@ -87,60 +87,60 @@ struct StoreInspector {
     }
   }
 
-  // MARK: pieces
+  // MARK: chunks
 
-  private func lookAtPieces(
+  private func lookAtChunks(
     of database: ZoneInspector, _ found: inout StoreInspection
   ) throws(StorageError) -> Bool {
     let files = try ChunkFolder.standing(in: RelayStore.chunks(in: folder))
     var last: ExportedChunkContent?
     var count = 0
     while true {
-      let pieces = try database.pieces(after: last, limit: Limits.collectedChunks)
-      guard let end = pieces.last else { break }
-      for piece in pieces {
+      let chunks = try database.chunks(after: last, limit: Limits.collectedChunks)
+      guard let end = chunks.last else { break }
+      for chunk in chunks {
         guard interruption.goesOn() else { return false }
         count += 1
-        progress.show("piece \(count) of \(found.counts.pieces)")
-        try look(at: piece, in: files, of: database, &found)
+        progress.show("piece \(count) of \(found.counts.chunks)")
+        try look(at: chunk, in: files, of: database, &found)
       }
       last = end
     }
-    for file in try files?.files() ?? [] where try !database.hasPiece(in: file) {
+    for file in try files?.files() ?? [] where try !database.hasChunk(in: file) {
       found.strayFiles += 1
     }
     return true
   }
 
   private func look(
-    at piece: ExportedChunkContent, in files: ChunkFolder?, of database: ZoneInspector,
+    at chunk: ExportedChunkContent, in files: ChunkFolder?, of database: ZoneInspector,
     _ found: inout StoreInspection
   ) throws(StorageError) {
     let state =
-      try files?.state(of: piece.file, bytes: piece.bytes, hash: readsPieces ? piece.hash : nil)
+      try files?.state(of: chunk.file, bytes: chunk.bytes, hash: readsChunks ? chunk.hash : nil)
       ?? .missing
     switch state {
     case .whole: return
     // A relay that is at work may have removed it since its row was read.
-    case _ where try !database.has(piece): return
-    case .missing where piece.isDoubtful:
-      if piece.isNamed { found.lostPieces += 1 }
+    case _ where try !database.has(chunk): return
+    case .missing where chunk.isDoubtful:
+      if chunk.isNamed { found.lostChunks += 1 }
       return
     case .missing:
-      found.note("pieceMissing", piece.file.account, "\(name(of: piece)) is missing")
+      found.note("pieceMissing", chunk.file.account, "\(name(of: chunk)) is missing")
     case .damaged(let how):
-      found.note("pieceDamaged", piece.file.account, "\(name(of: piece)) \(how)")
+      found.note("pieceDamaged", chunk.file.account, "\(name(of: chunk)) \(how)")
     }
-    found.badPieces.append(piece)
+    found.badChunks.append(chunk)
   }
 
-  private func name(of piece: ExportedChunkContent) -> String {
-    "the piece \(piece.hash.text) in chunks/\(piece.file.path)"
+  private func name(of chunk: ExportedChunkContent) -> String {
+    "the piece \(chunk.hash.text) in chunks/\(chunk.file.path)"
   }
 }
 
 extension ChunkFile {
-  /// Where it lies in the folder of pieces.
+  /// Where it lies in the folder of chunks.
   var path: String { account.text + "/" + HexText.text(number) }
 }
 

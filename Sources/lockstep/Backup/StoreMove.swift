@@ -6,7 +6,7 @@ import LockstepStorage
 /// kind to another. Devices notice nothing but a pause: what they are told is the same, to the tag.
 ///
 ///     1. the rows of all tables, in portions, from one view of the old store
-///     2. with the rows of pieces their bytes, whose hashes are looked at on the way
+///     2. with the rows of chunks their bytes, whose hashes are looked at on the way
 ///     3. nobody has written to the old store meanwhile; the new one holds as much as it
 ///     4. the new one is a store, all at once and durably
 ///     5. the old one is an older copy from then on
@@ -26,10 +26,10 @@ struct StoreMove {
 
   struct Outcome: Hashable {
     var totals = StoreTotals()
-    /// Pieces whose bytes are not what they should be, each with what is wrong; devices that hold
+    /// Chunks whose bytes are not what they should be, each with what is wrong; devices that hold
     /// them bring them back.
     var lost: [LostChunk] = []
-    /// Pieces that an earlier restore lost, and nobody has brought back.
+    /// Chunks that an earlier restore lost, and nobody has brought back.
     var lostBefore = 0
     /// What was in the new store's folder before.
     var aside: String?
@@ -122,7 +122,7 @@ struct StoreMove {
     try MoveTarget.reporting { () throws(StorageError) in try source.rows.confirm() }
   }
 
-  /// The rows, with the bytes of the pieces that they tell of; those that lack them are doubtful.
+  /// The rows, with the bytes of the chunks that they tell of; those that lack them are doubtful.
   private func bringing(
     _ rows: StoreRows, from source: MoveSource, to target: MoveTarget, _ carried: StoreTotals,
     _ outcome: inout Outcome
@@ -147,7 +147,7 @@ struct StoreMove {
     return .chunks(chunks)
   }
 
-  /// What is wrong with the piece; nil where it stands in the new store.
+  /// What is wrong with the chunk; nil where it stands in the new store.
   private func bring(
     _ chunk: ExportedChunk, from source: MoveSource, to target: MoveTarget
   ) throws(StorageError) -> String? {

@@ -73,7 +73,7 @@ struct StoreRestore {
       folder: backup, manifest: manifest, progress: progress, interruption: interruption,
       work: Self.work
     ).run()
-    guard found.hasBadDatabase || !found.badPieces.isEmpty else { return }
+    guard found.hasBadDatabase || !found.badChunks.isEmpty else { return }
     throw CommandFailure(
       "the backup \(backup) is damaged, and nothing was changed: "
         + (found.faults.first?.text ?? "it is not whole")

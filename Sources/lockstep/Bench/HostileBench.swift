@@ -131,7 +131,7 @@ struct HostileBench {
   private func clients(of attack: HostileAttack) -> (task: HostileTask, count: Int) {
     switch attack {
     case .zoneDeletions: (.deletesZone(batches: 10), 1)
-    case .pieceNames: (.namesPieces, 8)
+    case .chunkNames: (.namesChunks, 8)
     case .emptyZoneReads: (.readsEmptyZone, 8)
     case .recordFlood: (.floods, 4)
     case .unreadPages: (.takesNothing, 300)

@@ -29,7 +29,7 @@ struct MachineProbe {
     return checks
   }
 
-  /// That all pieces are there, and as long as they should be; their bytes are not read.
+  /// That all chunks are there, and as long as they should be; their bytes are not read.
   private func look(into store: String) -> DoctorCheck {
     do throws(CommandFailure) {
       if let fault = try Self.faultOfRelay(on: store) { return .noRelayStore(fault) }
@@ -39,7 +39,7 @@ struct MachineProbe {
         throw CommandFailure("there is no store of a relay in \(store)")
       }
       let found = try StoreInspector(
-        folder: store, readsPieces: false, progress: progress,
+        folder: store, readsChunks: false, progress: progress,
         interruption: Interruption { false }, work: "the look at the store"
       ).run()
       return .relayStore("\(store): \(found.counts.text)", faults: found.faults.map(\.text))

@@ -28,7 +28,7 @@ struct HomeExport {
     var identity: HomeIdentity?
     var records: [Record]
     var outbox: [OutboxEntry]
-    var pieces: [HeldChunk]
+    var chunks: [HeldChunk]
     var lastSync: Int64?
   }
 
@@ -56,10 +56,10 @@ struct HomeExport {
     outcome.memos = try writeMemos(live)
     outcome.conflicts = try writeConflicts(view)
     let account = identity.credentials.account
-    let files = try writeFiles(live, seal, view.pieces, of: account)
+    let files = try writeFiles(live, seal, view.chunks, of: account)
     outcome.files = files.count
-    outcome.chunks = try writePieces(
-      view.pieces.filter { !files.pieces.contains($0.hash) }, of: account)
+    outcome.chunks = try writeChunks(
+      view.chunks.filter { !files.chunks.contains($0.hash) }, of: account)
     try write(summary(of: identity, view, outcome).text + "\n", to: "home.json")
     try folder.finish()
     return outcome
@@ -72,7 +72,7 @@ struct HomeExport {
       return try store.onOneView { () throws(StorageError) in
         View(
           identity: try store.identity(), records: try store.allRecords(),
-          outbox: try store.outbox(), pieces: try store.pieces(after: nil, limit: .max),
+          outbox: try store.outbox(), chunks: try store.chunks(after: nil, limit: .max),
           lastSync: try store.value("sync.last").flatMap { Int64($0) })
       }
     } catch {
@@ -180,17 +180,17 @@ struct HomeExport {
     return trimmed.isEmpty ? "untitled" : String(trimmed)
   }
 
-  // MARK: pieces of files
+  // MARK: chunks of files
 
   /// As they lie in the home: sealed ones stay sealed. One that goes meanwhile is left out.
-  private func writePieces(
-    _ pieces: [HeldChunk], of account: AccountID
+  private func writeChunks(
+    _ chunks: [HeldChunk], of account: AccountID
   ) throws(CommandFailure) -> Int {
     var count = 0
-    for piece in pieces {
+    for chunk in chunks {
       try goOn()
-      guard let bytes = try bytes(of: piece, account) else { continue }
-      try folder.add(piece.hash, bytes)
+      guard let bytes = try bytes(of: chunk, account) else { continue }
+      try folder.add(chunk.hash, bytes)
       count += 1
     }
     return count

@@ -8,7 +8,7 @@ import LockstepStorageSQLite
 ///
 ///     HOME/lock              locked by the process that holds the home
 ///     HOME/replica.sqlite    records, cursor, outbox, and who this device is
-///     HOME/chunks            pieces of files
+///     HOME/chunks            chunks of files
 ///     HOME/vault.key         what opens the vault
 ///     HOME/vault.json        files that are kept as the account has them; their history beside it
 ///     HOME/relay-ca.pem      whom it believes to be its relay; not there: whom the system believes
@@ -18,7 +18,7 @@ struct HomeFolder: Sendable {
 
   var exists: Bool { access(path + "/replica.sqlite", F_OK) == 0 }
 
-  /// Where the pieces of files lie.
+  /// Where the chunks of files lie.
   var chunks: String { path + "/chunks" }
 
   /// The authorities that sign its relay's certificate.

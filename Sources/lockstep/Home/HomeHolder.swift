@@ -57,7 +57,7 @@ final class HomeHolder {
       try group.work(on: .commits) { assignments, _ in
         assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
       }
-      // Pieces of files have a thread of their own, so that no edit waits for them.
+      // Chunks of files have a thread of their own, so that no edit waits for them.
       let files = try FileChunkStore(directory: folder.chunks)
       try group.work(on: .files) { assignments, _ in
         assignments.map { (AgentWork.file($0.job, on: files), nil) }

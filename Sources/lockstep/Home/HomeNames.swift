@@ -30,7 +30,7 @@ struct NamesNeed {
         isWanted = true
       }
       if strangers.count > Self.strangersMax { strangers = [] }
-    case .edited, .told, .switched, .read, .statusRead, .pieceAdded, .pieceRead, .pieceProgress,
+    case .edited, .told, .switched, .read, .statusRead, .chunkAdded, .chunkRead, .chunkProgress,
       .milestone, .storeFailed, .stopped:
       break
     }

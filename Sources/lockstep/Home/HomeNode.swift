@@ -284,7 +284,7 @@ struct HomeNode: Node, ~Copyable {
         lookAgain(at: moment)
       case .failure(let failure): answer(asked.client, .failure(failure.explanation))
       }
-    case .edited, .read, .statusRead, .pieceAdded, .pieceRead, .pieceProgress: tellMirror(report)
+    case .edited, .read, .statusRead, .chunkAdded, .chunkRead, .chunkProgress: tellMirror(report)
     // Nobody follows a change through a home.
     case .milestone: break
     }

@@ -57,7 +57,7 @@ struct HomeStatus {
     if status.setAsideCount > 0 {
       members.append(JSONMember("setAside", number(Int64(status.setAsideCount))))
     }
-    if let refusal = status.piecesRefused {
+    if let refusal = status.chunksRefused {
       members.append(JSONMember("piecesRefused", .string(refusal.detail)))
     }
     if !first.isEmpty { members.append(JSONMember("parkedRecords", .array(first))) }

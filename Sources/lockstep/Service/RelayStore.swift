@@ -67,7 +67,7 @@ final class RelayStore {
     OpeningNumber.draw(wall: SystemClock.moment().wall, random: Entropy.secrets.word())
   }
 
-  /// Where a relay keeps the pieces of files in that folder.
+  /// Where a relay keeps the chunks of files in that folder.
   static func chunks(in folder: String) -> String { folder + "/chunks" }
 
   var writer: any ZoneStore {
@@ -93,7 +93,7 @@ final class RelayStore {
     }
   }
 
-  /// The pieces of files, for another thread. `uploads`: how many may be written at a time.
+  /// The chunks of files, for another thread. `uploads`: how many may be written at a time.
   func makeFiles(uploads: Int) throws(StorageError) -> sending any ChunkStore {
     switch kind {
     case .folder(let folder, let store):

@@ -10,7 +10,7 @@ final class FreshFile {
   private let digest = SHA256()
   private(set) var bytes = 0
 
-  /// What a killed process left there is of no use: its pieces lie in the home.
+  /// What a killed process left there is of no use: its chunks lie in the home.
   init(_ path: String) throws(VaultFault) {
     unlink(path)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC

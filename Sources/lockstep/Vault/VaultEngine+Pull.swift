@@ -3,9 +3,9 @@ import LockstepClient
 import LockstepCrypto
 import LockstepModel
 
-/// From the account to the file: its pieces come into a file beside it, which then takes its place.
+/// From the account to the file: its chunks come into a file beside it, which then takes its place.
 extension VaultEngine {
-  /// Pieces that are asked for at a time; each may lie in memory.
+  /// Chunks that are asked for at a time; each may lie in memory.
   private static let ahead = 4
 
   func pull(
@@ -25,8 +25,8 @@ extension VaultEngine {
     let fresh = try FreshFile(temporary(entry))
     var reader = ChunkFetcher(self, seal, contents)
     do throws(VaultFault) {
-      while let piece = try reader.next(ahead: VaultEngine.ahead) {
-        try fresh.add(piece)
+      while let chunk = try reader.next(ahead: VaultEngine.ahead) {
+        try fresh.add(chunk)
         tracks[name]?.bytesDone = fresh.bytes
         // A newer one has come meanwhile, or it was forgotten.
         if moved.contains(record.name) || registry?[name] == nil { throw .changed }
@@ -43,7 +43,7 @@ extension VaultEngine {
     }
     try replace(entry, with: fresh, manifest, over: file)
     var event = VaultHistory.Event(.received, name, at: wall)
-    (event.bytes, event.pieces) = (manifest.size, manifest.pieces.count)
+    (event.bytes, event.chunks) = (manifest.size, manifest.chunks.count)
     event.device = record.device.text
     history.add(event)
     log.info("\(name): \(manifest.size) bytes received")
@@ -90,13 +90,13 @@ extension VaultEngine {
   }
 }
 
-/// The pieces of one file, in order, from the home or from the relay.
+/// The chunks of one file, in order, from the home or from the relay.
 struct ChunkFetcher {
   private let engine: VaultEngine
   private let seal: VaultSeal
   private let contents: VaultSeal.Contents
   private var orders: [OrderID] = []
-  /// Of the piece that is asked for next, and of the one that is given next.
+  /// Of the chunk that is asked for next, and of the one that is given next.
   private var asked = 0
   private var given = 0
 
@@ -106,24 +106,24 @@ struct ChunkFetcher {
     self.contents = contents
   }
 
-  /// The next piece in the clear; nil after the last. So many are asked for beforehand.
+  /// The next chunk in the clear; nil after the last. So many are asked for beforehand.
   mutating func next(ahead: Int) throws(VaultFault) -> [UInt8]? {
-    while orders.count < ahead, asked < contents.pieces.count {
-      let hash = contents.pieces[asked]
+    while orders.count < ahead, asked < contents.chunks.count {
+      let hash = contents.chunks[asked]
       orders.append(
-        engine.order { .readPiece($0, hash, offset: 0, count: Limits.chunkBytes) })
+        engine.order { .readChunk($0, hash, offset: 0, count: Limits.chunkBytes) })
       asked += 1
     }
     guard given < asked else { return nil }
     let sealed = try whole(orders[0])
     orders.removeFirst()
-    guard let piece = seal.opened(sealed),
-      ChunkHash(bytes: SHA256.hash(piece)) == contents.manifest.pieces[given]
+    guard let chunk = seal.opened(sealed),
+      ChunkHash(bytes: SHA256.hash(chunk)) == contents.manifest.chunks[given]
     else {
       throw .problem("what the account has of it is damaged; add it again where it is well")
     }
     given += 1
-    return piece
+    return chunk
   }
 
   mutating func abandon() {
@@ -135,10 +135,10 @@ struct ChunkFetcher {
     var bytes: [UInt8] = []
     while true {
       let report = try engine.report(order) { report in
-        if case .pieceRead(_, .success(let portion)) = report { return !portion.isLast }
+        if case .chunkRead(_, .success(let portion)) = report { return !portion.isLast }
         return false
       }
-      guard case .pieceRead(_, let result) = report else { return bytes }
+      guard case .chunkRead(_, let result) = report else { return bytes }
       switch result {
       case .success(let portion):
         bytes += portion.bytes

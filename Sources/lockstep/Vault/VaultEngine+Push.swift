@@ -3,14 +3,14 @@ import LockstepClient
 import LockstepCrypto
 import LockstepModel
 
-/// From the file to the account: it is read once, cut, and its new pieces go into the home before
+/// From the file to the account: it is read once, cut, and its new chunks go into the home before
 /// the record that names them is changed.
 extension VaultEngine {
   /// A file as its record will say it.
   struct Cut {
     var manifest: VaultManifest
-    /// What its pieces are called at the relay.
-    var pieces: [ChunkHash]
+    /// What its chunks are called at the relay.
+    var chunks: [ChunkHash]
     var signature: FileSignature
     /// Those that were not known before, by what they are called, with their bytes.
     var new: [ChunkHash: Int]
@@ -23,15 +23,15 @@ extension VaultEngine {
     let name = entry.name
     var known: [ChunkHash: ChunkHash] = [:]
     if entry.isHeld, let contents, contents.manifest.sha256 == entry.agreed {
-      known = Dictionary(zip(contents.manifest.pieces, contents.pieces)) { first, _ in first }
+      known = Dictionary(zip(contents.manifest.chunks, contents.chunks)) { first, _ in first }
     }
     tracks[name]?.state = .syncing
     tracks[name]?.reason = nil
     let cut = try cut(entry, as: name, seal, known: known)
-    let fields = seal.fields(of: cut.manifest, pieces: cut.pieces)
+    let fields = seal.fields(of: cut.manifest, chunks: cut.chunks)
     guard let recordName = seal.recordName(of: name) else { throw .changed }
     let key = RecordKey(zone: VaultApp.zone, name: recordName)
-    // Before the agent is told: the pieces begin to leave at once.
+    // Before the agent is told: the chunks begin to leave at once.
     let bytes = cut.new.values.reduce(0, +)
     tracks[name]?.upload = cut.new.mapValues { VaultTrack.Part(bytes: $0) }
     tracks[name]?.bytesDone = 0
@@ -48,12 +48,12 @@ extension VaultEngine {
     entry.seen = entry.seen?.signature == cut.signature ? entry.seen : nil
     try put(entry)
     var event = VaultHistory.Event(.sent, name, at: wall)
-    (event.bytes, event.pieces) = (bytes, cut.new.count)
+    (event.bytes, event.chunks) = (bytes, cut.new.count)
     history.add(event)
     log.info("\(name): \(cut.new.count) new pieces of \(bytes) bytes")
   }
 
-  /// Reads the file, and puts those pieces into the home that are not `known` (what a piece is
+  /// Reads the file, and puts those chunks into the home that are not `known` (what a chunk is
   /// called at the relay, by the hash of its content).
   func cut(
     _ entry: VaultEntry, as name: String, _ seal: VaultSeal, known: [ChunkHash: ChunkHash]
@@ -71,7 +71,7 @@ extension VaultEngine {
     throw .problem("it has more pieces than a record names; split it, or forget it")
   }
 
-  /// nil where it comes to more pieces than a record may name.
+  /// nil where it comes to more chunks than a record may name.
   private func cut(
     _ entry: VaultEntry, as name: String, _ seal: VaultSeal, _ sizes: ContentChunker.Sizes,
     _ known: [ChunkHash: ChunkHash]
@@ -90,7 +90,7 @@ extension VaultEngine {
         if count > signature.bytes { throw .changed }
         digest.update(bytes)
         chunker.add(bytes)
-        while let piece = chunker.next() { try basket.add(piece) }
+        while let chunk = chunker.next() { try basket.add(chunk) }
         guard basket.contents.count < Limits.chunksPerRecord else {
           basket.abandon()
           return nil
@@ -98,14 +98,14 @@ extension VaultEngine {
         try breathe()
       }
       if let last = chunker.finish() { try basket.add(last) }
-      let pieces = try basket.finish()
+      let chunks = try basket.finish()
       guard try file.signature == signature, let sha256 = ChunkHash(bytes: digest.finish()),
         basket.contents.count <= Limits.chunksPerRecord
       else { throw .changed }
       return Cut(
         manifest: VaultManifest(
-          file: name, size: Int(signature.bytes), sha256: sha256, pieces: basket.contents),
-        pieces: pieces, signature: signature, new: basket.new)
+          file: name, size: Int(signature.bytes), sha256: sha256, chunks: basket.contents),
+        chunks: chunks, signature: signature, new: basket.new)
     } catch {
       basket.abandon()
       throw error
@@ -113,14 +113,14 @@ extension VaultEngine {
   }
 }
 
-/// Pieces of one file on their way into the home, a few at a time.
+/// Chunks of one file on their way into the home, a few at a time.
 struct ChunkBuffer {
   /// The hashes of their contents, in order.
   private(set) var contents: [ChunkHash] = []
   private(set) var new: [ChunkHash: Int] = [:]
   private let engine: VaultEngine
   private let seal: VaultSeal
-  /// What a piece is called at the relay, by the hash of its content.
+  /// What a chunk is called at the relay, by the hash of its content.
   private var names: [ChunkHash: ChunkHash]
   /// Given to the agent, and not told of.
   private var waiting: [(order: OrderID, content: ChunkHash, bytes: Int)] = []
@@ -133,14 +133,14 @@ struct ChunkBuffer {
     names = known
   }
 
-  mutating func add(_ piece: [UInt8]) throws(VaultFault) {
-    guard let content = ChunkHash(bytes: SHA256.hash(piece)) else { return }
+  mutating func add(_ chunk: [UInt8]) throws(VaultFault) {
+    guard let content = ChunkHash(bytes: SHA256.hash(chunk)) else { return }
     contents.append(content)
     if names[content] != nil || under.contains(content) { return }
     // The agent takes one more than this.
-    while waiting.count >= Limits.pieceAdds - 1 { try collect() }
-    let sealed = seal.sealed(piece)
-    waiting.append((engine.order { .addPiece($0, sealed) }, content, sealed.count))
+    while waiting.count >= Limits.chunkAdds - 1 { try collect() }
+    let sealed = seal.sealed(chunk)
+    waiting.append((engine.order { .addChunk($0, sealed) }, content, sealed.count))
     under.insert(content)
   }
 
@@ -157,7 +157,7 @@ struct ChunkBuffer {
 
   private mutating func collect() throws(VaultFault) {
     let first = waiting[0]
-    guard case .pieceAdded(_, let result) = try engine.report(first.order) else { return }
+    guard case .chunkAdded(_, let result) = try engine.report(first.order) else { return }
     waiting.removeFirst()
     under.remove(first.content)
     switch result {
@@ -170,7 +170,7 @@ struct ChunkBuffer {
 }
 
 extension ChunkFailure {
-  /// What it means for the file that the piece is of.
+  /// What it means for the file that the chunk is of.
   var fault: VaultFault {
     switch self {
     case .tooLarge(let bytes): .problem("a piece has \(bytes) bytes, which is too large")

@@ -226,7 +226,7 @@ extension VaultEngine {
     let name = VaultFileResolver.conflictName(of: entry.name, modifiedAt: modifiedAt)
     let cut = try cut(entry, as: name, seal, known: [:])
     guard cut.manifest.sha256 == file.content else { throw .changed }
-    try save(copy: cut.manifest, pieces: cut.pieces, of: entry, seal)
+    try save(copy: cut.manifest, chunks: cut.chunks, of: entry, seal)
     var entry = entry
     // It is safe now: the account's may take its place.
     (entry.agreed, entry.isHeld) = (file.content, false)
@@ -241,7 +241,7 @@ extension VaultEngine {
     guard let record, var contents else { throw .changed }
     contents.manifest.file = VaultFileResolver.conflictName(
       of: entry.name, modifiedAt: record.modifiedAt)
-    try save(copy: contents.manifest, pieces: contents.pieces, of: entry, seal)
+    try save(copy: contents.manifest, chunks: contents.chunks, of: entry, seal)
     var entry = entry
     (entry.agreed, entry.isHeld) = (contents.manifest.sha256, false)
     try put(entry)
@@ -249,7 +249,7 @@ extension VaultEngine {
   }
 
   private func save(
-    copy: VaultManifest, pieces: [ChunkHash], of entry: VaultEntry, _ seal: VaultSeal
+    copy: VaultManifest, chunks: [ChunkHash], of entry: VaultEntry, _ seal: VaultSeal
   ) throws(VaultFault) {
     guard let name = seal.recordName(of: copy.file) else {
       throw .problem("\(copy.file) is no name for a record; give the file a shorter one")
@@ -265,7 +265,7 @@ extension VaultEngine {
       if contents.manifest.sha256 == copy.sha256 { return }
     }
     let base = shelf[name]?.record
-    let fields = seal.fields(of: copy, pieces: pieces)
+    let fields = seal.fields(of: copy, chunks: chunks)
     let key = RecordKey(zone: VaultApp.zone, name: name)
     try edit(
       EditRequest(key: key, type: VaultApp.fileType) { context throws(EditRefusal) in

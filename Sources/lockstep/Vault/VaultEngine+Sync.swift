@@ -54,7 +54,7 @@ extension VaultEngine {
     if sync.blockedZones.contains(VaultApp.zone) {
       return "the account's plan does not include the vault; ask the relay's owner"
     }
-    if let refusal = sync.piecesRefused { return "it cannot go up: \(refusal.detail)" }
+    if let refusal = sync.chunksRefused { return "it cannot go up: \(refusal.detail)" }
     let record = recordName(of: entry)
     let parked = sync.parked.first { $0.key.zone == VaultApp.zone && $0.key.name == record }
     return parked.map { "the relay does not take it: \($0.refusal.detail)" }

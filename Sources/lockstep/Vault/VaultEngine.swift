@@ -236,14 +236,14 @@ final class VaultEngine {
 
   private func take(_ report: AgentReport) {
     switch report {
-    case .edited(let id, _), .read(let id, _), .pieceAdded(let id, _), .pieceRead(let id, _):
+    case .edited(let id, _), .read(let id, _), .chunkAdded(let id, _), .chunkRead(let id, _):
       if replies[id] != nil { replies[id]?.append(report) }
     case .statusRead(let id, let status):
       replies[id] = nil
       take(status)
     case .status(let status): take(status)
     case .changed(let records): take(records)
-    case .pieceProgress(let progress):
+    case .chunkProgress(let progress):
       for name in tracks.keys where tracks[name]?.progressed(progress) ?? false { return }
     case .ready, .told, .switched, .synced, .storeFailed, .stopped, .milestone: break
     }

@@ -14,7 +14,7 @@ struct VaultEntry: Hashable, Sendable {
   /// The content that file and account had in common last; nil where they never had, or where both
   /// have none.
   var agreed: ChunkHash?
-  /// All pieces of `agreed` were put into the home by this device.
+  /// All chunks of `agreed` were put into the home by this device.
   var isHeld = false
   /// What was read last, and what told then that nobody wrote since.
   var seen: Seen?

@@ -19,7 +19,7 @@ struct VaultHistory {
     /// Milliseconds since the Unix epoch, by this machine's clock.
     var at: Int64
     var bytes: Int?
-    var pieces: Int?
+    var chunks: Int?
     /// Who wrote it, where it was received.
     var device: String?
     var note: String?
@@ -35,7 +35,7 @@ struct VaultHistory {
         "at": .number(JSONNumber(at)), "file": .string(file), "what": .string(what.rawValue),
       ]
       func number(_ value: Int?) -> JSONValue? { value.map { .number(JSONNumber(Int64($0))) } }
-      return json.setting("bytes", to: number(bytes)).setting("pieces", to: number(pieces))
+      return json.setting("bytes", to: number(bytes)).setting("pieces", to: number(chunks))
         .setting("device", to: device.map { .string($0) })
         .setting("note", to: note.map { .string($0) })
     }
@@ -89,13 +89,13 @@ struct VaultHistory {
   /// For a person: when, which file, and what. A device without a name is called by its id.
   static func line(_ event: JSONValue, deviceNames: [DeviceID: String] = [:]) -> String {
     let bytes = event["bytes"]?.int64.map(ByteCount.text) ?? ""
-    let pieces = event["pieces"]?.int64 ?? 0
+    let chunks = event["pieces"]?.int64 ?? 0
     let id = event["device"]?.string ?? ""
     let device = DeviceID(text: id).flatMap { deviceNames[$0] } ?? id
     let note = event["note"]?.string ?? ""
     let what =
       switch event["what"]?.string.flatMap(Event.What.init(rawValue:)) {
-      case .sent: pieces == 0 ? "sent; all its pieces were there" : "sent \(bytes) of new pieces"
+      case .sent: chunks == 0 ? "sent; all its pieces were there" : "sent \(bytes) of new pieces"
       case .received: "received \(bytes) from \(device)"
       case .conflict: "both versions kept, the other as \(note)"
       case .removed: "removed, as on another device"

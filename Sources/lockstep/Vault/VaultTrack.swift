@@ -42,7 +42,7 @@ struct VaultTrack {
 
   /// The relay has not acknowledged what was changed here.
   var isUnsent = false
-  /// Pieces on their way up, and how many of their bytes have arrived.
+  /// Chunks on their way up, and how many of their bytes have arrived.
   var upload: [ChunkHash: Part] = [:]
 
   struct Part: Hashable {

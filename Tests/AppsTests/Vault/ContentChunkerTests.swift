@@ -23,25 +23,25 @@ struct ContentChunkerTests {
     portions: (Int) -> Int = { _ in 1 << 20 }
   ) -> [[UInt8]] {
     var chunker = ContentChunker(seed: seed, sizes: sizes)
-    var pieces: [[UInt8]] = []
+    var chunks: [[UInt8]] = []
     var start = 0
     while start < bytes.count {
       let end = min(bytes.count, start + max(1, portions(start)))
       chunker.add(Array(bytes[start..<end]))
-      while let piece = chunker.next() { pieces.append(piece) }
+      while let chunk = chunker.next() { chunks.append(chunk) }
       start = end
     }
-    if let last = chunker.finish() { pieces.append(last) }
-    return pieces
+    if let last = chunker.finish() { chunks.append(last) }
+    return chunks
   }
 
   @Test(arguments: [0, 1, 255, 256, 257, 4_095, 4_096, 4_097, 100_000])
-  func piecesJoinToTheFile(_ count: Int) {
+  func chunksJoinToTheFile(_ count: Int) {
     let bytes = Self.noise(count, seed: UInt64(count))
-    let pieces = cut(bytes)
-    #expect(pieces.flatMap { $0 } == bytes)
-    #expect(pieces.allSatisfy { $0.count <= Self.small.most })
-    #expect(pieces.dropLast().allSatisfy { $0.count >= Self.small.least })
+    let chunks = cut(bytes)
+    #expect(chunks.flatMap { $0 } == bytes)
+    #expect(chunks.allSatisfy { $0.count <= Self.small.most })
+    #expect(chunks.dropLast().allSatisfy { $0.count >= Self.small.least })
   }
 
   @Test func sameWhereverTheInputIsSplit() {
@@ -55,8 +55,8 @@ struct ContentChunkerTests {
   }
 
   @Test func bytesThatAreAllAlikeAreCutAtTheMost() {
-    let pieces = cut([UInt8](repeating: 0, count: 10_000))
-    #expect(pieces.map(\.count) == [4_096, 4_096, 1_808])
+    let chunks = cut([UInt8](repeating: 0, count: 10_000))
+    #expect(chunks.map(\.count) == [4_096, 4_096, 1_808])
   }
 
   @Test func anotherSeedCutsElsewhere() {
@@ -79,7 +79,7 @@ struct ContentChunkerTests {
     #expect(changed > 0 && changed < 1_000_000, "\(changed) bytes")
   }
 
-  @Test func aByteChangedInTheMiddleChangesAFewPieces() {
+  @Test func aByteChangedInTheMiddleChangesAFewChunks() {
     let bytes = Self.noise(1_000_000, seed: 5)
     var other = bytes
     other[500_000] &+= 1

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepApps
 
 struct VaultAppTests {
-  @Test func theRelayIsToldOfEachPieceOnce() throws {
+  @Test func theRelayIsToldOfEachChunkOnce() throws {
     let (a, b) = (String(repeating: "a", count: 64), String(repeating: "b", count: 64))
     let fields: JSONValue = ["chunks": [.string(a), .string(b), .string(a), 5, "short"]]
     let app = VaultApp()
@@ -178,7 +178,7 @@ struct VaultAppTests {
 
   private func fields(_ file: String, _ number: UInt8, _ seal: VaultSeal) throws -> JSONValue {
     let hash = try #require(ChunkHash(bytes: Array(repeating: number, count: 32)))
-    let manifest = VaultManifest(file: file, size: 2_048, sha256: hash, pieces: [hash])
-    return seal.fields(of: manifest, pieces: [hash])
+    let manifest = VaultManifest(file: file, size: 2_048, sha256: hash, chunks: [hash])
+    return seal.fields(of: manifest, chunks: [hash])
   }
 }

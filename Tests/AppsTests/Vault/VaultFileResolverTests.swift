@@ -56,9 +56,9 @@ struct VaultFileResolverTests {
     let name = try #require(seal.recordName(of: "vault.db")).text
     func sealed(_ file: String, _ number: UInt8, at modifiedAt: Int64) throws -> Version {
       let hash = try #require(ChunkHash(bytes: Array(repeating: number, count: 32)))
-      let manifest = VaultManifest(file: file, size: 1, sha256: hash, pieces: [hash])
+      let manifest = VaultManifest(file: file, size: 1, sha256: hash, chunks: [hash])
       return Version(
-        name: name, fields: seal.fields(of: manifest, pieces: [hash]), modifiedAt: modifiedAt,
+        name: name, fields: seal.fields(of: manifest, chunks: [hash]), modifiedAt: modifiedAt,
         device: "mac")
     }
     let older = try sealed("vault.db", 1, at: 1_772_366_400_000)
@@ -92,10 +92,10 @@ struct VaultFileResolverTests {
     let key = try #require(VaultKey(bytes: Array(1...16)))
     let seal = VaultSeal(key)
     let hash = try #require(ChunkHash(bytes: Array(repeating: 1, count: 32)))
-    let manifest = VaultManifest(file: "vault.db", size: 1, sha256: hash, pieces: [hash])
+    let manifest = VaultManifest(file: "vault.db", size: 1, sha256: hash, chunks: [hash])
     let name = try #require(seal.recordName(of: "vault.db")).text
     let sealed = Version(
-      name: name, fields: seal.fields(of: manifest, pieces: [hash]), modifiedAt: 5,
+      name: name, fields: seal.fields(of: manifest, chunks: [hash]), modifiedAt: 5,
       device: "mac")
     for modifiedAt in [1, 9] as [Int64] {
       let plain = Version(

@@ -7,9 +7,9 @@ struct VaultManifestTests {
   private let hash = String(repeating: "a", count: 64)
 
   @Test func fieldsComeBack() throws {
-    let piece = try #require(ChunkHash(text: hash))
+    let chunk = try #require(ChunkHash(text: hash))
     let manifest = VaultManifest(
-      file: "vault.db", size: 7, sha256: piece, pieces: [piece, piece])
+      file: "vault.db", size: 7, sha256: chunk, chunks: [chunk, chunk])
     #expect(VaultManifest(fields: manifest.fields) == manifest)
   }
 

@@ -14,7 +14,7 @@ struct VaultRecordTests {
   }
 
   private func manifest(_ file: String) -> VaultManifest {
-    VaultManifest(file: file, size: 0, sha256: empty, pieces: [])
+    VaultManifest(file: file, size: 0, sha256: empty, chunks: [])
   }
 
   private func read(_ name: Name, _ fields: JSONValue) -> VaultRecord {
@@ -26,13 +26,13 @@ struct VaultRecordTests {
 
   @Test func aRecordStandsForItsOwnFileAlone() throws {
     let name = try #require(seal.recordName(of: "diary.txt"))
-    let sealed = read(name, seal.fields(of: manifest("diary.txt"), pieces: []))
+    let sealed = read(name, seal.fields(of: manifest("diary.txt"), chunks: []))
     #expect(!sealed.isPlain)
     #expect(try sealed.version(of: "diary.txt", isPlain: false).manifest.size == 0)
     #expect(throws: VaultRecord.Unfit.sealed) { try sealed.version(of: "diary.txt", isPlain: true) }
     #expect(throws: VaultRecord.Unfit.unreadable) { try sealed.version(of: "a", isPlain: false) }
     let plain = read(
-      Name(trusted: "diary.txt"), VaultSeal.plain.fields(of: manifest("diary.txt"), pieces: []))
+      Name(trusted: "diary.txt"), VaultSeal.plain.fields(of: manifest("diary.txt"), chunks: []))
     #expect(plain.isPlain)
     #expect(try plain.version(of: "diary.txt", isPlain: true).manifest.size == 0)
     #expect(throws: VaultRecord.Unfit.notSealed) {
@@ -40,12 +40,12 @@ struct VaultRecordTests {
     }
   }
 
-  /// A manifest of no pieces needs no key, whatever file it names: the sealed one, one that is
+  /// A manifest of no chunks needs no key, whatever file it names: the sealed one, one that is
   /// called as its record is, or another.
   @Test(arguments: ["diary.txt", nil, "other"])
   func aPlainRecordUnderASealedNameIsNotTheFile(_ file: String?) throws {
     let name = try #require(seal.recordName(of: "diary.txt"))
-    let fields = VaultSeal.plain.fields(of: manifest(file ?? name.text), pieces: [])
+    let fields = VaultSeal.plain.fields(of: manifest(file ?? name.text), chunks: [])
     #expect(throws: VaultRecord.Unfit.notSealed) {
       try read(name, fields).version(of: "diary.txt", isPlain: false)
     }
@@ -55,7 +55,7 @@ struct VaultRecordTests {
   @Test func anotherSpellingOfANameIsAnotherFile() throws {
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
     let name = try #require(seal.recordName(of: composed))
-    let record = read(name, seal.fields(of: manifest(composed), pieces: []))
+    let record = read(name, seal.fields(of: manifest(composed), chunks: []))
     #expect(try record.version(of: composed, isPlain: false).manifest.file == composed)
     #expect(throws: VaultRecord.Unfit.unreadable) {
       try record.version(of: decomposed, isPlain: false)

@@ -14,21 +14,21 @@ struct VaultSealTests {
   }
 
   @Test func aPlainVaultIsAsTheDeviceSeesIt() throws {
-    let manifest = try manifest(pieces: 1)
+    let manifest = try manifest(chunks: 1)
     let name = try #require(VaultSeal.plain.recordName(of: manifest.file))
     #expect(name.text == "vault.db")
-    let fields = VaultSeal.plain.fields(of: manifest, pieces: manifest.pieces)
+    let fields = VaultSeal.plain.fields(of: manifest, chunks: manifest.chunks)
     let contents = try #require(VaultSeal.plain.contents(of: fields, record: name))
     #expect(contents.manifest == manifest)
-    #expect(contents.pieces == manifest.pieces)
+    #expect(contents.chunks == manifest.chunks)
     #expect(VaultSeal.plain.opened(VaultSeal.plain.sealed([1, 2, 3])) == [1, 2, 3])
     #expect(VaultSeal.plain.chunkSeed == 0)
   }
 
   /// Whoever writes in the clear under another file's record, or a sealed one's, names no file.
   @Test func aPlainRecordOfAnotherNameIsUnreadable() throws {
-    let manifest = try manifest(pieces: 0)
-    let fields = VaultSeal.plain.fields(of: manifest, pieces: [])
+    let manifest = try manifest(chunks: 0)
+    let fields = VaultSeal.plain.fields(of: manifest, chunks: [])
     let sealed = try #require(seal.recordName(of: manifest.file))
     for name in [sealed, Name(trusted: "other.db"), Name(trusted: "!")] {
       #expect(VaultSeal.plain.contents(of: fields, record: name) == nil)
@@ -36,19 +36,19 @@ struct VaultSealTests {
   }
 
   @Test func whatIsSealedComesBack() throws {
-    let manifest = try manifest(pieces: 3)
-    let (name, fields, pieces) = try sealed(manifest)
+    let manifest = try manifest(chunks: 3)
+    let (name, fields, chunks) = try sealed(manifest)
     let contents = try #require(seal.contents(of: fields, record: name))
-    #expect(contents == VaultSeal.Contents(manifest: manifest, pieces: pieces))
-    #expect(seal.fields(of: manifest, pieces: pieces).serialized() == fields.serialized())
+    #expect(contents == VaultSeal.Contents(manifest: manifest, chunks: chunks))
+    #expect(seal.fields(of: manifest, chunks: chunks).serialized() == fields.serialized())
   }
 
   /// Neither the file's name, nor a hash of what is in it, nor its size.
   @Test func theRelaySeesNothingOfTheManifest() throws {
-    let manifest = try manifest(pieces: 2)
+    let manifest = try manifest(chunks: 2)
     let (name, fields, _) = try sealed(manifest)
     let seen = name.text + String(decoding: fields.serialized(), as: UTF8.self)
-    for secret in ["vault", manifest.sha256.text, manifest.pieces[0].text, "12345"] {
+    for secret in ["vault", manifest.sha256.text, manifest.chunks[0].text, "12345"] {
       #expect(!seen.contains(secret))
     }
     #expect(name != otherSeal.recordName(of: manifest.file))
@@ -56,12 +56,12 @@ struct VaultSealTests {
   }
 
   @Test func whatWasMovedOrChangedIsUnreadable() throws {
-    let manifest = try manifest(pieces: 2)
-    let (name, fields, pieces) = try sealed(manifest)
+    let manifest = try manifest(chunks: 2)
+    let (name, fields, chunks) = try sealed(manifest)
     let other = try #require(seal.recordName(of: "other.db"))
     #expect(seal.contents(of: fields, record: other) == nil)
     #expect(otherSeal.contents(of: fields, record: name) == nil)
-    let texts = pieces.map { JSONValue.string($0.text) }
+    let texts = chunks.map { JSONValue.string($0.text) }
     for chunks in [
       .array(texts.reversed()), .array([texts[0]]), .array(texts + [texts[0]]), .array([]),
       .array([texts[0], "short"]), .null, "none",
@@ -83,31 +83,31 @@ struct VaultSealTests {
 
   /// A device that has the key wrote other things than a manifest, or under another record's name.
   @Test func whatIsNoManifestInsideIsUnreadable() throws {
-    let manifest = try manifest(pieces: 1)
+    let manifest = try manifest(chunks: 1)
     let name = try #require(seal.recordName(of: "../vault.db"))
     var astray = manifest
     astray.file = "../vault.db"
     #expect(
-      seal.contents(of: seal.fields(of: astray, pieces: manifest.pieces), record: name) == nil)
+      seal.contents(of: seal.fields(of: astray, chunks: manifest.chunks), record: name) == nil)
     var more = manifest
-    more.pieces.append(manifest.sha256)
+    more.chunks.append(manifest.sha256)
     let file = try #require(seal.recordName(of: manifest.file))
-    #expect(seal.contents(of: seal.fields(of: more, pieces: manifest.pieces), record: file) == nil)
+    #expect(seal.contents(of: seal.fields(of: more, chunks: manifest.chunks), record: file) == nil)
   }
 
-  @Test func piecesAreAlwaysSealedAlike() {
-    let piece: [UInt8] = (0..<70_000).map { UInt8(truncatingIfNeeded: $0) }
-    let sealed = seal.sealed(piece)
-    #expect(sealed == seal.sealed(piece) && sealed.count <= piece.count + VaultSeal.overhead)
-    #expect(seal.opened(sealed) == piece)
-    #expect(otherSeal.opened(sealed) == nil && otherSeal.sealed(piece) != sealed)
+  @Test func chunksAreAlwaysSealedAlike() {
+    let chunk: [UInt8] = (0..<70_000).map { UInt8(truncatingIfNeeded: $0) }
+    let sealed = seal.sealed(chunk)
+    #expect(sealed == seal.sealed(chunk) && sealed.count <= chunk.count + VaultSeal.overhead)
+    #expect(seal.opened(sealed) == chunk)
+    #expect(otherSeal.opened(sealed) == nil && otherSeal.sealed(chunk) != sealed)
     var broken = sealed
     broken[500] ^= 1
-    #expect(seal.opened(broken) == nil && seal.opened([]) == nil && seal.opened(piece) == nil)
+    #expect(seal.opened(broken) == nil && seal.opened([]) == nil && seal.opened(chunk) == nil)
   }
 
   @Test func theLargestManifestFitsIntoARecord() throws {
-    var manifest = try manifest(pieces: Limits.chunksPerRecord)
+    var manifest = try manifest(chunks: Limits.chunksPerRecord)
     manifest.file = String(repeating: "\u{1F600}", count: 63)
     manifest.size = .max
     let (name, fields, _) = try sealed(manifest)
@@ -115,18 +115,18 @@ struct VaultSealTests {
     #expect(seal.contents(of: fields, record: name)?.manifest == manifest)
   }
 
-  private func manifest(pieces: Int) throws -> VaultManifest {
+  private func manifest(chunks: Int) throws -> VaultManifest {
     VaultManifest(
       file: "vault.db", size: 12_345, sha256: try hash("all"),
-      pieces: try (0..<pieces).map { try hash("piece \($0)") })
+      chunks: try (0..<chunks).map { try hash("piece \($0)") })
   }
 
   private func sealed(
     _ manifest: VaultManifest
-  ) throws -> (name: Name, fields: JSONValue, pieces: [ChunkHash]) {
-    let pieces = try manifest.pieces.map { try hash("sealed " + $0.text) }
+  ) throws -> (name: Name, fields: JSONValue, chunks: [ChunkHash]) {
+    let chunks = try manifest.chunks.map { try hash("sealed " + $0.text) }
     let name = try #require(seal.recordName(of: manifest.file))
-    return (name, seal.fields(of: manifest, pieces: pieces), pieces)
+    return (name, seal.fields(of: manifest, chunks: chunks), chunks)
   }
 
   private func hash(_ text: String) throws -> ChunkHash {

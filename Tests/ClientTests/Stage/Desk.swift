@@ -75,9 +75,9 @@ struct Desk {
 
   mutating func pass(milliseconds: Int64) { now += milliseconds }
 
-  /// The relay has these pieces.
-  mutating func letPiecesThrough(_ hashes: [ChunkHash]) throws {
-    perform(.pieces(.settle(ChunkStatus(there: hashes))))
+  /// The relay has these chunks.
+  mutating func letChunksThrough(_ hashes: [ChunkHash]) throws {
+    perform(.chunks(.settle(ChunkStatus(there: hashes))))
   }
 
   mutating func takeOne(_ bounds: BatchBounds = BatchBounds()) throws -> SaveRequest {

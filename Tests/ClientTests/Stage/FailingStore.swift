@@ -28,17 +28,17 @@ final class FailingStore: ReplicaStore {
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
     try store.tags(after: tag)
   }
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
-    try store.pieces(hashes)
+  func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
+    try store.chunks(hashes)
   }
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
-    try store.pieces(after: hash, limit: limit)
+  func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
+    try store.chunks(after: hash, limit: limit)
   }
-  func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
-    try store.namedPieces(hashes)
+  func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try store.namedChunks(hashes)
   }
-  func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
-    try store.pieceFiles(numbers)
+  func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try store.chunkFiles(numbers)
   }
   func write(_ changes: [ReplicaChange]) throws(StorageError) {
     if let error { throw error }
@@ -79,17 +79,17 @@ final class CountingStore: ReplicaStore {
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
     try store.tags(after: tag)
   }
-  func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
-    try store.pieces(hashes)
+  func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
+    try store.chunks(hashes)
   }
-  func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
-    try store.pieces(after: hash, limit: limit)
+  func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
+    try store.chunks(after: hash, limit: limit)
   }
-  func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
-    try store.namedPieces(hashes)
+  func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try store.namedChunks(hashes)
   }
-  func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
-    try store.pieceFiles(numbers)
+  func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try store.chunkFiles(numbers)
   }
   func write(_ changes: [ReplicaChange]) throws(StorageError) { try store.write(changes) }
 

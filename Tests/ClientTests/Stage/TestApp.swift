@@ -10,7 +10,7 @@ struct TestApp: App {
   static let counter = Name(trusted: "Counter")
   /// A person decides.
   static let choice = Name(trusted: "Choice")
-  /// The newer stays, the other is kept as a copy. May name pieces as an album does.
+  /// The newer stays, the other is kept as a copy. May name chunks as an album does.
   static let draft = Name(trusted: "Draft")
   /// `{"rings","dueAt","owner","again"?}`: rings once when it is time, and at `again` once more.
   static let egg = Name(trusted: "Egg")
@@ -18,7 +18,7 @@ struct TestApp: App {
   /// The newer stays; the other is kept as a copy whose name does not tell it from others.
   static let echo = Name(trusted: "Echo")
 
-  /// `{"pieces": [hash…]}`: names pieces of files.
+  /// `{"pieces": [hash…]}`: names chunks of files.
   static let album = Name(trusted: "Album")
 
   var name: String { "desk" }

@@ -115,11 +115,11 @@ final class TestDevice {
     return nil
   }
 
-  /// The disk changes a byte in the middle of a piece.
+  /// The disk changes a byte in the middle of a chunk.
   func damage(_ hash: ChunkHash) throws {
-    guard let piece = try store.pieces([hash]).first else { throw TestFault("no such piece") }
+    guard let chunk = try store.chunks([hash]).first else { throw TestFault("no such piece") }
     files.damage(
-      ChunkFile(account: TestRelay.account, number: piece.file), at: piece.bytes / 2)
+      ChunkFile(account: TestRelay.account, number: chunk.file), at: chunk.bytes / 2)
   }
 
   func fail(_ error: StorageError?) { failing.error = error }
@@ -306,8 +306,8 @@ final class TestDevice {
   }
 
   /// Shorter than usual, so that a test need not play a day.
-  static let pieceKeepMilliseconds: Int64 = 20 * 60_000
-  static let pieceCareMilliseconds: Int64 = 2 * 60_000
+  static let chunkKeepMilliseconds: Int64 = 20 * 60_000
+  static let chunkCareMilliseconds: Int64 = 2 * 60_000
 
   private static func configuration(
     _ transports: [Transport], tellsMilestones: Bool
@@ -315,8 +315,8 @@ final class TestDevice {
     var configuration = AgentConfiguration()
     configuration.transports = transports
     configuration.tellsMilestones = tellsMilestones
-    configuration.pieceKeepMilliseconds = pieceKeepMilliseconds
-    configuration.pieceCareMilliseconds = pieceCareMilliseconds
+    configuration.chunkKeepMilliseconds = chunkKeepMilliseconds
+    configuration.chunkCareMilliseconds = chunkCareMilliseconds
     return configuration
   }
 }

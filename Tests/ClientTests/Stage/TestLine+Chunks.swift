@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// The calls about pieces of files.
+/// The calls about chunks of files.
 extension TestLine {
   func chunks(_ head: HTTPRequestHead) throws {
     let name = head.target.path[2]
@@ -18,7 +18,7 @@ extension TestLine {
       if let refusal = try relay.keep(hash, body) { return refuse(refusal) }
       respond(201, [])
     case "GET":
-      guard let bytes = try relay.piece(hash) else {
+      guard let bytes = try relay.chunk(hash) else {
         return refuse(Refusal(.notFound, "nothing"))
       }
       relay.ranges.append(head.headers["Range"])
@@ -57,7 +57,7 @@ extension TestRelay {
     return nil
   }
 
-  func piece(_ hash: ChunkHash) throws -> [UInt8]? {
+  func chunk(_ hash: ChunkHash) throws -> [UInt8]? {
     guard case .chunk(let chunk) = try store.read(.chunk(TestRelay.account, hash)),
       case .bytes(let bytes) = try files.perform(
         .read(chunk.file, offset: 0, count: chunk.bytes))

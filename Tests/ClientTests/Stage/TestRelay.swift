@@ -14,7 +14,7 @@ final class TestRelay {
   private(set) var heard: [String] = []
   private(set) var saves: [SaveRequest] = []
   private(set) var hellos: [ChangeToken?] = []
-  /// Of the pieces of files: what was asked to be missing, what was sent, and from where on what
+  /// Of the chunks of files: what was asked to be missing, what was sent, and from where on what
   /// was fetched.
   var questions: [[ChunkHash]] = []
   var puts: [ChunkHash] = []

@@ -64,9 +64,9 @@ final class EventsClient {
     while let event = try parser.next() {
       switch event {
       case .head(let head): self.head = head
-      case .body(let piece):
-        bytes += piece.count
-        if head?.status == 200 { reader.receive(piece.span.bytes) } else { body += piece }
+      case .body(let chunk):
+        bytes += chunk.count
+        if head?.status == 200 { reader.receive(chunk.span.bytes) } else { body += chunk }
       case .end: isWhole = true
       }
     }

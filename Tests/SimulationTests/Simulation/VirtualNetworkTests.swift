@@ -52,7 +52,7 @@ struct VirtualNetworkTests {
     #expect(pair.rightHeard.count == 1)
   }
 
-  @Test func bytesArriveInOrderWhateverTheirPieces() {
+  @Test func bytesArriveInOrderWhateverTheirChunks() {
     let pair = Pair { $0.splitOneIn = 1 }
     let (near, far) = pair.connect()
     let message = (0..<2_000).map { UInt8($0 % 251) }

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// Worlds in which notes name pieces of files.
+/// Worlds in which notes name chunks of files.
 struct FilesTests {
   @Test(arguments: 0..<6)
   func whatARecordNamesTheRelayHas(shard: Int) throws {
@@ -9,7 +9,7 @@ struct FilesTests {
     for seed in stride(from: UInt64(shard) + 1, through: 18, by: 6) {
       let verdict = try play(seed, .files)
       if !verdict.faults.isEmpty { return }
-      named += verdict.tally[.pieceNamed]
+      named += verdict.tally[.chunkNamed]
     }
     #expect(named > 0)
   }

@@ -68,7 +68,7 @@ package final class ReplicaWatch {
         case .removeRecords(let gone): keys += gone
         case .putEntry(let entry): keys.append(entry.key)
         case .nameRecord, .loseRecord, .setIdentity, .setCursor, .removeEntry, .setValue,
-          .putPiece, .removePiece:
+          .putChunk, .removeChunk:
           break
         }
       }

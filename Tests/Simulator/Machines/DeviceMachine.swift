@@ -28,8 +28,8 @@ package final class DeviceMachine {
   private var runBefore: Int64 = 0
   private var startedAt: Int64 = 0
   private var nextOrder: UInt64 = 1
-  /// What the person does with pieces of files.
-  var pieceHands = PieceHands()
+  /// What the person does with chunks of files.
+  var chunkHands = ChunkHands()
   /// Of the orders that were given: what the model must know of them.
   var hands: [OrderID: Hand] = [:]
   /// Where the account has sealed files: these, and what this device keeps of them, if it has the
@@ -108,7 +108,7 @@ package final class DeviceMachine {
       name: name, outside: outside, clock: { [unowned self] in clock }, node: agent)
     self.seat = seat
     worker.begin()
-    pieceHands = PieceHands()
+    chunkHands = ChunkHands()
     hands = [:]
     seat.onJob = { [unowned self, unowned seat] id, _, job in
       switch job {
@@ -184,9 +184,9 @@ package final class DeviceMachine {
       vaultKeeper?.look(into: store, outside)
       changesTold += 1
       if breakage == .tellsTwice, changesTold % 5 == 0 { watch.told(records) }
-    case .told, .switched, .read, .pieceProgress, .milestone: break
-    case .pieceAdded(let order, let result): pieceAdded(order, result)
-    case .pieceRead(let order, let result): pieceRead(order, result)
+    case .told, .switched, .read, .chunkProgress, .milestone: break
+    case .chunkAdded(let order, let result): chunkAdded(order, result)
+    case .chunkRead(let order, let result): chunkRead(order, result)
     case .storeFailed(let error):
       outside.log(from: name, to: "person", .note("store failed: \(error)"))
       onStoreFailure()

@@ -4,7 +4,7 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// The files of a device's pieces, and the thread that works on them. A crash leaves what is whole.
+/// The files of a device's chunks, and the thread that works on them. A crash leaves what is whole.
 package final class FileWorker {
   private typealias Tell = (JobID, AgentOutcome) -> Void
 

@@ -222,7 +222,7 @@ package final class RelayMachine {
     owed.removeFirst()
   }
 
-  /// The files of pieces as they are now, to be put back with the store.
+  /// The files of chunks as they are now, to be put back with the store.
   package func copyFiles() -> MemoryChunkStore { files.reopened() }
 
   package func putBack(_ files: MemoryChunkStore) { self.files = files.reopened() }
@@ -234,8 +234,8 @@ package final class RelayMachine {
     commits?.slowDown(until: time, by: nanoseconds)
   }
 
-  /// The bytes of a piece, as a download would give them; nil where the account has none.
-  package func piece(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> [UInt8]? {
+  /// The bytes of a chunk, as a download would give them; nil where the account has none.
+  package func chunk(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> [UInt8]? {
     guard case .chunk(let chunk) = try store.read(.chunk(account, hash)),
       case .bytes(let bytes) = try files.perform(.read(chunk.file, offset: 0, count: chunk.bytes))
     else { return nil }

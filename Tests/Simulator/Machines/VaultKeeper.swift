@@ -5,7 +5,7 @@ import LockstepSimulation
 import LockstepStorage
 
 /// The sealed files of an account that has a device without the vault's key, and what those who
-/// have the key ever wrote into them. They have no pieces: what a record may become of is decided
+/// have the key ever wrote into them. They have no chunks: what a record may become of is decided
 /// before any is asked for.
 package final class SealedFiles {
   /// Nobody with the key touches the first; a person writes the second on one device.
@@ -34,8 +34,8 @@ package final class SealedFiles {
     guard let hash = ChunkHash(bytes: SHA256.hash(Array(content.utf8))) else { return nil }
     written[hash] = file
     let manifest = VaultManifest(
-      file: file, size: content.utf8.count, sha256: hash, pieces: [])
-    return seal.fields(of: manifest, pieces: [])
+      file: file, size: content.utf8.count, sha256: hash, chunks: [])
+    return seal.fields(of: manifest, chunks: [])
   }
 
   /// The fields that somebody without the key writes; `file`: that they say they are of.

@@ -94,20 +94,20 @@ package final class WatchedReplicaStore: ReplicaStore {
     try backing.tags(after: tag)
   }
 
-  package func pieces(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
-    try backing.pieces(hashes)
+  package func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
+    try backing.chunks(hashes)
   }
 
-  package func pieces(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
-    try backing.pieces(after: hash, limit: limit)
+  package func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
+    try backing.chunks(after: hash, limit: limit)
   }
 
-  package func namedPieces(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
-    try backing.namedPieces(hashes)
+  package func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+    try backing.namedChunks(hashes)
   }
 
-  package func pieceFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
-    try backing.pieceFiles(numbers)
+  package func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+    try backing.chunkFiles(numbers)
   }
 }
 

@@ -38,9 +38,9 @@ package struct NotesApp: App {
 
   /// The text of a note is a number that nobody writes twice, so that it tells who wrote it; nil
   /// deletes the note, where there is one.
-  /// `pieces`: of files, which the note names.
+  /// `chunks`: of files, which the note names.
   package static func edit(
-    _ number: Int, text: Int64?, pieces: [ChunkHash] = []
+    _ number: Int, text: Int64?, chunks: [ChunkHash] = []
   ) -> EditRequest {
     EditRequest(key: key(number), type: type) { (context) throws(EditRefusal) -> JSONValue? in
       guard let text else {
@@ -48,8 +48,8 @@ package struct NotesApp: App {
         return nil
       }
       let fields: JSONValue = ["text": .number(JSONNumber(text))]
-      if pieces.isEmpty { return fields }
-      return fields.setting("pieces", to: .array(pieces.map { .string($0.text) }))
+      if chunks.isEmpty { return fields }
+      return fields.setting("pieces", to: .array(chunks.map { .string($0.text) }))
     }
   }
 

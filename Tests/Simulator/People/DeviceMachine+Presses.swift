@@ -17,10 +17,10 @@ extension DeviceMachine {
           (context.current?.value ?? [:]).setting(name, to: .number(JSONNumber(number)))
         })
     case .note(let number, let text): edit(NotesApp.edit(number, text: text))
-    case .attach(let number, let text, let pieces):
-      let bytes = pieces.map(DeviceMachine.pieceBytes)
-      attach(bytes) { NotesApp.edit(number, text: text, pieces: $0) }
-    case .readPieces(let number): readPieces(of: number)
+    case .attach(let number, let text, let chunks):
+      let bytes = chunks.map(DeviceMachine.chunkBytes)
+      attach(bytes) { NotesApp.edit(number, text: text, chunks: $0) }
+    case .readChunks(let number): readChunks(of: number)
     case .memo(let press): self.press(press)
     case .habit(let press): self.press(press)
     case .clipboard(let press): self.press(press)
@@ -157,15 +157,15 @@ extension DeviceMachine {
   private func save(_ file: String, _ content: String) {
     let before = held(VaultFile.key(file))?.fields
     let bytes = Array(content.utf8)
-    // In two pieces, so that versions have one in common.
-    attach([Array(bytes.prefix(7)), Array(bytes.dropFirst(7))]) { pieces in
+    // In two chunks, so that versions have one in common.
+    attach([Array(bytes.prefix(7)), Array(bytes.dropFirst(7))]) { chunks in
       EditRequest(key: VaultFile.key(file), type: VaultApp.fileType) {
         (context) throws(EditRefusal) -> JSONValue? in
         // Who saves a file has that version of it before him.
         guard context.current?.fields == before else {
           throw EditRefusal("it is another file by now")
         }
-        return VaultFile.fields(file, bytes, pieces)
+        return VaultFile.fields(file, bytes, chunks)
       }
     }
   }

@@ -20,8 +20,8 @@ package struct People {
     package var apps: [PlayedApp] = [.timer]
     /// How many notes there are to write on; 0: these persons write none.
     package var notes = 0
-    /// They attach pieces of files to notes.
-    package var hasPieces = false
+    /// They attach chunks of files to notes.
+    package var hasChunks = false
     /// One of the devices does not have the vault's key.
     package var hasStranger = false
 
@@ -54,7 +54,7 @@ package struct People {
     let share = habitat.apps.count > 1 ? 4 : 12
     if habitat.notes > 0, random.chance(share, of: 18) {
       let press = note(&random, act, of: habitat.notes)
-      return habitat.hasPieces ? withPieces(press, &random) : press
+      return habitat.hasChunks ? withChunks(press, &random) : press
     }
     if habitat.hasStranger, random.chance(1, of: 2) {
       // Empty now and then, as who knows nothing of a file would have it.
@@ -74,16 +74,16 @@ package struct People {
     return .note(number, text: random.chance(1, of: 4) ? nil : Int64(act + 1))
   }
 
-  /// Of few pieces, so that they meet.
-  private static func withPieces(_ press: Press, _ random: inout SeededRandom) -> Press {
+  /// Of few chunks, so that they meet.
+  private static func withChunks(_ press: Press, _ random: inout SeededRandom) -> Press {
     guard case .note(let number, let text) = press else { return press }
-    guard let text else { return random.chance(1, of: 2) ? press : .readPieces(number) }
+    guard let text else { return random.chance(1, of: 2) ? press : .readChunks(number) }
     switch random.count(in: 0...3) {
     case 0: return press
-    case 1: return .readPieces(number)
+    case 1: return .readChunks(number)
     default:
-      let pieces = (0..<random.count(in: 1...2)).map { _ in random.count(in: 0...5) }
-      return .attach(number, text: text, pieces: pieces)
+      let chunks = (0..<random.count(in: 1...2)).map { _ in random.count(in: 0...5) }
+      return .attach(number, text: text, chunks: chunks)
     }
   }
 }

@@ -11,10 +11,10 @@ extension People {
     case setting(String, Int64)
     /// Writes a note, or deletes it.
     case note(Int, text: Int64?)
-    /// Writes a note that names pieces of files, which are put into the home first.
-    case attach(Int, text: Int64, pieces: [Int])
-    /// Reads the pieces that a note names.
-    case readPieces(Int)
+    /// Writes a note that names chunks of files, which are put into the home first.
+    case attach(Int, text: Int64, chunks: [Int])
+    /// Reads the chunks that a note names.
+    case readChunks(Int)
     case memo(MemoPress)
     case habit(HabitPress)
     case clipboard(ClipboardPress)

@@ -8,9 +8,9 @@ enum VaultFile {
     RecordKey(zone: VaultApp.zone, name: Name(trusted: file))
   }
 
-  static func fields(_ file: String, _ bytes: [UInt8], _ pieces: [ChunkHash]) -> JSONValue? {
+  static func fields(_ file: String, _ bytes: [UInt8], _ chunks: [ChunkHash]) -> JSONValue? {
     guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else { return nil }
-    let manifest = VaultManifest(file: file, size: bytes.count, sha256: hash, pieces: pieces)
-    return VaultSeal.plain.fields(of: manifest, pieces: pieces)
+    let manifest = VaultManifest(file: file, size: bytes.count, sha256: hash, chunks: chunks)
+    return VaultSeal.plain.fields(of: manifest, chunks: chunks)
   }
 }

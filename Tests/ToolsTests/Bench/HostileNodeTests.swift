@@ -64,7 +64,7 @@ struct HostileNodeTests {
 
   @Test func attacksGoOnWhateverIsAnswered() throws {
     for task in [
-      HostileTask.deletesZone(batches: 2), .namesPieces, .readsEmptyZone, .floods, .takesNothing,
+      HostileTask.deletesZone(batches: 2), .namesChunks, .readsEmptyZone, .floods, .takesNothing,
       .sendsHalf, .drips, .guesses(from: "198.51.100.1"), .reconnects,
     ] {
       let stage = stage(task, count: 2)

@@ -47,7 +47,7 @@ struct HostileTableTests {
   }
 
   @Test func whatWasNotMeasuredIsNotMet() {
-    #expect(!table([HostileRow(attack: .pieceNames)]).isMet)
+    #expect(!table([HostileRow(attack: .chunkNames)]).isMet)
     #expect(!table([row([2], [2])], together: []).isMet)
   }
 

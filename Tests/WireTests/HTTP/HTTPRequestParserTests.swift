@@ -39,7 +39,7 @@ struct HTTPRequestParserTests {
     #expect(whole.heads.map(\.keepsAlive) == [true, true, true, true, true, false])
     #expect(whole.bodies == ["hello, world\r\n!", "abc"])
     #expect(whole.bufferedBytes == 0)
-    for pieces in cuts(of: bytes) { #expect(RequestReading(pieces) == whole) }
+    for chunks in cuts(of: bytes) { #expect(RequestReading(chunks) == whole) }
   }
 
   @Test func blanksAroundAValueAreNoPartOfIt() {

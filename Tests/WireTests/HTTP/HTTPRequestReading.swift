@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import WireLaws
 
-/// All that came of some bytes: the events, neighbouring pieces of a body as one, and the refusal
+/// All that came of some bytes: the events, neighbouring chunks of a body as one, and the refusal
 /// that ended them.
 struct RequestReading: Equatable {
   var events: [HTTPRequestEvent] = []
@@ -19,11 +19,11 @@ struct RequestReading: Equatable {
   }
 
   /// `bodyLimit`: set after each head.
-  init(_ pieces: [[UInt8]], bodyLimit: Int? = nil, endOfStream: Bool = false) {
+  init(_ chunks: [[UInt8]], bodyLimit: Int? = nil, endOfStream: Bool = false) {
     var parser = HTTPRequestParser()
     do throws(Refusal) {
-      for piece in pieces {
-        parser.receive(piece.span.bytes)
+      for chunk in chunks {
+        parser.receive(chunk.span.bytes)
         while let event = try parser.next() {
           events.appendJoiningBodies(event)
           if case .head = event, let bodyLimit { parser.bodyLimit = bodyLimit }

@@ -44,8 +44,8 @@ struct HTTPRequestRefusalTests {
     let isRequest = text.contains("HTTP") || text.contains("GET") || text.hasPrefix("\u{16}")
     let start = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     let bytes = Array((isRequest ? text : start + text).utf8)
-    for pieces in cuts(of: bytes) {
-      #expect(RequestReading(pieces).refusal == .badRequest, "\(text.debugDescription)")
+    for chunks in cuts(of: bytes) {
+      #expect(RequestReading(chunks).refusal == .badRequest, "\(text.debugDescription)")
     }
   }
 
@@ -74,8 +74,8 @@ struct HTTPRequestRefusalTests {
   ])
   func framingThatIsNotPlainIsRefused(fields: String, code: RefusalCode) {
     let text = "PUT / HTTP/1.1\r\nHost: a\r\n\(fields)" + Self.body
-    for pieces in cuts(of: Array(text.utf8)) {
-      let reading = RequestReading(pieces)
+    for chunks in cuts(of: Array(text.utf8)) {
+      let reading = RequestReading(chunks)
       #expect(reading.refusal == code)
       #expect(reading.events == [])
     }

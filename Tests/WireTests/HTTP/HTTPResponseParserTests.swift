@@ -22,8 +22,8 @@ struct HTTPResponseParserTests {
     #expect(whole.bodies == ["hello", "abc", "until the end"])
     #expect(whole.events.count { $0 == .end } == 6)
     #expect(whole.heads.map(\.keepsAlive) == [true, true, true, true, true, false])
-    for pieces in cuts(of: bytes) {
-      #expect(ResponseReading(pieces, methods: Self.methods, endOfStream: true) == whole)
+    for chunks in cuts(of: bytes) {
+      #expect(ResponseReading(chunks, methods: Self.methods, endOfStream: true) == whole)
     }
   }
 
@@ -52,8 +52,8 @@ struct HTTPResponseParserTests {
     "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "\r\nHTTP/1.1 200 OK\r\n\r\n",
   ])
   func aMalformedAnswerIsThePeersFault(text: String) {
-    for pieces in cuts(of: Array(text.utf8)) {
-      #expect(ResponseReading(pieces, methods: ["GET"]).refusal == .internalError)
+    for chunks in cuts(of: Array(text.utf8)) {
+      #expect(ResponseReading(chunks, methods: ["GET"]).refusal == .internalError)
     }
   }
 
@@ -123,13 +123,13 @@ private struct ResponseReading: Equatable {
     }
   }
 
-  init(_ pieces: [[UInt8]], methods: [String], bodyLimit: Int? = nil, endOfStream: Bool = false) {
+  init(_ chunks: [[UInt8]], methods: [String], bodyLimit: Int? = nil, endOfStream: Bool = false) {
     var parser = HTTPResponseParser()
     if let bodyLimit { parser.bodyLimit = bodyLimit }
     for method in methods { parser.expectAnswer(to: method) }
     do throws(Refusal) {
-      for piece in pieces {
-        parser.receive(piece.span.bytes)
+      for chunk in chunks {
+        parser.receive(chunk.span.bytes)
         while let event = try parser.next() { events.appendJoiningBodies(event) }
       }
       if endOfStream {

@@ -5,7 +5,7 @@ import Testing
 struct ChunkHashTests {
   private let hash = String(repeating: "0aF9", count: 16)
 
-  @Test func piecesAreNamedOnceEach() throws {
+  @Test func chunksAreNamedOnceEach() throws {
     let request = try save(
       #"{"name":"a","type":"T","fields":{},"chunks":["\#(hash)","\#(hash)"],"modifiedAt":1},"#
         + #"{"name":"b","type":"T","fields":{},"chunks":[],"modifiedAt":1}"#)
@@ -14,13 +14,13 @@ struct ChunkHashTests {
     #expect(back == request)
   }
 
-  @Test func aDeleteNamesNoPieces() {
+  @Test func aDeleteNamesNoChunks() {
     #expect(throws: Refusal.self) {
       try save(#"{"name":"a","deleted":true,"chunks":["\#(hash)"],"modifiedAt":1}"#)
     }
   }
 
-  @Test func aRecordNamesSoManyPiecesAndNoMore() throws {
+  @Test func aRecordNamesSoManyChunksAndNoMore() throws {
     func names(_ count: Int) throws -> Int {
       let list = (0..<count).map { index in
         "\"" + String(String(index, radix: 16).reversed()).padded(to: 64) + "\""
@@ -34,7 +34,7 @@ struct ChunkHashTests {
     #expect(throws: Refusal.self) { try names(Limits.chunksPerRecord + 1) }
   }
 
-  @Test func theRecordsOfABatchNameSoManyPiecesTogetherAndNoMore() throws {
+  @Test func theRecordsOfABatchNameSoManyChunksTogetherAndNoMore() throws {
     func names(_ counts: [Int]) throws -> Int {
       let records = counts.enumerated().map { place, count in
         let list = (0..<count).map { index in
@@ -51,7 +51,7 @@ struct ChunkHashTests {
     #expect(refusal?.code == .tooManyRecords)
   }
 
-  @Test func aRecordTellsItsPieces() throws {
+  @Test func aRecordTellsItsChunks() throws {
     let chunk = try #require(ChunkHash(text: hash))
     let record = Record(
       zone: Name(trusted: "files"), name: Name(trusted: "a"), type: Name(trusted: "T"),

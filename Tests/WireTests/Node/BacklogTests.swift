@@ -4,7 +4,7 @@ import Testing
 
 struct BacklogTests {
   /// A piece of work that says whose it is.
-  private struct Piece: Hashable {
+  private struct Chunk: Hashable {
     var owner: UInt64
     var line: UInt64 = 0
     var number = 0
@@ -15,20 +15,20 @@ struct BacklogTests {
 
   private let portions = WorkPortions(cost: 10, lightCost: 2)
 
-  private func backlog(_ pieces: [Piece]) -> Backlog<Piece> {
-    var backlog = Backlog<Piece>(portions)
-    for piece in pieces { backlog.add(piece, piece.weight) }
+  private func backlog(_ chunks: [Chunk]) -> Backlog<Chunk> {
+    var backlog = Backlog<Chunk>(portions)
+    for chunk in chunks { backlog.add(chunk, chunk.weight) }
     return backlog
   }
 
-  /// Pieces of one line, numbered.
-  private func pieces(_ count: Int, of owner: UInt64, line: UInt64 = 0, cost: Int = 1) -> [Piece] {
-    (0..<count).map { Piece(owner: owner, line: line, number: $0, cost: cost) }
+  /// Chunks of one line, numbered.
+  private func chunks(_ count: Int, of owner: UInt64, line: UInt64 = 0, cost: Int = 1) -> [Chunk] {
+    (0..<count).map { Chunk(owner: owner, line: line, number: $0, cost: cost) }
   }
 
-  @Test func aLonePieceIsAPortionHoweverDearItIs() {
+  @Test func aLoneChunkIsAPortionHoweverDearItIs() {
     for cost in [1, 10, 1_000] {
-      var backlog = backlog(pieces(1, of: 1, cost: cost))
+      var backlog = backlog(chunks(1, of: 1, cost: cost))
       #expect(backlog.nextPortion().count == 1)
       #expect(backlog.isEmpty)
       #expect(backlog.nextPortion().isEmpty)
@@ -36,18 +36,18 @@ struct BacklogTests {
   }
 
   @Test func whatFitsIsOnePortionInItsOrder() {
-    let all = pieces(3, of: 2) + pieces(1, of: 1, cost: 5) + pieces(2, of: 3)
-    var backlog = Backlog<Piece>(portions)
+    let all = chunks(3, of: 2) + chunks(1, of: 1, cost: 5) + chunks(2, of: 3)
+    var backlog = Backlog<Chunk>(portions)
     #expect(backlog.nextPortion(adding: all, \.weight) == all)
     #expect(backlog.isEmpty)
     // One more than fits: the light ones go first.
-    let more = pieces(1, of: 1, cost: 8) + pieces(3, of: 2)
-    #expect(backlog.nextPortion(adding: more, \.weight) == pieces(3, of: 2))
-    #expect(backlog.nextPortion(adding: [], \.weight) == pieces(1, of: 1, cost: 8))
+    let more = chunks(1, of: 1, cost: 8) + chunks(3, of: 2)
+    #expect(backlog.nextPortion(adding: more, \.weight) == chunks(3, of: 2))
+    #expect(backlog.nextPortion(adding: [], \.weight) == chunks(1, of: 1, cost: 8))
   }
 
   @Test func aPortionCostsNoMoreThanItsCeiling() {
-    var backlog = backlog(pieces(20, of: 1, cost: 3) + pieces(20, of: 2, cost: 4))
+    var backlog = backlog(chunks(20, of: 1, cost: 3) + chunks(20, of: 2, cost: 4))
     while !backlog.isEmpty {
       let portion = backlog.nextPortion()
       #expect(portion.reduce(0) { $0 + $1.cost } <= 10)
@@ -56,10 +56,10 @@ struct BacklogTests {
   }
 
   /// The reason of it all: one device uploads, and another presses a button.
-  @Test func aLightPieceWaitsForOneHeavyPortionAtMost() {
-    var backlog = backlog(pieces(64, of: 1, cost: 8))
+  @Test func aLightChunkWaitsForOneHeavyPortionAtMost() {
+    var backlog = backlog(chunks(64, of: 1, cost: 8))
     for number in 0..<20 {
-      let press = Piece(owner: 2, number: number)
+      let press = Chunk(owner: 2, number: number)
       backlog.add(press, press.weight)
       let next = [backlog.nextPortion(), backlog.nextPortion()]
       #expect(next.contains([press]), "\(number)")
@@ -67,11 +67,11 @@ struct BacklogTests {
   }
 
   @Test func lightWorkWithoutEndDoesNotStopTheHeavy() {
-    var backlog = backlog(pieces(5, of: 1, cost: 8))
+    var backlog = backlog(chunks(5, of: 1, cost: 8))
     var heavy = 0
     for number in 0..<10 {
       for owner: UInt64 in 2..<40 {
-        let press = Piece(owner: owner, number: number)
+        let press = Chunk(owner: owner, number: number)
         backlog.add(press, press.weight)
       }
       heavy += backlog.nextPortion().count { $0.owner == 1 }
@@ -80,24 +80,24 @@ struct BacklogTests {
   }
 
   @Test func ownersTakeTurns() {
-    var backlog = backlog(pieces(100, of: 1, cost: 8))
-    for piece in pieces(3, of: 2, cost: 8) { backlog.add(piece, piece.weight) }
+    var backlog = backlog(chunks(100, of: 1, cost: 8))
+    for chunk in chunks(3, of: 2, cost: 8) { backlog.add(chunk, chunk.weight) }
     let first = (0..<6).flatMap { _ in backlog.nextPortion().map(\.owner) }
     #expect(first == [1, 2, 1, 2, 1, 2])
   }
 
   @Test func soDoTheLinesOfAnOwner() {
     var backlog = backlog(
-      pieces(10, of: 1, line: 1, cost: 8) + pieces(2, of: 1, line: 2, cost: 8)
-        + pieces(3, of: 2, cost: 8))
+      chunks(10, of: 1, line: 1, cost: 8) + chunks(2, of: 1, line: 2, cost: 8)
+        + chunks(3, of: 2, cost: 8))
     let first = (0..<6).flatMap { _ in backlog.nextPortion().map { "\($0.owner).\($0.line)" } }
     #expect(first == ["1.1", "2.0", "1.2", "2.0", "1.1", "2.0"])
   }
 
-  @Test func aLightPieceDoesNotOvertakeItsOwnLine() {
+  @Test func aLightChunkDoesNotOvertakeItsOwnLine() {
     var backlog = backlog([
-      Piece(owner: 1, number: 0, cost: 8), Piece(owner: 1, number: 1),
-      Piece(owner: 1, number: 2, cost: 8), Piece(owner: 1, number: 3),
+      Chunk(owner: 1, number: 0, cost: 8), Chunk(owner: 1, number: 1),
+      Chunk(owner: 1, number: 2, cost: 8), Chunk(owner: 1, number: 3),
     ])
     var order: [Int] = []
     while !backlog.isEmpty { order += backlog.nextPortion().map(\.number) }
@@ -105,23 +105,23 @@ struct BacklogTests {
   }
 
   @Test(arguments: 0..<40)
-  func everyPieceIsDoneOnceAndEveryLineInItsOrder(_ seed: UInt64) {
+  func everyChunkIsDoneOnceAndEveryLineInItsOrder(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
-    var backlog = Backlog<Piece>(portions)
+    var backlog = Backlog<Chunk>(portions)
     var given: [WorkWeight: Int] = [:]
-    var done: [Piece] = []
+    var done: [Chunk] = []
     var count = 0
     for _ in 0..<200 {
-      var newcomers: [Piece] = []
+      var newcomers: [Chunk] = []
       for _ in 0..<Int.random(in: 0...6, using: &random) {
-        var piece = Piece(
+        var chunk = Chunk(
           owner: UInt64.random(in: 0...4, using: &random),
           line: UInt64.random(in: 0...2, using: &random))
-        let line = piece.weight
-        piece.number = given[line, default: 0]
-        given[line] = piece.number + 1
-        piece.cost = Int.random(in: 1...14, using: &random)
-        newcomers.append(piece)
+        let line = chunk.weight
+        chunk.number = given[line, default: 0]
+        given[line] = chunk.number + 1
+        chunk.cost = Int.random(in: 1...14, using: &random)
+        newcomers.append(chunk)
       }
       count += newcomers.count
       done += backlog.nextPortion(adding: newcomers, \.weight)
@@ -130,10 +130,10 @@ struct BacklogTests {
     while !backlog.isEmpty { done += backlog.nextPortion() }
     #expect(done.count == count)
     var next: [WorkWeight: Int] = [:]
-    for piece in done {
-      let line = WorkWeight(owner: piece.owner, line: piece.line)
-      #expect(piece.number == next[line, default: 0])
-      next[line] = piece.number + 1
+    for chunk in done {
+      let line = WorkWeight(owner: chunk.owner, line: chunk.line)
+      #expect(chunk.number == next[line, default: 0])
+      next[line] = chunk.number + 1
     }
     #expect(next == given)
   }
@@ -150,9 +150,9 @@ struct BacklogTests {
 
   /// Does the next portion at `milliseconds`, which takes so long.
   private func portion(
-    _ backlog: inout Backlog<Piece>, at milliseconds: Int64, takes: Int64 = 0,
-    adding newcomers: [Piece] = []
-  ) -> [Piece] {
+    _ backlog: inout Backlog<Chunk>, at milliseconds: Int64, takes: Int64 = 0,
+    adding newcomers: [Chunk] = []
+  ) -> [Chunk] {
     let start = Instant(nanoseconds: milliseconds * 1_000_000)
     let portion = backlog.nextPortion(adding: newcomers, at: start, \.weight)
     if !portion.isEmpty {
@@ -163,8 +163,8 @@ struct BacklogTests {
 
   /// The same, where heavy work takes 5 ms and a press one.
   private func portion(
-    _ backlog: inout Backlog<Piece>, afterwards milliseconds: Int64, adding newcomers: [Piece] = []
-  ) -> [Piece] {
+    _ backlog: inout Backlog<Chunk>, afterwards milliseconds: Int64, adding newcomers: [Chunk] = []
+  ) -> [Chunk] {
     let start = Instant(nanoseconds: milliseconds * 1_000_000)
     let portion = backlog.nextPortion(adding: newcomers, at: start, \.weight)
     guard !portion.isEmpty else { return [] }
@@ -175,13 +175,13 @@ struct BacklogTests {
 
   /// One account writes without end, another presses a button now and then.
   @Test func whoTakesMoreThanHisShareIsPutOffWhileOthersWork() {
-    var backlog = Backlog<Piece>(paced)
-    let flood = pieces(100, of: 1, cost: 8)
+    var backlog = Backlog<Chunk>(paced)
+    let flood = chunks(100, of: 1, cost: 8)
     #expect(portion(&backlog, at: 0, takes: 20, adding: Array(flood.prefix(1))) == [flood[0]])
     // It has taken 20 ms, and others work: the first that is put off is done at once. The next
     // waits twice as long as that took, and 120 times what it took more than a millisecond and the
     // one that a press takes.
-    let press = Piece(owner: 2)
+    let press = Chunk(owner: 2)
     #expect(portion(&backlog, at: 20, takes: 1, adding: [press]) == [press])
     #expect(portion(&backlog, at: 21, takes: 5, adding: [flood[1]]) == [flood[1]])
     var done: [Int64] = []
@@ -199,10 +199,10 @@ struct BacklogTests {
   }
 
   @Test func shortPortionsThatArePutOffRestShortly() {
-    var backlog = Backlog<Piece>(paced)
-    let flood = pieces(100, of: 1, cost: 8)
+    var backlog = Backlog<Chunk>(paced)
+    let flood = chunks(100, of: 1, cost: 8)
     _ = portion(&backlog, at: 0, takes: 20, adding: [flood[0]])
-    let press = Piece(owner: 2)
+    let press = Chunk(owner: 2)
     _ = portion(&backlog, at: 20, takes: 1, adding: [press] + flood.dropFirst())
     var done = 0
     for at in stride(from: Int64(30), to: 330, by: 3) {
@@ -218,56 +218,56 @@ struct BacklogTests {
   @Test func restsHaveABound() {
     var portions = paced
     portions.pace?.patienceMilliseconds = 60_000
-    var backlog = Backlog<Piece>(portions)
-    let flood = pieces(3, of: 1, cost: 8)
+    var backlog = Backlog<Chunk>(portions)
+    let flood = chunks(3, of: 1, cost: 8)
     let start = Instant(nanoseconds: 0)
     let later = Instant(nanoseconds: .max / 4)
     _ = backlog.nextPortion(adding: [flood[0]], at: start, \.weight)
     backlog.performed(from: start, to: later)
-    for piece in flood.dropFirst() { backlog.add(piece, piece.weight) }
+    for chunk in flood.dropFirst() { backlog.add(chunk, chunk.weight) }
     #expect(backlog.nextPortion(at: later) == [flood[1]])
     backlog.performed(from: start, to: later)
     // Others work, so that it is the rest that counts.
-    let press = Piece(owner: 2)
+    let press = Chunk(owner: 2)
     let soon = later.advanced(milliseconds: 29_999)
     #expect(backlog.nextPortion(adding: [press], at: soon, \.weight) == [press])
     backlog.performed(from: soon, to: soon)
     #expect(backlog.nextAt == later.advanced(milliseconds: 30_000))
   }
 
-  /// Two pieces that were put off are done at once, and the short one ends last.
-  @Test func aShortPieceDoesNotEndTheRestAfterALongOne() {
-    var backlog = Backlog<Piece>(paced)
+  /// Two chunks that were put off are done at once, and the short one ends last.
+  @Test func aShortChunkDoesNotEndTheRestAfterALongOne() {
+    var backlog = Backlog<Chunk>(paced)
     backlog.performed(1, wasPutOff: false, nanoseconds: 20_000_000, at: Instant(nanoseconds: 0))
     let end = Instant(nanoseconds: 10_000_000)
     backlog.performed(1, wasPutOff: true, nanoseconds: 5_000_000, at: end)
     backlog.performed(1, wasPutOff: true, nanoseconds: 1_000, at: end)
-    let piece = Piece(owner: 1, cost: 8)
-    backlog.add(piece, piece.weight, at: end)
+    let chunk = Chunk(owner: 1, cost: 8)
+    backlog.add(chunk, chunk.weight, at: end)
     for at in stride(from: Int64(20), to: 500, by: 10) {
       let now = Instant(nanoseconds: at * 1_000_000)
       backlog.performed(2, wasPutOff: false, nanoseconds: 1_000, at: now)
       #expect(backlog.nextPortion(at: now) == [])
     }
     // 2 times 5 ms, and 120 times the four beyond the first.
-    #expect(backlog.nextPortion(at: end.advanced(milliseconds: 490)) == [piece])
+    #expect(backlog.nextPortion(at: end.advanced(milliseconds: 490)) == [chunk])
   }
 
   /// What is put off is done in portions that are as short as can be.
-  @Test func aPortionThatIsPutOffIsLightOrOnePiece() {
-    var backlog = Backlog<Piece>(paced)
-    _ = portion(&backlog, at: 0, takes: 20, adding: pieces(1, of: 1, cost: 8))
-    _ = portion(&backlog, at: 20, takes: 1, adding: [Piece(owner: 2)])
-    let small = (0..<3).map { Piece(owner: 1, line: $0 + 7, cost: 2) }
-    for piece in small { backlog.add(piece, piece.weight, at: Instant(nanoseconds: 21_000_000)) }
-    for (index, piece) in small.enumerated() {
-      #expect(portion(&backlog, at: 1_000 + Int64(index) * 100, takes: 1) == [piece])
+  @Test func aPortionThatIsPutOffIsLightOrOneChunk() {
+    var backlog = Backlog<Chunk>(paced)
+    _ = portion(&backlog, at: 0, takes: 20, adding: chunks(1, of: 1, cost: 8))
+    _ = portion(&backlog, at: 20, takes: 1, adding: [Chunk(owner: 2)])
+    let small = (0..<3).map { Chunk(owner: 1, line: $0 + 7, cost: 2) }
+    for chunk in small { backlog.add(chunk, chunk.weight, at: Instant(nanoseconds: 21_000_000)) }
+    for (index, chunk) in small.enumerated() {
+      #expect(portion(&backlog, at: 1_000 + Int64(index) * 100, takes: 1) == [chunk])
     }
   }
 
   @Test func workElsewhereCountsAsWorkOfOthers() {
-    var backlog = Backlog<Piece>(paced)
-    let flood = pieces(3, of: 1, cost: 8)
+    var backlog = Backlog<Chunk>(paced)
+    let flood = chunks(3, of: 1, cost: 8)
     _ = portion(&backlog, at: 0, takes: 20, adding: [flood[0]])
     // The first that is put off is done at once; the next rests, while others work.
     #expect(portion(&backlog, at: 20, takes: 50, adding: [flood[1]]) == [flood[1]])
@@ -275,7 +275,7 @@ struct BacklogTests {
     backlog.performed(
       from: Instant(nanoseconds: 70_000_000), to: Instant(nanoseconds: 120_000_000))
     backlog.sawWork(of: 2, at: Instant(nanoseconds: 120_000_000))
-    let late = Piece(owner: 1, number: 9, cost: 8)
+    let late = Chunk(owner: 1, number: 9, cost: 8)
     #expect(portion(&backlog, at: 130, adding: [late]).isEmpty)
     #expect(backlog.nextAt == Instant(nanoseconds: 170_000_000))
     backlog.sawWork(of: 1, at: Instant(nanoseconds: 150_000_000))
@@ -287,23 +287,23 @@ struct BacklogTests {
 
   /// The disk hung for an hour, or the machine slept, while a batch was saved.
   @Test func aPortionThatHungPutsNobodyOffForLong() {
-    var backlog = Backlog<Piece>(paced)
-    let batch = Piece(owner: 1, cost: 8)
+    var backlog = Backlog<Chunk>(paced)
+    let batch = Chunk(owner: 1, cost: 8)
     #expect(portion(&backlog, at: 0, takes: 3_600_000, adding: [batch]) == [batch])
     let soon = Instant(nanoseconds: 3_611_000_000_000)
     #expect(backlog.putsOff(batch.weight, at: Instant(nanoseconds: 3_600_000_000_000)) == true)
     #expect(backlog.putsOff(batch.weight, at: soon) == false)
     backlog.performed(7, wasPutOff: false, nanoseconds: .max, at: soon)
-    #expect(backlog.putsOff(Piece(owner: 7, cost: 8).weight, at: soon) == true)
+    #expect(backlog.putsOff(Chunk(owner: 7, cost: 8).weight, at: soon) == true)
     #expect(
-      backlog.putsOff(Piece(owner: 7, cost: 8).weight, at: soon.advanced(milliseconds: 11_000))
+      backlog.putsOff(Chunk(owner: 7, cost: 8).weight, at: soon.advanced(milliseconds: 11_000))
         == false)
   }
 
   /// Where the disk is slow, all is: nobody is put off for that.
   @Test func whatAnyWorkTakesIsNobodys() {
-    var backlog = Backlog<Piece>(paced)
-    let (press, batch) = (Piece(owner: 2), Piece(owner: 1, cost: 8))
+    var backlog = Backlog<Chunk>(paced)
+    let (press, batch) = (Chunk(owner: 2), Chunk(owner: 1, cost: 8))
     for number: Int64 in 0..<100 {
       #expect(portion(&backlog, at: number * 100, takes: 30, adding: [press]) == [press])
       #expect(portion(&backlog, at: number * 100 + 50, takes: 30, adding: [batch]) == [batch])
@@ -311,12 +311,12 @@ struct BacklogTests {
   }
 
   @Test func whereNobodyElseWorksNothingIsPutOff() {
-    var backlog = Backlog<Piece>(paced)
-    let flood = pieces(3, of: 1, cost: 8)
+    var backlog = Backlog<Chunk>(paced)
+    let flood = chunks(3, of: 1, cost: 8)
     #expect(portion(&backlog, at: 0, takes: 20, adding: flood) == [flood[0]])
     #expect(portion(&backlog, at: 20, takes: 20) == [flood[1]], "it stood in line before")
     #expect(portion(&backlog, at: 40, takes: 20, adding: []) == [flood[2]])
-    let late = Piece(owner: 1, number: 9, cost: 8)
+    let late = Chunk(owner: 1, number: 9, cost: 8)
     #expect(portion(&backlog, at: 60, adding: [late]).isEmpty, "others may still come")
     #expect(backlog.isAtRest)
     #expect(backlog.nextAt == Instant(nanoseconds: 90_000_000))
@@ -325,38 +325,38 @@ struct BacklogTests {
   }
 
   @Test func freeWorkAndNobodysWorkIsNeverPutOff() {
-    var backlog = Backlog<Piece>(paced)
-    #expect(portion(&backlog, at: 0, takes: 500, adding: pieces(1, of: 1, cost: 8)).count == 1)
-    let press = Piece(owner: 1, line: 7)
+    var backlog = Backlog<Chunk>(paced)
+    #expect(portion(&backlog, at: 0, takes: 500, adding: chunks(1, of: 1, cost: 8)).count == 1)
+    let press = Chunk(owner: 1, line: 7)
     #expect(portion(&backlog, at: 501, takes: 500, adding: [press]) == [press])
     #expect(portion(&backlog, at: 1_001, takes: 500, adding: [press]) == [press])
-    let chore = Piece(owner: 0, cost: 8)
+    let chore = Chunk(owner: 0, cost: 8)
     for at: Int64 in [1_501, 2_001] {
       #expect(portion(&backlog, at: at, takes: 500, adding: [chore]) == [chore])
     }
   }
 
   @Test func anOwnerWhoRestsIsTakenInTurnAgain() {
-    var backlog = Backlog<Piece>(paced)
-    let heavy = Piece(owner: 1, cost: 8)
+    var backlog = Backlog<Chunk>(paced)
+    let heavy = Chunk(owner: 1, cost: 8)
     #expect(portion(&backlog, at: 0, takes: 20, adding: [heavy]) == [heavy])
     // 20 ms less 10 a second: after ten seconds the first are paid.
-    let press = Piece(owner: 2)
+    let press = Chunk(owner: 2)
     #expect(portion(&backlog, at: 11_000, adding: [press, heavy]) == [press, heavy])
   }
 
   @Test func manyWhoArePutOffTakeNoMoreThanOne() {
     func count(owners: UInt64) -> Int {
-      var backlog = Backlog<Piece>(paced)
+      var backlog = Backlog<Chunk>(paced)
       for owner in 1...owners {
-        _ = portion(&backlog, at: 0, takes: 20, adding: pieces(1, of: owner, cost: 8))
+        _ = portion(&backlog, at: 0, takes: 20, adding: chunks(1, of: owner, cost: 8))
       }
       for owner in 1...owners {
-        for piece in pieces(100, of: owner, cost: 8) { backlog.add(piece, piece.weight) }
+        for chunk in chunks(100, of: owner, cost: 8) { backlog.add(chunk, chunk.weight) }
       }
       var done = 0
       for at in stride(from: Int64(20), to: 20_000, by: 10) {
-        let press = Piece(owner: 99)
+        let press = Chunk(owner: 99)
         let two =
           portion(&backlog, afterwards: at, adding: [press])
           + portion(&backlog, afterwards: at + 5)
@@ -375,17 +375,17 @@ struct BacklogTests {
   @Test func nobodyWaitsLongerForItsTurnThanItsPatience() {
     var portions = paced
     portions.pace?.patienceMilliseconds = 200
-    var backlog = Backlog<Piece>(portions)
+    var backlog = Backlog<Chunk>(portions)
     for owner: UInt64 in 1...2 {
-      _ = portion(&backlog, at: 0, takes: 20, adding: pieces(1, of: owner, cost: 8))
-      for piece in pieces(20, of: owner, cost: 8) { backlog.add(piece, piece.weight) }
+      _ = portion(&backlog, at: 0, takes: 20, adding: chunks(1, of: owner, cost: 8))
+      for chunk in chunks(20, of: owner, cost: 8) { backlog.add(chunk, chunk.weight) }
     }
     var done: [UInt64: [Int64]] = [:]
     for at in stride(from: Int64(20), to: 1_000, by: 10) {
       let two =
-        portion(&backlog, afterwards: at, adding: [Piece(owner: 99)])
+        portion(&backlog, afterwards: at, adding: [Chunk(owner: 99)])
         + portion(&backlog, afterwards: at + 5)
-      for piece in two where piece.owner != 99 { done[piece.owner, default: []].append(at) }
+      for chunk in two where chunk.owner != 99 { done[chunk.owner, default: []].append(at) }
     }
     for owner: UInt64 in 1...2 {
       let times = done[owner] ?? []
@@ -395,8 +395,8 @@ struct BacklogTests {
   }
 
   @Test func whoHurriesPutsNothingOff() {
-    var backlog = Backlog<Piece>(paced)
-    let flood = pieces(3, of: 1, cost: 8)
+    var backlog = Backlog<Chunk>(paced)
+    let flood = chunks(3, of: 1, cost: 8)
     _ = portion(&backlog, at: 0, takes: 100, adding: [flood[0]])
     _ = portion(&backlog, at: 100, takes: 1, adding: [flood[1]])
     #expect(portion(&backlog, at: 101, adding: [flood[2]]).isEmpty)

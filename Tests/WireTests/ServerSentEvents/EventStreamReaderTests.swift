@@ -5,11 +5,11 @@ import Testing
 
 /// The reader against the rules of the WHATWG, however the bytes are cut.
 struct EventStreamReaderTests {
-  private func events(_ pieces: [[UInt8]], limit: Int = 1_000) throws -> [ServerSentEvent] {
+  private func events(_ chunks: [[UInt8]], limit: Int = 1_000) throws -> [ServerSentEvent] {
     var reader = EventStreamReader(limit: limit)
     var events: [ServerSentEvent] = []
-    for piece in pieces {
-      reader.receive(piece.span.bytes)
+    for chunk in chunks {
+      reader.receive(chunk.span.bytes)
       while let event = try reader.next() { events.append(event) }
     }
     return events
@@ -19,8 +19,8 @@ struct EventStreamReaderTests {
     _ text: String, is expected: [(name: String, data: String, id: String?)],
     _ place: SourceLocation = #_sourceLocation
   ) throws {
-    for pieces in cuts(of: Array(text.utf8)) {
-      let found = try events(pieces)
+    for chunks in cuts(of: Array(text.utf8)) {
+      let found = try events(chunks)
       #expect(
         found
           == expected.map {
@@ -113,8 +113,8 @@ struct EventStreamReaderTests {
   @Test func aLineIsAsLongAsItMayBe() throws {
     let fits = "data:" + String(repeating: "x", count: 15)
     #expect(try events(cuts(of: Array((fits + "\n\n").utf8))[1], limit: 20).count == 1)
-    for pieces in cuts(of: Array((fits + "x").utf8)) {
-      #expect(throws: Refusal.self) { _ = try events(pieces, limit: 20) }
+    for chunks in cuts(of: Array((fits + "x").utf8)) {
+      #expect(throws: Refusal.self) { _ = try events(chunks, limit: 20) }
     }
     #expect(throws: Refusal.self) {
       _ = try events([Array((":" + fits + "\n").utf8)], limit: 20)
@@ -137,8 +137,8 @@ struct EventStreamReaderTests {
     for _ in 0..<2_000 {
       var reader = EventStreamReader(limit: 100)
       do {
-        for piece in randomCut(of: damaged(stream + stream, using: &random), using: &random) {
-          reader.receive(piece.span.bytes)
+        for chunk in randomCut(of: damaged(stream + stream, using: &random), using: &random) {
+          reader.receive(chunk.span.bytes)
           while let event = try reader.next() { #expect(event.data.count <= 100) }
           #expect(reader.bufferedBytes <= 200)
         }

@@ -44,8 +44,8 @@ struct EventStreamWriterTests {
       let bytes = EventStreamWriter.event("changes", id: id, json: json)
       var reader = EventStreamReader()
       var events: [ServerSentEvent] = []
-      for piece in randomCut(of: bytes, using: &random) {
-        reader.receive(piece.span.bytes)
+      for chunk in randomCut(of: bytes, using: &random) {
+        reader.receive(chunk.span.bytes)
         while let event = try reader.next() { events.append(event) }
       }
       #expect(events == [ServerSentEvent(name: "changes", data: json, lastID: id)])

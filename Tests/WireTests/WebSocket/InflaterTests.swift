@@ -106,7 +106,7 @@ struct InflaterTests {
     #expect(reading(frame(0xC2, bomb(limit)), limit: limit).events.count == 1)
     #expect(reading(frame(0xC2, bomb(limit + 1)), limit: limit).fault == 1009)
     // Neither the end of the message nor that of its frame is waited for, and of 64 MiB no more
-    // than one piece beyond the limit was ever written.
+    // than one chunk beyond the limit was ever written.
     let payload = bomb(64 << 20)
     let terms = DeflateTerms(sending: nil, receivesContext: false)
     var reader = WebSocketReader(role: .client, maximumMessageBytes: limit, deflate: terms)
@@ -187,8 +187,8 @@ struct InflaterTests {
         said.append(.text(payload))
       }
       let terms = DeflateTerms(sending: nil, receivesContext: keeps)
-      func read(_ pieces: [[UInt8]]) -> WebSocketReading {
-        WebSocketReading(pieces, role: .client, deflate: terms)
+      func read(_ chunks: [[UInt8]]) -> WebSocketReading {
+        WebSocketReading(chunks, role: .client, deflate: terms)
       }
       #expect(read(randomCut(of: bytes, using: &random)).events == said)
       let bad = damaged(bytes, using: &random)

@@ -13,8 +13,8 @@ struct WebSocketReaderTests {
     ([0x01, 0x03, 0x48, 0x65, 0x6c, 0x80, 0x02, 0x6c, 0x6f], .client),
   ])
   func theExamplesSayHello(bytes: [UInt8], role: WebSocketRole) {
-    for pieces in cuts(of: bytes) {
-      let reading = WebSocketReading(pieces, role: role)
+    for chunks in cuts(of: bytes) {
+      let reading = WebSocketReading(chunks, role: role)
       #expect(reading.events == [.text(Self.hello)])
       #expect(reading.fault == nil)
       #expect(reading.bufferedBytes == 0)
@@ -46,8 +46,8 @@ struct WebSocketReaderTests {
       + frame(0x00, Array("é".utf8.suffix(1)), mask: 0xFFFF_FFFF) + frame(0x80, [0x21], mask: 0)
       + frame(0x82, [0xFF], mask: 5) + frame(0x81, [], mask: 6)
       + frame(0x88, [0x03, 0xE8] + Array("bye".utf8), mask: 7) + frame(0x81, [0x41], mask: 8)
-    for pieces in cuts(of: bytes) {
-      let reading = WebSocketReading(pieces, role: .server)
+    for chunks in cuts(of: bytes) {
+      let reading = WebSocketReading(chunks, role: .server)
       #expect(
         reading.events == [
           .ping([7]), .pong([]), .text(Array("é!".utf8)), .binary([0xFF]), .text([]),
@@ -73,8 +73,8 @@ struct WebSocketReaderTests {
           .text(payload), .binary(payload), .ping(Array(payload.prefix(125))),
           .pong(Array(payload.prefix(125))), .close(code: 4_501, reason: "gone"),
         ]
-        for pieces in [[bytes], randomCut(of: bytes, using: &random)] {
-          #expect(WebSocketReading(pieces, role: role).events == expected)
+        for chunks in [[bytes], randomCut(of: bytes, using: &random)] {
+          #expect(WebSocketReading(chunks, role: role).events == expected)
         }
       }
     }
@@ -116,8 +116,8 @@ struct WebSocketReaderTests {
     ([0x82, 0x7F, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], 1009),
   ])
   func brokenFramesEndTheConnection(bytes: [UInt8], closeCode: Int) {
-    for pieces in cuts(of: bytes) {
-      let reading = WebSocketReading(pieces, role: .client)
+    for chunks in cuts(of: bytes) {
+      let reading = WebSocketReading(chunks, role: .client)
       #expect(reading.events == [])
       #expect(reading.fault.map(Int.init) == closeCode)
       #expect(reading.bufferedBytes == 0)

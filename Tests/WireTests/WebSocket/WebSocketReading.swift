@@ -8,14 +8,14 @@ struct WebSocketReading: Equatable {
   var bufferedBytes = 0
 
   init(
-    _ pieces: [[UInt8]], role: WebSocketRole, maximumMessageBytes: Int = 1 << 20,
+    _ chunks: [[UInt8]], role: WebSocketRole, maximumMessageBytes: Int = 1 << 20,
     deflate: DeflateTerms? = nil
   ) {
     var reader = WebSocketReader(
       role: role, maximumMessageBytes: maximumMessageBytes, deflate: deflate)
     do throws(WebSocketFault) {
-      for piece in pieces {
-        reader.receive(piece.span.bytes)
+      for chunk in chunks {
+        reader.receive(chunk.span.bytes)
         while let event = try reader.next() { events.append(event) }
       }
     } catch {

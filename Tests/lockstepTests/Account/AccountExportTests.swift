@@ -57,7 +57,7 @@ final class AccountExportTests {
     }
   }
 
-  private func addPiece() throws -> ChunkHash {
+  private func addChunk() throws -> ChunkHash {
     let hash = try #require(Self.hash)
     let file = ChunkFile(account: account, number: 3)
     _ = try files.perform(.append(file, Array("abc".utf8)))
@@ -68,7 +68,7 @@ final class AccountExportTests {
     return hash
   }
 
-  /// `meanwhile`: what happens before each page and piece, with the number of the call.
+  /// `meanwhile`: what happens before each page and chunk, with the number of the call.
   private func export(
     meanwhile: @escaping (Int) throws -> Void = { _ in }
   ) throws -> (outcome: AccountExport.Outcome, lines: [String: JSONValue]) {
@@ -126,8 +126,8 @@ final class AccountExportTests {
     #expect(lines["a"]?["fields"]?["v"]?.string == "x\n")
   }
 
-  @Test func aPieceIsThereOnceHoweverManyNameIt() throws {
-    let hash = try addPiece()
+  @Test func aChunkIsThereOnceHoweverManyNameIt() throws {
+    let hash = try addChunk()
     try save(["a", "b"], chunks: [hash])
     let outcome = try export().outcome
     #expect(outcome.chunks == 1 && outcome.chunkBytes == 3)
@@ -135,12 +135,12 @@ final class AccountExportTests {
     #expect(Array(bytes) == Array("abc".utf8))
   }
 
-  @Test func aPieceThatGoesWithItsRecordIsNotMissed() throws {
-    let hash = try addPiece()
+  @Test func aChunkThatGoesWithItsRecordIsNotMissed() throws {
+    let hash = try addChunk()
     try save(["a"], chunks: [hash])
     try save(["b"])
     let (outcome, lines) = try export { [self] call in
-      // The records are read; the next would be the piece.
+      // The records are read; the next would be the chunk.
       guard call == 3 else { return }
       try save(["a"], nil)
       wall += 2 * Limits.chunkLeaseMilliseconds
@@ -150,8 +150,8 @@ final class AccountExportTests {
     #expect(lines.keys.sorted() == ["b"])
   }
 
-  @Test func aPieceWithOtherBytesEndsTheExport() throws {
-    let hash = try addPiece()
+  @Test func aChunkWithOtherBytesEndsTheExport() throws {
+    let hash = try addChunk()
     try save(["a"], chunks: [hash])
     let folders = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/store/chunks")
     let file = try #require(folders.first { $0.hasSuffix("0000000000000003") })

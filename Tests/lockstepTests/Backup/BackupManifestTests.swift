@@ -8,8 +8,8 @@ import Testing
 struct BackupManifestTests {
   private var manifest: BackupManifest {
     var counts = StoreCounts(schema: 2)
-    (counts.accounts, counts.devices, counts.records, counts.pieces) = (1, 2, 3, 4)
-    (counts.pieceBytes, counts.databaseBytes) = (5 << 20, 6 << 10)
+    (counts.accounts, counts.devices, counts.records, counts.chunks) = (1, 2, 3, 4)
+    (counts.chunkBytes, counts.databaseBytes) = (5 << 20, 6 << 10)
     return BackupManifest(
       madeAt: 7, version: "0.1.0", counts: counts, lacking: 0, databaseHash: "ab")
   }

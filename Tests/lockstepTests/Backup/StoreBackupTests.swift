@@ -21,7 +21,7 @@ struct StoreBackupTests {
     #expect((outcome.linked, outcome.copied) == (1, 0) && outcome.faults.isEmpty)
     let manifest = try BackupManifest.read(from: place)
     #expect(manifest == outcome.manifest && manifest.madeAt == 1_772_366_400_000)
-    #expect(manifest.counts.accounts == 1 && manifest.counts.pieces == 1 && manifest.lacking == 0)
+    #expect(manifest.counts.accounts == 1 && manifest.counts.chunks == 1 && manifest.lacking == 0)
     #expect(
       try Set(FileManager.default.contentsOfDirectory(atPath: place))
         == ["backup.json", "chunks", "zones.sqlite"])
@@ -38,11 +38,11 @@ struct StoreBackupTests {
     store.close()
   }
 
-  @Test func aPieceThatTheStoreLacksIsToldAndLeftOut() throws {
-    let path = stage.store + "/" + BackupStage.piece(7)
+  @Test func aChunkThatTheStoreLacksIsToldAndLeftOut() throws {
+    let path = stage.store + "/" + BackupStage.chunk(7)
     for damage in ["wrong", nil] {
       if let damage {
-        try stage.directory.write(Array((damage).utf8), to: "store/" + BackupStage.piece(7))
+        try stage.directory.write(Array((damage).utf8), to: "store/" + BackupStage.chunk(7))
       } else {
         try FileManager.default.removeItem(atPath: path)
       }
@@ -51,12 +51,12 @@ struct StoreBackupTests {
         outcome.faults.map(\.code) == [damage == nil ? "pieceMissing" : "pieceDamaged"])
       #expect(outcome.manifest.lacking == 1)
       let found = try stage.inspect(place)
-      #expect(found.faults.isEmpty && found.lostPieces == 1, "\(found)")
-      #expect(!FolderTree.has(place + "/" + BackupStage.piece(7)))
+      #expect(found.faults.isEmpty && found.lostChunks == 1, "\(found)")
+      #expect(!FolderTree.has(place + "/" + BackupStage.chunk(7)))
     }
   }
 
-  /// An account goes, with its pieces, when one of the two was taken over: the database is copied
+  /// An account goes, with its chunks, when one of the two was taken over: the database is copied
   /// once more, and nothing of the account is left.
   @Test func whatIsRemovedMeanwhileIsNotInTheBackup() throws {
     let store = try stage.open()
@@ -76,7 +76,7 @@ struct StoreBackupTests {
       return true
     }
     #expect(questions > 2 && outcome.linked == 1 && outcome.faults.isEmpty)
-    #expect(outcome.manifest.counts.accounts == 0 && outcome.manifest.counts.pieces == 0)
+    #expect(outcome.manifest.counts.accounts == 0 && outcome.manifest.counts.chunks == 0)
     let found = try stage.inspect(place)
     #expect(found.faults.isEmpty && found.strayFiles == 0)
   }

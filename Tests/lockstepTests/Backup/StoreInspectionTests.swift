@@ -16,7 +16,7 @@ struct StoreInspectionTests {
 
   @Test func aWholeStoreIsToldInWordsAndAsJSON() throws {
     let found = try stage.inspect(stage.store)
-    #expect(found.faults.isEmpty && found.badPieces.isEmpty && found.strayFiles == 0)
+    #expect(found.faults.isEmpty && found.badChunks.isEmpty && found.strayFiles == 0)
     #expect(found.text(of: "/s").hasPrefix("/s: 1 account, 1 device, 1 record ("))
     #expect(found.text(of: "/s").hasSuffix("nothing is wrong with it"))
     let json = found.json(of: "/s")
@@ -24,10 +24,10 @@ struct StoreInspectionTests {
     #expect(json["faults"]?.array?.isEmpty == true)
   }
 
-  @Test func whatIsWrongWithPiecesIsTold() throws {
-    let name = "store/" + BackupStage.piece(7)
+  @Test func whatIsWrongWithChunksIsTold() throws {
+    let name = "store/" + BackupStage.chunk(7)
     try stage.directory.write(Array("wrong".utf8), to: name)
-    try stage.directory.write(Array("x".utf8), to: "store/" + BackupStage.piece(8))
+    try stage.directory.write(Array("x".utf8), to: "store/" + BackupStage.chunk(8))
     let damaged = try stage.inspect(stage.store)
     #expect(damaged.faults.map(\.code) == ["pieceDamaged"] && damaged.strayFiles == 1)
     #expect(damaged.faults[0].account == stage.account)
@@ -40,11 +40,11 @@ struct StoreInspectionTests {
   }
 
   @Test func whatARestoreLostIsNoFault() throws {
-    try FileManager.default.removeItem(atPath: stage.store + "/" + BackupStage.piece(7))
+    try FileManager.default.removeItem(atPath: stage.store + "/" + BackupStage.chunk(7))
     let store = try SQLiteZoneStore(directory: stage.store, opening: 1, declareRestored: true)
     store.close()
     let found = try stage.inspect(stage.store)
-    #expect(found.faults.isEmpty && found.lostPieces == 1)
+    #expect(found.faults.isEmpty && found.lostChunks == 1)
     #expect(found.text(of: "s").contains("an earlier restore lost: 1"))
   }
 

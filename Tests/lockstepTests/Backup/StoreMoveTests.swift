@@ -45,7 +45,7 @@ struct StoreMoveTests {
     #expect(outcome.totals[.chunks] == 1 && outcome.totals.chunkBytes == 5)
     #expect(try contents(new) == ["chunks", "lock", "zones.sqlite"])
     let found = try stage.inspect(new)
-    #expect(found.faults.isEmpty && found.counts.records == 1 && found.counts.pieces == 1)
+    #expect(found.faults.isEmpty && found.counts.records == 1 && found.counts.chunks == 1)
     let store = try open(new)
     #expect(!store.wasRestored)
     store.close()
@@ -97,9 +97,9 @@ struct StoreMoveTests {
     }
   }
 
-  // MARK: Pieces
+  // MARK: Chunks
 
-  @Test func piecesThatAreNotWholeAreNamedAndAskedForAgain() throws {
+  @Test func chunksThatAreNotWholeAreNamedAndAskedForAgain() throws {
     let store = try stage.open()
     for number in 8...10 as ClosedRange<UInt64> {
       try stage.add(Array("piece \(number)".utf8), number: number, to: store)
@@ -108,15 +108,15 @@ struct StoreMoveTests {
     try stage.add(large, number: 11, to: store)
     store.close()
     let path = stage.store + "/"
-    try FileManager.default.removeItem(atPath: path + BackupStage.piece(8))
-    try Data("other".utf8).write(to: URL(fileURLWithPath: path + BackupStage.piece(9)))
+    try FileManager.default.removeItem(atPath: path + BackupStage.chunk(8))
+    try Data("other".utf8).write(to: URL(fileURLWithPath: path + BackupStage.chunk(9)))
     let outcome = try move(old, .folder(new))
     let lost = outcome.lost.sorted { $0.chunk.stored.file < $1.chunk.stored.file }
     #expect(lost.map(\.chunk.stored.file.number) == [8, 9])
     #expect(lost.map(\.how) == ["is missing", "has other bytes than its hash says"])
     #expect(lost[0].text.hasPrefix("the piece \(lost[0].chunk.hash.text) of account 0"))
     let found = try stage.inspect(new)
-    #expect(found.faults.isEmpty && found.lostPieces == 2 && found.counts.pieces == 5)
+    #expect(found.faults.isEmpty && found.lostChunks == 2 && found.counts.chunks == 5)
     let words = StoreMove(
       from: old, to: .folder(new), wall: 0, opening: 1, progress: BackupStage.silence,
       interruption: Interruption { false }
@@ -128,7 +128,7 @@ struct StoreMoveTests {
     #expect(next.lost.isEmpty && next.lostBefore == 2)
   }
 
-  @Test func withoutAFolderOfPiecesAllAreMissing() throws {
+  @Test func withoutAFolderOfChunksAllAreMissing() throws {
     try FileManager.default.removeItem(atPath: stage.store + "/chunks")
     #expect(try move(old, .folder(new)).lost.map(\.how) == ["is missing"])
   }
@@ -212,7 +212,7 @@ struct StoreMoveTests {
     try stage.add(large, number: 1 << 63, to: store)
     try stage.add(Array("lost".utf8), number: 9, to: store)
     store.close()
-    try FileManager.default.removeItem(atPath: stage.store + "/" + BackupStage.piece(9))
+    try FileManager.default.removeItem(atPath: stage.store + "/" + BackupStage.chunk(9))
     try withDatabase { address in
       let into = try move(old, .database(address))
       #expect(into.lost.count == 1 && into.totals[.chunks] == 3)
@@ -227,7 +227,7 @@ struct StoreMoveTests {
       #expect(try PostgresZoneStore(address).wasRestored)
     }
     let found = try stage.inspect(new)
-    #expect(found.faults.isEmpty && found.counts.pieces == 3 && found.lostPieces == 1)
+    #expect(found.faults.isEmpty && found.counts.chunks == 3 && found.lostChunks == 1)
     #expect(try !open(new).wasRestored)
   }
 

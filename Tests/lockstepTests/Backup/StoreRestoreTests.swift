@@ -85,7 +85,7 @@ struct StoreRestoreTests {
   @Test func aDamagedBackupIsRefused() throws {
     let (place, _) = try stage.backUp()
     let before = try contents()
-    let name = place + "/" + BackupStage.piece(7)
+    let name = place + "/" + BackupStage.chunk(7)
     try FileManager.default.removeItem(atPath: name)
     let failure = #expect(throws: CommandFailure.self) {
       try stage.restore(place, isForced: true)

@@ -2,12 +2,12 @@ import LockstepCommand
 import Testing
 
 struct LineReaderTests {
-  private func lines(_ text: String, pieces: Int, max: Int = 5) -> [LineReader.Line] {
+  private func lines(_ text: String, chunks: Int, max: Int = 5) -> [LineReader.Line] {
     var reader = LineReader(bytesMax: max)
     var lines: [LineReader.Line] = []
     let bytes = Array(text.utf8)
-    for start in stride(from: 0, to: bytes.count, by: pieces) {
-      reader.receive(bytes[start..<min(start + pieces, bytes.count)])
+    for start in stride(from: 0, to: bytes.count, by: chunks) {
+      reader.receive(bytes[start..<min(start + chunks, bytes.count)])
       while let line = reader.next() { lines.append(line) }
     }
     if let line = reader.rest() { lines.append(line) }
@@ -16,19 +16,19 @@ struct LineReaderTests {
 
   private func text(_ text: String) -> LineReader.Line { .text(Array(text.utf8)) }
 
-  @Test func linesAreTheSameInWhateverPiecesTheyCome() {
-    for pieces in 1...12 {
-      #expect(lines("", pieces: pieces) == [])
-      #expect(lines("ab\n\ncd", pieces: pieces) == [text("ab"), text(""), text("cd")])
-      #expect(lines("\n\n", pieces: pieces) == [text(""), text("")])
+  @Test func linesAreTheSameInWhateverChunksTheyCome() {
+    for chunks in 1...12 {
+      #expect(lines("", chunks: chunks) == [])
+      #expect(lines("ab\n\ncd", chunks: chunks) == [text("ab"), text(""), text("cd")])
+      #expect(lines("\n\n", chunks: chunks) == [text(""), text("")])
     }
   }
 
   @Test func longLinesArePassedOverAndCounted() {
-    for pieces in 1...12 {
+    for chunks in 1...12 {
       #expect(
-        lines("abcdefgh\nab\nabcde\nabcdef", pieces: pieces)
-          == [.tooLong, text("ab"), text("abcde"), .tooLong], "\(pieces)")
+        lines("abcdefgh\nab\nabcde\nabcdef", chunks: chunks)
+          == [.tooLong, text("ab"), text("abcde"), .tooLong], "\(chunks)")
     }
   }
 }

@@ -13,7 +13,7 @@ struct MachineProbeTests {
     #expect(MachineProbe.openFiles.hard >= MachineProbe.openFiles.soft)
   }
 
-  @Test func aStoreThatIsWholeIsOkAndOneWithoutAPieceIsNot() throws {
+  @Test func aStoreThatIsWholeIsOkAndOneWithoutAChunkIsNot() throws {
     let stage = try BackupStage()
     try stage.fill()
     let look = MachineProbe(store: .folder(stage.store), progress: progress)

@@ -151,7 +151,7 @@ struct HomeNodeTests {
     #expect(try HomeMember(stage.answer(1)).token == "secret")
   }
 
-  @Test func requestsComeInAnyPieces() throws {
+  @Test func requestsComeInAnyChunks() throws {
     var stage = try HomeStage()
     stage.connect(1)
     let bytes = HomeRequest.screen.line.serialized() + [UInt8(ascii: "\n")]

@@ -48,7 +48,7 @@ struct HomeStatusTests {
       both.line(wall: 0) == "in sync, but 1 record waits for you; and the account's plan does "
         + "not include Memos, 1 change waits")
     let full = status(.needsPerson) {
-      ($0.piecesRefused, $0.waiting) = (Refusal(.quotaExceeded, "No room"), 1)
+      ($0.chunksRefused, $0.waiting) = (Refusal(.quotaExceeded, "No room"), 1)
     }
     #expect(
       full.line(wall: 0) == "in sync, but files cannot go up: No room, 1 change waits")

@@ -10,7 +10,7 @@ struct VaultHistoryTests {
     let history = VaultHistory(home: HomeFolder(path: folder.path))
     #expect(try history.last(10) == [])
     var sent = VaultHistory.Event(.sent, "a", at: 1_772_366_400_000)
-    (sent.bytes, sent.pieces) = (2_048, 3)
+    (sent.bytes, sent.chunks) = (2_048, 3)
     history.add(sent)
     var received = VaultHistory.Event(.received, "b\u{7}", at: 1_772_366_460_000)
     (received.bytes, received.device) = (5, "phone")

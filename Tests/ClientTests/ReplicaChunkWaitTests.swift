@@ -4,8 +4,8 @@ import Testing
 
 @testable import LockstepClient
 
-/// Local changes that name pieces of files wait for these; others do not.
-struct ReplicaPiecesTests {
+/// Local changes that name chunks of files wait for these; others do not.
+struct ReplicaChunkWaitTests {
   private func hash(_ byte: UInt8) throws -> ChunkHash {
     try #require(ChunkHash(bytes: [UInt8](repeating: byte, count: 32)))
   }
@@ -18,12 +18,12 @@ struct ReplicaPiecesTests {
 
   private func zones(_ desk: Desk) -> [Int] { desk.outbox.heldBack.map(\.count) }
 
-  @Test func aChangeWaitsForItsPiecesAndOthersGo() throws {
+  @Test func aChangeWaitsForItsChunksAndOthersGo() throws {
     var desk = try Desk()
     let one = try hash(1)
     let two = try hash(2)
     let held = HeldChunk(hash: two, file: 9, bytes: 5)
-    desk.perform(.pieces(.add(held)))
+    desk.perform(.chunks(.add(held)))
     _ = desk.edit(.album("a", [one, two]))
     _ = desk.edit(.note("b", "no pieces"))
     let batch = try desk.takeOne()
@@ -35,9 +35,9 @@ struct ReplicaPiecesTests {
     // Named once.
     #expect(desk.take() == nil)
     #expect(needs(desk) == [])
-    try desk.letPiecesThrough([two])
+    try desk.letChunksThrough([two])
     #expect(desk.take() == nil)
-    try desk.letPiecesThrough([one])
+    try desk.letChunksThrough([one])
     #expect(zones(desk) == [])
     #expect(names(desk.take()) == ["a"])
   }
@@ -53,7 +53,7 @@ struct ReplicaPiecesTests {
     #expect(needs(desk) == [try hash(2)])
   }
 
-  @Test func piecesThatTheRelayLacksAfterAllAreAskedAboutOnceMore() throws {
+  @Test func chunksThatTheRelayLacksAfterAllAreAskedAboutOnceMore() throws {
     var desk = try Desk()
     let missing = Refusal(.chunksMissing, "gone")
     var known = desk.record(
@@ -61,13 +61,13 @@ struct ReplicaPiecesTests {
     known.chunks = [try hash(1)]
     try desk.apply([known])
     _ = desk.edit(.album("a", [try hash(1), try hash(2)]))
-    try desk.letPiecesThrough([try hash(2)])
+    try desk.letChunksThrough([try hash(2)])
     let first = try desk.takeOne()
     try desk.answer(first, [.refused(name: Name(trusted: "a"), missing)])
     #expect(desk.outbox.parkedCount == 0)
     #expect(desk.take() == nil)
     #expect(needs(desk) == [try hash(1), try hash(2)])
-    try desk.letPiecesThrough([try hash(1), try hash(2)])
+    try desk.letChunksThrough([try hash(1), try hash(2)])
     let second = try desk.takeOne()
     #expect(second.id != first.id)
     // Said again, although all were there: it waits a while.
@@ -80,7 +80,7 @@ struct ReplicaPiecesTests {
     #expect(desk.outbox.parkedCount == 0)
   }
 
-  @Test func aChangeWhosePieceIsNowhereIsParkedUntilThePieceComes() throws {
+  @Test func aChangeWhoseChunkIsNowhereIsParkedUntilTheChunkComes() throws {
     var desk = try Desk()
     for (tidings, code) in [
       (ChunkStatus(nowhere: [try hash(1)]), RefusalCode.chunksMissing),
@@ -89,10 +89,10 @@ struct ReplicaPiecesTests {
       _ = desk.edit(.album("a", [try hash(1)]))
       _ = desk.edit(.album("b", [try hash(2)]))
       _ = desk.take()
-      desk.perform(.pieces(.settle(tidings)))
+      desk.perform(.chunks(.settle(tidings)))
       #expect(desk.outbox.parked.map(\.refusal.code) == [code])
       #expect(desk.outbox.parked.map(\.key.name.text) == ["a"])
-      desk.perform(.pieces(.add(HeldChunk(hash: try hash(1), file: 3, bytes: 5))))
+      desk.perform(.chunks(.add(HeldChunk(hash: try hash(1), file: 3, bytes: 5))))
       #expect(desk.outbox.parkedCount == 0)
       _ = desk.take()
       #expect(needs(desk) == [try hash(1)])
@@ -100,7 +100,7 @@ struct ReplicaPiecesTests {
     }
   }
 
-  @Test func aDeletionDoesNotWaitForThePieceOfACopyThatIsNowhere() throws {
+  @Test func aDeletionDoesNotWaitForTheChunkOfACopyThatIsNowhere() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.draft, ["text": "mine"]))
     let batch = try desk.takeOne()
@@ -109,20 +109,20 @@ struct ReplicaPiecesTests {
     try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: server)])
     _ = desk.edit(.delete("a"))
     #expect(desk.take() == nil)
-    desk.perform(.pieces(.settle(ChunkStatus(nowhere: [try hash(1)]))))
+    desk.perform(.chunks(.settle(ChunkStatus(nowhere: [try hash(1)]))))
     #expect(desk.outbox.parked.map(\.key.name.text) == ["a~\(server.device.text)-10"])
     #expect(names(desk.take()) == ["a"])
   }
 
-  @Test func aChangeWhosePieceIsHeldWaitsForAPerson() throws {
+  @Test func aChangeWhoseChunkIsHeldWaitsForAPerson() throws {
     var desk = try Desk()
     _ = desk.edit(.album("a", [try hash(1)]))
     _ = desk.take()
-    desk.perform(.pieces(.settle(ChunkStatus(held: [try hash(1)]))))
+    desk.perform(.chunks(.settle(ChunkStatus(held: [try hash(1)]))))
     #expect(desk.take() == nil)
     #expect(needs(desk) == [])
     #expect(zones(desk) == [1])
-    desk.perform(.pieces(.retry))
+    desk.perform(.chunks(.retry))
     #expect(zones(desk) == [])
     #expect(desk.take() == nil)
     #expect(needs(desk) == [try hash(1)])
@@ -131,11 +131,11 @@ struct ReplicaPiecesTests {
   @Test func aFileThatWasNotThereIsLookedForAgain() throws {
     var desk = try Desk()
     let gone = HeldChunk(hash: try hash(1), file: 3, bytes: 5)
-    desk.perform(.pieces(.add(gone)))
+    desk.perform(.chunks(.add(gone)))
     _ = desk.edit(.album("a", [try hash(1)]))
     _ = desk.take()
-    desk.perform(.pieces(.settle(ChunkStatus(unread: [gone]))))
-    #expect(try desk.store.pieces([try hash(1)]).isEmpty)
+    desk.perform(.chunks(.settle(ChunkStatus(unread: [gone]))))
+    #expect(try desk.store.chunks([try hash(1)]).isEmpty)
     _ = desk.take()
     #expect(desk.outcome.needs == [ChunkNeed(hash: try hash(1), source: nil)])
   }
@@ -149,7 +149,7 @@ struct ReplicaPiecesTests {
     #expect(names(desk.take()) == ["a"])
   }
 
-  @Test func thosePiecesAreNamedForWhichThereIsRoom() throws {
+  @Test func thoseChunksAreNamedForWhichThereIsRoom() throws {
     var desk = try Desk()
     let many = try (0..<Limits.chunksPerRecord).map { number in
       try #require(
@@ -164,19 +164,19 @@ struct ReplicaPiecesTests {
     #expect(needs(desk) == many)
     #expect(zones(desk) == [2])
     try desk.answer(batch, [.saved(name: Name(trusted: "c"), tag: 5)])
-    try desk.letPiecesThrough(Array(many.dropLast()))
+    try desk.letChunksThrough(Array(many.dropLast()))
     #expect(desk.take() == nil)
     #expect(needs(desk) == [try hash(1)])
   }
 
-  @Test func aBatchNamesNoMorePiecesThanTheRelayLooksUpForOne() throws {
+  @Test func aBatchNamesNoMoreChunksThanTheRelayLooksUpForOne() throws {
     var desk = try Desk()
     let many = try (0..<Limits.chunksPerRecord).map { number in
       try #require(
         ChunkHash(
           bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 9, count: 30)))
     }
-    try desk.letPiecesThrough(many)
+    try desk.letChunksThrough(many)
     _ = desk.edit(.album("a", many))
     _ = desk.edit(.album("b", Array(many.prefix(2))))
     let first = try desk.takeOne()
@@ -187,7 +187,7 @@ struct ReplicaPiecesTests {
 
   @Test func theRelaysWordIsNotGoodForEver() throws {
     var desk = try Desk()
-    try desk.letPiecesThrough([try hash(1)])
+    try desk.letChunksThrough([try hash(1)])
     _ = desk.edit(.album("a", [try hash(1)]))
     desk.offset = 0
     desk.pass(milliseconds: Limits.confirmedMilliseconds)
@@ -197,7 +197,7 @@ struct ReplicaPiecesTests {
 
   @Test func aRestoredRelayIsAskedAgain() throws {
     var desk = try Desk()
-    try desk.letPiecesThrough([try hash(1)])
+    try desk.letChunksThrough([try hash(1)])
     desk.learnOfRestore(through: 5)
     desk.page([], from: nil, to: 1 << 32)
     _ = desk.edit(.album("a", [try hash(1)]))
@@ -205,29 +205,29 @@ struct ReplicaPiecesTests {
     #expect(needs(desk) == [try hash(1)])
   }
 
-  @Test func aParkedChangeGoesByItselfWhenTheRelayHasItsPieceAfterAll() throws {
+  @Test func aParkedChangeGoesByItselfWhenTheRelayHasItsChunkAfterAll() throws {
     var desk = try Desk()
     _ = desk.edit(.album("a", [try hash(1)]))
     _ = desk.take()
-    desk.perform(.pieces(.settle(ChunkStatus(nowhere: [try hash(1)]))))
+    desk.perform(.chunks(.settle(ChunkStatus(nowhere: [try hash(1)]))))
     for _ in 0..<2 {
       // Nobody has brought it yet.
-      desk.perform(.pieces(.askForLacking))
+      desk.perform(.chunks(.askForLacking))
       #expect(needs(desk) == [try hash(1)])
-      desk.perform(.pieces(.settle(ChunkStatus(nowhere: [try hash(1)]))))
+      desk.perform(.chunks(.settle(ChunkStatus(nowhere: [try hash(1)]))))
       #expect(desk.outbox.parkedCount == 1)
     }
-    desk.perform(.pieces(.askForLacking))
-    try desk.letPiecesThrough([try hash(1)])
+    desk.perform(.chunks(.askForLacking))
+    try desk.letChunksThrough([try hash(1)])
     #expect(desk.outbox.parkedCount == 0)
     #expect(names(desk.take()) == ["a"])
   }
 
-  @Test func piecesThatChangesWaitForGoBeforeThoseThatAreOffered() throws {
+  @Test func chunksThatChangesWaitForGoBeforeThoseThatAreOffered() throws {
     var desk = try Desk()
     let offered = try (0..<5).map { try hash(UInt8($0)) }
     for (number, hash) in offered.enumerated() {
-      desk.perform(.pieces(.add(HeldChunk(hash: hash, file: UInt64(number), bytes: 5))))
+      desk.perform(.chunks(.add(HeldChunk(hash: hash, file: UInt64(number), bytes: 5))))
     }
     let wanted = try (0..<Limits.chunkHashes - 2).map { number in
       try #require(
@@ -242,45 +242,45 @@ struct ReplicaPiecesTests {
     #expect(needs(desk).count == wanted.count)
     desk.learnOfRestore(through: 5)
     #expect(needs(desk) == Array(offered.prefix(2)))
-    try desk.letPiecesThrough(Array(offered.prefix(2)))
+    try desk.letChunksThrough(Array(offered.prefix(2)))
     #expect(needs(desk) == Array(offered[2..<4]))
-    try desk.letPiecesThrough(Array(offered[2..<4]))
+    try desk.letChunksThrough(Array(offered[2..<4]))
     #expect(needs(desk) == [offered[4]])
   }
 
   @Test func whatTheRelayDidNotTakeIsOfferedAgainWhenItMay() throws {
     var desk = try Desk()
-    desk.perform(.pieces(.add(HeldChunk(hash: try hash(1), file: 1, bytes: 5))))
+    desk.perform(.chunks(.add(HeldChunk(hash: try hash(1), file: 1, bytes: 5))))
     desk.learnOfRestore(through: 5)
     #expect(needs(desk) == [try hash(1)])
-    desk.perform(.pieces(.settle(ChunkStatus(held: [try hash(1)]))))
+    desk.perform(.chunks(.settle(ChunkStatus(held: [try hash(1)]))))
     #expect(needs(desk) == [])
-    desk.perform(.pieces(.retry))
+    desk.perform(.chunks(.retry))
     #expect(needs(desk) == [try hash(1)])
-    try desk.letPiecesThrough([try hash(1)])
-    desk.perform(.pieces(.retry))
+    try desk.letChunksThrough([try hash(1)])
+    desk.perform(.chunks(.retry))
     #expect(needs(desk) == [])
   }
 
   @Test func whatAChangeWaitsForIsOfferedAgainAfterACrash() throws {
     var desk = try Desk()
-    desk.perform(.pieces(.add(HeldChunk(hash: try hash(1), file: 1, bytes: 5))))
+    desk.perform(.chunks(.add(HeldChunk(hash: try hash(1), file: 1, bytes: 5))))
     _ = desk.edit(.album("a", [try hash(1)]))
     #expect(desk.take() == nil)
     #expect(needs(desk) == [try hash(1)])
     // It is on its way already, so the offer need not name it.
     desk.learnOfRestore(through: 5)
     #expect(needs(desk) == [])
-    // Others may have the piece's record to bring back, though nothing waits for it here any more.
+    // Others may have the chunk's record to bring back, though nothing waits for it here any more.
     _ = desk.edit(.album("a", []))
     desk.reopen()
     #expect(needs(desk) == [try hash(1)])
-    try desk.letPiecesThrough([try hash(1)])
+    try desk.letChunksThrough([try hash(1)])
     desk.reopen()
     #expect(needs(desk) == [])
   }
 
-  @Test func allPiecesInTheHomeAreOfferedToARestoredRelay() throws {
+  @Test func allChunksInTheHomeAreOfferedToARestoredRelay() throws {
     var desk = try Desk()
     let count = Limits.collectedChunks + 5
     let hashes = try (0..<count).map { number in
@@ -289,7 +289,7 @@ struct ReplicaPiecesTests {
           bytes: [UInt8(number >> 8), UInt8(number & 0xFF)] + [UInt8](repeating: 0, count: 30)))
     }
     for (number, hash) in hashes.enumerated() {
-      desk.perform(.pieces(.add(HeldChunk(hash: hash, file: UInt64(number), bytes: 5))))
+      desk.perform(.chunks(.add(HeldChunk(hash: hash, file: UInt64(number), bytes: 5))))
     }
     #expect(needs(desk) == [])
     desk.learnOfRestore(through: 5)
@@ -300,38 +300,38 @@ struct ReplicaPiecesTests {
     #expect(needs(desk) == [])
     desk.reopen()
     #expect(needs(desk) == Array(hashes.prefix(Limits.collectedChunks)))
-    try desk.letPiecesThrough(Array(hashes.prefix(Limits.collectedChunks)))
+    try desk.letChunksThrough(Array(hashes.prefix(Limits.collectedChunks)))
     #expect(needs(desk) == Array(hashes.suffix(5)))
-    try desk.letPiecesThrough(Array(hashes.suffix(5)))
+    try desk.letChunksThrough(Array(hashes.suffix(5)))
     desk.reopen()
     #expect(needs(desk) == [])
   }
 
   /// Those that a record names; others go after a while, and need not go up.
-  @Test func piecesThatRecordsNameAreAskedAboutNowAndAgain() throws {
+  @Test func chunksThatRecordsNameAreAskedAboutNowAndAgain() throws {
     var desk = try Desk()
     for number in [1, 2, 3] as [UInt8] {
-      let piece = HeldChunk(hash: try hash(number), file: UInt64(number), bytes: 5)
-      desk.perform(.pieces(.add(piece)))
+      let chunk = HeldChunk(hash: try hash(number), file: UInt64(number), bytes: 5)
+      desk.perform(.chunks(.add(chunk)))
     }
     _ = desk.edit(.album("a", [try hash(1), try hash(3)]))
     #expect(desk.take() == nil)
-    try desk.letPiecesThrough([try hash(1), try hash(3)])
+    try desk.letChunksThrough([try hash(1), try hash(3)])
     for _ in 0...1 {
-      desk.perform(.pieces(.check))
+      desk.perform(.chunks(.check))
       #expect(needs(desk).sorted() == [try hash(1), try hash(3)].sorted())
-      try desk.letPiecesThrough([try hash(1)])
+      try desk.letChunksThrough([try hash(1)])
       // One at a time.
-      desk.perform(.pieces(.check))
+      desk.perform(.chunks(.check))
       #expect(needs(desk) == [])
-      try desk.letPiecesThrough([try hash(3)])
+      try desk.letChunksThrough([try hash(3)])
     }
     // What the relay does not take is not asked about for ever, and a crash ends it.
-    desk.perform(.pieces(.check))
-    desk.perform(.pieces(.settle(ChunkStatus(held: [try hash(1), try hash(3)]))))
-    desk.perform(.pieces(.retry))
+    desk.perform(.chunks(.check))
+    desk.perform(.chunks(.settle(ChunkStatus(held: [try hash(1), try hash(3)]))))
+    desk.perform(.chunks(.retry))
     #expect(needs(desk) == [])
-    desk.perform(.pieces(.check))
+    desk.perform(.chunks(.check))
     desk.reopen()
     #expect(needs(desk) == [])
   }

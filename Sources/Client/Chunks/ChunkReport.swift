@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// Some bytes of a piece of a file, of those that were asked for.
+/// Some bytes of a chunk of a file, of those that were asked for.
 public struct ChunkPortion: Hashable, Sendable {
-  /// Where they stand in the piece.
+  /// Where they stand in the chunk.
   public var offset: Int
-  /// At most `Limits.chunkPieceBytes`; none where the piece has no such bytes.
+  /// At most `Limits.chunkPortionBytes`; none where the chunk has no such bytes.
   public var bytes: [UInt8]
   /// Nothing more comes of this order.
   public var isLast: Bool
@@ -17,7 +17,7 @@ public struct ChunkPortion: Hashable, Sendable {
   }
 }
 
-/// How far a piece is on its way between the device and the relay.
+/// How far a chunk is on its way between the device and the relay.
 public struct ChunkProgress: Hashable, Sendable {
   public enum Direction: Hashable, Sendable {
     case up
@@ -27,7 +27,7 @@ public struct ChunkProgress: Hashable, Sendable {
   public var hash: ChunkHash
   public var direction: Direction
   public var bytesDone: Int
-  /// Of the whole piece.
+  /// Of the whole chunk.
   public var bytesInAll: Int
 
   public init(hash: ChunkHash, direction: Direction, bytesDone: Int, bytesInAll: Int) {
@@ -38,7 +38,7 @@ public struct ChunkProgress: Hashable, Sendable {
   }
 }
 
-/// Why a piece was not stored, or cannot be read.
+/// Why a chunk was not stored, or cannot be read.
 public enum ChunkFailure: Error, Hashable, Sendable {
   /// It has more than `Limits.chunkBytes`: cut the file smaller.
   case tooLarge(bytes: Int)

@@ -1,17 +1,17 @@
 import LockstepModel
 import LockstepStorage
 
-/// The pieces of files that lie in the home.
+/// The chunks of files that lie in the home.
 extension ReplicaState {
   mutating func perform(_ task: ChunkTask, _ clock: ClockReading) throws(StorageError)
     -> ChunkTransferResult
   {
     switch task {
-    case .add(let piece): return try add(piece, clock)
+    case .add(let chunk): return try add(chunk, clock)
     case .find(let hash): return .found(try find(hash, clock))
-    case .drop(let piece):
-      if try ledger.store.pieces([piece.hash]).first?.file == piece.file {
-        ledger.removePiece(piece.hash)
+    case .drop(let chunk):
+      if try ledger.store.chunks([chunk.hash]).first?.file == chunk.file {
+        ledger.removeChunk(chunk.hash)
       }
       return .done
     case .collect(let hash, let keep): return try collect(after: hash, keep: keep, clock)
@@ -29,21 +29,21 @@ extension ReplicaState {
       beginCheck()
       return .done
     case .sweep(let files):
-      let known = Set(try ledger.store.pieceFiles(files))
+      let known = Set(try ledger.store.chunkFiles(files))
       return .unknown(files.filter { !known.contains($0) })
     }
   }
 
   /// The new file was looked at just now, so it is the better one where there was one before.
-  private mutating func add(_ piece: HeldChunk, _ clock: ClockReading) throws(StorageError)
+  private mutating func add(_ chunk: HeldChunk, _ clock: ClockReading) throws(StorageError)
     -> ChunkTransferResult
   {
-    let before = try ledger.store.pieces([piece.hash]).first
-    var added = piece
+    let before = try ledger.store.chunks([chunk.hash]).first
+    var added = chunk
     // Whoever adds it is about to name it.
     added.idleSince = clock.wall
-    ledger.putPiece(added)
-    try reopen(naming: [piece.hash])
+    ledger.putChunk(added)
+    try reopen(naming: [chunk.hash])
     return .added(replaced: before?.file)
   }
 
@@ -51,31 +51,31 @@ extension ReplicaState {
   private mutating func find(_ hash: ChunkHash, _ clock: ClockReading) throws(StorageError)
     -> HeldChunk?
   {
-    guard var piece = try ledger.store.pieces([hash]).first else { return nil }
-    if piece.idleSince != nil {
-      piece.idleSince = clock.wall
-      ledger.putPiece(piece)
+    guard var chunk = try ledger.store.chunks([hash]).first else { return nil }
+    if chunk.idleSince != nil {
+      chunk.idleSince = clock.wall
+      ledger.putChunk(chunk)
     }
-    return piece
+    return chunk
   }
 
   private mutating func collect(
     after hash: ChunkHash?, keep: Int64, _ clock: ClockReading
   ) throws(StorageError) -> ChunkTransferResult {
-    let portion = try ledger.store.pieces(after: hash, limit: Limits.collectedChunks)
-    var named = Set(try ledger.store.namedPieces(portion.map(\.hash)))
-    if named.count < portion.count { named.formUnion(try piecesInOutbox()) }
+    let portion = try ledger.store.chunks(after: hash, limit: Limits.collectedChunks)
+    var named = Set(try ledger.store.namedChunks(portion.map(\.hash)))
+    if named.count < portion.count { named.formUnion(try chunksInOutbox()) }
     var gone: [UInt64] = []
-    for var piece in portion {
-      let isNamed = named.contains(piece.hash)
+    for var chunk in portion {
+      let isNamed = named.contains(chunk.hash)
       // A clock that was set back begins the wait anew.
-      if let since = piece.idleSince, !isNamed, since <= clock.wall {
+      if let since = chunk.idleSince, !isNamed, since <= clock.wall {
         guard clock.wall - since >= keep else { continue }
-        ledger.removePiece(piece.hash)
-        gone.append(piece.file)
-      } else if (piece.idleSince == nil) != isNamed {
-        piece.idleSince = isNamed ? nil : clock.wall
-        ledger.putPiece(piece)
+        ledger.removeChunk(chunk.hash)
+        gone.append(chunk.file)
+      } else if (chunk.idleSince == nil) != isNamed {
+        chunk.idleSince = isNamed ? nil : clock.wall
+        ledger.putChunk(chunk)
       }
     }
     let next = portion.count == Limits.collectedChunks ? portion.last?.hash : nil
@@ -83,7 +83,7 @@ extension ReplicaState {
   }
 
   /// What entries of the outbox name beside the records that are held, which show the last edits.
-  private mutating func piecesInOutbox() throws(StorageError) -> [ChunkHash] {
+  private mutating func chunksInOutbox() throws(StorageError) -> [ChunkHash] {
     var named: [ChunkHash] = []
     for entry in ledger.outbox.entries {
       named += entry.base?.chunks ?? []
@@ -99,7 +99,7 @@ extension ReplicaState {
   mutating func takeNeeds() throws(StorageError) -> [ChunkNeed] {
     let hashes = gate.takeNamed()
     if hashes.isEmpty { return [] }
-    let held = try ledger.store.pieces(hashes)
+    let held = try ledger.store.chunks(hashes)
     var needs: [ChunkNeed] = []
     var next = 0
     for hash in hashes {
@@ -113,9 +113,9 @@ extension ReplicaState {
   private mutating func settle(
     _ tidings: ChunkStatus, _ clock: ClockReading
   ) throws(StorageError) {
-    for piece in tidings.unread {
-      if try ledger.store.pieces([piece.hash]).first?.file == piece.file {
-        ledger.removePiece(piece.hash)
+    for chunk in tidings.unread {
+      if try ledger.store.chunks([chunk.hash]).first?.file == chunk.file {
+        ledger.removeChunk(chunk.hash)
       }
     }
     try park(gate.waiting(for: tidings.nowhere), ReplicaState.nowhere)
@@ -144,22 +144,22 @@ extension ReplicaState {
     "A piece of a file that this record names is damaged on this device's disk; add the file "
       + "again.")
 
-  /// Changes that were parked for want of one of these pieces go again.
+  /// Changes that were parked for want of one of these chunks go again.
   private mutating func reopen(naming hashes: [ChunkHash]) throws(StorageError) {
     let come = Set(hashes)
-    for var entry in ledger.outbox.parkedEntries where entry.lacksPieces {
+    for var entry in ledger.outbox.parkedEntries where entry.lacksChunks {
       guard try chunks(of: entry).contains(where: come.contains) else { continue }
       entry.state = .waiting
       ledger.put(entry)
     }
   }
 
-  mutating func namesPieces(_ entries: [OutboxEntry]) throws(StorageError) -> Bool {
+  mutating func namesChunks(_ entries: [OutboxEntry]) throws(StorageError) -> Bool {
     for entry in entries where try !chunks(of: entry).isEmpty { return true }
     return false
   }
 
-  /// The relay says that it lacks pieces of a change: it is asked about all of them, and then the
+  /// The relay says that it lacks chunks of a change: it is asked about all of them, and then the
   /// change goes under a new id. False where it said so before.
   mutating func suspect(_ entry: OutboxEntry) throws(StorageError) -> Bool {
     let open = reopen(entry)

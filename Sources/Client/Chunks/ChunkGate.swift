@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepStorage
 
-/// Holds back local changes until the pieces of files that they name are at the relay, and those
+/// Holds back local changes until the chunks of files that they name are at the relay, and those
 /// that are too large for the way there. In memory only: after a crash the relay is asked once
 /// more. Knows no network.
 ///
-/// It names at most `Limits.chunkHashes` pieces at a time to those who bring them; changes beyond
+/// It names at most `Limits.chunkHashes` chunks at a time to those who bring them; changes beyond
 /// that wait unlooked at until there is room.
-struct PieceGate {
+struct ChunkGate {
   private struct Blocked {
     let number: Int64
     /// Of the change when it was looked at: a later edit is looked at anew.
@@ -15,23 +15,23 @@ struct PieceGate {
     let zone: Name
     /// Not known to be at the relay.
     var lacking: [ChunkHash]
-    /// There was no room to name its pieces.
+    /// There was no room to name its chunks.
     var isUnnamed: Bool
     /// The relay does not take one of them until a person acts.
     var isHeld = false
-    /// It waits for no piece: it is too large for the way to the relay.
+    /// It waits for no chunk: it is too large for the way to the relay.
     var isSetAside = false
   }
 
   /// By number.
   private var blocked: [Blocked] = []
-  /// When the relay was last known to have a piece, by the wall clock: it keeps one that no record
+  /// When the relay was last known to have a chunk, by the wall clock: it keeps one that no record
   /// names for a while only.
   private var confirmed: [ChunkHash: Int64] = [:]
   /// Named, and not heard of since.
   private var named: Set<ChunkHash> = []
   private var fresh: [ChunkHash] = []
-  /// Changes of which the relay said that it lacks their pieces: not even those of the version that
+  /// Changes of which the relay said that it lacks their chunks: not even those of the version that
   /// they were made on are taken to be there.
   private var suspected: Set<Int64> = []
 
@@ -39,7 +39,7 @@ struct PieceGate {
 
   /// Changes that are not there any more, or are other ones by now, hold no place.
   mutating func prune(_ outbox: Outbox) {
-    blocked.removeAll { !PieceGate.stands($0, in: outbox) }
+    blocked.removeAll { !ChunkGate.stands($0, in: outbox) }
   }
 
   /// Whether the change is known to wait.
@@ -49,7 +49,7 @@ struct PieceGate {
       && blocked[index].stamp == entry.modifiedAt
   }
 
-  /// Those of the pieces that a change names which must be brought to the relay first.
+  /// Those of the chunks that a change names which must be brought to the relay first.
   func lacking(_ entry: OutboxEntry, _ chunks: [ChunkHash], at wall: Int64) -> [ChunkHash] {
     if chunks.isEmpty { return [] }
     var there: Set<ChunkHash> = []
@@ -59,7 +59,7 @@ struct PieceGate {
     return chunks.filter { !there.contains($0) && !isConfirmed($0, at: wall) }
   }
 
-  /// The changes, one alone or a group, wait for these pieces.
+  /// The changes, one alone or a group, wait for these chunks.
   mutating func block(_ entries: [OutboxEntry], lacking: [ChunkHash]) {
     let new = Set(lacking).subtracting(named)
     let hasRoom = named.isEmpty || named.count + new.count <= Limits.chunkHashes
@@ -91,13 +91,13 @@ struct PieceGate {
   mutating func retrySetAside() { blocked.removeAll(where: \.isSetAside) }
 
   func setAsideCount(in outbox: Outbox) -> Int {
-    blocked.count { $0.isSetAside && PieceGate.stands($0, in: outbox) }
+    blocked.count { $0.isSetAside && ChunkGate.stands($0, in: outbox) }
   }
 
-  /// How many more pieces may be named.
+  /// How many more chunks may be named.
   var room: Int { max(0, Limits.chunkHashes - named.count) }
 
-  /// Pieces that no change waits for are asked about as well, as many as there is room for: those
+  /// Chunks that no change waits for are asked about as well, as many as there is room for: those
   /// of them that were not named before.
   mutating func name(_ hashes: [ChunkHash]) -> [ChunkHash] {
     let new = hashes.filter { !named.contains($0) }.prefix(room)
@@ -106,7 +106,7 @@ struct PieceGate {
     return unique
   }
 
-  /// Pieces to bring that were not told before.
+  /// Chunks to bring that were not told before.
   mutating func takeNamed() -> [ChunkHash] {
     defer { fresh = [] }
     return fresh
@@ -115,7 +115,7 @@ struct PieceGate {
   /// How many of the waiting changes are held back, by zone.
   func counts(in outbox: Outbox) -> [OutboxSummary.ZoneCount] {
     var counts: [OutboxSummary.ZoneCount] = []
-    for change in blocked where PieceGate.stands(change, in: outbox) {
+    for change in blocked where ChunkGate.stands(change, in: outbox) {
       if let index = counts.firstIndex(where: { $0.zone == change.zone }) {
         counts[index].count += 1
       } else {
@@ -134,7 +134,7 @@ struct PieceGate {
 
   mutating func settle(_ tidings: ChunkStatus, at wall: Int64) {
     named.subtract(tidings.hashes)
-    if confirmed.count + tidings.there.count > Limits.confirmedPieces { confirmed = [:] }
+    if confirmed.count + tidings.there.count > Limits.confirmedChunks { confirmed = [:] }
     for hash in tidings.there { confirmed[hash] = wall }
     let there = Set(tidings.there)
     let held = Set(tidings.held)
@@ -162,7 +162,7 @@ struct PieceGate {
   /// What the relay did not take is tried again.
   mutating func retry() { blocked.removeAll(where: \.isHeld) }
 
-  /// The relay lacks pieces of this change. False where it said so before, of all of them.
+  /// The relay lacks chunks of this change. False where it said so before, of all of them.
   mutating func suspect(_ number: Int64, _ chunks: [ChunkHash]) -> Bool {
     for hash in chunks { confirmed[hash] = nil }
     return suspected.insert(number).inserted

@@ -2,27 +2,27 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What a device relies on for the pieces of files in its home.
-enum PieceStories {
+/// What a device relies on for the chunks of files in its home.
+enum ChunkStories {
   static let all = [
     ReplicaStory("a piece is found by its hash, the last one put wins") { scene in
-      let first = piece(1, file: 7)
-      try scene.write(.putPiece(first), .putPiece(piece(2, file: .max, idleSince: 0)))
+      let first = chunk(1, file: 7)
+      try scene.write(.putChunk(first), .putChunk(chunk(2, file: .max, idleSince: 0)))
       try scene.reopen()
       let asked = [hash(2), hash(3), hash(1)]
       #expect(
-        try scene.store.pieces(asked) == [piece(2, file: .max, idleSince: 0), first])
-      try scene.write(.putPiece(piece(1, file: 9, idleSince: -5)))
-      #expect(try scene.store.pieces([hash(1)]) == [piece(1, file: 9, idleSince: -5)])
-      try scene.write(.removePiece(hash(1)), .removePiece(hash(3)))
+        try scene.store.chunks(asked) == [chunk(2, file: .max, idleSince: 0), first])
+      try scene.write(.putChunk(chunk(1, file: 9, idleSince: -5)))
+      #expect(try scene.store.chunks([hash(1)]) == [chunk(1, file: 9, idleSince: -5)])
+      try scene.write(.removeChunk(hash(1)), .removeChunk(hash(3)))
       try scene.reopen()
-      #expect(try scene.store.pieces(asked).map(\.hash) == [hash(2)])
+      #expect(try scene.store.chunks(asked).map(\.hash) == [hash(2)])
     },
     ReplicaStory("pieces are told by hash, in portions") { scene in
-      try scene.store.write([0, 255, 1, 2].map { .putPiece(piece($0, file: UInt64($0))) })
+      try scene.store.write([0, 255, 1, 2].map { .putChunk(chunk($0, file: UInt64($0))) })
       try scene.reopen()
       func told(after: ChunkHash?, _ limit: Int) throws -> [ChunkHash] {
-        try scene.store.pieces(after: after, limit: limit).map(\.hash)
+        try scene.store.chunks(after: after, limit: limit).map(\.hash)
       }
       #expect(try told(after: nil, 9) == [hash(0), hash(1), hash(2), hash(255)])
       #expect(try told(after: nil, 2) == [hash(0), hash(1)])
@@ -31,15 +31,15 @@ enum PieceStories {
       #expect(try told(after: hash(255), 9) == [])
     },
     ReplicaStory("the files that hold a piece are told from others") { scene in
-      try scene.write(.putPiece(piece(1, file: 7)), .putPiece(piece(2, file: .max)))
+      try scene.write(.putChunk(chunk(1, file: 7)), .putChunk(chunk(2, file: .max)))
       try scene.reopen()
-      #expect(try scene.store.pieceFiles([.max, 8, 7]) == [.max, 7])
-      try scene.write(.putPiece(piece(1, file: 8)), .removePiece(hash(2)))
-      #expect(try scene.store.pieceFiles([.max, 8, 7]) == [8])
+      #expect(try scene.store.chunkFiles([.max, 8, 7]) == [.max, 7])
+      try scene.write(.putChunk(chunk(1, file: 8)), .removeChunk(hash(2)))
+      #expect(try scene.store.chunkFiles([.max, 8, 7]) == [8])
     },
     ReplicaStory("a piece is named for as long as a held record names it") { scene in
       func named() throws -> [ChunkHash] {
-        try scene.store.namedPieces([hash(3), hash(2), hash(1)])
+        try scene.store.namedChunks([hash(3), hash(2), hash(1)])
       }
       #expect(try named().isEmpty)
       var a = scene.record("a")
@@ -69,7 +69,7 @@ enum PieceStories {
     return hash
   }
 
-  private static func piece(
+  private static func chunk(
     _ byte: UInt8, file: UInt64, idleSince: Int64? = nil
   ) -> HeldChunk {
     HeldChunk(hash: hash(byte), file: file, bytes: 5, idleSince: idleSince)

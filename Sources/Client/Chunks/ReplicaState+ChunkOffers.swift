@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// A walk through pieces in the home, which are offered to the relay a portion at a time: all of
+/// A walk through chunks in the home, which are offered to the relay a portion at a time: all of
 /// them, where it came back from a backup; or those that records name, now and again.
 struct ChunkOffer {
   /// All up to here was heard of. Kept in the home, so that a crash does not end the walk.
@@ -16,11 +16,11 @@ struct ChunkOffer {
   var isCheck = false
 }
 
-/// Pieces that are asked about though no change waits for them.
+/// Chunks that are asked about though no change waits for them.
 ///
-/// A relay that came back from a backup may lack pieces that records name, also such as other
+/// A relay that came back from a backup may lack chunks that records name, also such as other
 /// devices are about to name: whoever holds them brings them. And a change that waits for a person,
-/// for want of a piece, goes by itself when the relay has it after all.
+/// for want of a chunk, goes by itself when the relay has it after all.
 extension ReplicaState {
   static let offerKey = "pieces.offer"
 
@@ -35,23 +35,23 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.offerKey, "")
   }
 
-  /// The relay may have found since that a piece's file is gone from its disk, or not whole.
+  /// The relay may have found since that a chunk's file is gone from its disk, or not whole.
   mutating func beginCheck() {
     if offer == nil { offer = ChunkOffer(isCheck: true) }
   }
 
   /// Names the next portion, where the last was heard of.
-  mutating func offerPieces() throws(StorageError) {
+  mutating func offerChunks() throws(StorageError) {
     guard var offer, offer.unheard.isEmpty, !offer.isHeld, gate.room > 0 else { return }
     let limit = min(Limits.collectedChunks, gate.room)
     while true {
-      let held = try ledger.store.pieces(after: offer.after, limit: limit).map(\.hash)
+      let held = try ledger.store.chunks(after: offer.after, limit: limit).map(\.hash)
       guard let last = held.last else {
         self.offer = nil
         if !offer.isCheck { ledger.setValue(ReplicaState.offerKey, nil) }
         return
       }
-      let offered = offer.isCheck ? try ledger.store.namedPieces(held) : held
+      let offered = offer.isCheck ? try ledger.store.namedChunks(held) : held
       offer.last = last
       if !offered.isEmpty {
         // What changes wait for is on its way already, but only as long as this process lives.
@@ -79,14 +79,14 @@ extension ReplicaState {
     self.offer = offer
   }
 
-  /// Asks about the pieces that parked changes lack, and lets those go again that the account had
+  /// Asks about the chunks that parked changes lack, and lets those go again that the account had
   /// no room for.
   mutating func askForLacking() throws(StorageError) {
     for var entry in ledger.outbox.parkedEntries where entry.lacksRoom {
       entry.state = .waiting
       ledger.put(entry)
     }
-    for entry in ledger.outbox.parkedEntries where entry.lacksPieces {
+    for entry in ledger.outbox.parkedEntries where entry.lacksChunks {
       _ = gate.name(try chunks(of: entry))
     }
   }
@@ -99,8 +99,8 @@ extension OutboxEntry {
     return refusal.code == .quotaExceeded
   }
 
-  /// It is parked for want of a piece.
-  var lacksPieces: Bool {
+  /// It is parked for want of a chunk.
+  var lacksChunks: Bool {
     guard case .parked(let refusal) = state else { return false }
     return refusal.code == .chunksMissing || refusal.code == .hashMismatch
   }

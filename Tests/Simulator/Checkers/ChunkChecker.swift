@@ -2,8 +2,8 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// Whatever pieces of files a live record names, the relay has, with the bytes of their hash.
-package struct PieceChecker {
+/// Whatever chunks of files a live record names, the relay has, with the bytes of their hash.
+package struct ChunkChecker {
   private let ledger: WriteTransaction
   private let relay: RelayMachine
 
@@ -17,7 +17,7 @@ package struct PieceChecker {
     for record in ledger.newest(account) where !record.isDeleted {
       for hash in record.chunks {
         do throws(StorageError) {
-          guard let bytes = try relay.piece(hash, of: account) else {
+          guard let bytes = try relay.chunk(hash, of: account) else {
             return "the relay lacks a piece that \(record.key.name) names"
           }
           if SHA256.hash(bytes) != hash.bytes {
@@ -31,7 +31,7 @@ package struct PieceChecker {
     return nil
   }
 
-  /// How many pieces the live records name.
+  /// How many chunks the live records name.
   package func count(of account: AccountID) -> Int {
     ledger.newest(account).reduce(0) { $0 + ($1.isDeleted ? 0 : $1.chunks.count) }
   }

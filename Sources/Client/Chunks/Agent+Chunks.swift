@@ -3,71 +3,71 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Pieces of files in the home: they are written, read, and looked after.
+/// Chunks of files in the home: they are written, read, and looked after.
 extension Agent {
   // MARK: orders
 
-  mutating func addPiece(_ order: OrderID, _ bytes: [UInt8], at moment: Moment) {
-    guard !isStopping else { return report(.pieceAdded(order, .failure(.stopping))) }
+  mutating func addChunk(_ order: OrderID, _ bytes: [UInt8], at moment: Moment) {
+    guard !isStopping else { return report(.chunkAdded(order, .failure(.stopping))) }
     guard bytes.count <= Limits.chunkBytes else {
-      return report(.pieceAdded(order, .failure(.tooLarge(bytes: bytes.count))))
+      return report(.chunkAdded(order, .failure(.tooLarge(bytes: bytes.count))))
     }
-    guard pieces.additions.count + pieces.early.count < Limits.pieceAdds else {
-      return report(.pieceAdded(order, .failure(.busy)))
+    guard chunks.additions.count + chunks.early.count < Limits.chunkAdds else {
+      return report(.chunkAdded(order, .failure(.busy)))
     }
-    guard home != nil else { return pieces.early.append(.addPiece(order, bytes)) }
+    guard home != nil else { return chunks.early.append(.addChunk(order, bytes)) }
     guard let hash = ChunkHash(bytes: SHA256.hash(bytes)), let file = newFile() else {
-      return report(.pieceAdded(order, .failure(.notJoined)))
+      return report(.chunkAdded(order, .failure(.notJoined)))
     }
-    let piece = HeldChunk(hash: hash, file: file.number, bytes: bytes.count)
-    pieces.additions.append(ChunkCoordinator.Addition(order: order, piece: piece))
+    let chunk = HeldChunk(hash: hash, file: file.number, bytes: bytes.count)
+    chunks.additions.append(ChunkCoordinator.Addition(order: order, chunk: chunk))
     // The files do both in this order; what fails the first fails the second.
     submitFile(.append(file, bytes), .append(order))
     submitFile(.finish(file, expecting: hash), .finish(order))
   }
 
-  mutating func readPiece(
+  mutating func readChunk(
     _ order: OrderID, _ hash: ChunkHash, offset: Int, count: Int, at moment: Moment
   ) {
-    guard !isStopping else { return report(.pieceRead(order, .failure(.stopping))) }
+    guard !isStopping else { return report(.chunkRead(order, .failure(.stopping))) }
     guard home != nil else {
-      guard pieces.early.count < Limits.pieceReads else {
-        return report(.pieceRead(order, .failure(.busy)))
+      guard chunks.early.count < Limits.chunkReads else {
+        return report(.chunkRead(order, .failure(.busy)))
       }
-      return pieces.early.append(.readPiece(order, hash, offset: offset, count: count))
+      return chunks.early.append(.readChunk(order, hash, offset: offset, count: count))
     }
-    guard credentials != nil else { return report(.pieceRead(order, .failure(.notJoined))) }
-    pieces.reader.order(order, hash, offset: offset, count: count)
+    guard credentials != nil else { return report(.chunkRead(order, .failure(.notJoined))) }
+    chunks.reader.order(order, hash, offset: offset, count: count)
   }
 
   /// The home was read.
-  mutating func startPieces(at moment: Moment) {
-    let first = min(Limits.pieceCareFirstMilliseconds, configuration.pieceCareMilliseconds)
-    deadlines.set(.pieceCare, moment.instant.advanced(milliseconds: first))
+  mutating func startChunks(at moment: Moment) {
+    let first = min(Limits.chunkCareFirstMilliseconds, configuration.chunkCareMilliseconds)
+    deadlines.set(.chunkCare, moment.instant.advanced(milliseconds: first))
     deadlines.set(
-      .pieceCheck, moment.instant.advanced(milliseconds: Limits.pieceCareFirstMilliseconds))
+      .chunkCheck, moment.instant.advanced(milliseconds: Limits.chunkCareFirstMilliseconds))
     if let relay = credentials?.relay { makeLines(to: relay) }
-    let early = pieces.early
-    pieces.early = []
+    let early = chunks.early
+    chunks.early = []
     for order in early { ordered(order, at: moment) }
   }
 
-  mutating func stopPieces() {
+  mutating func stopChunks() {
     stopUploads()
     stopDownloads(because: .stopping)
-    for index in pieces.lines.indices { pieces.lines[index].close(&pieces.output) }
-    let early = pieces.early
-    pieces.early = []
+    for index in chunks.lines.indices { chunks.lines[index].close(&chunks.output) }
+    let early = chunks.early
+    chunks.early = []
     for order in early {
       switch order {
-      case .addPiece(let id, _): report(.pieceAdded(id, .failure(.stopping)))
-      case .readPiece(let id, _, _, _): report(.pieceRead(id, .failure(.stopping)))
+      case .addChunk(let id, _): report(.chunkAdded(id, .failure(.stopping)))
+      case .readChunk(let id, _, _, _): report(.chunkRead(id, .failure(.stopping)))
       case .edit, .perform, .show, .nameDevices, .readRecord, .readRecords, .readAll, .readStatus,
         .decide, .setSyncing, .answerRestore, .syncNow, .goOffline, .goOnline, .stop:
         preconditionFailure("only orders about pieces wait for the home")
       }
     }
-    pieces.reader.stop()
+    chunks.reader.stop()
   }
 
   // MARK: jobs on the files
@@ -82,7 +82,7 @@ extension Agent {
   mutating func submitFile(_ request: ChunkRequest, _ errand: ChunkCoordinator.FileJobPurpose) {
     let id = JobID(rawValue: nextJob)
     nextJob += 1
-    pieces.jobs.append((id, errand))
+    chunks.jobs.append((id, errand))
     actions.append(.run(id, .files, .file(request)))
   }
 
@@ -95,11 +95,11 @@ extension Agent {
   mutating func fileDone(
     _ id: JobID, _ result: Result<ChunkResult, StorageError>, at moment: Moment
   ) {
-    guard let index = pieces.jobs.firstIndex(where: { $0.id == id }) else { return }
-    switch pieces.jobs.remove(at: index).errand {
+    guard let index = chunks.jobs.firstIndex(where: { $0.id == id }) else { return }
+    switch chunks.jobs.remove(at: index).errand {
     case .append(let order): appended(order, result)
     case .finish(let order): finishedWriting(order, result, at: moment)
-    case .read(let order): pieces.reader.read(order, result)
+    case .read(let order): chunks.reader.read(order, result)
     case .upload(let number): uploadRead(number, result, at: moment)
     case .downloadAppend(let file, let count): downloadWrote(file, count, result)
     case .downloadFinish(let file): downloadFinished(file, result)
@@ -109,110 +109,110 @@ extension Agent {
   }
 
   private mutating func appended(_ order: OrderID, _ result: Result<ChunkResult, StorageError>) {
-    guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
-    pieces.additions[index].failure = ChunkFailure(result)
+    guard let index = chunks.additions.firstIndex(where: { $0.order == order }) else { return }
+    chunks.additions[index].failure = ChunkFailure(result)
   }
 
   private mutating func finishedWriting(
     _ order: OrderID, _ result: Result<ChunkResult, StorageError>, at moment: Moment
   ) {
-    guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
-    let addition = pieces.additions[index]
+    guard let index = chunks.additions.firstIndex(where: { $0.order == order }) else { return }
+    let addition = chunks.additions[index]
     if let failure = addition.failure ?? ChunkFailure(result) {
-      pieces.additions.remove(at: index)
-      return report(.pieceAdded(order, .failure(failure)))
+      chunks.additions.remove(at: index)
+      return report(.chunkAdded(order, .failure(failure)))
     }
-    submit(.pieces(.add(addition.piece)), .piece(.add(order)), at: moment)
+    submit(.chunks(.add(addition.chunk)), .chunk(.add(order)), at: moment)
   }
 
   // MARK: jobs of the replica
 
-  mutating func pieceJobDone(
+  mutating func chunkJobDone(
     _ errand: PendingChunkRequest, _ result: ChunkTransferResult, at moment: Moment
   ) {
     switch (errand, result) {
     case (.add(let order), .added(let replaced)):
-      guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
-      let added = pieces.additions.remove(at: index)
+      guard let index = chunks.additions.firstIndex(where: { $0.order == order }) else { return }
+      let added = chunks.additions.remove(at: index)
       if let replaced { removeFiles([replaced]) }
-      report(.pieceAdded(order, .success(added.piece.hash)))
-    case (.downloaded(let piece), .added(let replaced)):
-      downloadAdded(piece, .success(replaced))
-    case (.settle, _): pieces.transfer.settled()
-    case (.find(let order), .found(let piece)): pieces.reader.found(order, .success(piece))
+      report(.chunkAdded(order, .success(added.chunk.hash)))
+    case (.downloaded(let chunk), .added(let replaced)):
+      downloadAdded(chunk, .success(replaced))
+    case (.settle, _): chunks.transfer.settled()
+    case (.find(let order), .found(let chunk)): chunks.reader.found(order, .success(chunk))
     case (.collect, .collected(let files, let next)):
       removeFiles(files)
-      pieces.care = .collecting(after: next)
+      chunks.care = .collecting(after: next)
       careLater(isOver: next == nil, at: moment)
     case (.sweep(let last), .unknown(let files)):
       removeFiles(files)
-      pieces.care = .sweeping(after: last)
+      chunks.care = .sweeping(after: last)
       careLater(isOver: false, at: moment)
     default: break
     }
   }
 
-  mutating func pieceJobFailed(
+  mutating func chunkJobFailed(
     _ errand: PendingChunkRequest, _ error: StorageError, at moment: Moment
   ) {
     switch errand {
     case .add(let order):
-      guard let index = pieces.additions.firstIndex(where: { $0.order == order }) else { return }
-      removeFiles([pieces.additions.remove(at: index).piece.file])
-      report(.pieceAdded(order, .failure(.storage(error))))
-    case .downloaded(let piece): downloadAdded(piece, .failure(error))
-    case .find(let order): pieces.reader.found(order, .failure(.storage(error)))
-    case .settle: pieces.transfer.unsettled()
+      guard let index = chunks.additions.firstIndex(where: { $0.order == order }) else { return }
+      removeFiles([chunks.additions.remove(at: index).chunk.file])
+      report(.chunkAdded(order, .failure(.storage(error))))
+    case .downloaded(let chunk): downloadAdded(chunk, .failure(error))
+    case .find(let order): chunks.reader.found(order, .failure(.storage(error)))
+    case .settle: chunks.transfer.unsettled()
     case .drop, .retry, .askForLacking, .check: break
     case .collect, .sweep: careLater(isOver: true, at: moment)
     }
   }
 
-  mutating func advancePieces(at moment: Moment) {
+  mutating func advanceChunks(at moment: Moment) {
     guard !isStopping else { return tellStopped() }
     advanceUploads(at: moment)
     repeat {
       advanceDownloads(at: moment)
       advanceReader(at: moment)
-    } while pieces.fetches.contains { $0.download.hasNext }
+    } while chunks.fetches.contains { $0.download.hasNext }
   }
 
   private mutating func advanceReader(at moment: Moment) {
-    while let action = pieces.reader.next() {
+    while let action = chunks.reader.next() {
       switch action {
       case .find(let order, let hash):
-        submit(.pieces(.find(hash)), .piece(.find(order)), at: moment)
-      case .read(let order, let piece, let offset, let count):
-        guard let file = file(piece.file) else { continue }
+        submit(.chunks(.find(hash)), .chunk(.find(order)), at: moment)
+      case .read(let order, let chunk, let offset, let count):
+        guard let file = file(chunk.file) else { continue }
         submitFile(.read(file, offset: offset, count: count), .read(order))
       case .download(let hash): download(hash)
-      case .drop(let piece):
-        submit(.pieces(.drop(piece)), .piece(.drop), at: moment)
-        removeFiles([piece.file])
-      case .report(let order, let result): report(.pieceRead(order, result))
+      case .drop(let chunk):
+        submit(.chunks(.drop(chunk)), .chunk(.drop), at: moment)
+        removeFiles([chunk.file])
+      case .report(let order, let result): report(.chunkRead(order, result))
       }
     }
   }
 
   /// What was asked and not done is told.
   private mutating func tellStopped() {
-    while let action = pieces.reader.next() {
-      if case .report(let order, let result) = action { report(.pieceRead(order, result)) }
+    while let action = chunks.reader.next() {
+      if case .report(let order, let result) = action { report(.chunkRead(order, result)) }
     }
   }
 
   // MARK: care
 
-  /// One portion of the look for files without a piece, and pieces without a name.
-  mutating func carePieces(at moment: Moment) {
+  /// One portion of the look for files without a chunk, and chunks without a name.
+  mutating func careChunks(at moment: Moment) {
     guard !isStopping else { return }
-    switch pieces.care {
+    switch chunks.care {
     case .sweeping(let last):
       submitFile(.list(after: last, limit: Limits.collectedChunks), .list)
     case .collecting(let hash):
       submit(
-        .pieces(.collect(after: hash, keepMilliseconds: configuration.pieceKeepMilliseconds)),
-        .piece(.collect), at: moment)
+        .chunks(.collect(after: hash, keepMilliseconds: configuration.chunkKeepMilliseconds)),
+        .chunk(.collect), at: moment)
     }
   }
 
@@ -221,17 +221,17 @@ extension Agent {
   ) {
     guard !isStopping, let account = credentials?.account else { return }
     guard case .success(.files(let files)) = result, let last = files.last else {
-      pieces.care = .collecting(after: nil)
+      chunks.care = .collecting(after: nil)
       return careLater(isOver: false, at: moment)
     }
     let numbers = files.filter { $0.account == account }.map(\.number)
-    submit(.pieces(.sweep(numbers)), .piece(.sweep(last: last)), at: moment)
+    submit(.chunks(.sweep(numbers)), .chunk(.sweep(last: last)), at: moment)
   }
 
   private mutating func careLater(isOver: Bool, at moment: Moment) {
     guard !isStopping else { return }
-    let pause = isOver ? configuration.pieceCareMilliseconds : Limits.collectPauseMilliseconds
-    deadlines.set(.pieceCare, moment.instant.advanced(milliseconds: pause))
+    let pause = isOver ? configuration.chunkCareMilliseconds : Limits.collectPauseMilliseconds
+    deadlines.set(.chunkCare, moment.instant.advanced(milliseconds: pause))
   }
 }
 

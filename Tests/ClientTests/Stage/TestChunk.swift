@@ -3,8 +3,8 @@ import LockstepModel
 
 @testable import LockstepClient
 
-/// Pieces of files for tests, and what a test asks of a device about them.
-enum TestPiece {
+/// Chunks of files for tests, and what a test asks of a device about them.
+enum TestChunk {
   static func bytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) &+ seed }
   }
@@ -16,29 +16,29 @@ enum TestPiece {
 }
 
 extension EditRequest {
-  /// A record that names pieces.
-  static func album(_ name: String, _ pieces: [ChunkHash]) -> EditRequest {
-    .fields(name, TestApp.album, ["pieces": .array(pieces.map { .string($0.text) })])
+  /// A record that names chunks.
+  static func album(_ name: String, _ chunks: [ChunkHash]) -> EditRequest {
+    .fields(name, TestApp.album, ["pieces": .array(chunks.map { .string($0.text) })])
   }
 }
 
 extension TestDevice {
   /// What is reported at once.
-  func addPiece(_ bytes: [UInt8]) throws -> Result<ChunkHash, ChunkFailure> {
-    let order = try order { .addPiece($0, bytes) }
+  func addChunk(_ bytes: [UInt8]) throws -> Result<ChunkHash, ChunkFailure> {
+    let order = try order { .addChunk($0, bytes) }
     guard let result = added(order) else { throw TestFault("nothing was reported") }
     return result
   }
 
   func added(_ order: OrderID) -> Result<ChunkHash, ChunkFailure>? {
-    for case .pieceAdded(order, let result) in reports { return result }
+    for case .chunkAdded(order, let result) in reports { return result }
     return nil
   }
 
-  func readPiece(_ hash: ChunkHash, offset: Int = 0, count: Int = .max) throws
+  func readChunk(_ hash: ChunkHash, offset: Int = 0, count: Int = .max) throws
     -> Result<[ChunkPortion], ChunkFailure>
   {
-    let order = try order { .readPiece($0, hash, offset: offset, count: count) }
+    let order = try order { .readChunk($0, hash, offset: offset, count: count) }
     guard let result = read(order) else { throw TestFault("nothing was reported") }
     return result
   }
@@ -46,7 +46,7 @@ extension TestDevice {
   /// All portions; nil while not all are there.
   func read(_ order: OrderID) -> Result<[ChunkPortion], ChunkFailure>? {
     var portions: [ChunkPortion] = []
-    for case .pieceRead(order, let result) in reports {
+    for case .chunkRead(order, let result) in reports {
       switch result {
       case .success(let portion):
         portions.append(portion)
@@ -58,6 +58,6 @@ extension TestDevice {
   }
 
   var progress: [ChunkProgress] {
-    reports.compactMap { if case .pieceProgress(let progress) = $0 { progress } else { nil } }
+    reports.compactMap { if case .chunkProgress(let progress) = $0 { progress } else { nil } }
   }
 }

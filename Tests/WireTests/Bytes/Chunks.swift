@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// The ways in which a network may cut `bytes` into pieces: whole, byte by byte, in two at every
+/// The ways in which a network may cut `bytes` into chunks: whole, byte by byte, in two at every
 /// place (of short ones), and at random.
 func cuts(of bytes: [UInt8], seed: UInt64 = 1) -> [[[UInt8]]] {
   var cuts = [[bytes], bytes.map { [$0] }]
@@ -13,15 +13,15 @@ func cuts(of bytes: [UInt8], seed: UInt64 = 1) -> [[[UInt8]]] {
 }
 
 func randomCut(of bytes: [UInt8], using random: inout SeededRandom) -> [[UInt8]] {
-  var pieces: [[UInt8]] = []
+  var chunks: [[UInt8]] = []
   var rest = bytes[...]
   let most = Int.random(in: 1...max(1, min(bytes.count, 4_096)), using: &random)
   while !rest.isEmpty {
     let count = Int.random(in: 1...min(most, rest.count), using: &random)
-    pieces.append(Array(rest.prefix(count)))
+    chunks.append(Array(rest.prefix(count)))
     rest = rest.dropFirst(count)
   }
-  return pieces
+  return chunks
 }
 
 /// `bytes` with a few of them changed, left out, doubled or put in.

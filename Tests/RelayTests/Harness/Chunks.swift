@@ -6,8 +6,8 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Pieces of files, as tests send them.
-struct Piece {
+/// Chunks of files, as tests send them.
+struct Chunk {
   let bytes: [UInt8]
   let hash: ChunkHash
 
@@ -44,7 +44,7 @@ struct Piece {
 
 extension TestRelay {
   /// One whose store keeps `rules`.
-  static func keepingPieces(
+  static func keepingChunks(
     nodes: Int = 1, rules: StoreRules = StoreRules(), files: MemoryChunkStore = MemoryChunkStore(),
     isSettled: Bool = true, _ configure: (inout RelayConfiguration) -> Void = { _ in }
   ) -> TestRelay {
@@ -55,30 +55,30 @@ extension TestRelay {
     }
   }
 
-  /// Uploads a piece, and its status.
+  /// Uploads a chunk, and its status.
   @discardableResult
-  func put(_ piece: Piece, by device: TestDevice, node: Int = 0) throws -> Int {
+  func put(_ chunk: Chunk, by device: TestDevice, node: Int = 0) throws -> Int {
     let client = HTTPClient(self, node: node)
     client.expectAnswer(to: "PUT")
-    send(client.id, piece.upload(device.token))
+    send(client.id, chunk.upload(device.token))
     settle()
     return try #require(try client.next()).status
   }
 
   func get(
-    _ piece: Piece, by device: TestDevice, _ headers: [(String, String)] = []
+    _ chunk: Chunk, by device: TestDevice, _ headers: [(String, String)] = []
   ) throws -> HTTPClient.Response {
-    try HTTPClient(self).call("GET", piece.path, token: device.token, headers: headers)
+    try HTTPClient(self).call("GET", chunk.path, token: device.token, headers: headers)
   }
 
-  /// Those of the pieces that the relay says it lacks, by their place.
-  func missing(_ pieces: [Piece], by device: TestDevice) throws -> [Int] {
-    let hashes = pieces.map { "\"\($0.hash.text)\"" }.joined(separator: ",")
+  /// Those of the chunks that the relay says it lacks, by their place.
+  func missing(_ chunks: [Chunk], by device: TestDevice) throws -> [Int] {
+    let hashes = chunks.map { "\"\($0.hash.text)\"" }.joined(separator: ",")
     let response = try HTTPClient(self).call(
       "POST", "/v1/chunks/missing", token: device.token, #"{"hashes":[\#(hashes)]}"#)
     try #require(response.status == 200)
     let missing = try MissingChunks.decoded(body: response.body).missing
-    return missing.compactMap { hash in pieces.firstIndex { $0.hash == hash } }
+    return missing.compactMap { hash in chunks.firstIndex { $0.hash == hash } }
   }
 
   /// Whether all files are whole and hold what an account has.
