@@ -1,4 +1,4 @@
-/// Bytes as text (RFC 4648 sections 4 and 5).
+/// Base64 encoding of bytes (RFC 4648 sections 4 and 5).
 package enum Base64 {
   private static let standard = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -6,21 +6,21 @@ package enum Base64 {
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
   private static let padding = UInt8(ascii: "=")
 
-  /// With the standard alphabet, padded.
+  /// Encodes with the standard alphabet, padded.
   package static func encode(_ bytes: [UInt8]) -> String {
     var text = digits(of: bytes, in: standard)
     while text.count % 4 != 0 { text.append(padding) }
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// With the alphabet that needs no escape in a URL, not padded.
+  /// Encodes with the URL-safe alphabet, not padded.
   package static func encodeURL(_ bytes: [UInt8]) -> String {
     String(decoding: digits(of: bytes, in: urlSafe), as: UTF8.self)
   }
 
-  /// The bytes that `text`, in the standard alphabet and padded, stands for; nil where it is not
-  /// of that form. The unused bits of the last digit are not looked at: the example in RFC 6455
-  /// section 4.1 itself sets them.
+  /// Returns the bytes of `text`, in the standard alphabet and padded; nil if it does not have that
+  /// form. The unused bits of the last digit are not checked: the example in RFC 6455 section 4.1
+  /// itself sets them.
   package static func decode(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 4 == 0 else { return nil }

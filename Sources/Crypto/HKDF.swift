@@ -1,7 +1,8 @@
-/// Many keys from one secret that is as good as a key: HKDF with SHA-256 (RFC 5869). What a person
-/// types is no such secret; that is for `Scrypt`.
+/// Derivation of several keys from one secret with the entropy of a key: HKDF with SHA-256 (RFC
+/// 5869). For text that a person types use `Scrypt`.
 package enum HKDF {
-  /// `count`: bytes wanted, at most 8,160. `info` says what they are for: other words, other bytes.
+  /// Returns `count` bytes, at most 8,160. `info` names their purpose: another `info` gives other
+  /// bytes.
   package static func derive(
     _ secret: [UInt8], salt: [UInt8], info: [UInt8], count: Int
   ) -> [UInt8] {

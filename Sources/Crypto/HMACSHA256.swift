@@ -1,8 +1,8 @@
 private import COpenSSL
 
-/// Keyed hashes: HMAC with SHA-256 (RFC 2104, FIPS 198-1).
+/// Message authentication codes: HMAC with SHA-256 (RFC 2104, FIPS 198-1).
 package enum HMACSHA256 {
-  /// The 32 bytes that only who has the key can make of `bytes`.
+  /// Returns the 32 bytes of the code of `bytes`, which cannot be made without the key.
   package static func code(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { code, count in
       let end = HMAC(

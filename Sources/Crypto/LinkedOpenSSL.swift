@@ -1,7 +1,7 @@
 private import COpenSSL
 
-/// The OpenSSL that the program runs with. A release has it linked in, so that only the program can
-/// tell.
+/// OpenSSL library that the program runs with. A release links it statically, so only the program
+/// itself can report the version.
 package enum LinkedOpenSSL {
   /// `3.0.17`.
   package static var version: String { String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }

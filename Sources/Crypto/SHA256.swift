@@ -1,11 +1,11 @@
 private import COpenSSL
 
-/// SHA-256 (FIPS 180-4): of bytes at once, or in steps where they come in pieces.
+/// SHA-256 (FIPS 180-4): of bytes at once, or incremental.
 ///
-/// A hash in steps belongs to one owner: it is told bytes until `finish`, and nothing after that.
+/// An incremental hash belongs to one owner: it accepts bytes until `finish`, and none after that.
 package final class SHA256 {
-  /// Looked up once: by its name OpenSSL finds it under a lock, at many times the cost of a short
-  /// hash. Nothing changes it, so that all threads may use it.
+  /// Fetched once: OpenSSL looks it up by name under a lock, at many times the cost of a short
+  /// hash. It is never changed, so all threads may use it.
   private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
   private let context: OpaquePointer
@@ -29,7 +29,7 @@ package final class SHA256 {
 
   package func update(_ bytes: [UInt8]) { update(bytes.span.bytes) }
 
-  /// The 32 bytes of the hash of all bytes so far, in order.
+  /// Returns the 32 bytes of the hash of all bytes so far, in order.
   package func finish() -> [UInt8] {
     precondition(!isFinished, "a hash is made once")
     isFinished = true
@@ -40,7 +40,7 @@ package final class SHA256 {
     }
   }
 
-  /// The 32 bytes of the hash.
+  /// Returns the 32 bytes of the hash.
   package static func hash(_ bytes: [UInt8]) -> [UInt8] { hash(bytes[...]) }
 
   package static func hash(_ bytes: ArraySlice<UInt8>) -> [UInt8] {

@@ -1,14 +1,14 @@
 private import COpenSSL
 
-/// Authenticated encryption that needs no nonce: AES-256-SIV (RFC 5297). The same bytes under the
-/// same key and the same associated data give the same result, and tell no more than that.
+/// Authenticated encryption without a nonce: AES-256-SIV (RFC 5297). The same bytes under the same
+/// key and the same associated data give the same result; nothing more is revealed.
 ///
-///     16 bytes   the synthetic nonce, which is the proof too
-///      n bytes   as long as what was sealed
+///     16 bytes   the synthetic nonce, which is also the authentication tag
+///      n bytes   as long as the plaintext
 package struct SIV: Sendable {
   /// Bytes of a key.
   package static let keyBytes = 64
-  /// By how much the sealed form is longer.
+  /// Bytes by which the sealed form is longer.
   package static let overhead = 16
 
   private let key: [UInt8]
@@ -18,8 +18,8 @@ package struct SIV: Sendable {
     self.key = key
   }
 
-  /// `bytes`: one at least. `data` is what the seal is bound to, and does not stand in it: who
-  /// opens it must name the same.
+  /// Encrypts `bytes`, at least one. `data` is authenticated but not contained in the result:
+  /// opening needs the same `data`.
   package func sealed(_ bytes: [UInt8], data: [UInt8]) -> [UInt8] {
     precondition(!bytes.isEmpty, "nothing cannot be sealed")
     var result = [UInt8](repeating: 0, count: SIV.overhead + bytes.count)
@@ -40,7 +40,7 @@ package struct SIV: Sendable {
     return result
   }
 
-  /// nil where it was not sealed with this key and this data, bit for bit.
+  /// Returns nil if it was not sealed with this key and this data, bit for bit.
   package func opened(_ sealed: [UInt8], data: [UInt8]) -> [UInt8]? {
     guard sealed.count > SIV.overhead, sealed.count <= Int(Int32.max) else { return nil }
     var tag = Array(sealed[..<SIV.overhead])

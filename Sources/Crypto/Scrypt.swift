@@ -1,12 +1,13 @@
 private import COpenSSL
 
-/// A key from what a person can type: scrypt (RFC 7914), which makes every guess cost memory.
+/// Derivation of a key from text that a person can type: scrypt (RFC 7914), which makes every guess
+/// cost memory.
 package struct Scrypt: Hashable, Sendable {
   /// N: a power of two above 1.
   package var cost: Int
   /// r, in units of 128 bytes.
   package var blocks: Int
-  /// p: how often it is done, one after the other.
+  /// p: the number of sequential repetitions.
   package var lanes: Int
 
   package init(cost: Int, blocks: Int, lanes: Int) {
@@ -15,8 +16,8 @@ package struct Scrypt: Hashable, Sendable {
     self.lanes = lanes
   }
 
-  /// About 128 × `cost` × `blocks` bytes of memory are used meanwhile. nil where that is over
-  /// `memoryBytes`, or the parameters are none that scrypt knows.
+  /// Returns a key of `count` bytes. Uses about 128 × `cost` × `blocks` bytes of memory. Returns
+  /// nil if that is over `memoryBytes`, or if the parameters are not valid for scrypt.
   package func derive(
     _ secret: [UInt8], salt: [UInt8], count: Int, memoryBytes: Int
   ) -> [UInt8]? {

@@ -1,46 +1,48 @@
-/// What an app brings to an agent: its record types with their rules, and what it does by itself
-/// when time passes. The agent takes apps as values and knows none by name.
+/// App that an agent runs: its record types with their rules, and the edits that it makes by itself
+/// when time passes. The agent gets apps as values and depends on no particular one.
 public protocol App: Sendable {
   /// One lowercase word, as on the command line.
   var name: String { get }
   var zone: Name { get }
-  /// The rule for a record type of this app; nil for a type it does not know.
+  /// Returns the rule for a record type of this app; nil for an unknown type.
   func resolver(for type: Name) -> (any Resolver)?
-  /// The record types for which `dueEdit` may give something. An agent looks through these when it
-  /// starts, and through no others.
+  /// Record types for which `dueEdit` may return an edit. On start an agent scans these types and
+  /// no others.
   var timedTypes: [Name] { get }
-  /// An edit that the app makes by itself when relay time reaches `dueAt` (a countdown that ends);
-  /// nil where the record waits for nothing. Must follow from the record alone, so that every
-  /// device makes the same one.
+  /// Returns an edit that the app makes by itself when relay time reaches `dueAt` (the end of a
+  /// countdown); nil if the record waits for nothing. Must follow from the record alone, so that
+  /// every device makes the same edit.
   func dueEdit(for record: Record) -> DueEdit?
-  /// The fields of a local change whose stamp proved wrong (the device's clock was off) and was
-  /// moved from `from` to `to` before it was sent. `base` is the version that the change was made
-  /// on, nil where there was none. An app whose fields hold instants moves those that the change
-  /// brought (they stand in `fields` and not in `base`) by `to - from`; the others stay.
+  /// Returns the fields of a local change after its stamp is corrected from `from` to `to`. The
+  /// stamp was wrong because the device's clock was off; the change has not been sent yet. `base`
+  /// is the version that the change was made on, nil if there was none. An app whose fields hold
+  /// instants moves those that the change brought (present in `fields` but not in `base`) by `to -
+  /// from`; the others stay.
   func restamped(_ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64)
     -> JSONValue
-  /// The chunks of files that a record's fields name, each once: the relay keeps them for as long
-  /// as a record does. At most `Limits.chunksPerRecord`.
+  /// Returns the chunks of files that a record's fields name, each once. The relay keeps them as
+  /// long as the record. At most `Limits.chunksPerRecord`.
   func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash]
-  /// The record types that orders and views are made from.
+  /// Record types that orders and views are made from.
   var types: [Name] { get }
-  /// What a person's order comes to, as a JSON object of the app's own form. Throws a sentence for
-  /// the person where it makes no sense now; then nothing is changed.
+  /// Returns the result of a person's order, a JSON object in the app's own format. Throws a
+  /// sentence for the person if the order makes no sense now; then nothing is changed.
   func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome
-  /// The answer to a question, an object of the app's own form as well.
+  /// Returns the answer to a question, an object in the app's own format as well.
   func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView
-  /// The types of which a device that begins with none, and finds some in the account, asks the
-  /// person first whether they shall be here; most apps take what there is.
+  /// Record types that are restored only with the person's consent: a device that starts without
+  /// such records, and finds some in the account, asks first. Empty for most apps, which take all
+  /// records.
   var asksToRestore: [Name] { get }
-  /// The types of which only so many records stand; most apps have none.
+  /// Record types of which only a limited number of records is kept; empty for most apps.
   var boundedTypes: [Name] { get }
-  /// Of a bounded type, those that the app lets go of. Asked on a device that is caught up with the
-  /// relay, and only there: a stale one would remove what others still want.
+  /// Returns the records of a bounded type that the app removes. Called only on a device that is
+  /// caught up with the relay: a stale device would remove records that others still want.
   func surplus(of type: Name, among records: [Record]) -> [RecordKey]
 }
 
 extension App {
-  /// Most apps do nothing by themselves.
+  /// Empty: most apps do nothing by themselves.
   public var timedTypes: [Name] { [] }
 
   public func dueEdit(for record: Record) -> DueEdit? { nil }
@@ -61,20 +63,21 @@ extension App {
 
   public func surplus(of type: Name, among records: [Record]) -> [RecordKey] { [] }
 
-  /// Most records name no files.
+  /// Returns no chunks: most records name no files.
   public func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] { [] }
 
-  /// Fields that hold no instants need no correction.
+  /// Returns the fields unchanged: fields without instants need no correction.
   public func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64
   ) -> JSONValue { fields }
 }
 
-/// An edit that time makes.
+/// Edit that is made when a time is reached.
 public struct DueEdit: Hashable, Sendable {
   /// Relay time, milliseconds since the Unix epoch.
   public var dueAt: Int64
-  /// The device that makes it first; the others wait `graceMilliseconds` while they are connected.
+  /// Device that makes the edit first; the others wait `graceMilliseconds` while they are
+  /// connected.
   public var owner: String
   public var graceMilliseconds: Int64
   public var fields: JSONValue

@@ -1,15 +1,15 @@
-/// What an app has before it when a person asks something of it: all that the device holds of its
-/// records. The network has no part in it.
+/// Input of an app for a person's order or question: all records of the app that the device holds.
+/// No network access is involved.
 public struct AppState: Sendable {
-  /// The live records of the app's `types`, by type and name.
+  /// Live records of the app's `types`, by type and name.
   public var records: [Record]
-  /// Where no rule decides and the person has not yet: the relay's versions, deleted ones without
-  /// fields. The local ones, where there are any, stand in `records`.
+  /// Undecided conflicts, which no rule resolves and the person has not resolved yet: the relay's
+  /// versions, deleted ones without fields. The local versions, if there are any, are in `records`.
   public var asking: [Record]
   /// Relay time, milliseconds since the Unix epoch.
   public var now: Int64
   public var device: DeviceID
-  /// What the person calls the account's devices, as far as this one knows.
+  /// Names that the person gave to the account's devices, as far as this device knows them.
   public var deviceNames: [DeviceID: String]
 
   public init(
@@ -23,13 +23,13 @@ public struct AppState: Sendable {
     self.deviceNames = deviceNames
   }
 
-  /// What a person calls a device: its id, where nobody knows its name.
+  /// Returns the person's name for a device, or its id if the name is unknown.
   public func name(of device: DeviceID) -> String { deviceNames[device] ?? device.text }
 }
 
-/// What a person's order makes of the records.
+/// Result of a person's order: edits of records and an answer.
 public struct AppOutcome: Sendable {
-  /// They are made together, or none of them.
+  /// Applied all together or not at all.
   public var steps: [Step]
   public var answer: Answer
 
@@ -39,10 +39,10 @@ public struct AppOutcome: Sendable {
     case decide(RecordKey, keepLocal: Bool)
   }
 
-  /// What is said once all of it is durable.
+  /// Answer that is given once all steps are durable.
   public enum Answer: Sendable {
     case view(AppView)
-    /// The view that answers this question, once the steps are made.
+    /// The view that answers this question after the steps are applied.
     case question(JSONValue)
   }
 
@@ -57,18 +57,18 @@ public struct AppOutcome: Sendable {
   }
 }
 
-/// What an app shows: the same for programs and for people.
+/// View of an app, with the same content for programs and for people.
 public struct AppView: Hashable, Sendable {
   public var json: JSONValue
   /// Rows of text without control characters; the terminal cuts them to its width.
   public var lines: [String]
-  /// What stays the same while nothing but time passes: two views of one face need not both be
-  /// told to a program.
+  /// Part of the view that does not change with time alone. A program need not receive two views
+  /// with an equal face.
   public var face: JSONValue
-  /// The relay time at which it looks otherwise though nobody acts; nil where it stands still.
+  /// Relay time at which the view changes without any edit; nil if it never does.
   public var changesAt: Int64?
 
-  /// `face`: `json`, where it is not given.
+  /// `face`: `json` if it is not given.
   public init(json: JSONValue, lines: [String], face: JSONValue? = nil, changesAt: Int64? = nil) {
     self.json = json
     self.lines = lines

@@ -1,26 +1,26 @@
-/// The version of one record: the account's sequence number at the record's last save.
-/// Rises by one a saved record, is never reused, stays below 2⁵³. 0 stands for "does not exist".
+/// Version of one record: the account's sequence number at the record's last save. Rises by one
+/// with each saved record, is never reused, stays below 2⁵³. 0 means "does not exist".
 public typealias ChangeTag = Int64
 
-/// A place in an account's order of saves: "all up to here" (docs/protocol.md, "Terms").
+/// Position in an account's order of saves: "all up to here" (docs/protocol.md, "Terms").
 ///
-/// Opaque to clients. Inside: the generation of the account's history, a sequence number, the
-/// zone that a limited read was made for, and, in the middle of a read, where a snapshot ends and
-/// how far the account has come.
+/// Opaque to clients. Contains the generation of the account's history, a sequence number, the zone
+/// of a limited read, and, in the middle of a read, the sequence at which a snapshot ends and the
+/// account's newest sequence.
 ///
 ///     <generation hex>.<sequence>[.z<zone digest hex>][.p<pinned sequence>][.h<horizon>]
 public struct ChangeToken: Hashable, Sendable {
-  /// Changes when a store was restored from a backup; random from account to account, so that a
-  /// token of another account is recognised as foreign.
+  /// Number of the account's history. Changes when a store is restored from a backup. Random for
+  /// each account, so that a token of another account is recognised as foreign.
   public var generation: UInt32
   public var sequence: Int64
-  /// A digest of the zone's name where the token belongs to a read limited to that zone.
+  /// Digest of the zone's name, if the token belongs to a read limited to that zone.
   public var zoneDigest: UInt32?
-  /// In the middle of a snapshot: the sequence that the snapshot is pinned to.
+  /// Sequence that a snapshot is pinned to, in the middle of the snapshot.
   public var pinned: Int64?
-  /// Where the account had moved on beyond the token when it was made: how far. A record that was
-  /// saved anew meanwhile lies between the two and was left out of what was read, so the token
-  /// says nothing to a history that ends short of here.
+  /// The account's newest sequence when the token was made, if it was beyond the token. A record
+  /// that was saved again in the meantime has a tag between the two and was left out of the read,
+  /// so the token is not valid for a history that ends before the horizon.
   public var horizon: Int64?
 
   public init(
@@ -34,17 +34,17 @@ public struct ChangeToken: Hashable, Sendable {
     self.horizon = horizon
   }
 
-  /// How far its history must reach for the token to be true of it.
+  /// Sequence that a history must reach for the token to be valid in it.
   public var reach: Int64 { max(sequence, pinned ?? 0, horizon ?? 0) }
 
-  /// All tags that its history must have, in order. Who was given some beyond the place, by a relay
-  /// whose store had gone back meanwhile, knows of two histories.
+  /// Tags that the token's history must contain, in order. A client that was given tags beyond the
+  /// position by a relay whose store has reverted since then holds tags of two histories.
   package var tags: [ChangeTag] { [sequence, pinned, horizon].compactMap(\.self) }
 
-  /// nil where `text` is not a token that this relay could have made.
+  /// Returns nil if `text` is not a token that this relay could have made.
   public init?(text: String) { self.init(bytes: text.utf8Span.span) }
 
-  /// The same from the text's bytes.
+  /// Same as `init(text:)`, from the text's bytes.
   package init?(bytes: Span<UInt8>) {
     var index = 0
     guard bytes.count <= Limits.changeTokenBytes,
@@ -70,21 +70,22 @@ public struct ChangeToken: Hashable, Sendable {
     }
   }
 
-  /// Whether all up to `other` is known at this token. Both are of the whole account.
+  /// True if everything up to `other` is known at this token. Both tokens are for the whole
+  /// account.
   public func covers(_ other: ChangeToken) -> Bool {
     generation == other.generation && sequence >= other.sequence
   }
 
-  /// Whether both name the same place. How far the account had come when each was made says nothing
-  /// of where they stand.
+  /// True if both tokens name the same position. The horizon, the account's newest sequence when a
+  /// token was made, is not compared.
   public func isSamePlace(as other: ChangeToken) -> Bool {
     generation == other.generation && sequence == other.sequence
       && zoneDigest == other.zoneDigest && pinned == other.pinned
   }
 
-  /// This place, for who comes to it from `earlier` by a link that was made for all. What a record
-  /// may have been saved over on the way there is still to be told to him, so how far the account
-  /// had come by then stays with him.
+  /// Returns this token for a client that came here from `earlier` by a page that was made for all
+  /// clients. Records that were saved again on the way are still to be delivered to this client, so
+  /// the horizon of `earlier` is kept.
   public func reached(from earlier: ChangeToken?) -> ChangeToken {
     guard pinned == nil, let earlier, earlier.pinned == nil, earlier.generation == generation,
       let horizon = earlier.horizon, horizon > reach
@@ -94,8 +95,8 @@ public struct ChangeToken: Hashable, Sendable {
     return reached
   }
 
-  /// This place, for who has been given tags up to `tag` besides: a history that lacks them is
-  /// another one.
+  /// Returns this token for a client that was also given tags up to `tag`: a history without these
+  /// tags is another history.
   package func knowing(_ tag: ChangeTag) -> ChangeToken {
     guard tag > reach else { return self }
     var knowing = self
@@ -110,7 +111,8 @@ public struct ChangeToken: Hashable, Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Its text, without a string in between: every answer and every push names two tokens.
+  /// Appends the token's text without making a string: every answer and every push names two
+  /// tokens.
   package func append(to bytes: inout [UInt8]) {
     bytes.appendHexadecimal(generation)
     bytes.append(UInt8(ascii: "."))
@@ -129,7 +131,8 @@ public struct ChangeToken: Hashable, Sendable {
     }
   }
 
-  /// FNV-1a over the name's bytes: enough to notice a token used with another zone.
+  /// Returns the FNV-1a hash of the name's bytes: enough to detect a token that is used with
+  /// another zone.
   public static func digest(of zone: Name) -> UInt32 {
     zone.text.utf8.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
   }
@@ -139,16 +142,16 @@ public struct ChangeToken: Hashable, Sendable {
     bytes.append(UInt8(ascii: letter))
   }
 
-  // Numbers are taken only as this relay writes them, so that a token has one text.
+  // Numbers are accepted only in the form that this relay writes, so that a token has one text.
 
-  /// Those of `Limits.sequenceLimit`.
+  /// Number of digits of `Limits.sequenceLimit`.
   private static let mostDigits = 16
 
   private static func decimal(_ bytes: Span<UInt8>, _ index: inout Int) -> Int64? {
     let start = index
     var value: Int64 = 0
     while index < bytes.count, bytes[index] &- UInt8(ascii: "0") <= 9 {
-      // It may run over: what has more digits than the limit is refused.
+      // May overflow: a number with too many digits is refused below.
       value = value &* 10 &+ Int64(bytes[index] &- UInt8(ascii: "0"))
       index += 1
     }
@@ -167,7 +170,7 @@ public struct ChangeToken: Hashable, Sendable {
     return isShortest(bytes, start..<index) ? value : nil
   }
 
-  /// No empty number, and no zero in front of one.
+  /// True if the number has at least one digit and no leading zero.
   private static func isShortest(_ bytes: Span<UInt8>, _ digits: Range<Int>) -> Bool {
     digits.count == 1 || (digits.count > 1 && bytes[digits.lowerBound] != UInt8(ascii: "0"))
   }

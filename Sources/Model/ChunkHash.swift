@@ -1,9 +1,9 @@
-/// The name of a chunk of a file: the SHA-256 of its bytes (docs/protocol.md, "Pieces of files").
+/// Name of a chunk of a file: the SHA-256 of its bytes (docs/protocol.md, "Pieces of files").
 public struct ChunkHash: Hashable, Comparable, Sendable {
-  /// The 32 bytes, eight a word, so that a hash needs no memory of its own.
+  /// The 32 bytes, eight per word, so that a hash needs no heap memory.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
-  /// nil where there are not 32 bytes.
+  /// Returns nil if there are not exactly 32 bytes.
   public init?(bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     func word(_ index: Int) -> UInt64 {
@@ -12,10 +12,10 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
     words = (word(0), word(1), word(2), word(3))
   }
 
-  /// nil where `text` is not 64 hexadecimal digits.
+  /// Returns nil if `text` is not 64 hexadecimal digits.
   public init?(text: String) { self.init(digits: text.utf8Span.span.bytes) }
 
-  /// nil where `digits` are not 64 hexadecimal ones, in ASCII.
+  /// Returns nil if `digits` are not 64 hexadecimal digits in ASCII.
   package init?(digits: RawSpan) {
     guard digits.byteCount == 64, let first = HexText.word(digits, at: 0),
       let second = HexText.word(digits, at: 16), let third = HexText.word(digits, at: 32),
@@ -31,8 +31,8 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
     return bytes
   }
 
-  /// Adds its 32 bytes. A record may name thousands of chunks, so none of them takes memory of its
-  /// own on the way.
+  /// Appends the 32 bytes. A record may name thousands of chunks, so no array is allocated for
+  /// each.
   public func append(to bytes: inout [UInt8]) {
     let ordered = (
       words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
@@ -49,7 +49,8 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
 
   public static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 
-  /// Of all words: whoever asks about chunks chooses the hashes, and may choose them alike in part.
+  /// Hashes all words: a client chooses the hashes that it asks about, and may choose hashes that
+  /// are equal in part.
   public func hash(into hasher: inout Hasher) {
     withUnsafeBytes(of: words) { hasher.combine(bytes: $0) }
   }

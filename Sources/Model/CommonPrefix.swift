@@ -1,15 +1,15 @@
 extension RawSpan {
-  /// How many bytes from the front are the same in both. Eight at a time: replicas and stores sort
-  /// by names.
+  /// Returns the number of leading bytes that are equal in both. Compares eight bytes at a time,
+  /// because replicas and stores sort by names.
   @inlinable package func commonPrefix(with other: RawSpan) -> Int {
     let count = Swift.min(byteCount, other.byteCount)
-    // All that is loaded lies before `count`.
+    // All loads are within the first `count` bytes.
     var offset = 0
     while count - offset >= 8 {
       let difference =
         unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
         ^ other.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
-      // The byte that comes first is the lowest of a number that is kept so.
+      // In little-endian order the first byte is the lowest one of the word.
       if difference != 0 { return offset + difference.littleEndian.trailingZeroBitCount / 8 }
       offset += 8
     }

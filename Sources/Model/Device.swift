@@ -1,4 +1,4 @@
-/// What a device says of itself when it joins.
+/// Description that a device gives of itself when it joins.
 public struct DeviceDescription: Hashable, Sendable {
   public var deviceName: String
   public var platform: String
@@ -11,7 +11,7 @@ public struct DeviceDescription: Hashable, Sendable {
   }
 }
 
-/// A device of an account, as `GET /v1/devices` lists it.
+/// Device of an account, as `GET /v1/devices` lists it.
 public struct Device: Hashable, Sendable {
   public var id: DeviceID
   public var description: DeviceDescription
@@ -27,7 +27,7 @@ public struct Device: Hashable, Sendable {
   }
 }
 
-/// What a device holds after it has joined: who it is, and the secret that proves it.
+/// Identity of a device after it has joined, and the secret that proves it.
 public struct Credentials: Hashable, Sendable {
   public var account: AccountID
   public var device: DeviceID

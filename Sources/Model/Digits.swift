@@ -1,5 +1,5 @@
-/// Numbers as ASCII digits, at the end of an array and without a string in between: a string of
-/// more than fifteen bytes is memory that is asked for and given back.
+/// Appends numbers as ASCII digits without making a string: a string of more than fifteen bytes
+/// costs an allocation.
 extension [UInt8] {
   package mutating func appendDecimal(_ value: Int64) {
     // A sign and nineteen digits.
@@ -18,12 +18,12 @@ extension [UInt8] {
     append(digits.span.extracting(start...))
   }
 
-  /// In lowercase, without zeros in front.
+  /// Appends lowercase digits without leading zeros.
   package mutating func appendHexadecimal(_ value: UInt32) {
     appendHexadecimal(UInt64(value), digits: Swift.max(1, (35 - value.leadingZeroBitCount) / 4))
   }
 
-  /// The last `count` digits, at most sixteen, in lowercase.
+  /// Appends the last `count` digits, at most sixteen, in lowercase.
   package mutating func appendHexadecimal(_ value: UInt64, digits count: Int) {
     var digits = InlineArray<16, UInt8>(repeating: UInt8(ascii: "0"))
     var rest = value

@@ -1,8 +1,9 @@
-/// A change of one record, as a function of what stands there when its turn comes.
+/// Change of one record, as a function of the record's state when the edit is applied.
 public struct EditRequest: Sendable {
   public var key: RecordKey
   public var type: Name
-  /// The record's new fields, a JSON object; nil deletes it. A pure function: it may run again.
+  /// Returns the record's new fields, a JSON object; nil deletes the record. A pure function: it
+  /// may run again.
   public var make: @Sendable (EditContext) throws(EditRefusal) -> JSONValue?
 
   public init(
@@ -15,12 +16,12 @@ public struct EditRequest: Sendable {
   }
 }
 
-/// What an edit is made from.
+/// Input of an edit.
 public struct EditContext: Hashable, Sendable {
-  /// The record as the screen shows it; nil where there is none, or where it is deleted.
+  /// The record as the screen shows it; nil if there is none or it is deleted.
   public var current: Record?
-  /// The edit's own stamp: relay time, milliseconds, newer than all that was seen of this record.
-  /// Where it proves wrong, `App.restamped` is asked to correct what it was used for.
+  /// The edit's own stamp: relay time, milliseconds, newer than all known versions of this record.
+  /// If it proves wrong, `App.restamped` corrects the fields that were made with it.
   public var stamp: Int64
   public var device: DeviceID
 
@@ -31,7 +32,7 @@ public struct EditContext: Hashable, Sendable {
   }
 }
 
-/// An app says that an edit makes no sense now.
+/// Refusal of an app: an edit makes no sense now.
 public struct EditRefusal: Error, Hashable, Sendable {
   /// One sentence for a person.
   public var reason: String

@@ -1,4 +1,4 @@
-/// The owner of zones and records. Nothing crosses accounts.
+/// Owner of zones and records. No data is shared between accounts.
 public struct AccountID: Hashable, Comparable, Sendable {
   public let rawValue: UInt64
   public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -19,14 +19,14 @@ public struct DeviceID: Hashable, Comparable, Sendable {
     guard let value = HexText.parse(text) else { return nil }
     rawValue = value
   }
-  /// Sixteen lowercase hexadecimal digits: their order as bytes is the order of the numbers.
+  /// Sixteen lowercase hexadecimal digits. Their byte order is the order of the numbers.
   public var text: String { HexText.text(rawValue) }
-  /// Its text, without a string in between.
+  /// Appends `text` without making a string.
   package func append(to bytes: inout [UInt8]) { bytes.appendHexadecimal(rawValue, digits: 16) }
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A random UUID (RFC 9562) that names a batch of saves, so that a retry is recognised.
+/// Random UUID (RFC 9562) that names a batch of saves, so that a retry is recognised.
 public struct BatchID: Hashable, Sendable {
   public let high: UInt64
   public let low: UInt64
@@ -36,13 +36,13 @@ public struct BatchID: Hashable, Sendable {
     self.low = low
   }
 
-  /// A version 4 UUID of 122 random bits.
+  /// Makes a version 4 UUID of 122 random bits.
   public init(random: inout some RandomNumberGenerator) {
     high = (random.next() & ~0xF000) | 0x4000
     low = (random.next() & ~(0b11 << 62)) | (0b10 << 62)
   }
 
-  /// nil where `text` is not of the form 8-4-4-4-12 hexadecimal digits.
+  /// Returns nil if `text` does not have the form 8-4-4-4-12 hexadecimal digits.
   public init?(text: String) {
     let bytes = text.utf8Span.span
     guard bytes.count == 36 else { return nil }
@@ -66,7 +66,7 @@ public struct BatchID: Hashable, Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Its text, without a string in between.
+  /// Appends `text` without making a string.
   package func append(to bytes: inout [UInt8]) {
     bytes.appendHexadecimal(high >> 32, digits: 8)
     bytes.append(UInt8(ascii: "-"))
@@ -80,7 +80,7 @@ public struct BatchID: Hashable, Sendable {
   }
 }
 
-/// Lowercase hexadecimal digits: sixteen for sixty-four bits, two for a byte.
+/// Hexadecimal text in lowercase: sixteen digits for 64 bits, two digits for a byte.
 package enum HexText {
   private static let digits = Array("0123456789abcdef".utf8)
 
@@ -97,24 +97,25 @@ package enum HexText {
 
   package static func parse(_ text: ArraySlice<UInt8>) -> UInt64? { parse(text.span.bytes) }
 
-  /// nil where `digits` are not 16.
+  /// Returns nil if `digits` are not 16 hexadecimal digits.
   private static func parse(_ digits: RawSpan) -> UInt64? {
     digits.byteCount == 16 ? word(digits, at: 0) : nil
   }
 
-  /// The 16 digits from there on, in ASCII; nil where they are none. They must be there.
+  /// Returns the value of the 16 ASCII digits from `start` on; nil if one of them is not
+  /// hexadecimal. The caller must ensure that there are 16 bytes.
   static func word(_ digits: RawSpan, at start: Int) -> UInt64? {
     guard let high = half(digits, start), let low = half(digits, start + 8) else { return nil }
     return high << 32 | low
   }
 
-  /// Eight digits at once, each in its byte, and without a branch: a record may name thousands of
-  /// chunks, and no predictor guesses which of their digits are letters.
+  /// Converts eight digits at once, one per byte, without a branch: a record may name thousands of
+  /// chunks, and branch prediction cannot guess which of their digits are letters.
   private static func half(_ digits: RawSpan, _ start: Int) -> UInt64? {
     let text = UInt64(bigEndian: digits.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
     let each: UInt64 = 0x0101_0101_0101_0101
     let top = each << 7
-    // In a sum of two bytes below 0x80 the top bit tells whether they make 0x80.
+    // In a sum of two bytes below 0x80, the top bit is set if the sum is at least 0x80.
     let plain = text & ~top
     let lower = plain | each << 5
     let numerals = (plain + 0x50 * each) & ~(plain + 0x46 * each) & top
@@ -126,13 +127,13 @@ package enum HexText {
     return (value | value >> 16) & 0xFFFF_FFFF
   }
 
-  /// Bytes of any count, two digits each.
+  /// Returns two digits for each byte.
   package static func text(of bytes: [UInt8]) -> String {
     String(
       decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }, as: UTF8.self)
   }
 
-  /// nil where `text` is not all pairs of digits.
+  /// Returns nil if `text` does not consist of pairs of digits.
   package static func bytes(of text: String) -> [UInt8]? {
     let values = text.utf8.compactMap { digit($0) }
     guard values.count == text.utf8.count, values.count.isMultiple(of: 2) else { return nil }

@@ -1,43 +1,44 @@
-/// The ceilings of a store on PostgreSQL.
+/// Limits of a store on PostgreSQL.
 extension Limits {
-  /// How long one host of it may take to let us in.
+  /// Timeout for a connection to one database host.
   public static let databaseConnectMilliseconds: Int64 = 5_000
-  /// The longest statement. What goes through a whole account (its removal) or through all of them
-  /// (a new schema, a restore) has `removalMilliseconds`.
+  /// Timeout of a statement. Statements over a whole account (its removal) or over all accounts (a
+  /// new schema, a restore) have `removalMilliseconds`.
   public static let databaseStatementMilliseconds: Int64 = 20_000
-  /// How long a statement waits for what another relay holds: several of its commits.
+  /// Timeout for a lock that another relay holds: several of its commits.
   public static let databaseLockMilliseconds: Int64 = 3_000
-  /// The answer to all that was asked at once, with the network's time.
+  /// Timeout for the answer to one pipeline of statements, network time included.
   public static let databaseAnswerMilliseconds: Int64 = 30_000
-  /// How long bytes may lie unacknowledged, or a silent server be asked in vain whether it is
-  /// there, before its connection is given up.
+  /// Time for which bytes may be unacknowledged, or keep-alive probes to a silent server
+  /// unanswered, before its connection is closed.
   public static let databaseVanishedMilliseconds: Int64 = 15_000
-  /// How often a commit or a read is tried where another relay, or a restart of the server, was in
-  /// the way, and the pause before it is tried again.
+  /// Attempts at a commit or a read that fails because of another relay or a restart of the server,
+  /// and the pause before the next attempt.
   public static let databaseAttempts = 4
   public static let databasePauseMilliseconds: Int64 = 100
-  /// What one commit writes in one go, in bytes: it is in memory three times meanwhile.
+  /// Bytes that one commit writes at once: they are in memory three times during the write.
   public static let databaseWriteBytes = 16 << 20
-  /// One notice to the other relays, in bytes: PostgreSQL takes less than 8,000.
+  /// Bytes of one notice to the other relays: PostgreSQL accepts less than 8,000.
   public static let noticeBytes = 7_900
-  /// How long a device counts as connected to another relay that has said so and then nothing more.
+  /// Time for which a device counts as connected to another relay after the last report of that.
   public static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
-  /// How soon a store that failed, of whatever kind, is tried again, and when devices are asked to.
+  /// Delay after which a failed store, of whatever kind, is tried again, and the retry delay given
+  /// to devices.
   public static let storeTrialMilliseconds: Int64 = 2_000
-  /// How often a relay that shares its store looks whether others moved its devices' accounts, in
-  /// case that what they told was lost; and of how many accounts it asks at once.
+  /// Interval at which a relay that shares its store checks for changes that other relays made to
+  /// its devices' accounts, in case a notice was lost; and the number of accounts in one query.
   public static let movementMilliseconds: Int64 = 3_000
   public static let movementAccounts = 1_000
-  /// How long one wait for notices takes at most.
+  /// Longest single wait for notices.
   public static let busWaitMilliseconds: Int64 = 5_000
-  /// Notices that one wait gives at most; the rest wait in the connection.
+  /// Notices that one wait returns at most; the rest stay in the connection.
   public static let noticesAtOnce = 10_000
-  /// Accounts that are read and written at once where all of them begin a new generation.
+  /// Accounts that are read and written at once when all of them begin a new generation.
   public static let restoredAccounts = 1_000
-  /// How often, a tenth of a second apart, a move looks whether relays that were connected to its
-  /// database have left.
+  /// Number of checks, a tenth of a second apart, in which a move waits for relays to disconnect
+  /// from its database.
   public static let leavingLooks = 10
-  /// How old a whole file must be before one that no account has is told of for removal, in
-  /// milliseconds: another relay may have received it, and be about to write down whose it is.
+  /// Age in milliseconds from which a complete file that no account owns is listed for removal.
+  /// Another relay may have just received a younger file and not yet recorded its owner.
   public static let strayFileMilliseconds: Int64 = 3_600_000
 }

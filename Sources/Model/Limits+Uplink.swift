@@ -1,9 +1,9 @@
-/// What a device makes of a way to its relay that does not carry all of it.
+/// Limits of a device whose network path to the relay refuses large or long requests.
 extension Limits {
-  /// A request of up to this size, in bytes, is too large for nobody between a device and its
-  /// relay: where it is refused for its size all the same, that is an outage like any other.
+  /// Request size in bytes that every hop between a device and its relay accepts. If such a request
+  /// is refused for its size, it is treated as an ordinary outage.
   public static let smallRequestBytes = 8 << 10
-  /// A long-poll that is cut is asked to be held for half as long, and not for less than this: a
-  /// request every few seconds is dearer than a change that comes late.
+  /// Shortest long-poll that a device asks for. A long-poll that is cut is halved, but not below
+  /// this: a request every few seconds costs more than a change that comes late.
   public static let shortestLongPollMilliseconds: Int64 = 6_000
 }

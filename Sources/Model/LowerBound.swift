@@ -1,6 +1,6 @@
 extension Array {
-  /// The place of the first element that `isBefore` does not hold for, in a list where it holds
-  /// for a beginning alone; `count` where it holds for all.
+  /// Returns the index of the first element for which `isBefore` is false; `count` if there is
+  /// none. The elements for which it is true must be a prefix of the array.
   package func lowerBound(where isBefore: (Element) -> Bool) -> Int {
     var low = 0
     var high = count

@@ -6,13 +6,14 @@
 public struct Name: Sendable {
   public let text: String
 
-  /// nil where `text` is empty, longer than `Limits.nameBytes` or holds a control character.
+  /// Returns nil if `text` is empty, longer than `Limits.nameBytes` or contains a control
+  /// character.
   public init?(_ text: String) {
     guard Name.isValid(text) else { return nil }
     self.text = text
   }
 
-  /// For names that the program itself makes, and that are known to be good.
+  /// Makes a name from text of the program itself. Traps if the text is not valid.
   public init(trusted text: String) {
     precondition(Name.isValid(text), "a name of our own is not a valid name")
     self.text = text
@@ -23,7 +24,7 @@ public struct Name: Sendable {
     guard count >= 1, count <= Limits.nameBytes else { return false }
     var previous: UInt8 = 0
     for byte in text.utf8 {
-      // U+0080 to U+009F, the second row of control characters, are C2 80 to C2 9F.
+      // U+0080 to U+009F, the second block of control characters, are C2 80 to C2 9F.
       if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return false }
       previous = byte
     }
@@ -37,8 +38,8 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
     return left.text.utf8.count == right.text.utf8.count && precedence(left, right) == nil
   }
 
-  /// Where it is the same, so are the bytes: a short text lies in it, a longer one's storage is
-  /// named by it. Most names that are compared are the same, looked up in a dictionary.
+  /// If it is equal, so are the bytes: a short text is stored in it, and for a longer one it names
+  /// the storage. Most compared names are equal, because they are looked up in a dictionary.
   private var representation: (UInt64, UInt64) {
     unsafeBitCast(text, to: (UInt64, UInt64).self)
   }
@@ -47,8 +48,8 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
     precedence(left, right) ?? (left.text.utf8.count < right.text.utf8.count)
   }
 
-  /// Whether the first byte that differs is smaller on the left; nil where the shorter one begins
-  /// the longer one.
+  /// True if the first differing byte is smaller on the left; nil if the shorter name is a prefix
+  /// of the longer one.
   private static func precedence(_ left: Name, _ right: Name) -> Bool? {
     let (left, right) = (left.text.utf8Span.span, right.text.utf8Span.span)
     let common = left.bytes.commonPrefix(with: right.bytes)
@@ -58,7 +59,7 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
 
   public func hash(into hasher: inout Hasher) {
     text.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
-    // No UTF-8 text holds this byte, so names that follow one another cannot run together.
+    // No UTF-8 text contains this byte, so adjacent names cannot run together.
     hasher.combine(UInt8(0xFF))
   }
 

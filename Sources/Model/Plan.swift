@@ -1,12 +1,12 @@
-/// What an account may use of a relay: the owner of the relay says so (`lockstep account plan`).
+/// Rights of an account on a relay, set by the relay's owner (`lockstep account plan`).
 ///
-/// A plan bounds what is saved. What an account holds already it may always read, so that nobody's
-/// data is kept from them; but a plan without any zone lets the account's devices do nothing.
+/// A plan bounds saves. An account may always read the data that it holds, so that data is never
+/// withheld from its owner; but a plan without any zone blocks the account's devices.
 public struct Plan: Hashable, Sendable {
-  /// The zones into which may be saved; nil: all, also those that nobody thought of yet.
+  /// Zones that may be saved to; nil: all, including future ones.
   public var zones: [Name]?
-  /// Bytes of records, and records, that the account may have; nil: what the relay's owner set for
-  /// all accounts.
+  /// Bytes of records, and number of records, that the account may have; nil: the value that the
+  /// relay's owner set for all accounts.
   public var bytes: Int64?
   public var records: Int64?
 

@@ -1,19 +1,19 @@
-/// The smallest thing that is saved, as the relay holds it and tells it.
+/// Smallest unit that is saved, as the relay stores it and sends it.
 public struct Record: Hashable, Sendable {
   public var zone: Name
   public var name: Name
   public var type: Name
-  /// The bytes of a JSON object, never looked into by the relay; nil in a tombstone.
+  /// Bytes of a JSON object, never parsed by the relay; nil in a tombstone.
   public var fields: [UInt8]?
   /// The saving device's stamp: relay time, milliseconds since the Unix epoch.
   public var modifiedAt: Int64
   public var device: DeviceID
   public var tag: ChangeTag
-  /// The chunks of files that belong to it, each once, in the order in which it names them; none in
-  /// a tombstone. The relay keeps them for as long as a record names them.
+  /// Chunks of files that belong to the record, each once, in the order in which it names them;
+  /// none in a tombstone. The relay keeps them as long as a record names them.
   public var chunks: [ChunkHash]
 
-  /// A tombstone says that the record of this name was deleted.
+  /// True for a tombstone: the record of this name was deleted.
   public var isDeleted: Bool { fields == nil }
 
   public init(

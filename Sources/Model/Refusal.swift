@@ -1,21 +1,21 @@
-/// A request that was understood well enough to be turned down: a value with advice, on the wire a
-/// problem (RFC 9457) over HTTP, an `error` message or a close code on the socket.
+/// Request that was understood and refused: a value with advice. On the wire a problem (RFC 9457)
+/// over HTTP, an `error` message or a close code on the socket.
 public struct Refusal: Error, Hashable, Sendable {
   public var code: RefusalCode
-  /// One sentence for a person, with the next step in it.
+  /// One sentence for a person that contains the next step.
   public var detail: String
-  /// Milliseconds to wait before trying again, where that helps.
+  /// Milliseconds to wait before a retry, if a retry helps.
   public var retryAfterMilliseconds: Int64?
-  /// Relay time, told with `clockAhead`.
+  /// Relay time, sent with `clockAhead`.
   public var relayTime: Int64?
-  /// Told with `storeRestored`: the tag up to which the relay still has what the device read from
-  /// it. What the device holds with a greater one goes back through its outbox.
+  /// Sent with `storeRestored`: the tag up to which the relay still has what the device read from
+  /// it. Records that the device holds with a greater tag are sent again through its outbox.
   public var restoredThrough: ChangeTag?
-  /// Told with `storeRestored`, where only tags up to this one are lost: greater ones that the
-  /// device holds were given since.
+  /// Sent with `storeRestored` if only tags up to this one are lost: greater ones that the device
+  /// holds were given since.
   public var lostThrough: ChangeTag?
-  /// Told with `storeRestored`: where the account stands. A later token of another generation shows
-  /// that the relay was restored once more.
+  /// Sent with `storeRestored`: the account's current token. A later token of another generation
+  /// shows that the relay was restored once more.
   public var token: ChangeToken?
 
   public init(
@@ -33,9 +33,9 @@ public struct Refusal: Error, Hashable, Sendable {
   }
 }
 
-/// What a device does about a refusal.
+/// Reaction of a device to a refusal.
 public enum RefusalAdvice: String, Sendable, CaseIterable {
-  /// The same again, later.
+  /// Retry the same request later.
   case retry
   /// Fetch, resolve, and save the result.
   case fetchFirst
@@ -43,14 +43,14 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
   case askPerson
   /// Ask for the relay's time, stamp the record anew, and save it under a new batch id.
   case stampAnew
-  /// This one record waits, shown to the person; the rest goes on.
+  /// Set this one record aside and show it to the person; continue with the others.
   case park
-  /// A fault of the program that sent it.
+  /// Fault of the program that sent the request.
   case fixRequest
 }
 
-/// All codes, with status, close code, title and advice: the one source for the answers and for the
-/// table in docs/protocol.md.
+/// All codes, with status, close code, title and advice: the only source for the answers and for
+/// the table in docs/protocol.md.
 public enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, originNotAllowed, badPairingCode, otherAccount, tooManyDevices
@@ -98,7 +98,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     }
   }
 
-  /// The WebSocket close code, where this refusal ends a connection.
+  /// The WebSocket close code, if this refusal ends a connection.
   public var closeCode: UInt16? {
     switch self {
     case .badMessage, .badJSON, .badRequest: 4400
@@ -114,7 +114,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     }
   }
 
-  /// A few words that never change, for the problem's `title`.
+  /// A few constant words for the problem's `title`.
   public var title: String {
     switch self {
     case .badRequest: "The request is not of the form that this call takes"
@@ -168,7 +168,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
 
   public var advice: RefusalAdvice {
     switch self {
-    // Its owner may add the name, and devices then go on by themselves.
+    // The relay's owner may add the name; devices then continue on their own.
     case .hostNotAllowed: .retry
     case .tooManyRequests, .diskLow, .storeUnavailable, .overloaded, .stopping, .internalError,
       .helloRequired, .requestTimeout:

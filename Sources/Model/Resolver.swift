@@ -1,4 +1,4 @@
-/// One version of a record, as a resolver sees it.
+/// One version of a record, in the form that a resolver gets.
 public struct Version: Hashable, Sendable {
   public var name: String
   /// A JSON object; nil in a delete.
@@ -17,10 +17,10 @@ public struct Version: Hashable, Sendable {
   }
 }
 
-/// Two devices changed one record, neither having seen the other's change.
+/// Concurrent changes of one record by two devices, neither of which had seen the other's change.
 public struct Conflict: Hashable, Sendable {
-  /// The version that the local change was made on; nil where the record was made on both sides or
-  /// the device no longer knows.
+  /// Version that the local change was made on; nil if the record was made on both sides or the
+  /// device no longer knows it.
   public var base: Version?
   public var local: Version
   public var server: Version
@@ -32,11 +32,11 @@ public struct Conflict: Hashable, Sendable {
   }
 }
 
-/// What becomes of a conflict.
+/// Result of a resolver.
 public enum Resolution: Hashable, Sendable {
-  /// The record is now this (nil: deleted), and these are further records to save with it.
+  /// The record's new fields (nil: deleted), and further records to save with it.
   case merged(fields: JSONValue?, copies: [Copy])
-  /// Nothing is chosen; a person decides.
+  /// The resolver decides nothing; a person decides.
   case ask
 
   public struct Copy: Hashable, Sendable {
@@ -50,15 +50,15 @@ public enum Resolution: Hashable, Sendable {
   }
 }
 
-/// The rule of one record type: a pure function that gives the same bytes on every device, the same
+/// Rule of one record type: a pure function that gives the same bytes on every device, the same
 /// when run twice, and the same with local and server exchanged.
 public protocol Resolver: Sendable {
   func resolve(_ conflict: Conflict) -> Resolution
 
-  /// Whether the newer version is the record, whatever stands in it. Then it also matters when
-  /// something was done that another device had done before: both deleted an item, say. A third
-  /// version, made in between, must not stand over the later of the two, so the record takes its
-  /// stamp. Otherwise what is the same on both sides is left as the relay has it.
+  /// True if the newer version always wins, whatever its content. Then the time of an action
+  /// matters even if another device did the same before (for example, both deleted an item): a
+  /// third version, made in between, must not win over the later of the two, so the record takes
+  /// the later stamp. If false, a change that is equal on both sides is left as the relay has it.
   var takesNewestStamp: Bool { get }
 }
 

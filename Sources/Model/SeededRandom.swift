@@ -1,9 +1,9 @@
-/// A small random generator (xoshiro256**, Blackman and Vigna 2018) whose whole sequence follows
-/// from its seed, so that a simulation can be run again.
+/// Small random generator (xoshiro256**, Blackman and Vigna 2018) whose whole sequence follows from
+/// its seed, so that a simulation can be repeated.
 ///
-/// A node is given one. The real program seeds it from the kernel; see `EventLoop/Entropy`.
-/// Secrets (tokens, pairing codes) are never drawn from it in the real program: they come in
-/// through `SecretSource`.
+/// Each node is given one. The real program seeds it from the kernel; see `EventLoop/Entropy`.
+/// Secrets (tokens, pairing codes) are never drawn from it in the real program: they come from
+/// `SecretSource`.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: (UInt64, UInt64, UInt64, UInt64)
 
@@ -35,12 +35,13 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return result
   }
 
-  /// A generator of its own for a part, so that what one part draws does not move the others.
+  /// Returns a separate generator for a component, so that its draws do not change those of other
+  /// components.
   public mutating func branch() -> SeededRandom { SeededRandom(seed: next()) }
 }
 
-/// Where a node gets bits that nobody may guess. The real program asks the kernel; a simulation
-/// draws them from its seed.
+/// Source of a node's unpredictable bits. The real program asks the kernel; a simulation draws them
+/// from its seed.
 public struct SecretSource: Sendable {
   private let draw: @Sendable (_ count: Int) -> [UInt8]
 

@@ -1,7 +1,7 @@
-/// What wakes a device: with at least one subscription, only changes that match one do
-/// (docs/protocol.md, "Subscriptions"). It never limits what a device may read.
+/// Filter of the changes that wake a device: with at least one subscription, only matching changes
+/// do (docs/protocol.md, "Subscriptions"). It never limits what a device may read.
 public struct Subscription: Hashable, Sendable {
-  /// Chosen by the device; unique among its own.
+  /// Chosen by the device; unique among its subscriptions.
   public var id: Name
   public var kind: Kind
 
@@ -18,8 +18,8 @@ public struct Subscription: Hashable, Sendable {
     public var recordType: Name
     /// nil: in any zone.
     public var zone: Name?
-    /// Top-level members that the new version's `fields` must have, all of them, with these
-    /// values. A delete has no fields and matches without.
+    /// Top-level members that the new version's `fields` must have, all of them, with these values.
+    /// A delete has no fields and matches without them.
     public var conditions: [JSONMember]
     public var events: ChangeEvents
 
@@ -37,12 +37,12 @@ public struct Subscription: Hashable, Sendable {
   }
 }
 
-/// What happened to a record.
+/// Kinds of a record's change.
 public struct ChangeEvents: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// It was not there, or was deleted, and is there now.
+  /// The record did not exist, or was deleted, and exists now.
   public static let create = ChangeEvents(rawValue: 1)
   public static let update = ChangeEvents(rawValue: 2)
   public static let delete = ChangeEvents(rawValue: 4)

@@ -1,5 +1,5 @@
-/// A point on a clock that only goes forward, in nanoseconds since some start.
-/// Deadlines and measured spans use it; it means nothing on another machine.
+/// Point on the monotonic clock, in nanoseconds since some start. Used for deadlines and measured
+/// spans; it has no meaning on another machine.
 public struct Instant: Hashable, Comparable, Sendable {
   public var nanoseconds: Int64
 
@@ -13,14 +13,14 @@ public struct Instant: Hashable, Comparable, Sendable {
     Instant(nanoseconds: nanoseconds + milliseconds * 1_000_000)
   }
 
-  /// Whole milliseconds from `earlier` to here, rounded towards zero.
+  /// Whole milliseconds from `earlier` to this instant, rounded towards zero.
   @inlinable public func milliseconds(since earlier: Instant) -> Int64 {
     (nanoseconds - earlier.nanoseconds) / 1_000_000
   }
 }
 
-/// What time it is when a node is told something: the clock that only goes forward, and the wall
-/// clock, which people and other processes set and which may jump.
+/// Time of an event: the monotonic clock, and the wall clock, which people and other processes set
+/// and which may jump.
 public struct Moment: Hashable, Sendable {
   public var instant: Instant
   /// Milliseconds since the Unix epoch, by this machine's clock.

@@ -1,5 +1,5 @@
-/// An instant as the calendar and a clock at Greenwich show it (the Gregorian calendar of ISO 8601,
-/// also for the years before it was in use).
+/// Instant as date and time of day in UTC (the Gregorian calendar of ISO 8601, also for the years
+/// before it was in use).
 public struct UniversalTime: Hashable, Sendable {
   public var year: Int64
   /// 1 to 12, and 1 to 31.
@@ -10,7 +10,7 @@ public struct UniversalTime: Hashable, Sendable {
   public var second: Int
   public var millisecond: Int
 
-  /// `milliseconds` since the Unix epoch; any number is an instant.
+  /// Converts `milliseconds` since the Unix epoch; any number is an instant.
   public init(_ milliseconds: Int64) {
     let (days, rest) = UniversalTime.divided(milliseconds, by: 86_400_000)
     let time = Int(rest)
@@ -18,8 +18,8 @@ public struct UniversalTime: Hashable, Sendable {
     minute = time / 60_000 % 60
     second = time / 1_000 % 60
     millisecond = time % 1_000
-    // Years that begin with March end with the day that comes every four years, and the whole
-    // pattern comes again after 400 of them. It begins on 1 March of the year 0.
+    // Years are counted from 1 March, so that the leap day is the last day of its year. The pattern
+    // repeats every 400 years and begins on 1 March of the year 0.
     let (cycle, dayOfCycle) = UniversalTime.divided(days + 719_468, by: 146_097)
     let leapDays = dayOfCycle / 1_460 - dayOfCycle / 36_524 + dayOfCycle / 146_096
     let yearOfCycle = (dayOfCycle - leapDays) / 365
@@ -37,7 +37,7 @@ public struct UniversalTime: Hashable, Sendable {
       .joined(separator: "-")
   }
 
-  /// Days from 1970-01-01 to a date as `date` writes it; nil for what is no day of the calendar.
+  /// Days from 1970-01-01 to a date in the form of `date`; nil if it is not a day of the calendar.
   public static func day(of date: String) -> Int64? {
     let parts = date.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     let numbers = parts.compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
@@ -49,7 +49,7 @@ public struct UniversalTime: Hashable, Sendable {
     let dayOfYear = (153 * monthFromMarch + 2) / 5 + numbers[2] - 1
     let dayOfCycle = 365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100 + dayOfYear
     let day = cycle * 146_097 + dayOfCycle - 719_468
-    // 30 February is another day's number, and +1 another way to write a number.
+    // 30 February would give the number of another day, and +1 is another spelling of a number.
     return UniversalTime(day * 86_400_000).date == date ? day : nil
   }
 
@@ -59,8 +59,8 @@ public struct UniversalTime: Hashable, Sendable {
     return date + "T" + clock + "." + UniversalTime.padded(millisecond, 3) + "Z"
   }
 
-  /// `2026-03-01T12-00-00.000Z`: ISO 8601, but for the hyphens of the time, with which it may
-  /// stand in a file's name everywhere.
+  /// `2026-03-01T12-00-00.000Z`: ISO 8601, except for the hyphens in the time, which make it a
+  /// valid file name on all systems.
   public var fileName: String {
     let clock = [hour, minute, second].map { UniversalTime.padded($0) }.joined(separator: "-")
     return date + "T" + clock + "." + UniversalTime.padded(millisecond, 3) + "Z"

@@ -2,7 +2,7 @@ import LockstepCrypto
 import Testing
 
 struct HMACSHA256Tests {
-  /// RFC 4231, test cases 1, 2, 3 and 6: the last has a key longer than a block.
+  /// RFC 4231, test cases 1, 2, 3 and 6; the last one has a key longer than a block.
   @Test(arguments: [
     (
       [UInt8](repeating: 0x0B, count: 20), Array("Hi There".utf8),

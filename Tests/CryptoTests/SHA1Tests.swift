@@ -2,7 +2,7 @@ import LockstepCrypto
 import Testing
 
 struct SHA1Tests {
-  /// FIPS 180-4's examples, as NIST publishes them.
+  /// Examples of FIPS 180-4, as NIST publishes them.
   @Test(arguments: [
     ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
     ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),

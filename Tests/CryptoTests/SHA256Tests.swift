@@ -2,7 +2,7 @@ import LockstepCrypto
 import Testing
 
 struct SHA256Tests {
-  /// FIPS 180-4's examples, as NIST publishes them.
+  /// Examples of FIPS 180-4, as NIST publishes them.
   private static let published = [
     ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
     ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -20,7 +20,7 @@ struct SHA256Tests {
     #expect(hexadecimal(SHA256.hash(Array(text.utf8))) == hash)
   }
 
-  /// Cut anywhere, also where a block of 64 bytes ends, the hash is the same.
+  /// The hash is the same for any split of the bytes, also at the end of a block of 64 bytes.
   @Test(arguments: published, [1, 63, 64, 65, 70_000])
   func stepsMakeTheSameHash(published: (text: String, hash: String), size: Int) {
     let bytes = Array(published.text.utf8)

@@ -4,8 +4,8 @@ import Testing
 struct SIVTests {
   private let siv = SIV(key: Array(0..<64))
 
-  /// RFC 5297 publishes examples for keys of 32 bytes alone; these were made by another program
-  /// (Python's `cryptography`, `AESSIV`) with the key 00, 01, … 3f.
+  /// RFC 5297 has examples only for keys of 32 bytes. These were made with another program
+  /// (Python's `cryptography`, `AESSIV`) and the key 00, 01, … 3f.
   @Test(arguments: [
     (Array("a".utf8), Array("piece".utf8), "8a9636f6b48773d55f9585a4406d7730ad"),
     (

@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func digestTellsZonesApart() throws {
-    // FNV-1a's own vectors.
+    // Test vectors of FNV-1a.
     #expect(ChangeToken.digest(of: try #require(Name("a"))) == 0xE40C_292C)
     #expect(ChangeToken.digest(of: try #require(Name("foobar"))) == 0xBF9C_F968)
   }

@@ -20,7 +20,7 @@ struct ChunkHashTests {
     #expect(ChunkHash(bytes: Array(repeating: 0, count: 31)) == nil)
   }
 
-  /// Every byte at every place: a digit counts for what it is, and nothing else is taken for one.
+  /// Every byte at every position: a digit has its value, and any other byte is refused.
   @Test func everyByteAtEveryPlaceIsReadForWhatItIs() {
     let digits = Array("0123456789abcdef".utf8)
     let upper = Array("0123456789ABCDEF".utf8)

@@ -2,7 +2,7 @@ import Foundation
 import LockstepModel
 import Testing
 
-/// docs/protocol.md has the table of all codes; `RefusalCode` is its source.
+/// docs/protocol.md contains the table of all codes, generated from `RefusalCode`.
 @Suite struct RefusalTableTests {
   @Test func protocolDocumentHasTheTableOfTheCode() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func whatTheRelayCouldNotDoIsTriedAgain() {
-    // What it was never built to do is not.
+    // Features that the relay does not have are not retried.
     let exceptions: [RefusalCode] = [.unsupportedTransferCoding, .unsupportedVersion]
     for code in RefusalCode.allCases where code.status >= 500 && !exceptions.contains(code) {
       #expect(code.advice == .retry)

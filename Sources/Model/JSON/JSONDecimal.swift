@@ -1,14 +1,14 @@
-/// The value of a JSON number, exactly: `digits` as a whole number, times ten to the `exponent`.
-/// Zeros at both ends of the digits are taken away, so that each value has one form.
+/// Exact value of a JSON number: `digits` as a whole number, times ten to the `exponent`. Zeros at
+/// both ends of the digits are removed, so that each value has one form.
 ///
-/// It must not be used on the wire's hot path: it copies the digits.
+/// Must not be used on the wire's hot path: it copies the digits.
 struct JSONDecimal: Hashable, Sendable {
   var isNegative: Bool
   /// Digits as ASCII; empty for zero.
   var digits: [UInt8]
   var exponent: Exponent
 
-  /// An exponent has no limit either: a few bytes can name a number of any size.
+  /// Exponent without a limit: a few bytes can name a number of any size.
   enum Exponent: Hashable, Sendable {
     /// Below 10¹⁸ in magnitude.
     case small(Int)
@@ -33,7 +33,7 @@ struct JSONDecimal: Hashable, Sendable {
     }
   }
 
-  /// The number without an exponent; for small exponents only, since they become zeros.
+  /// The number without an exponent. For small exponents only, because they become zeros.
   var plainText: String {
     guard !digits.isEmpty else { return "0" }
     guard case .small(let shift) = exponent else { return scientificText }
@@ -44,7 +44,7 @@ struct JSONDecimal: Hashable, Sendable {
     return sign + "0." + String(repeating: "0", count: -point) + text(digits[...])
   }
 
-  /// A plain number where that takes few zeros, otherwise with an exponent: `12`, `0.5`, `1e400`.
+  /// A plain number if that takes few zeros, otherwise with an exponent: `12`, `0.5`, `1e400`.
   var canonicalText: String {
     guard !digits.isEmpty else { return "0" }
     guard case .small(let shift) = exponent, shift <= 20, digits.count + shift > -6 else {
@@ -67,7 +67,7 @@ struct JSONDecimal: Hashable, Sendable {
 extension JSONDecimal.Exponent {
   static let smallDigits = 18
 
-  /// From what stands behind the `e` of a number; nothing is 0.
+  /// Reads the text after the `e` of a number; no text is 0.
   init(_ text: some Collection<UInt8>) {
     let isNegative = text.first == .minus
     let digits = text.drop { $0 == .minus || $0 == .plus || $0 == .zero }
@@ -83,14 +83,15 @@ extension JSONDecimal.Exponent {
     }
   }
 
-  /// `change` is at most the count of a text's digits, far below 10¹⁸.
+  /// Returns the exponent plus `change`, which is at most the number of a text's digits, far below
+  /// 10¹⁸.
   func adding(_ change: Int) -> Self {
     switch self {
     case .small(let value):
       let sum = value + change
       return Self(isNegative: sum < 0, digits: Array(String(sum.magnitude).utf8))
     case .large(let isNegative, var digits):
-      // The magnitude stays positive, so a carry (or a borrow, a negative carry) is all there is.
+      // The magnitude stays positive, so a carry (a borrow is a negative carry) is sufficient.
       var carry = isNegative ? -change : change
       for index in digits.indices.reversed() where carry != 0 {
         let sum = Int(digits[index] - .zero) + carry

@@ -1,17 +1,17 @@
-/// Why some bytes are not the JSON that is wanted (RFC 8259), and where.
+/// Fault in bytes that are not the expected JSON (RFC 8259), with its position.
 public struct JSONFault: Error, Hashable, Sendable {
-  /// Bytes before the place of the fault.
+  /// Number of bytes before the fault.
   public var offset: Int
   public var reason: Reason
 
   public enum Reason: Hashable, Sendable {
     case unexpectedEnd
-    /// A byte that cannot stand here; what could, in words.
+    /// A byte that is not allowed here; the expectation describes the allowed ones.
     case expected(Expectation)
-    /// A control character stands in a string without an escape.
+    /// A control character without an escape in a string.
     case bareControlCharacter
     case badEscape
-    /// Half of a surrogate pair, which stands for no character.
+    /// Half of a surrogate pair, which is no character.
     case loneSurrogate
     case badUTF8
     case badNumber

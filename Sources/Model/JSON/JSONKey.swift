@@ -1,9 +1,9 @@
-/// A member's name as two words, so that names known beforehand are compared without a string.
+/// A member's name as two words, so that known names are compared without a string.
 ///
-/// Names of up to 15 bytes are told apart by their bytes and length; every longer name is `.long`,
-/// which equals no short one. No name of the protocol is longer.
+/// Names of up to 15 bytes are distinguished by their bytes and length. Every longer name is
+/// `.long`, which equals no short one. No name of the protocol is longer.
 package struct JSONKey: Hashable, Sendable {
-  /// The first eight bytes, the first of them lowest.
+  /// The first eight bytes; the first byte is the lowest.
   package let low: UInt64
   /// Up to seven further bytes, and the length in the topmost one.
   package let high: UInt64
@@ -12,7 +12,8 @@ package struct JSONKey: Hashable, Sendable {
 
   static var long: JSONKey { JSONKey(low: 0, high: 0xFF << 56) }
 
-  /// The first 16 bytes from the name's start on, whatever follows it, and the name's length.
+  /// Makes a key from the first 16 bytes at the name's start, which may include bytes after the
+  /// name, and the name's length.
   init(low: UInt64, high: UInt64, count: Int) {
     if count < 8 {
       self.low = low & (1 << UInt64(count * 8) &- 1)

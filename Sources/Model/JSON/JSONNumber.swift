@@ -1,19 +1,19 @@
-/// A JSON number as it was written, of any size and precision.
+/// JSON number as it was written, of any size and precision.
 ///
-/// Two numbers are equal when they are the same number: `1`, `1.0` and `10e-1` are, and so are `0`
-/// and `-0`. No digit is ever rounded away.
+/// Two numbers are equal if they have the same value: `1`, `1.0` and `10e-1` are equal, and so are
+/// `0` and `-0`. No digit is ever rounded away.
 public struct JSONNumber: Sendable {
   /// As in RFC 8259 section 6.
   public let text: String
 
   public init(_ value: Int64) { text = String(value) }
 
-  /// nil where `text` is no JSON number, or anything stands beside it.
+  /// Returns nil if `text` is not a JSON number or has anything beside it.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     var scanner = JSONScanner(bytes.span.bytes)
     do {
-      // White space around the number would be passed over, but is no part of it.
+      // The scanner would skip white space around the number, which is not part of it.
       guard let first = bytes.first, first == .minus || (.zero ... .nine).contains(first) else {
         return nil
       }
@@ -23,10 +23,10 @@ public struct JSONNumber: Sendable {
     self.text = text
   }
 
-  /// For text that the scanner has checked.
+  /// Makes a number from text that the scanner has checked.
   init(checked text: String) { self.text = text }
 
-  /// The number where it is whole and fits; nil otherwise.
+  /// The number if it is whole and fits; nil otherwise.
   public var int64: Int64? {
     if let value = Int64(text) { return value }
     let decimal = JSONDecimal(self)
@@ -36,7 +36,7 @@ public struct JSONNumber: Sendable {
     return Int64(decimal.plainText)
   }
 
-  /// A decimal with three places, such as milliseconds from microseconds.
+  /// Makes a decimal with three places, such as milliseconds from microseconds.
   package init(thousandths: Int64) {
     let fraction = String(thousandths.magnitude % 1_000)
     let sign = thousandths < 0 ? "-" : ""
@@ -44,8 +44,7 @@ public struct JSONNumber: Sendable {
     text = "\(sign)\(thousandths.magnitude / 1_000).\(zeros)\(fraction)"
   }
 
-  /// The number in thousandths, cut where it is finer; nil where it is written with an exponent, or
-  /// does not fit.
+  /// The number in thousandths, truncated; nil if it has an exponent or does not fit.
   package var thousandths: Int64? {
     guard !text.utf8.contains(where: { $0 | 0x20 == .letterE }) else { return nil }
     let parts = text.split(separator: ".")
@@ -53,9 +52,9 @@ public struct JSONNumber: Sendable {
     return Int64(parts[0] + fraction + String(repeating: "0", count: 3 - fraction.count))
   }
 
-  /// The one text that stands for all equal numbers.
+  /// The only text for all equal numbers.
   package var canonicalText: String {
-    // The usual case, a whole number without exponent, is canonical as it stands.
+    // The usual case: a whole number without exponent is already canonical.
     if text.utf8.count <= 18, let value = Int64(text) { return String(value) }
     return JSONDecimal(self).canonicalText
   }

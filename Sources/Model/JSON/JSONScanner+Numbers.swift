@@ -1,12 +1,12 @@
 extension JSONScanner {
-  /// The next number, as it is written.
+  /// Reads the next number, with its text as written.
   package mutating func number() throws(JSONFault) -> JSONNumber {
     let token = try numberToken()
     return JSONNumber(checked: text(of: token))
   }
 
-  /// The next number where it is whole and fits, however it is written (`1e3` is 1000); nil for
-  /// another number.
+  /// Reads the next number. Returns its value if it is whole and fits, in any spelling (`1e3` is
+  /// 1000); nil for another number.
   package mutating func int64() throws(JSONFault) -> Int64? {
     let token = try numberToken()
     // Eighteen digits and a sign always fit.
@@ -25,7 +25,7 @@ extension JSONScanner {
     bytes.extracting(token.range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Where a number stands, and whether it is written without fraction and exponent.
+  /// Position of a number; `isPlain` is true if it is written without fraction and exponent.
   struct NumberToken {
     var range: Range<Int>
     var isPlain: Bool
@@ -41,13 +41,13 @@ extension JSONScanner {
     return token
   }
 
-  /// Passes over a number that begins at the position (RFC 8259 section 6).
+  /// Skips a number that begins at the position (RFC 8259 section 6).
   mutating func scanNumber() throws(JSONFault) -> NumberToken {
     let start = position
     if byte(position) == .minus { position += 1 }
     if position < count, byte(position) == .zero {
       position += 1
-      // A digit behind a leading zero would otherwise be told as something missing.
+      // Without this check, a digit after a leading zero would be reported as a missing byte.
       if position < count, isDigit(byte(position)) { throw JSONFault(.badNumber, at: start) }
     } else {
       try scanDigits(of: start)

@@ -1,9 +1,9 @@
 extension JSONScanner {
-  /// Checks the next value whole, however deep it is, and says which bytes it takes, without the
-  /// white space around it.
+  /// Checks the whole next value, of any depth, and returns its range of bytes, without the white
+  /// space around it.
   ///
-  /// Its depth counts from itself: so a record's `fields` may be as deep in an answer, which wraps
-  /// them more often, as they were in the save.
+  /// The depth is counted from the value itself: a record's `fields` may be as deep in an answer,
+  /// which wraps them more often, as in the save.
   @discardableResult
   package mutating func skipValue() throws(JSONFault) -> Range<Int> {
     skipWhiteSpace()
@@ -11,14 +11,14 @@ extension JSONScanner {
     var levels = Levels()
     while true {
       if try skipValueStart(&levels) { continue }
-      // A value has ended: leave what ends with it, and find the next.
+      // A value has ended: leave the objects and arrays that end with it, and find the next value.
       if try skipBetween(&levels) { break }
     }
     valueEnded()
     return start..<position
   }
 
-  /// The objects and arrays around a value, a bit each: 1 an object. `Limits.jsonDepth` is 64.
+  /// Objects and arrays around a value, one bit each: 1 for an object. `Limits.jsonDepth` is 64.
   private struct Levels {
     var kinds: UInt64 = 0
     var count = 0
@@ -36,8 +36,8 @@ extension JSONScanner {
     }
   }
 
-  /// Skips a single value, or the opening of one that holds others; true where another value
-  /// begins within it.
+  /// Skips a single value, or the opening of an object or array; true if another value begins
+  /// within it.
   @inline(__always)
   private mutating func skipValueStart(_ levels: inout Levels) throws(JSONFault) -> Bool {
     let first = try peek()
@@ -63,7 +63,7 @@ extension JSONScanner {
     return false
   }
 
-  /// Skips what stands between a value and the next: closing brackets, a comma, a name. True where
+  /// Skips the bytes between a value and the next one: closing brackets, a comma, a name. True if
   /// the outermost value has ended.
   @inline(__always)
   private mutating func skipBetween(_ levels: inout Levels) throws(JSONFault) -> Bool {

@@ -1,6 +1,6 @@
 extension JSONScanner {
-  /// A string that was checked: where its bytes stand between the quotes, and whether they stand
-  /// for themselves.
+  /// Checked string: the range of its bytes between the quotes. `hasEscapes` is false if the bytes
+  /// are the text itself.
   package struct Text: Hashable, Sendable {
     package var range: Range<Int>
     package var hasEscapes: Bool
@@ -10,7 +10,7 @@ extension JSONScanner {
     try string(try text())
   }
 
-  /// Checks a string and says where it stands; `string(_:)` and `key(_:)` read it.
+  /// Checks a string and returns its position; `string(_:)` and `key(_:)` read it.
   package mutating func text() throws(JSONFault) -> Text {
     guard try peek() == .quote else { throw fault(.expected(.string)) }
     let text = try scanString()
@@ -18,13 +18,13 @@ extension JSONScanner {
     return text
   }
 
-  /// What `text`, which this scanner has checked, stands for.
+  /// Returns the value of `text`, which this scanner has checked.
   package func string(_ text: Text) throws(JSONFault) -> String {
     if text.hasEscapes { return String(decoding: try unescaped(text), as: UTF8.self) }
     return bytes.extracting(text.range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The hash that the next string stands for; nil where it is none.
+  /// Reads the next string as a hash; nil if it is not one.
   package mutating func chunkHash() throws(JSONFault) -> ChunkHash? {
     let text = try text()
     if text.hasEscapes { return ChunkHash(text: try string(text)) }
@@ -40,7 +40,7 @@ extension JSONScanner {
     return JSONKey(low: word(start), high: word(start + 8), count: length)
   }
 
-  /// Passes over a string whose opening quote stands at the position, and checks it.
+  /// Checks and skips a string whose opening quote is at the position.
   mutating func scanString() throws(JSONFault) -> Text {
     let start = position + 1
     var hasEscapes = false
@@ -61,7 +61,7 @@ extension JSONScanner {
     }
   }
 
-  /// Passes over an escape and gives the character it stands for.
+  /// Skips an escape and returns its character.
   private mutating func scanEscape() throws(JSONFault) -> Unicode.Scalar {
     let start = position
     guard start + 1 < count else { throw JSONFault(.unexpectedEnd, at: count) }
@@ -73,7 +73,7 @@ extension JSONScanner {
     }
     let first = try scanHexadecimal(start)
     if let scalar = Unicode.Scalar(first) { return scalar }
-    // A surrogate: only a high one, and a low one behind it, make a character.
+    // A surrogate: only a high one followed by a low one makes a character.
     guard first < 0xDC00 else { throw JSONFault(.loneSurrogate, at: start) }
     guard position + 1 < count else {
       throw JSONFault(position < count ? .loneSurrogate : .unexpectedEnd, at: start)
@@ -102,7 +102,7 @@ extension JSONScanner {
     }
   }
 
-  /// The value of `\uXXXX` at `start`, and the position behind it.
+  /// Returns the value of `\uXXXX` at `start`, and moves the position behind it.
   private mutating func scanHexadecimal(_ start: Int) throws(JSONFault) -> UInt32 {
     var value: UInt32 = 0
     for offset in start + 2..<start + 6 {
@@ -114,7 +114,7 @@ extension JSONScanner {
     return value
   }
 
-  /// Passes over a character beyond ASCII (the Unicode Standard, table 3-7).
+  /// Skips a character outside ASCII (the Unicode Standard, table 3-7).
   @inline(__always)
   private mutating func skipCharacter() throws(JSONFault) {
     let length: Int
@@ -138,7 +138,7 @@ extension JSONScanner {
     position += length
   }
 
-  /// The bytes that a string with escapes stands for.
+  /// Returns the bytes of a string with escapes.
   private func unescaped(_ text: Text) throws(JSONFault) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(text.range.count)
@@ -158,9 +158,9 @@ extension JSONScanner {
 }
 
 extension RawSpan {
-  /// The first byte from `start` on that does not simply stand for itself in a JSON string: the
-  /// quote, the backslash, a control character, or a byte beyond ASCII. The count where all do.
-  /// Looks at eight bytes at a time.
+  /// Returns the offset of the first byte from `start` on that is special in a JSON string: the
+  /// quote, the backslash, a control character, or a byte outside ASCII. The count if there is
+  /// none. Examines eight bytes at a time.
   @inline(__always)
   func endOfPlainText(from start: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -168,8 +168,8 @@ extension RawSpan {
     while offset &+ 8 <= byteCount {
       let word = UInt64(
         littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
-      // In each difference the topmost bit of a byte is set where the byte is the one looked for.
-      // A borrow can set it wrongly only above such a byte, so the lowest one set is right.
+      // In each difference the topmost bit of a byte is set if the byte matches. A borrow can set
+      // it wrongly only above such a byte, so the lowest set bit is right.
       let belowSpace = word &- (ones &* 0x20)
       let quote = (word ^ (ones &* 0x22)) &- ones
       let backslash = (word ^ (ones &* 0x5C)) &- ones

@@ -1,9 +1,9 @@
-/// Reads JSON (RFC 8259) from the front to the back, as its caller asks for it, and checks every
-/// byte that it passes: grammar, UTF-8, escapes, depth. It builds no tree and allocates nothing but
-/// the strings that are asked for, and it can pass over a value whole and say where it stands, so
-/// that a record's `fields` travel as they came.
+/// Reads JSON (RFC 8259) front to back, driven by its caller, and checks every byte: grammar,
+/// UTF-8, escapes, depth. It builds no tree and allocates only the strings that are asked for. It
+/// can skip a whole value and return its range, so that a record's `fields` are forwarded
+/// unchanged.
 ///
-/// It must not know any message: which members an object has is its caller's business.
+/// It must not depend on any message: the caller handles an object's members.
 ///
 ///     var scanner = JSONScanner(bytes)
 ///     try scanner.enterObject()
@@ -15,9 +15,9 @@
 package struct JSONScanner: ~Escapable {
   let bytes: RawSpan
   package var position = 0
-  /// Objects and arrays that were entered and not yet left.
+  /// Number of objects and arrays that were entered and not yet left.
   private var depth = 0
-  /// A value of the innermost object or array has been read: a comma comes before the next.
+  /// True if a value of the innermost object or array has been read: a comma comes before the next.
   private var follows = false
 
   @_lifetime(copy bytes)
@@ -25,7 +25,7 @@ package struct JSONScanner: ~Escapable {
 
   var count: Int { bytes.byteCount }
 
-  /// What kind of value stands next, by its first byte. Nothing is consumed but white space.
+  /// Returns the kind of the next value, from its first byte. Consumes only white space.
   package mutating func kind() throws(JSONFault) -> Kind {
     switch try peek() {
     case .openBrace: return .object
@@ -61,21 +61,21 @@ package struct JSONScanner: ~Escapable {
     follows = false
   }
 
-  /// The name of the object's next member, whose value must be read or skipped next; nil where the
-  /// object ends, which leaves it.
+  /// Returns the name of the object's next member, whose value must be read or skipped next; nil at
+  /// the end of the object, which is then left.
   package mutating func nextMember() throws(JSONFault) -> JSONKey? {
     guard let name = try nextName() else { return nil }
     return try key(name)
   }
 
-  /// As `nextMember`, with the name as text.
+  /// Same as `nextMember`, with the name as text.
   package mutating func nextName() throws(JSONFault) -> Text? {
     guard try advance(closing: .closeBrace, .commaOrBrace) else { return nil }
     return try name()
   }
 
-  /// Whether another element stands in the array, to be read or skipped next. Where there is none
-  /// the array is left.
+  /// True if the array has another element, to be read or skipped next. Otherwise the array is
+  /// left.
   package mutating func nextElement() throws(JSONFault) -> Bool {
     try advance(closing: .closeBracket, .commaOrBracket)
   }
@@ -97,7 +97,7 @@ package struct JSONScanner: ~Escapable {
     return true
   }
 
-  /// A member's name and the colon behind it.
+  /// Reads a member's name and the colon after it.
   mutating func name() throws(JSONFault) -> Text {
     guard try peek() == .quote else { throw fault(.expected(.name)) }
     let name = try scanString()
@@ -114,7 +114,7 @@ package struct JSONScanner: ~Escapable {
     case .letterF: try literal("false")
     default: throw fault(.expected(.bool))
     }
-    // Both end in e; the letter before it tells them apart.
+    // Both end in e; the letter before it distinguishes them.
     return byte(position - 2) == .letterU
   }
 
@@ -136,13 +136,13 @@ package struct JSONScanner: ~Escapable {
   /// Marks that a value has been read; a comma comes before the next.
   mutating func valueEnded() { follows = true }
 
-  /// The end of the whole text: nothing but white space may follow.
+  /// Checks the end of the whole text: only white space may follow.
   package mutating func finish() throws(JSONFault) {
     skipWhiteSpace()
     guard position == count else { throw fault(.trailingBytes) }
   }
 
-  /// A copy of a part of the bytes, such as `skipValue` named.
+  /// Returns a copy of a range of the bytes, such as `skipValue` returns.
   package func copy(_ range: Range<Int>) -> [UInt8] {
     bytes.extracting(range).withUnsafeBytes { Array($0) }
   }
@@ -151,20 +151,21 @@ package struct JSONScanner: ~Escapable {
 
   func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason, at: position) }
 
-  /// The byte at `offset`, which must have been compared with the count.
+  /// Returns the byte at `offset`, which must have been compared with the count.
   @inline(__always)
   func byte(_ offset: Int) -> UInt8 {
     bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
   }
 
-  /// Eight bytes from `offset` on, the first lowest; all must have been compared with the count.
+  /// Returns eight bytes from `offset` on, the first lowest; all must have been compared with the
+  /// count.
   @inline(__always)
   func word(_ offset: Int) -> UInt64 {
     UInt64(
       littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
   }
 
-  /// The next byte that is not white space.
+  /// Skips white space and returns the next byte without consuming it.
   @inline(__always)
   mutating func peek() throws(JSONFault) -> UInt8 {
     skipWhiteSpace()
@@ -183,7 +184,7 @@ package struct JSONScanner: ~Escapable {
   }
 }
 
-/// The bytes that JSON is made of.
+/// Bytes of the JSON grammar.
 extension UInt8 {
   static var quote: UInt8 { 0x22 }
   static var backslash: UInt8 { 0x5C }

@@ -1,5 +1,5 @@
 extension JSONValue {
-  /// The member of that name; nil where there is none, and in everything but an object.
+  /// The member of that name; nil if there is none, and for all values but objects.
   public subscript(_ name: String) -> JSONValue? {
     guard let index = index(of: name), case .object(let members) = self else { return nil }
     return members[index].value
@@ -42,9 +42,9 @@ extension JSONValue {
     return true
   }
 
-  /// This object with the member set: in its old place, or at the end where it is new. With nil the
-  /// member is left out. What is no object counts as an empty one. It copies the object: for more
-  /// than a few members there is `setting(_:)`.
+  /// Returns this object with the member set: in its old place, or at the end if it is new. With
+  /// nil the member is removed. A value that is not an object counts as an empty one. Copies the
+  /// object: use `setting(_:)` for more than a few members.
   public func setting(_ name: String, to value: JSONValue?) -> JSONValue {
     var members = members ?? []
     switch (index(of: name), value) {
@@ -56,11 +56,11 @@ extension JSONValue {
     return .object(members)
   }
 
-  /// This object with all these members set, the later of two of one name: in one pass, for as many
-  /// as there are. What is no object counts as an empty one.
+  /// Returns this object with all these members set, the later of two of one name, in one pass for
+  /// any number of them. A value that is not an object counts as an empty one.
   public func setting(_ changes: [JSONMember]) -> JSONValue {
     var members = members ?? []
-    // Names are told apart by their bytes: `String` would take two spellings of one letter for one.
+    // Names are compared by their bytes: `String` would treat two spellings of one letter as equal.
     var places = Dictionary(
       members.enumerated().map { (Array($1.name.utf8), $0) },
       uniquingKeysWith: { first, _ in first })
@@ -82,7 +82,7 @@ extension JSONValue {
   }
 }
 
-// `nil` is no literal of it on purpose: wherever a JSONValue may be absent, it would mean null.
+// There is deliberately no `nil` literal: where a JSONValue may be absent, it would mean null.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
@@ -94,7 +94,7 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
 
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-  /// A name may stand once.
+  /// A name may occur once.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     let members = elements.map { JSONMember($0.0, $0.1) }
     precondition(!members.hasDuplicateName, "a name stands twice in an object of our own")

@@ -1,6 +1,6 @@
 extension JSONValue {
-  /// Reads a whole JSON text (RFC 8259): one value, at most `Limits.jsonDepth` deep, with nothing
-  /// but white space around it. A name that stands twice in an object is a fault.
+  /// Reads a whole JSON text (RFC 8259): one value, at most `Limits.jsonDepth` deep, with only
+  /// white space around it. A repeated name in an object is a fault.
   public init(parsing bytes: [UInt8]) throws(JSONFault) {
     var scanner = JSONScanner(bytes.span.bytes)
     self = try scanner.value()
@@ -11,7 +11,7 @@ extension JSONValue {
     try self.init(parsing: Array(text.utf8))
   }
 
-  /// nil where `bytes` is no such text, and nobody wants to know why.
+  /// Returns nil if `bytes` is not such a text; for callers that do not need the fault.
   package init?(ifJSON bytes: [UInt8]) {
     do throws(JSONFault) {
       try self.init(parsing: bytes)
@@ -20,8 +20,8 @@ extension JSONValue {
     }
   }
 
-  /// The canonical form: members sorted by the bytes of their names, no white space, no escape that
-  /// is not needed, each number in its one form. Equal values give the same bytes.
+  /// Returns the canonical form: members sorted by the bytes of their names, no white space, no
+  /// unnecessary escape, each number in its only form. Equal values give the same bytes.
   public func serialized() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.value(self)
@@ -33,7 +33,7 @@ extension JSONValue {
 }
 
 extension JSONScanner {
-  /// The next value as a tree.
+  /// Reads the next value as a tree.
   package mutating func value() throws(JSONFault) -> JSONValue {
     switch try kind() {
     case .null:
@@ -64,7 +64,8 @@ extension JSONScanner {
 }
 
 extension [JSONMember] {
-  /// Neither slow for many members nor at the mercy of chosen names: sorting does for both.
+  /// True if a name occurs twice. Sorts, so that neither many members nor chosen names make it
+  /// slow.
   var hasDuplicateName: Bool {
     guard count > 1 else { return false }
     let sorted = sortedByName()

@@ -1,16 +1,16 @@
-/// A JSON value as a tree (RFC 8259), for what must be looked into: an app's fields, a reply, a
+/// JSON value as a tree (RFC 8259), for content that must be examined: an app's fields, a reply, a
 /// file. The wire's hot path uses `JSONScanner` and leaves `fields` as bytes.
 ///
-/// Numbers keep their text, so that nothing is lost on the way; they are equal when they are the
-/// same number. Strings are equal when their bytes are. Objects are equal whatever the order of
-/// their members.
+/// Numbers keep their text, so that nothing is lost; they are equal if they have the same value.
+/// Strings are equal if their bytes are. Objects are equal regardless of the order of their
+/// members.
 public indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case number(JSONNumber)
   case string(String)
   case array([JSONValue])
-  /// Members in the order in which they stood; a name stands once.
+  /// Members in their original order; each name occurs once.
   case object([JSONMember])
 }
 
@@ -35,7 +35,7 @@ public struct JSONMember: Hashable, Sendable {
 }
 
 extension JSONValue: Hashable {
-  // `String` compares by canonical equivalence; two texts that differ in bytes are two values here,
+  // `String` compares by canonical equivalence; here two texts with different bytes are two values,
   // as they are for every other reader of the same JSON.
   public static func == (left: JSONValue, right: JSONValue) -> Bool {
     switch (left, right) {
@@ -63,7 +63,7 @@ extension JSONValue: Hashable {
 }
 
 extension [JSONMember] {
-  /// In the order of the names' bytes, which is the canonical one.
+  /// Returns the members in the order of their names' bytes, which is the canonical order.
   func sortedByName() -> [JSONMember] {
     sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
@@ -72,7 +72,7 @@ extension [JSONMember] {
 extension Hasher {
   fileprivate mutating func combine(bytesOf text: String) {
     for byte in text.utf8 { combine(byte) }
-    // No UTF-8 text holds this byte, so texts that follow one another cannot run together.
+    // No UTF-8 text contains this byte, so adjacent texts cannot run together.
     combine(UInt8(0xFF))
   }
 }

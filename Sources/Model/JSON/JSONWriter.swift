@@ -1,6 +1,6 @@
-/// Writes JSON into one array of bytes, without white space, and sets the commas itself: whether
-/// one is due follows from the last byte alone, since only what opens or names ends in `{`, `[` or
-/// `:`.
+/// Writes JSON into one array of bytes, without white space, and adds the commas itself. The last
+/// byte alone shows if a comma is due: only an opening bracket or a name leaves `{`, `[` or `:` at
+/// the end.
 ///
 ///     var writer = JSONWriter(capacity: 128)
 ///     writer.beginObject()
@@ -29,7 +29,8 @@ package struct JSONWriter: ~Copyable {
 
   package mutating func endArray() { bytes.append(.closeBracket) }
 
-  /// A member's name and the colon. `name` is one of the protocol's: plain ASCII, no escapes.
+  /// Writes a member's name and the colon. `name` is one of the protocol's: plain ASCII, no
+  /// escapes.
   package mutating func member(_ name: StaticString) {
     separate()
     bytes.append(.quote)
@@ -38,7 +39,7 @@ package struct JSONWriter: ~Copyable {
     bytes.append(.colon)
   }
 
-  /// As `member`, with any name.
+  /// Same as `member`, with any name.
   package mutating func name(_ name: String) {
     string(name)
     bytes.append(.colon)
@@ -51,7 +52,7 @@ package struct JSONWriter: ~Copyable {
     bytes.append(.quote)
   }
 
-  /// A string that `append` adds as bytes: ASCII in which nothing must be escaped.
+  /// Writes a string whose bytes `append` adds: ASCII without characters that need an escape.
   package mutating func plain(_ append: (inout [UInt8]) -> Void) {
     separate()
     bytes.append(.quote)
@@ -64,7 +65,7 @@ package struct JSONWriter: ~Copyable {
     bytes.appendDecimal(value)
   }
 
-  /// In its canonical form.
+  /// Writes the number in its canonical form.
   package mutating func number(_ value: JSONNumber) {
     separate()
     bytes.append(contentsOf: value.canonicalText.utf8)
@@ -80,7 +81,7 @@ package struct JSONWriter: ~Copyable {
     append("null")
   }
 
-  /// A value that is JSON already.
+  /// Writes a value that is already JSON.
   package mutating func raw(_ json: [UInt8]) {
     separate()
     bytes.append(contentsOf: json)
@@ -100,7 +101,7 @@ package struct JSONWriter: ~Copyable {
 
   // MARK: Strings
 
-  /// The characters of a string as they stand in JSON: only what must be escaped is.
+  /// Writes the characters of a string as JSON; escapes only those that need it.
   private mutating func escape(_ text: String) {
     let characters = text.utf8Span.span.bytes
     var plainStart = 0

@@ -88,7 +88,7 @@ import Testing
       let canonical = try #require(JSONNumber(number.canonicalText))
       #expect(canonical == number)
       #expect(canonical.canonicalText == canonical.text)
-      // A digit more makes another number, a zero behind the point does not.
+      // A further digit makes another number; a zero after the decimal point does not.
       #expect(
         JSONNumber(number.text.contains { "eE.".contains($0) } ? number.text : number.text + ".0")
           == number)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepModel
 
-/// Whole texts, valid and not, after RFC 8259; both ways through the scanner must agree on each.
+/// Valid and invalid texts of RFC 8259. Skipping and parsing must agree on each.
 @Suite struct JSONScannerTests {
   @Test(arguments: JSONTexts.valid) func validTextIsTaken(_ text: String) {
     #expect(skipFault(Array(text.utf8)) == nil)
@@ -24,7 +24,7 @@ import Testing
 
   @Test(arguments: JSONTexts.valid) func everyTruncatedTextEndsInAFault(_ text: String) {
     let bytes = Array(text.utf8)
-    // A number cut short, or white space at the ends, may leave a whole text.
+    // A truncated number, or white space at the ends, may leave a complete text.
     guard let last = bytes.last, [.closeBrace, .closeBracket, .quote].contains(last) else { return }
     let first = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? 0
     for length in first..<bytes.count {
@@ -167,7 +167,7 @@ import Testing
       for _ in 0..<Int.random(in: 1...3, using: &random) { bytes.mutate(using: &random) }
       let skipped = skipFault(bytes)
       let parsed = parseFault(bytes)
-      // Only the tree looks at names.
+      // Only the tree checks names for duplicates.
       if parsed?.reason == .duplicateName { continue }
       #expect(skipped == parsed, "\(bytes)")
       if let skipped { #expect((0...bytes.count).contains(skipped.offset)) }

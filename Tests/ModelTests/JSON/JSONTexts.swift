@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// A text that is not JSON, and why.
+/// Text that is not JSON, with the expected fault.
 struct BrokenText: Sendable, CustomStringConvertible {
   var bytes: [UInt8]
   var reason: JSONFault.Reason
@@ -42,7 +42,7 @@ enum JSONTexts {
     BrokenText("[]]", .trailingBytes), BrokenText("null,", .trailingBytes),
     BrokenText("truex", .trailingBytes), BrokenText("{} //", .trailingBytes),
     BrokenText("\"a\"\0", .trailingBytes), BrokenText("1a", .trailingBytes),
-    // Values that are none.
+    // Invalid values.
     BrokenText("True", .expected(.value)), BrokenText("trUe", .expected(.value)),
     BrokenText("nul1", .expected(.value)), BrokenText("undefined", .expected(.value)),
     BrokenText("NaN", .expected(.value)), BrokenText("Infinity", .expected(.value)),
@@ -87,7 +87,7 @@ enum JSONTexts {
     BrokenText(#""\ud800\u0041""#, .loneSurrogate), BrokenText(#"{"\udfff":1}"#, .loneSurrogate),
   ]
 
-  /// Each stands in a string: overlong forms, surrogates, beyond the last character, cut short.
+  /// Contents of a string: overlong forms, surrogates, code points beyond the last, truncated ones.
   static let badUTF8: [[UInt8]] = [
     [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x22], [0xC2, 0xC2], [0xDF, 0x7F],
     [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF], [0xE1, 0x80], [0xE1, 0x80, 0x22], [0xED, 0xA0, 0x80],
@@ -99,7 +99,7 @@ enum JSONTexts {
 }
 
 extension [UInt8] {
-  /// One change of one byte: replaced, removed, put in, or doubled with what follows.
+  /// Changes one byte: replaces it, removes it, inserts one, or doubles it with the bytes after it.
   mutating func mutate(using random: inout SeededRandom) {
     let index = isEmpty ? 0 : Int.random(in: 0..<count, using: &random)
     let byte =

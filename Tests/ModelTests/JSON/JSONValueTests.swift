@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func namesAreSortedByTheirBytes() {
-    // As UTF-16 the second would come first.
+    // In UTF-16 order the second would come first.
     let value: JSONValue = ["\u{FFFF}": 1, "\u{10000}": 2, "a": 3, "": 4]
     #expect(value.text == "{\"\":4,\"a\":3,\"\u{FFFF}\":1,\"\u{10000}\":2}")
   }
@@ -153,7 +153,7 @@ extension JSONValue {
     }
   }
 
-  /// The same value in other words: members in another order, numbers written differently.
+  /// Returns the same value in another form: members reordered, numbers spelt differently.
   func rewritten(using random: inout SeededRandom) -> JSONValue {
     switch self {
     case .null, .bool, .string: return self
