@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepWire
 
-/// The client that a conformance suite examines: asks it how many cases it has, opens a WebSocket
-/// for each, says back what it hears there until the suite closes it, and has the reports written.
+/// Client that a conformance suite tests: asks the suite for the number of cases, opens a WebSocket
+/// for each, echoes all messages until the suite closes it, and then has the reports written.
 struct EchoClient: Node {
   typealias Job = Never
   typealias Outcome = Never
@@ -10,10 +10,10 @@ struct EchoClient: Node {
   typealias News = Never
 
   enum Report: Hashable, Sendable {
-    /// The suite has so many cases.
+    /// The number of cases in the suite.
     case cases(Int)
     case finished
-    /// It ends before its end, for this reason.
+    /// The run ends early, for this reason.
     case failed(String)
   }
 
@@ -32,7 +32,7 @@ struct EchoClient: Node {
     case over
   }
 
-  /// A server's window may be any, and it may keep its context.
+  /// Allows the server any window, and to keep its context.
   private static let offer = DeflateOffer(keepsServerContext: true, letsServerLimitWindow: true)
 
   private let suite: SuiteAddress
@@ -108,7 +108,7 @@ struct EchoClient: Node {
     }
   }
 
-  /// The connection stands.
+  /// Sends the request once the connection is established.
   private mutating func ask() {
     var nonce: [UInt8] = []
     for _ in 0..<16 { nonce.append(UInt8.random(in: 0...255, using: &random)) }
@@ -146,7 +146,7 @@ struct EchoClient: Node {
     while let reply = socket.nextReply() {
       switch reply {
       case .frame(let frame):
-        // The number of cases is told, not asked to be said back.
+        // The number of cases is an answer, and must not be echoed.
         if case .run = step { actions.append(.send(id, frame)) }
       case .last(let frame):
         actions.append(.send(id, frame))
@@ -164,7 +164,7 @@ struct EchoClient: Node {
     ended(socket, at: now)
   }
 
-  // MARK: from one to the next
+  // MARK: from one step to the next
 
   private mutating func ended(_ socket: EchoSocket, at now: Instant) {
     switch step {
@@ -191,12 +191,12 @@ struct EchoClient: Node {
   }
 }
 
-/// Where a suite listens: `ws://HOST[:PORT]`.
+/// Address of a suite's server: `ws://HOST[:PORT]`.
 struct SuiteAddress: Hashable, Sendable {
   let host: String
   let port: UInt16
 
-  /// nil where `text` is no such URL.
+  /// Returns nil if `text` is not such a URL.
   init?(_ text: String) {
     guard text.hasPrefix("ws://") else { return nil }
     var rest = text.dropFirst("ws://".count)

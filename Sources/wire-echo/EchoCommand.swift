@@ -1,4 +1,4 @@
-/// What the words behind `wire-echo` ask for.
+/// Parsed command line of `wire-echo`.
 enum EchoCommand: Hashable {
   case help
   case serve(port: UInt16, deflates: Bool)

@@ -2,7 +2,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// Takes WebSockets at any path, and says back on each what it hears.
+/// Accepts WebSockets at any path, and echoes the messages of each.
 struct EchoServer: Node {
   typealias Job = Never
   typealias Outcome = Never
@@ -21,7 +21,7 @@ struct EchoServer: Node {
     var backlog = EchoBacklog()
   }
 
-  /// Every window that zlib has, as far as ours go, and a context where the client keeps one.
+  /// All windows of zlib up to our own limit, and a context if the client keeps one.
   static let policy = DeflatePolicy(
     windowBits: Deflater.windowBits.lowerBound...Limits.deflateWindowBits, keepsContext: true)
 

@@ -1,12 +1,12 @@
 import LockstepModel
 import LockstepWire
 
-/// One end of an open WebSocket that says back what it hears. A class, since its deflater can stand
-/// in no collection.
+/// One end of an open WebSocket that echoes all messages. A class, because its deflater is
+/// noncopyable and cannot be in a collection.
 final class EchoSocket {
   enum Reply {
     case frame([UInt8])
-    /// Nothing follows it.
+    /// The last frame.
     case last([UInt8])
   }
 
@@ -14,10 +14,10 @@ final class EchoSocket {
   private var reader: WebSocketReader
   private var deflater: Deflater?
   private var random: SeededRandom
-  /// The last text that came, for a client that asked for one.
+  /// The last text that was received, for a client that asked for one.
   private(set) var heard: [UInt8] = []
 
-  /// `deflate`: what was agreed on compression. `random`: for the masks of a client.
+  /// `deflate`: the agreed compression terms. `random`: for the masks of a client.
   init(role: WebSocketRole, deflate: DeflateTerms?, random: SeededRandom) {
     self.role = role
     self.random = random
@@ -28,7 +28,7 @@ final class EchoSocket {
 
   func receive(_ bytes: RawSpan) { reader.receive(bytes) }
 
-  /// What to say to what has come; nil until more has.
+  /// Returns the next reply to the received bytes; nil if more bytes are needed.
   func nextReply() -> Reply? {
     do throws(WebSocketFault) {
       while let event = try reader.next() {
@@ -64,11 +64,12 @@ final class EchoSocket {
   }
 }
 
-/// What waits to leave a connection: above the limit it is not read until some has left.
+/// Back-pressure on unsent bytes: above the limit a connection is not read until some are sent.
 struct EchoBacklog {
   private(set) var isPaused = false
 
-  /// What to do where `unsent` bytes wait; nil where things stay as they are.
+  /// Returns true to pause reading, false to resume it, with `unsent` bytes waiting; nil for no
+  /// change.
   mutating func pauses(at unsent: Int) -> Bool? {
     guard isPaused != (unsent > Limits.echoUnsentBytes) else { return nil }
     isPaused.toggle()

@@ -3,7 +3,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// Writes all of it; a reader that has gone is none of our business.
+/// Writes the whole text; ignores a reader that has closed.
 func write(_ text: String, to descriptor: Int32) {
   var bytes = Array(text.utf8)[...]
   while !bytes.isEmpty {

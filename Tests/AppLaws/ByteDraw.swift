@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// Choices made by the bytes of an input, so that a fuzzer that changes a byte changes a choice. At
-/// the end of the bytes every choice is the first.
+/// Choices made by the bytes of an input, so that a fuzzer that changes a byte changes a choice.
+/// After the end of the bytes every choice is the first option.
 package struct ByteDraw {
   private let bytes: [UInt8]
   private var position = 0
@@ -14,7 +14,7 @@ package struct ByteDraw {
     return bytes[position]
   }
 
-  /// Below `count`, which is 1 to 256.
+  /// Returns a number below `count`, which is 1 to 256.
   package mutating func below(_ count: Int) -> Int { Int(byte()) % count }
 
   package mutating func one<Element>(of list: [Element]) -> Element { list[below(list.count)] }
@@ -23,7 +23,7 @@ package struct ByteDraw {
     (0..<8).reduce(0) { word, _ in word << 8 | UInt64(byte()) }
   }
 
-  /// An instant of relay time that the wire lets through.
+  /// Returns an instant of relay time that is valid on the wire.
   package mutating func instant() -> Int64 {
     switch below(4) {
     case 0: 1_772_366_400_000

@@ -2,18 +2,19 @@ import LockstepApps
 import LockstepModel
 import WireLaws
 
-/// Laws that hold for the apps' rules and screens, whatever stands in the records: other programs
-/// write them as well. Fuzzing looks for bytes that break one.
+/// Laws of the apps' rules and screens for any content of the records, which other programs write
+/// as well. Fuzzing searches for bytes that break one.
 package enum AppLaw {
   package static let types = [
     TimerApp.stateType, TimerApp.settingsType, VaultApp.fileType, ClipboardApp.itemType,
     MemosApp.memoType, HabitsApp.habitType, HabitsApp.checkInType,
   ]
 
-  /// A conflict ends the same each time, with its sides exchanged, and written and read once more;
-  /// what came of it stays as it is; and it is no larger than what it came from.
+  /// A conflict has the same result each time, with its sides exchanged, and after it is written
+  /// and read again. The result resolves to itself, and its size is bounded by that of the
+  /// conflict.
   ///
-  /// `bytes`: a case as `lockstep resolve` takes it, or what a case is drawn from.
+  /// `bytes`: a case in the format of `lockstep resolve`, or bytes from which a case is drawn.
   package static func conflicts(_ bytes: [UInt8]) throws(BrokenLaw) {
     guard let (type, conflict) = try written(bytes) ?? drawn(bytes),
       let resolver = AppCatalog.all.lazy.compactMap({ $0.resolver(for: type) }).first
@@ -46,7 +47,7 @@ package enum AppLaw {
     if !holds { throw BrokenLaw(law()) }
   }
 
-  /// nil where the bytes are no JSON object.
+  /// Returns nil if the bytes are not a JSON object in this format.
   private static func written(_ bytes: [UInt8]) throws(BrokenLaw) -> (Name, Conflict)? {
     guard let value = JSONValue(ifJSON: bytes), value.members != nil else { return nil }
     guard let type = value["type"]?.string.flatMap(Name.init(_:)),

@@ -1,9 +1,8 @@
 import LockstepApps
 import LockstepModel
 
-/// Fields of the apps' records as no program of ours would write them: of the right form, with
-/// numbers at and beyond every edge, texts that are none, members that are missing or something
-/// else.
+/// Fields of the apps' records that no program of ours would write: of the right form, with numbers
+/// at and beyond every bound, malformed texts, and missing or wrong members.
 struct HostileFields {
   var draw: ByteDraw
 
@@ -78,7 +77,7 @@ struct HostileFields {
     return JSONNumber(text) ?? JSONNumber(0)
   }
 
-  /// Anything at all.
+  /// Returns any value.
   mutating func value(_ depth: Int = 0) -> JSONValue {
     switch draw.below(depth < 4 ? 7 : 5) {
     case 0: .null
@@ -117,7 +116,7 @@ struct HostileFields {
     }
   }
 
-  /// A name stands once, told apart by its bytes.
+  /// Returns the members with each name once, compared by bytes.
   private func unique(_ members: [JSONMember]) -> [JSONMember] {
     JSONValue.null.setting(members).members ?? []
   }

@@ -3,9 +3,9 @@ import LockstepModel
 import WireLaws
 
 extension AppLaw {
-  /// Whatever an app's records say, the app can be looked at and used: rows have no control
-  /// characters, what is told to programs is JSON, what changes by itself does so later than now,
-  /// and what time makes of a record comes to an end at instants that a clock can show.
+  /// Laws of views and orders for any content of an app's records: rows have no control characters,
+  /// output for programs is JSON, a view that changes by itself does so later than now, and the
+  /// sequence of timed edits of a record ends, at instants that a clock can show.
   package static func screens(_ bytes: [UInt8]) throws(BrokenLaw) {
     var hostile = HostileFields(draw: ByteDraw(bytes))
     let app = hostile.draw.one(of: AppCatalog.all(vaultKey: { VaultKey(bytes: Array(1...16)) }))
@@ -54,7 +54,7 @@ extension AppLaw {
     }
   }
 
-  /// nil where it is refused, as it may be.
+  /// Returns nil if the question is refused, which is allowed.
   private static func shown(_ app: any App, _ question: JSONValue, _ state: AppState) -> AppView? {
     do { return try app.view(question, of: state) } catch { return nil }
   }
@@ -87,7 +87,7 @@ extension AppLaw {
     do { return try request.make(context) } catch { return nil }
   }
 
-  /// All that an app's words may need, some of it of no use.
+  /// Returns all arguments that an app's orders and questions may need, some of them useless.
   private static func words(
     _ verb: String, _ word: String, _ state: AppState, _ hostile: inout HostileFields
   ) -> JSONValue {

@@ -1,7 +1,7 @@
 import AppLaws
 import WireLaws
 
-/// What libFuzzer calls with each input that it makes.
+/// Entry point that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   hold(AppLaw.conflicts, of: Array(UnsafeBufferPointer(start: start, count: count)))

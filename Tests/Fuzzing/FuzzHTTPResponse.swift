@@ -1,6 +1,6 @@
 import WireLaws
 
-/// What libFuzzer calls with each input that it makes.
+/// Entry point that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   hold(WireLaw.responses, of: Array(UnsafeBufferPointer(start: start, count: count)))

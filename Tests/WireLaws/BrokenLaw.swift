@@ -1,21 +1,22 @@
 import LockstepModel
 
-/// What some bytes have shown to be wrong with a reader of the wire.
+/// Fault that some bytes have revealed in a reader of the wire.
 package struct BrokenLaw: Error, CustomStringConvertible {
   package let description: String
 
   package init(_ description: String) { self.description = description }
 }
 
-/// Laws that hold for any bytes: what is read does not depend on how a network cuts them, what was
-/// read and is written again reads the same, and no more is held than the limits allow. Fuzzing
-/// looks for bytes that break one; the tests hold the corpus against them.
+/// Laws for arbitrary bytes: the result does not depend on how the network splits them, a value
+/// that was read and is written again reads the same, and no more is held than the limits allow.
+/// Fuzzing searches for bytes that break one; the tests check the corpus against them.
 package enum WireLaw {
   static func expect(_ holds: Bool, _ law: @autoclosure () -> String) throws(BrokenLaw) {
     if !holds { throw BrokenLaw(law()) }
   }
 
-  /// Whole, byte by byte, and cut in two ways that follow from the bytes themselves.
+  /// Returns the bytes whole, byte by byte, and in two random splits whose seed is derived from the
+  /// bytes.
   static func cuts(of bytes: [UInt8]) -> [[[UInt8]]] {
     var random = SeededRandom(
       seed: bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
@@ -38,7 +39,7 @@ package enum WireLaw {
     return chunks
   }
 
-  /// All readings are equal to the first one, which comes back.
+  /// Returns the first reading, and throws unless all readings are equal to it.
   static func agreed<Reading: Equatable>(
     _ bytes: [UInt8], _ read: ([[UInt8]]) throws(BrokenLaw) -> Reading
   ) throws(BrokenLaw) -> Reading {

@@ -1,5 +1,5 @@
-/// Holds `bytes` against a law, for a fuzzer: a broken one ends the process, as a crash does. 0:
-/// the bytes may join the corpus.
+/// Checks `bytes` against a law, for a fuzzer: a broken law ends the process, like a crash. Returns
+/// 0: the bytes may join the corpus.
 package func hold(_ law: ([UInt8]) throws(BrokenLaw) -> Void, of bytes: [UInt8]) -> CInt {
   do throws(BrokenLaw) {
     try law(bytes)

@@ -1,15 +1,14 @@
 import LockstepModel
 
 extension WireLaw {
-  /// JSON: what is passed over and what is read as a tree are the same texts, and a tree that is
-  /// written reads the same.
+  /// JSON: skipping and parsing accept the same texts, and a tree that is written reads the same.
   package static func json(_ bytes: [UInt8]) throws(BrokenLaw) {
     let skipped = skipFault(bytes)
     let value: JSONValue
     do throws(JSONFault) {
       value = try JSONValue(parsing: bytes)
     } catch {
-      // Only a tree is looked through for names that stand twice.
+      // Only parsing a tree checks for repeated names.
       return try expect(
         error == skipped || error.reason == .duplicateName,
         "read, it is refused as \(error); passed over, as \(skipped as Any)")

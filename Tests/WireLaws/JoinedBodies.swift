@@ -1,7 +1,7 @@
 import LockstepWire
 
-/// An event of an HTTP reader that may be a chunk of a body. In how many chunks a body comes
-/// depends on how the network cuts it, so readings are compared with the chunks joined.
+/// Event of an HTTP reader that may be a chunk of a body. The number of chunks depends on how the
+/// network splits the body, so readings are compared with adjacent chunks joined.
 package protocol HTTPBodyEvent {
   static func body(_ bytes: [UInt8]) -> Self
   var bodyBytes: [UInt8]? { get }

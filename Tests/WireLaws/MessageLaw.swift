@@ -2,10 +2,11 @@ import LockstepModel
 import LockstepWire
 
 extension WireLaw {
-  /// Messages of both ends: what was understood is understood alike once it is said again.
+  /// Messages of both ends: a decoded message is decoded to the same value after it is encoded
+  /// again.
   package static func messages(_ bytes: [UInt8]) throws(BrokenLaw) {
     if let message = decoded(bytes, DeviceMessage.decode) {
-      // A record that is refused by itself has nothing left to be said again.
+      // The content of a record with a refusal of its own is not kept and cannot be encoded again.
       if case .save(let request) = message,
         request.mutations.contains(where: { $0.refusal != nil })
       {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 
 extension WireLaw {
-  /// Requests as a server reads them.
+  /// Requests, read as a server does.
   package static func requests(_ bytes: [UInt8]) throws(BrokenLaw) {
     let reading = try agreed(bytes) { (chunks) throws(BrokenLaw) in try RequestReading(chunks) }
     for case .head(let head) in reading.events {
@@ -19,7 +19,7 @@ extension WireLaw {
     }
   }
 
-  /// Neighbouring chunks of a body count as one.
+  /// Result of parsing, with adjacent chunks of a body joined.
   private struct RequestReading: Equatable {
     var events: [HTTPRequestEvent] = []
     var refusal: RefusalCode?
@@ -33,7 +33,7 @@ extension WireLaw {
         } catch {
           refusal = error.code
         }
-        // A line that is not whole, and the fields before it.
+        // An incomplete line, and the fields before it.
         let bound = Limits.requestLineBytes + 2 * Limits.headerBytes
         try expect(
           parser.bufferedBytes <= (refusal == nil ? bound : 0),

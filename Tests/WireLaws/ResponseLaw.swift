@@ -2,11 +2,11 @@ import LockstepModel
 import LockstepWire
 
 extension WireLaw {
-  /// The longest line or event of the law.
+  /// Maximum bytes of a line or event in this law.
   private static let eventBytes = 1 << 12
 
-  /// Answers as a client reads them, and streams of events in their bodies. The lowest bit of the
-  /// first byte: the first answer is one to HEAD. The next: the bytes are a stream without a head.
+  /// Answers, read as a client does, and streams of events in their bodies. Lowest bit of the first
+  /// byte: the first answer is one to HEAD. Next bit: the bytes are a stream without a head.
   package static func responses(_ bytes: [UInt8]) throws(BrokenLaw) {
     guard let first = bytes.first else { return }
     let stream = Array(bytes.dropFirst())
@@ -20,7 +20,8 @@ extension WireLaw {
   private static func events(_ bytes: [UInt8]) throws(BrokenLaw) {
     let reading = try agreed(bytes) { (chunks) throws(BrokenLaw) in try EventReading(chunks) }
     for event in reading.events {
-      // A line end in the data is two lines of it on the wire, and the writer takes JSON alone.
+      // A line end in the data becomes two data lines on the wire, and the writer accepts only
+      // JSON.
       guard !event.data.contains(UInt8(ascii: "\n")) else { continue }
       guard event.lastID?.utf8.contains(0) != true, !event.name.utf8.contains(0) else { continue }
       let written = EventStreamWriter.event(event.name, id: event.lastID, json: event.data)
@@ -30,7 +31,7 @@ extension WireLaw {
     }
   }
 
-  /// Neighbouring chunks of a body count as one.
+  /// Result of parsing, with adjacent chunks of a body joined.
   private struct ResponseReading: Equatable {
     var events: [HTTPResponseEvent] = []
     var refusal: RefusalCode?
@@ -51,7 +52,7 @@ extension WireLaw {
       take(&parser)
     }
 
-    /// After a 101 the rest waits for the other protocol.
+    /// Returns the bytes that may wait for the other protocol after a 101.
     private func bytesBehind(_ chunks: [[UInt8]]) -> Int {
       let isUpgraded = events.contains {
         if case .head(let head) = $0 { head.status == 101 } else { false }

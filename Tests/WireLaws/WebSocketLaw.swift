@@ -2,11 +2,11 @@ import LockstepModel
 import LockstepWire
 
 extension WireLaw {
-  /// The longest message of the law.
+  /// Maximum bytes of a message in this law.
   private static let messageBytes = 1 << 16
 
-  /// The frames of a WebSocket. The first byte says how they are read: its lowest bit, as a client;
-  /// the next, with compression; the next, with a context that is kept.
+  /// Frames of a WebSocket. Bits of the first byte, from the lowest: read as a client; with
+  /// compression; with a context that is kept.
   package static func webSocket(_ bytes: [UInt8]) throws(BrokenLaw) {
     guard let first = bytes.first else { return }
     let role: WebSocketRole = first & 1 == 0 ? .server : .client
@@ -21,7 +21,7 @@ extension WireLaw {
     try checkAgain(reading.events, role, deflate, terms)
   }
 
-  /// What was heard is said by the other end, and must read the same.
+  /// Encodes the events as the other end would send them, and checks that they read the same.
   private static func checkAgain(
     _ events: [WebSocketEvent], _ role: WebSocketRole, _ deflate: DeflateTerms?,
     _ terms: DeflateTerms
@@ -66,7 +66,7 @@ extension WireLaw {
         } catch {
           closeCode = error.closeCode
         }
-        // The message, a frame's header or control frame that is not whole, and zlib's state.
+        // The message, an incomplete frame header or control frame, and zlib's state.
         let bound = messageBytes + 140 + (48 << 10)
         try expect(
           reader.bufferedBytes <= (closeCode == nil ? bound : 0),

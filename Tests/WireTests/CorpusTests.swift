@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WireLaws
 
-/// The seeds of fuzzing, and every input that it has found something with, against the laws.
+/// Checks the seeds of fuzzing, and every input with which it found a fault, against the laws.
 struct CorpusTests {
   private static let laws: [(corpus: String, hold: @Sendable ([UInt8]) throws -> Void)] = [
     ("HTTPRequest", { try WireLaw.requests($0) }), ("WebSocket", { try WireLaw.webSocket($0) }),

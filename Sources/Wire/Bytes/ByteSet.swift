@@ -1,4 +1,4 @@
-/// A set of ASCII bytes, as the grammars of HTTP name them.
+/// Set of ASCII bytes, as in the grammars of HTTP.
 struct ByteSet: Sendable {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
@@ -19,29 +19,29 @@ struct ByteSet: Sendable {
     if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
   }
 
-  /// A letter of a method or a field name (RFC 9110 section 5.6.2, "tchar").
+  /// Bytes of a method or a field name (RFC 9110 section 5.6.2, "tchar").
   static let token = ByteSet(
     "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-  /// What needs no escape in any part of a URI (RFC 3986 section 2.3, "unreserved").
+  /// Bytes that need no escape in any part of a URI (RFC 3986 section 2.3, "unreserved").
   static let unreserved = ByteSet(
     "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-  /// What a path or query may hold: RFC 3986's characters, and those that browsers leave as they
-  /// are in a query.
+  /// Bytes of a path or query: RFC 3986's characters, and those that browsers do not escape in a
+  /// query.
   static let target = ByteSet(
     """
     /?:@!$&'()*+,;=%-._~[]{}|^`0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
     """)
-  /// What a host's name may hold beside escapes (RFC 3986 section 3.2.2, "reg-name").
+  /// Bytes of a host name, apart from escapes (RFC 3986 section 3.2.2, "reg-name").
   static let registeredName = ByteSet(
     "!$&'()*+,;=-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 }
 
 extension UInt8 {
-  /// What a field's value may hold: visible characters, bytes above 127, space and tab (RFC 9110
+  /// True for bytes of a field value: visible characters, bytes above 127, space and tab (RFC 9110
   /// section 5.5).
   var isFieldContent: Bool { (self >= 0x20 && self != 0x7F) || self == UInt8(ascii: "\t") }
   var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-  /// ASCII letters in lower case, anything else as it is.
+  /// ASCII letters in lower case, other bytes unchanged.
   var lowercased: UInt8 {
     self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
   }

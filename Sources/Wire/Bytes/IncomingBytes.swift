@@ -1,4 +1,4 @@
-/// Bytes that have come in and are not yet understood: appended at the end, taken from the front.
+/// Buffer of received bytes that are not yet parsed: appended at the end, removed from the front.
 /// Owns no memory while it is empty, so that an idle connection costs none.
 package struct IncomingBytes: Sendable {
   private var storage: [UInt8] = []
@@ -9,20 +9,20 @@ package struct IncomingBytes: Sendable {
   package var count: Int { storage.count - start }
   package var isEmpty: Bool { start == storage.count }
 
-  /// Memory that they take, which is up to twice as much.
+  /// Memory of the buffer, up to twice its bytes.
   package var heldBytes: Int { storage.capacity }
 
-  /// The byte at `offset` from the front.
+  /// Returns the byte at `offset` from the front.
   package subscript(offset: Int) -> UInt8 { storage[start + offset] }
 
-  /// The bytes at these offsets from the front, where they lie.
+  /// Returns the bytes at these offsets from the front, without copying them.
   @_lifetime(borrow self)
   package func bytes(_ range: Range<Int>) -> Span<UInt8> {
     storage.span.extracting(start + range.lowerBound..<start + range.upperBound)
   }
 
   package mutating func append(_ bytes: RawSpan) {
-    // Moving what is left never costs more than what was taken since the last move.
+    // Moving the remaining bytes never costs more than the bytes removed since the last move.
     if start > 0, start >= count {
       storage.removeFirst(start)
       start = 0
@@ -36,7 +36,7 @@ package struct IncomingBytes: Sendable {
     if isEmpty { removeAll() }
   }
 
-  /// The first `count` bytes, which are dropped.
+  /// Removes and returns the first `count` bytes.
   package mutating func take(_ count: Int) -> [UInt8] {
     if start == 0, count == storage.count {
       let taken = storage

@@ -1,19 +1,19 @@
 import LockstepModel
 
-/// A host with an optional port, as a `Host` field and the absolute form of a target have it (RFC
-/// 9110 section 7.2; RFC 3986 section 3.2, without user information).
+/// Host with an optional port, as in a `Host` field and in the absolute form of a target (RFC 9110
+/// section 7.2; RFC 3986 section 3.2, without user information).
 package struct Authority: Hashable, Sendable {
   package enum Host: Hashable, Sendable {
     case address(IPAddress)
-    /// An address of a kind that is still to be invented (`[v1.x]`).
+    /// An address of a future kind (`[v1.x]`).
     case futureAddress
-    /// A registered name, in small letters. It may be empty.
+    /// A registered name, in lower case. It may be empty.
     case name(String)
   }
 
   package let host: Host
 
-  /// nil for what the grammar does not allow.
+  /// Returns nil if the grammar does not allow `text`.
   package init?(_ text: some StringProtocol) { self.init(parsing: String(text).utf8Span.span) }
 
   init?(parsing text: Span<UInt8>) {
@@ -38,7 +38,7 @@ package struct Authority: Hashable, Sendable {
       && isPort(text.extracting(end + 1..<text.count))
   }
 
-  /// What may stand between brackets: an IPv6 address, or one of a later kind.
+  /// True for valid text between brackets: an IPv6 address, or one of a future kind.
   private static func isLiteral(_ text: Span<UInt8>) -> Bool {
     guard text.count > 0, text[0].lowercased == UInt8(ascii: "v") else {
       return firstIndex(of: UInt8(ascii: ":"), in: text) < text.count
@@ -54,7 +54,7 @@ package struct Authority: Hashable, Sendable {
     return true
   }
 
-  /// Nothing, or a colon and digits.
+  /// True for no text, or a colon and digits.
   private static func isPort(_ text: Span<UInt8>) -> Bool {
     guard text.count > 0 else { return true }
     for index in 1..<text.count where text[index] &- UInt8(ascii: "0") > 9 { return false }
@@ -77,7 +77,7 @@ package struct Authority: Hashable, Sendable {
     return true
   }
 
-  /// The count where there is none.
+  /// Returns the count if there is none.
   private static func firstIndex(of byte: UInt8, in text: Span<UInt8>) -> Int {
     var index = 0
     while index < text.count, text[index] != byte { index += 1 }

@@ -1,20 +1,20 @@
-/// Which bytes of something a request asks for by its `Range` (RFC 9110 section 14). One range is
-/// served; what cannot be understood, and several at once, are passed over, as the RFC allows.
+/// Range of bytes that a request asks for with `Range` (RFC 9110 section 14). One range is served;
+/// fields that cannot be parsed, and several ranges at once, are ignored, as the RFC allows.
 package enum ByteRange: Hashable, Sendable {
-  /// No range: all of it.
+  /// No range: all bytes.
   case whole
-  /// These, at least one.
+  /// These bytes, at least one.
   case part(Range<Int>)
   /// There are no such bytes: 416.
   case unsatisfiable
 
-  /// `field`: the value of `Range`, nil where there is none or more than one. `size`: how many
-  /// bytes there are.
+  /// `field`: the value of `Range`; nil if there is none or more than one. `size`: the number of
+  /// bytes that exist.
   package init(_ field: String?, of size: Int) {
     self = field.flatMap { ByteRange.parse($0.utf8, size) } ?? .whole
   }
 
-  /// `bytes=first-last`, `bytes=first-` or `bytes=-count`; nil for anything else.
+  /// Parses `bytes=first-last`, `bytes=first-` or `bytes=-count`; nil for anything else.
   private static func parse(_ text: String.UTF8View, _ size: Int) -> ByteRange? {
     let unit: StaticString = "bytes="
     let start = text.prefix(unit.utf8CodeUnitCount)
@@ -37,7 +37,7 @@ package enum ByteRange: Hashable, Sendable {
     return first < size ? .part(first..<min(last, size - 1) + 1) : .unsatisfiable
   }
 
-  /// Digits only; what is too large for a number is as large as one can be.
+  /// Parses digits only. A number that is too large becomes `Int.max`.
   private static func number(_ text: Substring.UTF8View) -> Int? {
     guard !text.isEmpty else { return nil }
     var number = 0

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// The body of a message that is coming in: hands it out chunk by chunk, as it comes, and finds its
-/// end. Holds none of it.
+/// Body of an incoming message: returns it chunk by chunk, as it arrives, and finds its end. Holds
+/// none of it.
 ///
 ///     chunked:  size in hexadecimal [; extension] CR LF   bytes CR LF   …   0 CR LF
 ///               [trailer fields, skipped] CR LF
@@ -29,7 +29,7 @@ struct HTTPBody: Sendable {
 
   private var stage: Stage
   private var received = 0
-  /// Bytes of chunk extensions and trailers, which are skipped, but not without end.
+  /// Bytes of chunk extensions and trailers, which are skipped up to a limit.
   private var skipped = 0
 
   init(_ framing: HTTPFraming) {
@@ -41,8 +41,8 @@ struct HTTPBody: Sendable {
     }
   }
 
-  /// The next chunk; nil while more must come in. `limit`: the most bytes that the body may have,
-  /// refused as soon as it is known that it will have more.
+  /// Returns the next chunk; nil if more bytes are needed. `limit`: maximum bytes of the body; a
+  /// longer one is refused as soon as its length is known.
   mutating func next(from lines: inout HTTPLines, limit: Int) throws(Refusal) -> Chunk? {
     while true {
       switch stage {
@@ -80,7 +80,7 @@ struct HTTPBody: Sendable {
     }
   }
 
-  /// The connection has ended. False where the body was not whole.
+  /// Handles the end of the connection. Returns false if the body was not complete.
   mutating func endOfStream() -> Bool {
     switch stage {
     case .untilClose, .end:
@@ -110,7 +110,7 @@ struct HTTPBody: Sendable {
     return size
   }
 
-  /// The size, and how many digits it has.
+  /// Returns the size and its number of digits.
   private static func chunkSize(
     _ line: Span<UInt8>
   ) throws(Refusal) -> (size: Int, digits: Int) {
@@ -133,7 +133,8 @@ struct HTTPBody: Sendable {
     return (size, digits)
   }
 
-  /// Whether that was the empty line after the last trailer; nil while no whole line is there.
+  /// Returns true if this was the empty line after the last trailer; nil if no complete line is
+  /// available.
   private mutating func dropTrailer(from lines: inout HTTPLines) throws(Refusal) -> Bool? {
     let limit = Limits.headerBytes - skipped
     guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }

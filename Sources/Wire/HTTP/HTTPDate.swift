@@ -1,15 +1,15 @@
 import LockstepModel
 
-/// The time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
+/// Time in the format of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
 package enum HTTPDate {
   private static let days: StaticString = "ThuFriSatSunMonTueWed"
   private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
-  /// `milliseconds` since the Unix epoch.
+  /// Formats `milliseconds` since the Unix epoch.
   package static func text(_ milliseconds: Int64) -> String {
     let seconds = max(0, milliseconds / 1_000)
     let (day, second) = (seconds / 86_400, seconds % 86_400)
-    // Days counted from 1 March of the year 0 make leap days the last of their year.
+    // Days are counted from 1 March of the year 0, so that a leap day is the last day of its year.
     let shifted = day + 719_468
     let era = shifted / 146_097
     let dayOfEra = shifted % 146_097
@@ -32,7 +32,8 @@ package enum HTTPDate {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Milliseconds since the Unix epoch, of a text as `text` writes it; nil for any other.
+  /// Returns the milliseconds since the Unix epoch for a text in the format of `text`; nil for any
+  /// other.
   package static func milliseconds(_ text: String) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count == 29, let month = (1...12).first(where: { isMonth($0, of: bytes) }) else {
@@ -44,7 +45,7 @@ package enum HTTPDate {
       let minute = Int64(digits(20..<22)), let second = Int64(digits(23..<25))
     else { return nil }
     let milliseconds = (day * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000
-    // Another form of the same instant, or a leap second, is not worth telling apart.
+    // Another form of the same instant, or a leap second, is not accepted.
     return HTTPDate.text(milliseconds) == text ? milliseconds : nil
   }
 
@@ -52,14 +53,15 @@ package enum HTTPDate {
     (0..<3).allSatisfy { text[8 + $0] == months.utf8Start[(number - 1) * 3 + $0] }
   }
 
-  /// A word of three letters out of those that stand one behind the other.
+  /// Writes the three-letter word with this number out of `words`, which are stored one after
+  /// another.
   private static func put(
     _ words: StaticString, _ number: Int, into text: inout [UInt8], at place: Int
   ) {
     for letter in 0..<3 { text[place + letter] = words.utf8Start[number * 3 + letter] }
   }
 
-  /// Two digits.
+  /// Writes two digits.
   private static func put(_ number: Int64, into text: inout [UInt8], at place: Int) {
     text[place] = UInt8(ascii: "0") + UInt8(number / 10)
     text[place + 1] = UInt8(ascii: "0") + UInt8(number % 10)

@@ -1,18 +1,18 @@
 import LockstepModel
 
-/// The fields of a message that is coming in: collects them line by line and says what they mean
-/// for the message's framing. Refuses whatever two readers might understand in two ways.
+/// Fields of an incoming message: collects them line by line and derives the message's framing.
+/// Refuses everything that two readers might interpret differently.
 struct HTTPFields: Sendable {
   private(set) var headers = HTTPHeaders()
-  /// Bytes of all lines so far, their ends counted.
+  /// Bytes of all lines so far, with their ends.
   private var byteCount = 0
 
-  /// How long the next line may be.
+  /// Maximum length of the next line.
   var lineLimit: Int { Limits.headerBytes - byteCount }
   var isEmpty: Bool { headers.count == 0 }
   var bufferedBytes: Int { headers.lines.count }
 
-  /// Takes a line of the form `name: value` (RFC 9112 section 5).
+  /// Adds a line of the form `name: value` (RFC 9112 section 5).
   mutating func add(_ line: Span<UInt8>) throws(Refusal) {
     let colon = try HTTPFields.checkedColon(line)
     byteCount += line.count + 2
@@ -27,7 +27,7 @@ struct HTTPFields: Sendable {
     headers.append(name: line.extracting(0..<colon), value: line.extracting(first..<last))
   }
 
-  /// Where the colon stands in a line that holds only what it may.
+  /// Returns the index of the colon in a valid line.
   static func checkedColon(_ line: Span<UInt8>) throws(Refusal) -> Int {
     let token = ByteSet.token
     var colon = 0
@@ -44,8 +44,8 @@ struct HTTPFields: Sendable {
     return colon
   }
 
-  /// What Transfer-Encoding and Content-Length say; nil where neither is there. `minorVersion`:
-  /// HTTP/1.0 knows no transfer codings (RFC 9112 section 6.1).
+  /// Returns the framing given by Transfer-Encoding and Content-Length; nil if neither is present.
+  /// `minorVersion`: HTTP/1.0 has no transfer codings (RFC 9112 section 6.1).
   func framing(minorVersion: Int) throws(Refusal) -> HTTPFraming? {
     let lengths = headers.count(of: "Content-Length")
     guard lengths <= 1 else {
@@ -71,7 +71,8 @@ struct HTTPFields: Sendable {
     return .length(length)
   }
 
-  /// Digits only, no sign and no blanks; nil for anything else and for what no memory could hold.
+  /// Parses digits only, without sign and blanks; nil for anything else and for a length that no
+  /// memory could hold.
   private static func length(_ digits: Span<UInt8>) -> Int? {
     guard !digits.isEmpty, digits.count <= 18 else { return nil }
     var length = 0
@@ -82,7 +83,7 @@ struct HTTPFields: Sendable {
     return length
   }
 
-  /// Whether the connection stays after this message (RFC 9112 section 9.3).
+  /// True if the connection stays open after this message (RFC 9112 section 9.3).
   func keepsAlive(minorVersion: Int) -> Bool {
     if headers.listContains("close", in: "Connection") { return false }
     return minorVersion > 0 || headers.listContains("keep-alive", in: "Connection")

@@ -1,37 +1,37 @@
-/// How the length of a message's body is known (RFC 9112 section 6.3).
+/// Framing of a message's body: the rule that gives its length (RFC 9112 section 6.3).
 package enum HTTPFraming: Hashable, Sendable {
   /// There is no body.
   case none
-  /// So many bytes, as Content-Length says.
+  /// The number of bytes in Content-Length.
   case length(Int)
   case chunked
-  /// All until the connection ends; only in responses.
+  /// All bytes until the connection ends; only in responses.
   case untilClose
 }
 
 /// A request without its body.
 package struct HTTPRequestHead: Hashable, Sendable {
-  /// A token, as it came: methods know upper and lower case.
+  /// A token, unchanged: methods are case-sensitive.
   package var method: String
   package var target: RequestTarget
   /// 0 or 1: HTTP/1.0 or HTTP/1.1.
   package var minorVersion: Int
   package var headers: HTTPHeaders
   package var framing: HTTPFraming
-  /// Whether the connection stays for another request after this one's answer.
+  /// True if the connection stays open for another request after the answer to this one.
   package var keepsAlive: Bool
-  /// Whether the client waits for `100 Continue` before it sends the body.
+  /// True if the client waits for `100 Continue` before it sends the body.
   package var expectsContinue: Bool
 }
 
 /// A response without its body.
 package struct HTTPResponseHead: Hashable, Sendable {
-  /// 101, or 200 to 599 (and up to 999 from a peer that makes up its own).
+  /// 101, or 200 to 599 (up to 999 from a peer with statuses of its own).
   package var status: Int
   package var minorVersion: Int
   package var headers: HTTPHeaders
   package var framing: HTTPFraming
-  /// Whether the connection may be used for another request.
+  /// True if the connection may be used for another request.
   package var keepsAlive: Bool
 }
 
@@ -39,7 +39,7 @@ package enum HTTPRequestEvent: Hashable, Sendable {
   case head(HTTPRequestHead)
   /// A chunk of the body, never empty.
   case body([UInt8])
-  /// The request is whole. Comes after every head.
+  /// The request is complete. Follows every head.
   case end
 }
 
@@ -47,6 +47,6 @@ package enum HTTPResponseEvent: Hashable, Sendable {
   case head(HTTPResponseHead)
   /// A chunk of the body, never empty.
   case body([UInt8])
-  /// The response is whole. Comes after every head.
+  /// The response is complete. Follows every head.
   case end
 }

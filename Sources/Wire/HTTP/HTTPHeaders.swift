@@ -1,7 +1,7 @@
-/// Header fields in their order, kept as they stand on the wire: two allocations however many
-/// there are, and a `String` only for a value that is asked for.
+/// Header fields in their order, stored in wire format: two allocations for any number of them, and
+/// a `String` only for a value that is asked for.
 package struct HTTPHeaders: Hashable, Sendable {
-  /// `Name: value` and CR LF, a line a field.
+  /// One line per field: `Name: value` and CR LF.
   package private(set) var lines: [UInt8] = []
   private var fields: [Field] = []
 
@@ -20,16 +20,16 @@ package struct HTTPHeaders: Hashable, Sendable {
 
   package var count: Int { fields.count }
 
-  /// The value of the first field of this name, whatever its case; nil where there is none. Bytes
-  /// that are no UTF-8 show as U+FFFD.
+  /// The value of the first field of this name, in any case; nil if there is none. Bytes that are
+  /// not UTF-8 become U+FFFD.
   package subscript(name: StaticString) -> String? { place(of: name).map(text) }
 
-  /// The bytes of the same value.
+  /// Returns the bytes of the same value.
   package func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
     place(of: name).map { lines[$0] }
   }
 
-  /// The values of all fields of this name, in order.
+  /// Returns the values of all fields of this name, in order.
   package func values(_ name: StaticString) -> [String] {
     var values: [String] = []
     for field in fields where isNamed(field, name) { values.append(text(field.value)) }
@@ -38,16 +38,16 @@ package struct HTTPHeaders: Hashable, Sendable {
 
   package func contains(_ name: StaticString) -> Bool { place(of: name) != nil }
 
-  /// How many fields have this name.
+  /// Returns the number of fields with this name.
   package func count(of name: StaticString) -> Int {
     var count = 0
     for field in fields where isNamed(field, name) { count += 1 }
     return count
   }
 
-  /// The members of all fields of this name, which are lists with commas between them (RFC 9110
-  /// section 5.6.1). Empty members are left out. Quoted strings are not looked into: none of the
-  /// fields that are read as lists has any.
+  /// Returns the members of all fields of this name, which are comma-separated lists (RFC 9110
+  /// section 5.6.1), without empty members. Quoted strings are not parsed: none of the fields that
+  /// are read as lists has any.
   package func list(_ name: StaticString) -> [String] {
     var members: [String] = []
     _ = contains(in: name) { member in
@@ -57,12 +57,12 @@ package struct HTTPHeaders: Hashable, Sendable {
     return members
   }
 
-  /// Whether the list of this name has the member `token`, whatever its case.
+  /// True if the list of this name has the member `token`, in any case.
   package func listContains(_ token: StaticString, in name: StaticString) -> Bool {
     contains(in: name) { equalIgnoringCase(lines.span.extracting($0), token) }
   }
 
-  /// Whether any member of the list of this name is as `isMeant` says of its place.
+  /// True if `isMeant` is true for the range of any member of the list of this name.
   private func contains(in name: StaticString, _ isMeant: (Range<Int>) -> Bool) -> Bool {
     for field in fields where isNamed(field, name) {
       var start = field.value.lowerBound
@@ -77,8 +77,8 @@ package struct HTTPHeaders: Hashable, Sendable {
     return false
   }
 
-  /// Adds a field. `name` is ours, a token. `value` may come from outside: a control character in
-  /// it becomes a space, so that no value can ever end its line and begin another.
+  /// Adds a field. `name` is ours, a token. `value` may be foreign: a control character in it
+  /// becomes a space, so that no value can end its line and begin another.
   package mutating func append(_ name: StaticString, _ value: String) {
     let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
     let token = ByteSet.token
@@ -94,7 +94,7 @@ package struct HTTPHeaders: Hashable, Sendable {
     endLine(from: start, nameCount: name.count)
   }
 
-  /// Adds a field that came in. Both parts are known to hold only what they may.
+  /// Adds a received field. Both parts are already validated.
   mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
     let start = beginLine()
     name.withUnsafeBufferPointer { lines.append(contentsOf: $0) }
@@ -105,7 +105,7 @@ package struct HTTPHeaders: Hashable, Sendable {
 
   private mutating func beginLine() -> Int {
     if fields.isEmpty {
-      // What most messages have.
+      // Enough for most messages.
       lines.reserveCapacity(256)
       fields.reserveCapacity(8)
     }
@@ -126,7 +126,7 @@ package struct HTTPHeaders: Hashable, Sendable {
         start: Int32(start), nameCount: Int32(nameCount), valueCount: Int32(valueCount)))
   }
 
-  /// Where the value of the first field of this name stands.
+  /// Returns the range of the value of the first field of this name.
   private func place(of name: StaticString) -> Range<Int>? {
     for field in fields where isNamed(field, name) { return field.value }
     return nil
@@ -141,7 +141,7 @@ package struct HTTPHeaders: Hashable, Sendable {
     String(decoding: lines[place], as: UTF8.self)
   }
 
-  /// Without the blanks at both ends.
+  /// Returns the range without the blanks at both ends.
   private func trimmed(_ place: Range<Int>) -> Range<Int> {
     var (start, end) = (place.lowerBound, place.upperBound)
     while start < end, lines[start].isBlank { start += 1 }
@@ -156,7 +156,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
   }
 }
 
-/// Whether `bytes` are `text` but for the case of ASCII letters, as names in HTTP are.
+/// True if `bytes` equal `text`, ignoring the case of ASCII letters, as for names in HTTP.
 package func equalIgnoringCase(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
   guard bytes.count == text.utf8CodeUnitCount else { return false }
   for index in 0..<bytes.count where bytes[index] != text.utf8Start[index] {

@@ -1,20 +1,21 @@
 import LockstepModel
 
-/// What has come in on an HTTP connection, taken a line at a time where lines are due.
+/// Received bytes of an HTTP connection, read line by line where lines are expected.
 ///
-/// A line ends with CR LF. RFC 9112 section 2.2 would let a recipient take a bare LF for an end of
-/// line; it is refused, because two programs that differ in it see two different requests.
+/// A line ends with CR LF. RFC 9112 section 2.2 allows a recipient to accept a bare LF as the end
+/// of a line; it is refused here, because two programs that differ in this would see two different
+/// requests.
 struct HTTPLines: Sendable {
   private(set) var input = IncomingBytes()
-  /// Bytes from the front that were searched for the end of the line.
+  /// Bytes at the front that were already searched for the end of the line.
   private var searched = 0
 
   var count: Int { input.count }
 
   mutating func append(_ bytes: RawSpan) { input.append(bytes) }
 
-  /// How many bytes the first line has, CR LF not counted; nil while its end has not come.
-  /// `limit`: the most that it may have. `code`: the refusal when it has more.
+  /// Returns the length of the first line in bytes, without CR LF; nil if its end has not arrived.
+  /// `limit`: its maximum. `code`: the refusal for a longer line.
   mutating func lineCount(limit: Int, code: RefusalCode) throws(Refusal) -> Int? {
     // The end of a longer line need not be found.
     let end = Swift.min(input.count, limit + 2)
@@ -35,7 +36,7 @@ struct HTTPLines: Sendable {
   private func lineFeed(before end: Int) -> Int? {
     let bytes = input.bytes(0..<end)
     var index = searched
-    // Eight at a time: a byte of `word` is zero where a line feed stands.
+    // Eight bytes at a time: a byte of `word` is zero if it is a line feed.
     while index + 8 <= end {
       let eight = bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
       let word = eight ^ 0x0A0A_0A0A_0A0A_0A0A
@@ -51,7 +52,7 @@ struct HTTPLines: Sendable {
 
   mutating func dropLine(_ count: Int) { input.drop(count + 2) }
 
-  /// At most `limit` bytes that are no line; nil while none are there.
+  /// Removes at most `limit` bytes that are not a line; nil if there are none.
   mutating func take(atMost limit: Int) -> [UInt8]? {
     input.isEmpty ? nil : input.take(Swift.min(limit, input.count))
   }

@@ -1,8 +1,7 @@
 import LockstepModel
 
-/// What requests and answers have in common: fields and a body behind a first line (RFC 9112
-/// section 2.1). Whoever owns it reads the first line from `lines`, and says with `begin` how it
-/// goes on.
+/// Common part of requests and answers: fields and a body after a first line (RFC 9112 section
+/// 2.1). The owner reads the first line from `lines`, and calls `begin` with the next part.
 struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   private enum Stage {
     /// → fields, over
@@ -16,7 +15,8 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   }
 
   enum Part {
-    /// The fields are whole. `begin` says what body follows; without it another first line does.
+    /// The fields are complete. `begin` sets the body that follows; without it another first line
+    /// follows.
     case fields(FirstLine, HTTPFields)
     case body([UInt8])
     /// `isLast`: no message follows on the connection.
@@ -24,17 +24,17 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   }
 
   private var stage = Stage.firstLine
-  /// Of a head that is not whole.
+  /// Fields of an incomplete head.
   private var fields = HTTPFields()
   var lines = HTTPLines()
 
-  /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
+  /// Bytes held: those not yet asked for, and the fields of an incomplete head.
   var bufferedBytes: Int { lines.count + fields.bufferedBytes }
 
-  /// Memory that they take.
+  /// Memory of these.
   var heldBytes: Int { lines.input.heldBytes + fields.headers.lines.capacity }
 
-  /// The next thing to come is a first line.
+  /// True if a first line is expected next.
   var isAtFirstLine: Bool { if case .firstLine = stage { true } else { false } }
 
   var isOver: Bool { if case .over = stage { true } else { false } }
@@ -44,18 +44,18 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
     lines.append(bytes)
   }
 
-  /// The first line was read; its fields follow.
+  /// Continues after a first line that was read; its fields follow.
   mutating func begin(_ line: FirstLine) { stage = .fields(line) }
 
-  /// The head was understood; its body follows.
+  /// Continues after a head that was understood; its body follows.
   mutating func begin(_ framing: HTTPFraming, keepsAlive: Bool) {
     stage = .body(HTTPBody(framing), keepsAlive: keepsAlive)
   }
 
-  /// What came next; nil while it is not all there, and at a first line.
+  /// Returns the next part; nil if it is not complete, and at a first line.
   mutating func next(bodyLimit: Int) throws(Refusal) -> Part? {
     while true {
-      // The stage is given away while it changes, so that nothing of it is copied.
+      // The stage is moved out while it changes, so that none of it is copied.
       var current = Stage.over
       swap(&current, &stage)
       switch consume current {
@@ -82,7 +82,7 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
         case nil: return nil
         case .bytes(let bytes): return .body(bytes)
         case .end:
-          // What follows the last message waits for `takeRest`.
+          // Bytes after the last message stay for `takeRest`.
           stage = keepsAlive ? .firstLine : .over
           return .end(isLast: !keepsAlive)
         }
@@ -90,7 +90,8 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
     }
   }
 
-  /// Whether that was the empty line after the last field; nil while no whole line is there.
+  /// Returns true if this was the empty line after the last field; nil if no complete line is
+  /// available.
   private mutating func takeField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
     let limit = fields.lineLimit
     guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
@@ -99,15 +100,16 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
     return count == 0
   }
 
-  /// The peer ends its stream. True where that is the end of a body that has no other, and `next`
-  /// tells it.
+  /// Handles the end of the peer's stream. True if that ends a body without another end; `next`
+  /// then returns it.
   mutating func endOfStream() -> Bool {
     guard case .body(var body, _) = stage, body.endOfStream() else { return false }
     stage = .body(body, keepsAlive: false)
     return true
   }
 
-  /// The bytes behind the last message, or behind the head that came last. The reader is over.
+  /// Removes and returns the bytes after the last message, or after the last head. The reader is
+  /// over.
   mutating func takeRest() -> [UInt8] {
     let rest = lines.takeAll()
     end()

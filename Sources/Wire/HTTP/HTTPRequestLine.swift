@@ -28,10 +28,10 @@ struct HTTPRequestLine: Sendable {
 
 /// `HTTP/1.0` or `HTTP/1.1` (RFC 9112 section 2.3).
 enum HTTPVersion {
-  /// The length of the text.
+  /// Length of the text.
   static let count = 8
 
-  /// 0 or 1; a later 1.x is understood as 1.1 (RFC 9110 section 2.5).
+  /// Returns 0 or 1; a later 1.x is treated as 1.1 (RFC 9110 section 2.5).
   static func minor(_ text: Span<UInt8>) throws(Refusal) -> Int {
     let pattern: StaticString = "HTTP/d.d"
     let isVersion =

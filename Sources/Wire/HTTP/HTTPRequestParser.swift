@@ -2,32 +2,32 @@ import LockstepModel
 
 /// Reads the requests of one connection, one after another (RFC 9112, the server's side).
 ///
-/// Bytes go in with `receive`, events come out of `next` until it is nil. A head is followed by the
-/// chunks of its body and `end`; only then does the next request begin. What is not asked for
-/// stays: who asks no further lets `bufferedBytes` grow and pauses the connection.
-/// A thrown refusal ends the connection after its answer: nothing more comes out.
+/// `receive` accepts bytes; `next` returns events until it returns nil. A head is followed by the
+/// chunks of its body and `end`; only then does the next request begin. Bytes that are not asked
+/// for are kept: a caller that stops asking lets `bufferedBytes` grow, and must pause the
+/// connection. A thrown refusal ends the connection after its answer: no event follows.
 package struct HTTPRequestParser: Sendable {
   private var reader = HTTPMessageReader<HTTPRequestLine>()
   private var skippedEmptyLine = false
 
-  /// The most bytes that the body of the request whose head came last may have. Each head sets it
-  /// to `Limits.smallBodyBytes`; whoever takes more sets it before the next `next`.
+  /// Maximum bytes of the body of the request whose head came last. Each head sets it to
+  /// `Limits.smallBodyBytes`; a caller that accepts more sets it before the next `next`.
   package var bodyLimit = Limits.smallBodyBytes
 
   package init() {}
 
-  /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
+  /// Bytes held: those not yet asked for, and the fields of an incomplete head.
   package var bufferedBytes: Int { reader.bufferedBytes }
 
-  /// Memory that they take.
+  /// Memory of these.
   package var heldBytes: Int { reader.heldBytes }
 
-  /// Whether nothing of a request has come: the connection may be closed without a loss.
+  /// True if no part of a request has arrived: the connection may be closed without a loss.
   package var isIdle: Bool { reader.isAtFirstLine && reader.lines.count == 0 }
 
   package mutating func receive(_ bytes: RawSpan) { reader.receive(bytes) }
 
-  /// What came next; nil while it is not all there.
+  /// Returns the next event; nil if it is not complete.
   package mutating func next() throws(Refusal) -> HTTPRequestEvent? {
     do {
       return try advance()
@@ -37,11 +37,11 @@ package struct HTTPRequestParser: Sendable {
     }
   }
 
-  /// The bytes behind the request whose head came last: after an upgrade they belong to the other
-  /// protocol. The parser is over.
+  /// Removes and returns the bytes after the request whose head came last: after an upgrade they
+  /// belong to the other protocol. The parser is over.
   package mutating func takeRest() -> [UInt8] { reader.takeRest() }
 
-  /// The peer ends its stream. Throws where it leaves a request half said.
+  /// Handles the end of the peer's stream. Throws if it leaves a request incomplete.
   package mutating func endOfStream() throws(Refusal) {
     let isWhole = isIdle || reader.isOver
     reader.end()
@@ -72,7 +72,7 @@ package struct HTTPRequestParser: Sendable {
   private mutating func takeRequestLine() throws(Refusal) -> Bool {
     let count = try reader.lines.lineCount(limit: Limits.requestLineBytes, code: .uriTooLong)
     guard let count else {
-      // Another protocol, such as TLS, is told so at once: it may never send a line feed.
+      // Another protocol, such as TLS, is refused at once: it may never send a line feed.
       if reader.lines.count > 0, !ByteSet.token.contains(reader.lines.line(1)[0]),
         reader.lines.line(1)[0] != UInt8(ascii: "\r")
       {
@@ -81,7 +81,7 @@ package struct HTTPRequestParser: Sendable {
       return false
     }
     if count == 0 {
-      // Clients that end a body with one line too many are forgiven once (RFC 9112 section 2.2).
+      // Clients that end a body with one line too many are tolerated once (RFC 9112 section 2.2).
       guard !skippedEmptyLine else {
         throw Refusal(.badRequest, "An empty line stands where a request should begin.")
       }
@@ -95,7 +95,7 @@ package struct HTTPRequestParser: Sendable {
 }
 
 extension HTTPRequestHead {
-  /// A head that is whole, once it is known to be one that can be understood in one way only.
+  /// Makes a complete head after checking that it has only one interpretation.
   fileprivate init(_ line: HTTPRequestLine, _ fields: HTTPFields) throws(Refusal) {
     let hosts = fields.headers.count(of: "Host")
     guard hosts <= 1, line.minorVersion == 0 || hosts == 1 else {

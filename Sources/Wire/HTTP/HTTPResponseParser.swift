@@ -2,28 +2,28 @@ import LockstepModel
 
 /// Reads the answers of one connection, one after another (RFC 9112, the client's side).
 ///
-/// It must be told of every request before its answer comes (`expectAnswer`), since an answer to
-/// HEAD has no body. Interim answers (1xx) are passed over, but for 101. Faults of the answer are
-/// thrown as `internalError`, which advises to try again: they are the peer's, not ours.
+/// Call `expectAnswer` for every request before its answer comes, because an answer to HEAD has no
+/// body. Interim answers (1xx) are skipped, except 101. Faults of the answer are thrown as
+/// `internalError`, which advises a retry: they are the peer's, not ours.
 package struct HTTPResponseParser: Sendable {
   private var reader = HTTPMessageReader<HTTPStatusLine>()
-  /// For each request without an answer, whether it was HEAD.
+  /// For each request without an answer: true if it was HEAD.
   private var awaited: [Bool] = []
 
-  /// The most bytes that a body may have.
+  /// Maximum bytes of a body.
   package var bodyLimit = Limits.batchBytes
 
   package init() {}
 
-  /// Bytes held: those not yet asked for, and the fields of a head that is not whole.
+  /// Bytes held: those not yet asked for, and the fields of an incomplete head.
   package var bufferedBytes: Int { reader.bufferedBytes }
 
-  /// A request with this method was sent. To be told once for each, in order.
+  /// Records that a request with this method was sent. Call it once for each, in order.
   package mutating func expectAnswer(to method: String) { awaited.append(method == "HEAD") }
 
   package mutating func receive(_ bytes: RawSpan) { reader.receive(bytes) }
 
-  /// What came next; nil while it is not all there.
+  /// Returns the next event; nil if it is not complete.
   package mutating func next() throws(Refusal) -> HTTPResponseEvent? {
     do {
       return try advance()
@@ -33,15 +33,15 @@ package struct HTTPResponseParser: Sendable {
     }
   }
 
-  /// The bytes behind the head that came last, which belong to the other protocol after a 101.
-  /// The parser is over.
+  /// Removes and returns the bytes after the head that came last, which belong to the other
+  /// protocol after a 101. The parser is over.
   package mutating func takeRest() -> [UInt8] {
     defer { end() }
     return reader.takeRest()
   }
 
-  /// The peer ends its stream: the end of a body that has no other. Call `next` afterwards.
-  /// Throws where an answer is left half said, or did not come.
+  /// Handles the end of the peer's stream, which ends a body without another end. Call `next`
+  /// afterwards. Throws if an answer is incomplete or did not come.
   package mutating func endOfStream() throws(Refusal) {
     if reader.endOfStream() { return }
     let isIdle = reader.isAtFirstLine && reader.lines.count == 0 && awaited.isEmpty
@@ -89,7 +89,7 @@ package struct HTTPResponseParser: Sendable {
     awaited = []
   }
 
-  /// A fault in what the relay says, in a client's words.
+  /// Rewords a fault in the relay's answer for a client.
   private static func told(_ refusal: Refusal) -> Refusal {
     switch refusal.code {
     case .badRequest, .unsupportedTransferCoding, .unsupportedVersion:
@@ -99,12 +99,12 @@ package struct HTTPResponseParser: Sendable {
   }
 }
 
-/// The first line of an answer: `HTTP/1.x SP 3 digits [SP reason]` (RFC 9112 section 4).
+/// First line of an answer: `HTTP/1.x SP 3 digits [SP reason]` (RFC 9112 section 4).
 private struct HTTPStatusLine: Sendable {
   var status = 0
   var minorVersion: Int
 
-  /// Whether another answer follows this one.
+  /// True if another answer follows this one.
   var isInterim: Bool { status < 200 && status != 101 }
 
   init(parsing line: Span<UInt8>) throws(Refusal) {

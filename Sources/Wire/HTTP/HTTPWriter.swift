@@ -1,9 +1,9 @@
-/// Requests and answers as bytes. Content-Length is set here, always rightly; nothing in a value
-/// can end its line (`HTTPHeaders.append`).
+/// Encoder of requests and answers. It always sets Content-Length itself; no value can end its line
+/// (`HTTPHeaders.append`).
 package enum HTTPWriter {
-  /// An answer. `headers` does not name Content-Length. `omitsBody`: for an answer to HEAD, which
-  /// tells the length of the body and leaves it out. A status that has no body (1xx, 204, 304)
-  /// takes none. `bodyCount`: of the whole body, where `body` is only the beginning of it.
+  /// Encodes an answer. `headers` does not contain Content-Length. `omitsBody`: for an answer to
+  /// HEAD, which gives the length of the body without the body. A status without a body (1xx, 204,
+  /// 304) allows none. `bodyCount`: length of the whole body, if `body` is only its beginning.
   package static func response(
     status: Int, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [], omitsBody: Bool = false,
     bodyCount: Int? = nil
@@ -26,8 +26,9 @@ package enum HTTPWriter {
     return bytes
   }
 
-  /// The head of an answer whose body comes piece by piece. `isChunked`: each piece by `chunk`, and
-  /// the end by `lastChunk`; otherwise the body ends with the connection, as HTTP/1.0 has it.
+  /// Encodes the head of an answer whose body is sent in chunks. `isChunked`: each is sent with
+  /// `chunk`, and the end with `lastChunk`; otherwise the body ends with the connection, as in
+  /// HTTP/1.0.
   package static func responseHead(
     status: Int, headers: HTTPHeaders, isChunked: Bool
   ) -> [UInt8] {
@@ -39,7 +40,8 @@ package enum HTTPWriter {
     return bytes
   }
 
-  /// A piece of a chunked body (RFC 9112 section 7.1), not empty: an empty one would be its end.
+  /// Encodes a chunk of a chunked body (RFC 9112 section 7.1), not empty: an empty one would end
+  /// it.
   package static func chunk(_ piece: [UInt8]) -> [UInt8] {
     precondition(!piece.isEmpty, "an empty chunk ends the body")
     var bytes: [UInt8] = []
@@ -53,9 +55,9 @@ package enum HTTPWriter {
 
   package static let lastChunk = Array("0\r\n\r\n".utf8)
 
-  /// A request. `method` is ours, a token. `headers` names neither Host nor Content-Length.
-  /// `host`: with the port where it is not the scheme's own. `body`: nil where the method has none.
-  /// `bodyCount`: of the whole body, where `body` is only the beginning of it.
+  /// Encodes a request. `method` is ours, a token. `headers` contains neither Host nor
+  /// Content-Length. `host`: with the port unless it is the scheme's default. `body`: nil if the
+  /// method has none. `bodyCount`: length of the whole body, if `body` is only its beginning.
   package static func request(
     method: String, target: RequestTarget, host: String, headers: HTTPHeaders = HTTPHeaders(),
     body: [UInt8]? = nil, bodyCount: Int? = nil
@@ -82,7 +84,7 @@ package enum HTTPWriter {
     bytes.append("\r\n")
   }
 
-  /// What stands behind the status; nobody reads it but people.
+  /// Returns the reason phrase of a status; only people read it.
   private static func reason(_ status: Int) -> StaticString {
     switch status {
     case 100: "Continue"

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// What a request asks for: the path split at its slashes and only then unescaped, so that
-/// `a%2Fb` is one segment, and the query's items unescaped likewise.
+/// Target of a request: the path is split at its slashes and only then unescaped, so that `a%2Fb`
+/// is one segment; the query's items are treated likewise.
 package struct RequestTarget: Hashable, Sendable {
   package struct QueryItem: Hashable, Sendable {
     package var name: String
@@ -22,17 +22,17 @@ package struct RequestTarget: Hashable, Sendable {
     self.query = query
   }
 
-  /// The value of the first item of this name; nil where there is none.
+  /// The value of the first item of this name; nil if there is none.
   package subscript(name: String) -> String? { query.first { $0.name == name }?.value }
 
-  /// A name that stands twice in the query: of its values one reader takes the first, another the
+  /// A name that occurs twice in the query: some readers would use its first value, others its
   /// last.
   package var repeatedName: String? {
     if query.count > 8 {
       var seen = Set<String>()
       return query.first { !$0.name.isEmpty && !seen.insert($0.name).inserted }?.name
     }
-    // Few are compared with one another at less than a set would cost.
+    // For few items, comparing them all is cheaper than a set.
     for index in query.indices where !query[index].name.isEmpty {
       for earlier in 0..<index where query[earlier].name == query[index].name {
         return query[index].name
@@ -45,8 +45,8 @@ package struct RequestTarget: Hashable, Sendable {
 // MARK: reading
 
 extension RequestTarget {
-  /// Reads a target in origin form or absolute form (RFC 9112 section 3.2). What the absolute form
-  /// says of scheme and host is not kept: there is one relay behind this connection.
+  /// Reads a target in origin form or absolute form (RFC 9112 section 3.2). Scheme and host of the
+  /// absolute form are not kept: there is one relay behind this connection.
   init(parsing text: Span<UInt8>) throws(Refusal) {
     guard text.count > 0 else { throw RequestTarget.malformed("is empty") }
     let target = ByteSet.target
@@ -58,7 +58,7 @@ extension RequestTarget {
     while end < text.count, text[end] != UInt8(ascii: "?") { end += 1 }
     path = []
     query = []
-    // Behind the first slash; the absolute form may have no path at all.
+    // After the first slash; the absolute form may have no path at all.
     if end > start + 1 {
       path = try RequestTarget.split(text.extracting(start + 1..<end), at: UInt8(ascii: "/")) {
         (segment) throws(Refusal) in try RequestTarget.unescaped(segment, plusIsSpace: false)
@@ -72,7 +72,7 @@ extension RequestTarget {
     }
   }
 
-  /// Where the path begins. Scheme and host are passed over once they are known to be right.
+  /// Returns the index at which the path begins. Scheme and host are skipped after validation.
   private static func pathStart(_ text: Span<UInt8>) throws(Refusal) -> Int {
     if text[0] == UInt8(ascii: "/") { return 0 }
     guard
@@ -113,7 +113,8 @@ extension RequestTarget {
     return parts
   }
 
-  /// Percent-decoded. `plusIsSpace`: as forms write a space in a query.
+  /// Returns the percent-decoded text. `plusIsSpace`: true for a query, in which forms encode a
+  /// space as a plus sign.
   fileprivate static func unescaped(
     _ text: Span<UInt8>, plusIsSpace: Bool
   ) throws(Refusal) -> String {
@@ -152,7 +153,7 @@ extension RequestTarget {
 }
 
 extension RequestTarget.QueryItem {
-  /// `name=value`; a name alone has an empty value.
+  /// Parses `name=value`; a name alone has an empty value.
   fileprivate init(parsing text: Span<UInt8>) throws(Refusal) {
     var end = 0
     while end < text.count, text[end] != UInt8(ascii: "=") { end += 1 }
@@ -165,7 +166,7 @@ extension RequestTarget.QueryItem {
 // MARK: writing
 
 extension RequestTarget {
-  /// In origin form; all that is not unreserved is percent-encoded.
+  /// The target in origin form; all bytes that are not unreserved are percent-encoded.
   package var text: String {
     var bytes: [UInt8] = path.isEmpty ? [UInt8(ascii: "/")] : []
     for segment in path {

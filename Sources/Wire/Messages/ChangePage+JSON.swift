@@ -1,7 +1,7 @@
 public import LockstepModel
 
 extension ChangePage {
-  /// The body of `GET /v1/changes`.
+  /// Encodes the body of `GET /v1/changes`.
   public func encodedBody() -> [UInt8] {
     EncodedChanges(changes, lostTags: lostTags).body(since: since, token: token, more: more)
   }
@@ -15,7 +15,7 @@ extension ChangePage {
 }
 
 extension MessageReader {
-  /// A page, and the id of the request that it answers, where there is one.
+  /// Reads a page, and the id of the request that it answers, if there is one.
   mutating func changePage() throws(Refusal) -> (id: String?, page: ChangePage) {
     var id: String?
     var since: ChangeToken?

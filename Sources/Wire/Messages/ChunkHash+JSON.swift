@@ -1,7 +1,7 @@
 import LockstepModel
 
 extension MessageReader {
-  /// An array of hashes, each once, in the order in which they first stood.
+  /// Reads an array of hashes. Each is returned once, in the order of its first occurrence.
   mutating func chunkHashes(
     _ member: Member, atMost limit: Int
   ) throws(Refusal) -> [ChunkHash] {
@@ -27,7 +27,7 @@ extension MessageReader {
 }
 
 extension JSONWriter {
-  /// The member `chunks`; nothing where there are none.
+  /// Writes the member `chunks`; nothing if there are none.
   mutating func chunkHashes(_ hashes: [ChunkHash]) {
     if hashes.isEmpty { return }
     member("chunks")

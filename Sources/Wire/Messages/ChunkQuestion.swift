@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The body of `POST /v1/chunks/missing`: chunks of files that a device is about to name.
+/// Body of `POST /v1/chunks/missing`: chunks of files that a device is about to name.
 public struct ChunkQuestion: Hashable, Sendable {
   /// Each once, at most `Limits.chunkHashes`.
   public var hashes: [ChunkHash]
@@ -25,7 +25,7 @@ public struct ChunkQuestion: Hashable, Sendable {
   public func encodedBody() -> [UInt8] { encodedHashes("hashes", hashes) }
 }
 
-/// The answer: those of them that the relay lacks, in the order asked.
+/// Answer to it: those of the chunks that the relay lacks, in the order asked.
 public struct MissingChunks: Hashable, Sendable {
   public var missing: [ChunkHash]
 

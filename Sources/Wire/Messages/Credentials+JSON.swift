@@ -1,7 +1,7 @@
 public import LockstepModel
 
 extension Credentials {
-  /// The body that answers a join.
+  /// Encodes the body that answers a join.
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The answer to `GET /v1/devices`: `{"devices":[…]}`.
+/// Answer to `GET /v1/devices`: `{"devices":[…]}`.
 public struct DeviceList: Hashable, Sendable {
   public var devices: [Device]
 
@@ -31,7 +31,7 @@ public struct DeviceList: Hashable, Sendable {
 }
 
 extension Device {
-  /// The answer to `PATCH /v1/devices/{id}`.
+  /// Encodes the answer to `PATCH /v1/devices/{id}`.
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 192)
     writer.device(self)

@@ -1,8 +1,8 @@
 public import LockstepModel
 
 extension DeviceMessage {
-  /// Reads the JSON text of one message. What is wrong with the message as a whole is thrown; what
-  /// is wrong with one record of a save stands in its mutation.
+  /// Reads the JSON text of one message. Throws a fault of the whole message; a fault of one record
+  /// of a save is stored in its mutation.
   public static func decode(_ bytes: [UInt8]) throws(Refusal) -> DeviceMessage {
     var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
     let message: DeviceMessage
@@ -17,8 +17,8 @@ extension DeviceMessage {
     return message
   }
 
-  /// The `id` of a message that could not be decoded, so that its refusal can name it; nil where it
-  /// has none that can be read.
+  /// Returns the `id` of a message that could not be decoded, so that its refusal can name it; nil
+  /// if it has no readable id.
   public static func requestID(in bytes: [UInt8]) -> String? {
     var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
     var seen = MemberSet()
@@ -32,7 +32,7 @@ extension DeviceMessage {
     return nil
   }
 
-  /// The JSON text of the message.
+  /// Returns the JSON text of the message.
   public func encoded() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.beginObject()
@@ -122,7 +122,7 @@ extension MessageReader {
     return .time(id: try require(id, .id), t0: try require(t0, .t0))
   }
 
-  /// An id that a client chose for its own request.
+  /// Reads an id that a client chose for its own request.
   mutating func requestID() throws(Refusal) -> String {
     try string(.id, bytes: 1...Limits.requestIDBytes)
   }
@@ -134,7 +134,7 @@ extension MessageReader {
 }
 
 extension JSONWriter {
-  /// A member that is left out where it is nil.
+  /// Writes a member unless its value is nil.
   mutating func optional(_ member: StaticString, _ value: String?) {
     guard let value else { return }
     self.member(member)

@@ -1,21 +1,21 @@
 import LockstepModel
 
-/// What a device says on the socket (docs/protocol.md, "WebSocket").
+/// Message from a device on the socket (docs/protocol.md, "WebSocket").
 public enum DeviceMessage: Hashable, Sendable {
   case hello(token: String?, since: ChangeToken?)
   case save(SaveRequest)
   case fetch(id: String, FetchQuery)
-  /// `t0` is the device's own time; it comes back as it was, so its text is kept.
+  /// `t0` is the device's own time. It is returned unchanged, so its text is kept.
   case time(id: String, t0: JSONNumber)
 }
 
-/// What to fetch: `GET /v1/changes` and the socket's `fetch` ask the same.
+/// Query for changes, the same in `GET /v1/changes` and in the socket's `fetch`.
 public struct FetchQuery: Hashable, Sendable {
   public var since: ChangeToken?
   public var zone: Name?
-  /// Records a page; clamped to 1…`Limits.pageRecords`.
+  /// Records per page; clamped to 1…`Limits.pageRecords`.
   public var limit: Int
-  /// Long-poll: how long to hold the request until there is something. 0: answer at once.
+  /// Long-poll: time for which the request is held until there are changes. 0: answer at once.
   public var waitMilliseconds: Int64
 
   public init(

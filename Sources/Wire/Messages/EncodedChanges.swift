@@ -1,10 +1,10 @@
 public import LockstepModel
 
-/// Records as the JSON of a `changes` array, encoded once for all who are told of them: the message
+/// Records as the JSON of a `changes` array, encoded once and shared by all receivers: the message
 /// on a socket, the event of a stream and the body of a poll wrap the same bytes.
 public struct EncodedChanges: Hashable, Sendable {
   private let array: [UInt8]
-  /// How many records there are.
+  /// Number of records.
   public let count: Int
   private let lostTags: [TagGap]
 
@@ -19,10 +19,10 @@ public struct EncodedChanges: Hashable, Sendable {
     self.lostTags = lostTags
   }
 
-  /// The size of the records alone, to be compared with `Limits.pushBytes`.
+  /// Size of the records alone, to be compared with `Limits.pushBytes`.
   public var bytes: Int { array.count }
 
-  /// The `changes` message; with `id`, the answer to that fetch.
+  /// Returns the `changes` message; with `id`, the answer to that fetch.
   public func message(id: String?, since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
     var writer = JSONWriter(capacity: array.count + (id?.utf8.count ?? 0) + 192)
     writer.beginObject()
@@ -35,14 +35,14 @@ public struct EncodedChanges: Hashable, Sendable {
     return finish(writer, since: since, token: token, more: more)
   }
 
-  /// The body of `GET /v1/changes`.
+  /// Returns the body of `GET /v1/changes`.
   public func body(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
     var writer = JSONWriter(capacity: array.count + 160)
     writer.beginObject()
     return finish(writer, since: since, token: token, more: more)
   }
 
-  /// The `changes` event of a stream, whose id is the token.
+  /// Returns the `changes` event of a stream; its id is the token.
   public func event(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
     EventStreamWriter.event(
       "changes", id: token.text, json: body(since: since, token: token, more: more))
@@ -69,12 +69,12 @@ public struct EncodedChanges: Hashable, Sendable {
 }
 
 extension JSONWriter {
-  /// nil is null: the start of a snapshot.
+  /// Writes a token; nil is null: the start of a snapshot.
   mutating func token(_ token: ChangeToken?) {
     if let token { plain { token.append(to: &$0) } } else { null() }
   }
 
-  /// Each as two numbers.
+  /// Writes each gap as two numbers.
   fileprivate mutating func gaps(_ gaps: [TagGap]) {
     beginArray()
     for gap in gaps {

@@ -1,10 +1,11 @@
 public import LockstepModel
 
-/// The body of `POST /v1/accounts` (without a code) and of `POST /v1/devices` (with one).
+/// Body of `POST /v1/accounts` (without a code) and of `POST /v1/devices` (with one).
 public struct JoinRequest: Hashable, Sendable {
   /// The pairing code; nil for a new account.
   public var code: String?
-  /// The account whose data the device holds already: a code of another is refused, and stays good.
+  /// The account whose data the device already holds: a code of another account is refused, and
+  /// stays valid.
   public var account: AccountID?
   public var description: DeviceDescription
 
@@ -14,8 +15,8 @@ public struct JoinRequest: Hashable, Sendable {
     self.description = description
   }
 
-  /// `takesCode`: whether the call knows a pairing code; who makes a new account is not asked for
-  /// one, and what it says is passed over.
+  /// `takesCode`: true if the call uses a pairing code. A call that makes a new account uses none,
+  /// and ignores the member.
   public static func decoded(body: [UInt8], takesCode: Bool = true) throws(Refusal) -> JoinRequest {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     var code: String?
@@ -57,7 +58,7 @@ public struct JoinRequest: Hashable, Sendable {
   }
 }
 
-/// The body of `PATCH /v1/devices/{id}`.
+/// Body of `PATCH /v1/devices/{id}`.
 public struct RenameRequest: Hashable, Sendable {
   public var deviceName: String
 

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// Every member name of the protocol, so that a scanned name becomes one of these without a string,
-/// and a second one of the same name in an object is noticed.
+/// Every member name of the protocol, so that a scanned name becomes a case without a string, and a
+/// repeated name in an object is detected.
 enum Member: UInt8, CaseIterable {
   // Messages.
   case op, id, t0, t1, t2, keepAlive, within
@@ -9,7 +9,7 @@ enum Member: UInt8, CaseIterable {
   case zone, records, atomic, since, limit, token, results, more, changes, lostTags
   // Records.
   case name, type, fields, modifiedAt, device, tag, deleted, baseTag, chunks
-  // What became of them.
+  // Results of a save.
   case conflict, error, title, status, code, detail, retryAfter, time, restoredThrough
   case lostThrough
   // Accounts and devices.
@@ -19,23 +19,23 @@ enum Member: UInt8, CaseIterable {
   case kind, recordType, `where`, events
   // Chunks of files.
   case hashes, missing
-  // When a save went its way.
+  // Timing of a save.
   case timed, timing, received, durable, pushed
 
-  /// As on the wire: the case's own name.
+  /// The name on the wire: the case's own name.
   var text: String { String(describing: self) }
 
-  /// nil for a name that the protocol does not have.
+  /// Returns nil for a name that is not in the protocol.
   static func named(_ key: JSONKey) -> Member? { table.member(key) }
 
   private static let table = MemberTable()
 }
 
-/// Which members an object has had so far: a bit each, so there may be 64 at most.
+/// Set of the members that an object has had so far, one bit each; 64 at most.
 struct MemberSet {
   private var bits: UInt64 = 0
 
-  /// False where the member was there already.
+  /// Returns false if the member was already present.
   mutating func insert(_ member: Member) -> Bool {
     let bit: UInt64 = 1 << UInt64(member.rawValue)
     defer { bits |= bit }
@@ -43,7 +43,7 @@ struct MemberSet {
   }
 }
 
-/// An open-addressed table from keys to members, made once.
+/// Open-addressed table from keys to members, made once.
 private struct MemberTable {
   private static let slots = 128
   private var keys: [JSONKey]

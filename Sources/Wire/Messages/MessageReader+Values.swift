@@ -5,7 +5,7 @@ extension MessageReader {
     do { return try scanner.kind() } catch { throw broken(error) }
   }
 
-  /// Passes over a null, which means the same as a member that is left out.
+  /// Skips a null, which means the same as a missing member. Returns true if there was one.
   mutating func takeNull() throws(Refusal) -> Bool {
     guard try kind() == .null else { return false }
     try skip()
@@ -17,13 +17,13 @@ extension MessageReader {
     do { return try scanner.string() } catch { throw broken(error) }
   }
 
-  /// The hash of a chunk, or nil where something else stands.
+  /// Reads the hash of a chunk; nil if the value is not one.
   mutating func chunkHash() throws(Refusal) -> ChunkHash? {
     guard try kind() == .string else { return nil }
     do { return try scanner.chunkHash() } catch { throw broken(error) }
   }
 
-  /// A string of so many bytes of UTF-8.
+  /// Reads a string whose length in bytes of UTF-8 is in `bytes`.
   mutating func string(_ member: Member, bytes: ClosedRange<Int>) throws(Refusal) -> String {
     let expectation = "a string of \(bytes.lowerBound) to \(bytes.upperBound) bytes"
     guard try kind() == .string else { throw wrong(member, expectation) }
@@ -32,7 +32,7 @@ extension MessageReader {
     return text
   }
 
-  /// A string for a person to read: so many bytes of UTF-8, no control characters.
+  /// Reads a string for a person: a limited number of bytes of UTF-8, no control characters.
   mutating func label(_ member: Member, bytes: ClosedRange<Int>) throws(Refusal) -> String {
     let text = try string(member, bytes: bytes)
     guard text.isEmpty || Name.isValid(text) else {
@@ -89,7 +89,7 @@ extension MessageReader {
     return id
   }
 
-  /// A whole number in `range`; `meaning` says what it counts, as in "milliseconds".
+  /// Reads a whole number in `range`; `meaning` names its unit, as in "milliseconds".
   mutating func integer(
     _ member: Member, _ range: Range<Int64> = 0..<Limits.sequenceLimit, of meaning: String = ""
   ) throws(Refusal) -> Int64 {
@@ -99,7 +99,7 @@ extension MessageReader {
       member, "a whole number\(unit) from \(range.lowerBound) to \(range.upperBound - 1)")
   }
 
-  /// Milliseconds since the Unix epoch, in relay time.
+  /// Reads milliseconds since the Unix epoch, in relay time.
   mutating func instant(_ member: Member) throws(Refusal) -> Int64 {
     try integer(member, of: "milliseconds since 1970")
   }
@@ -108,7 +108,7 @@ extension MessageReader {
     do { return try scanner.int64() } catch { throw broken(error) }
   }
 
-  /// A number of any kind, whose text comes back as it was.
+  /// Reads a number of any kind and keeps its text.
   mutating func number(_ member: Member) throws(Refusal) -> JSONNumber {
     guard try kind() == .number else { throw wrong(member, "a number") }
     let number: JSONNumber
@@ -124,7 +124,7 @@ extension MessageReader {
     do { return try scanner.bool() } catch { throw broken(error) }
   }
 
-  /// An object's bytes as they came, checked and not looked into.
+  /// Reads an object as its original bytes, checked but not parsed further.
   mutating func objectBytes(_ member: Member) throws(Refusal) -> [UInt8] {
     guard try kind() == .object else { throw wrong(member, "a JSON object") }
     return scanner.copy(try skip())

@@ -1,14 +1,14 @@
 import LockstepModel
 
-/// Reads a message or body member by member, and turns whatever is wrong with it into a refusal
-/// that names the member and what it should be.
+/// Reads a message or body member by member. Turns any fault into a refusal that names the member
+/// and its expected value.
 ///
-/// It knows the kinds of values that the protocol has, not its messages.
+/// Handles the protocol's kinds of values and no particular message.
 struct MessageReader: ~Escapable {
   var scanner: JSONScanner
-  /// What a fault of form is called here: `badMessage` on the socket, `badRequest` in a body.
+  /// Code for a fault of form: `badMessage` on the socket, `badRequest` in a body.
   private let formCode: RefusalCode
-  /// The list and the element in it that is being read, for the refusal's words.
+  /// List and index of the element that is being read, for the refusal's text.
   var place: Place?
 
   struct Place {
@@ -26,7 +26,7 @@ struct MessageReader: ~Escapable {
 
   mutating func enterObject() throws(Refusal) {
     guard try kind() == .object else {
-      // What is not even JSON is named so.
+      // Invalid JSON is reported as such.
       try skip()
       let what = place.map { "`\($0.list.text)[\($0.index)]`" } ?? "The message or body"
       throw Refusal(formCode, "\(what) must be a JSON object.")
@@ -34,8 +34,8 @@ struct MessageReader: ~Escapable {
     do { try scanner.enterObject() } catch { throw broken(error) }
   }
 
-  /// The next member that the protocol knows, whose value must be read or skipped next; nil at the
-  /// object's end. Unknown members are passed over.
+  /// Returns the next known member, whose value must be read or skipped next; nil at the object's
+  /// end. Unknown members are skipped.
   mutating func nextMember(_ seen: inout MemberSet) throws(Refusal) -> Member? {
     while let key = try nextKey() {
       guard let member = Member.named(key) else {
@@ -72,7 +72,8 @@ struct MessageReader: ~Escapable {
     do { try scanner.finish() } catch { throw broken(error) }
   }
 
-  /// The message's `op`, wherever it stands in it; the reader is at the message's start afterwards.
+  /// Returns the message's `op`, at any position in it, and resets the reader to the message's
+  /// start.
   mutating func operation() throws(Refusal) -> String {
     let start = scanner
     try enterObject()
@@ -91,7 +92,7 @@ struct MessageReader: ~Escapable {
 
   // MARK: Refusals
 
-  /// `value`, or the refusal that its member is missing.
+  /// Returns `value`, or throws the refusal that its member is missing.
   func require<Value>(_ value: Value?, _ member: Member) throws(Refusal) -> Value {
     guard let value else { throw missing(member) }
     return value
@@ -105,7 +106,7 @@ struct MessageReader: ~Escapable {
     Refusal(formCode, "\(path(member)) must be \(expectation).")
   }
 
-  /// A fault of form of the element being read, in words of its own.
+  /// Returns the refusal for a fault of form of the current element, with the given sentence.
   func fault(_ sentence: String) -> Refusal {
     let prefix = place.map { "`\($0.list.text)[\($0.index)]` " } ?? ""
     return Refusal(formCode, prefix + sentence)

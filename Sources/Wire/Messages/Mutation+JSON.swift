@@ -1,7 +1,7 @@
 import LockstepModel
 
 extension MessageReader {
-  /// The `records` of a save. A fault of the batch is thrown; a fault of one record alone becomes
+  /// Reads the `records` of a save. A fault of the batch is thrown; a fault of one record becomes
   /// that mutation's `refusal`.
   mutating func mutations() throws(Refusal) -> [Mutation] {
     var mutations: [Mutation] = []
@@ -130,7 +130,7 @@ extension JSONWriter {
 }
 
 extension Mutation {
-  /// About how many bytes it takes as JSON.
+  /// Approximate size as JSON, in bytes.
   var encodedBytes: Int {
     (fields?.count ?? 0) + name.text.utf8.count + (type?.text.utf8.count ?? 0) + 96
       + chunks.count * 67

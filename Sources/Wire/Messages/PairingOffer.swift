@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The answer to `POST /v1/pairings`: a code that lets one device in.
+/// Answer to `POST /v1/pairings`: a code with which one device can join.
 public struct PairingOffer: Hashable, Sendable {
   public var code: String
   /// Relay time, milliseconds since the Unix epoch.

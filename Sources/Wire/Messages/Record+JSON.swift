@@ -1,7 +1,7 @@
 public import LockstepModel
 
 extension Record {
-  /// The body of `GET /v1/zones/{zone}/records/{name}`.
+  /// Encodes the body of `GET /v1/zones/{zone}/records/{name}`.
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.record(self)
@@ -15,7 +15,7 @@ extension Record {
     return record
   }
 
-  /// About how many bytes it takes as JSON.
+  /// Approximate size as JSON, in bytes.
   var encodedBytes: Int {
     (fields?.count ?? 4) + zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + 144
       + chunks.count * 67
@@ -23,7 +23,7 @@ extension Record {
 }
 
 extension MessageReader {
-  /// A record as the relay tells it.
+  /// Reads a record as the relay sends it.
   mutating func record() throws(Refusal) -> Record {
     var zone: Name?
     var name: Name?

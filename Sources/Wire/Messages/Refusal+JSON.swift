@@ -1,14 +1,14 @@
 public import LockstepModel
 
 extension Refusal {
-  /// The refusal as `application/problem+json` (RFC 9457).
+  /// Encodes the refusal as `application/problem+json` (RFC 9457).
   public func encodedProblem() -> [UInt8] {
     var writer = JSONWriter(capacity: detail.utf8.count + 224)
     writer.problem(self)
     return writer.finish()
   }
 
-  /// A problem of the relay's own; nil where the body is none (a proxy's page).
+  /// Returns a problem of the relay; nil if the body is not one (a proxy's page).
   package static func problem(_ body: [UInt8], status: Int) -> Refusal? {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     do {
@@ -20,10 +20,10 @@ extension Refusal {
     }
   }
 
-  /// What a response that is no success says. A body that is no problem of ours (a proxy's page)
-  /// gives what its status means; but only the relay itself can say that the token, the plan, the
-  /// cursor or the content is at fault, and so where anybody else says it with no more than a
-  /// status, it is a fault on the way, which may pass.
+  /// Returns the refusal in an unsuccessful response. If the body is not a problem of ours (a
+  /// proxy's page), the status gives the code. But only the relay itself can reject the token, the
+  /// plan, the cursor or the content: if only a status says so, it counts as a temporary fault on
+  /// the path.
   public static func decoded(problem body: [UInt8], status: Int) -> Refusal {
     if let refusal = problem(body, status: status) { return refusal }
     let meaning = RefusalCode(meaningOf: status)
@@ -33,14 +33,14 @@ extension Refusal {
       "The answer has status \(status) and no problem of ours.")
   }
 
-  /// Whole seconds, as `Retry-After` has them; a part of a second counts as a whole one.
+  /// Whole seconds for `Retry-After`, rounded up.
   package var retryAfterSeconds: Int64? {
     retryAfterMilliseconds.map { ($0 + 999) / 1000 }
   }
 }
 
 extension RefusalCode {
-  /// The code of which only the status is known.
+  /// Returns the code for a status, if only the status is known.
   init(meaningOf status: Int) {
     switch status {
     case 401: self = .badToken
@@ -64,8 +64,8 @@ extension RefusalCode {
 }
 
 extension RefusalCode {
-  /// A code that this program does not know. A whole request is not given up for one
-  /// (`isWhole`): what it blames is not known.
+  /// Returns a code in place of one that this program does not know. It does not fail a whole
+  /// request (`isWhole`) for its content, because the cause is not known.
   fileprivate init(unknownWithStatus status: Int, isWhole: Bool) {
     let meaning = RefusalCode(meaningOf: status)
     let blamesContent = meaning == .badRequest || meaning == .bodyTooLarge
@@ -74,7 +74,7 @@ extension RefusalCode {
 }
 
 extension MessageReader {
-  /// A problem. `status` is the response's; one record's problem brings its own.
+  /// Reads a problem. `status` is the response's; one record's problem contains its own.
   mutating func problem(status response: Int?) throws(Refusal) -> Refusal {
     var code: String?
     var detail: String?
@@ -127,7 +127,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// What a problem and an `error` message have in common.
+  /// Writes the members that a problem and an `error` message have in common.
   mutating func refusalMembers(_ refusal: Refusal) {
     member("code")
     string(refusal.code.rawValue)

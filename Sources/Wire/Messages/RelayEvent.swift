@@ -1,19 +1,19 @@
 public import LockstepModel
 
-/// What the relay says on a stream of events (docs/protocol.md, "Events").
+/// Event from the relay on a stream (docs/protocol.md, "Events").
 public enum RelayEvent: Hashable, Sendable {
-  /// What was missed, or a push; the event's id is the page's token.
+  /// Missed changes, or a push; the event's id is the page's token.
   case changes(ChangePage)
-  /// A hint: there is something newer.
+  /// A hint: there are newer changes.
   case changed(token: ChangeToken)
-  /// The stream is over.
+  /// The stream ends.
   case error(Refusal)
-  /// Something that a newer relay says and this program does not know: a device passes it over.
+  /// An event of a newer relay that this program does not know: a device ignores it.
   case unknown(name: String)
 }
 
 extension RelayEvent {
-  /// Reads one event of a stream. A refusal means that it is broken.
+  /// Reads one event of a stream. Throws if it is malformed.
   package static func decode(_ event: ServerSentEvent) throws(Refusal) -> RelayEvent {
     var reader = MessageReader(event.data.span.bytes, formCode: .badMessage)
     let decoded: RelayEvent
@@ -27,7 +27,7 @@ extension RelayEvent {
     return decoded
   }
 
-  /// The bytes of a hint, which has no id: whoever comes back begins before it.
+  /// Encodes a hint. It has no id: a client that reconnects starts before it.
   package static func encodedHint(_ token: ChangeToken) -> [UInt8] {
     var writer = JSONWriter(capacity: 128)
     writer.beginObject()
@@ -37,7 +37,7 @@ extension RelayEvent {
     return EventStreamWriter.event("changed", json: writer.finish())
   }
 
-  /// The bytes of a stream's last event. `retryMilliseconds`: when a client may come back.
+  /// Encodes a stream's last event. `retryMilliseconds`: delay before a client may reconnect.
   package static func encodedError(_ refusal: Refusal, retryMilliseconds: Int64?) -> [UInt8] {
     EventStreamWriter.event(
       "error", retryMilliseconds: retryMilliseconds, json: refusal.encodedProblem())

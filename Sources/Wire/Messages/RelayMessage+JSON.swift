@@ -1,8 +1,8 @@
 public import LockstepModel
 
 extension RelayMessage {
-  /// Reads the JSON text of one message. What a newer relay may say and this program does not know,
-  /// members and messages, is passed over. A refusal means that the message is broken.
+  /// Reads the JSON text of one message. Unknown members and messages of a newer relay are ignored.
+  /// Throws if the message is malformed.
   public static func decode(_ bytes: [UInt8]) throws(Refusal) -> RelayMessage {
     var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
     let message: RelayMessage
@@ -26,7 +26,7 @@ extension RelayMessage {
     return message
   }
 
-  /// The JSON text of the message.
+  /// Returns the JSON text of the message.
   public func encoded() -> [UInt8] {
     if case .changes(let id, let page) = self {
       return EncodedChanges(page.changes, lostTags: page.lostTags)
@@ -126,7 +126,7 @@ extension MessageReader {
       keepAliveMilliseconds: try require(keepAlive, .keepAlive))
   }
 
-  /// What a hint says.
+  /// Reads the token of a hint.
   mutating func hintedToken() throws(Refusal) -> ChangeToken {
     var token: ChangeToken?
     var seen = MemberSet()

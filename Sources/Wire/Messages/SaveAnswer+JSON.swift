@@ -1,8 +1,8 @@
 public import LockstepModel
 
 extension SaveAnswer {
-  /// The body that answers `POST /v1/zones/{zone}/records`, with 200 or, for an atomic batch that
-  /// failed, with 409.
+  /// Encodes the body that answers `POST /v1/zones/{zone}/records`, with 200 or, for an atomic
+  /// batch that failed, with 409.
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.beginObject()
@@ -18,7 +18,7 @@ extension SaveAnswer {
     return answer
   }
 
-  /// About how many bytes it takes as JSON.
+  /// Approximate size as JSON, in bytes.
   var encodedBytes: Int {
     results.reduce(192) { bytes, result in
       switch result {
@@ -32,7 +32,7 @@ extension SaveAnswer {
 }
 
 extension MessageReader {
-  /// The answer to a batch, and the batch's id where the message names it.
+  /// Reads the answer to a batch, and the batch's id if the message contains it.
   mutating func saveAnswer() throws(Refusal) -> (id: BatchID?, answer: SaveAnswer) {
     var id: BatchID?
     var since: ChangeToken?
@@ -76,7 +76,8 @@ extension MessageReader {
       pushed: try require(pushed, .pushed))
   }
 
-  /// Milliseconds since the Unix epoch, in relay time, to the thousandth.
+  /// Reads milliseconds since the Unix epoch with three decimals, in relay time. Returns
+  /// microseconds.
   private mutating func microseconds(_ member: Member) throws(Refusal) -> Int64 {
     guard let value = try number(member).thousandths, value >= 0 else {
       throw wrong(member, "a number of milliseconds since 1970, without an exponent")
@@ -122,7 +123,7 @@ extension MessageReader {
 }
 
 extension JSONWriter {
-  /// An answer's members.
+  /// Writes an answer's members.
   mutating func answer(_ answer: SaveAnswer) {
     member("since")
     token(answer.since)

@@ -1,8 +1,8 @@
 public import LockstepModel
 
 extension SaveRequest {
-  /// The body of `POST /v1/zones/{zone}/records`. A refusal is the whole batch's; what is wrong
-  /// with one record alone stands in its mutation.
+  /// Reads the body of `POST /v1/zones/{zone}/records`. Throws a fault of the whole batch; a fault
+  /// of one record is stored in its mutation.
   public static func decoded(body: [UInt8], zone: Name) throws(Refusal) -> SaveRequest {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     let request = try reader.saveRequest(zone: zone)
@@ -18,14 +18,14 @@ extension SaveRequest {
     return writer.finish()
   }
 
-  /// About how many bytes it takes as JSON.
+  /// Approximate size as JSON, in bytes.
   var encodedBytes: Int {
     mutations.reduce(zone.text.utf8.count + 128) { $0 + $1.encodedBytes }
   }
 }
 
 extension MessageReader {
-  /// A batch; its zone is `path` over HTTP, and a member of the message on the socket.
+  /// Reads a batch; its zone is `path` over HTTP, and a member of the message on the socket.
   mutating func saveRequest(zone path: Name?) throws(Refusal) -> SaveRequest {
     var id: BatchID?
     var zone = path
@@ -51,7 +51,7 @@ extension MessageReader {
 }
 
 extension JSONWriter {
-  /// A batch's members without its zone.
+  /// Writes a batch's members without its zone.
   mutating func batch(_ request: SaveRequest) {
     member("id")
     plain { request.id.append(to: &$0) }

@@ -1,7 +1,7 @@
 public import LockstepModel
 
 extension Subscription {
-  /// The body of `PUT /v1/subscriptions/{id}`.
+  /// Reads the body of `PUT /v1/subscriptions/{id}`.
   public static func decoded(body: [UInt8], id: Name) throws(Refusal) -> Subscription {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     let kind = try reader.subscriptionKind()
@@ -9,7 +9,7 @@ extension Subscription {
     return Subscription(id: id, kind: kind)
   }
 
-  /// As the relay tells it.
+  /// Encodes the subscription as the relay sends it.
   public func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.subscription(self)
@@ -17,7 +17,7 @@ extension Subscription {
   }
 }
 
-/// The answer to `GET /v1/subscriptions`: `{"subscriptions":[…]}`.
+/// Answer to `GET /v1/subscriptions`: `{"subscriptions":[…]}`.
 public struct SubscriptionList: Hashable, Sendable {
   public var subscriptions: [Subscription]
 
@@ -36,7 +36,7 @@ public struct SubscriptionList: Hashable, Sendable {
 }
 
 extension MessageReader {
-  /// Members that another kind has are passed over.
+  /// Reads the kind and its members; members of other kinds are ignored.
   fileprivate mutating func subscriptionKind() throws(Refusal) -> Subscription.Kind {
     let start = scanner
     var kind: String?

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The answer to `GET /v1/time`.
+/// Answer to `GET /v1/time`.
 public struct TimeAnswer: Hashable, Sendable {
   /// Relay time, milliseconds since the Unix epoch.
   public var time: Int64

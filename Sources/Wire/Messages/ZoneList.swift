@@ -1,10 +1,10 @@
 public import LockstepModel
 
-/// The answer to `GET /v1/zones`: `{"zones":[{"zone"}],"more"}`.
+/// Answer to `GET /v1/zones`: `{"zones":[{"zone"}],"more"}`.
 public struct ZoneList: Hashable, Sendable {
   /// In the order of their names' bytes.
   public var zones: [Name]
-  /// There are further ones after the last.
+  /// True if there are further zones after the last.
   public var more: Bool
 
   public init(_ zones: [Name], more: Bool) {

@@ -1,6 +1,6 @@
-/// What a node wants done, first in, first out. Every node holds one behind `nextAction`.
+/// FIFO queue of the actions of a node. Every node has one behind `nextAction`.
 public struct ActionQueue<Action: Sendable>: Sendable {
-  /// Taken ones are nil; their places are used again once all have been taken.
+  /// Removed actions are nil; their slots are reused once the queue is empty.
   @usableFromInline var actions: [Action?] = []
   @usableFromInline var head = 0
   @usableFromInline var end = 0

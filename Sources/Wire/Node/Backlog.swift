@@ -1,11 +1,11 @@
 public import LockstepModel
 
-/// How a piece of work stands among others that wait for the same worker.
+/// Owner, line and cost of one work item in a `Backlog`.
 public struct WorkWeight: Hashable, Sendable {
-  /// The owner's number; 0: nobody's. Owners take turns, so that nobody waits for all that another
-  /// has asked for. Two that share a number share a turn, which does no harm.
+  /// The owner's number; 0: no owner. Owners take turns, so that none waits for all the work of
+  /// another. Two that share a number share a turn, which is harmless.
   public var owner: UInt64
-  /// Work of one line is done in the order in which it came; the lines of an owner take turns.
+  /// Items of one line are done in order of arrival; the lines of an owner take turns.
   public var line: UInt64
   /// In the units of the lane's `WorkPortions`; at least 1.
   public var cost: Int
@@ -18,13 +18,13 @@ public struct WorkWeight: Hashable, Sendable {
   }
 }
 
-/// How much of what waits is done at once.
+/// Limits of the work that is done at once.
 public struct WorkPortions: Hashable, Sendable {
-  /// What a portion costs at most; only a single piece of work may cost more.
+  /// Maximum cost of a portion; only a single item may cost more.
   public var cost: Int
-  /// Work of up to this cost is light: it never waits for more than one portion of heavy work.
+  /// Maximum cost of light work. Light work never waits for more than one portion of heavy work.
   public var lightCost: Int
-  /// The limits of those who take more than others; nil: there are none, owners only take turns.
+  /// Limits of owners who use more than others; nil: no limits, owners only take turns.
   public var pace: WorkPace?
 
   @inlinable
@@ -36,29 +36,29 @@ public struct WorkPortions: Hashable, Sendable {
   }
 }
 
-/// The share of a worker's time that an owner may take before what it asks for is put off: all that
-/// is put off, whosoever it is, then has a part of the time, while others have work.
+/// Share of a worker's time that an owner may use before its work is deferred. While other work is
+/// done, all deferred work together, of all owners, gets a part of the time.
 public struct WorkPace: Hashable, Sendable {
-  /// Work of up to this cost is free: it is neither counted nor put off.
+  /// Maximum cost of free work, which is neither counted nor deferred.
   public var freeCost = 0
-  /// The least time that a unit of cost takes, since work takes time elsewhere too: it was read,
-  /// and is answered.
+  /// Minimum time charged per unit of cost, in nanoseconds: the work also takes time elsewhere, to
+  /// be read and answered.
   public var nanosecondsPerCost: Int64 = 0
-  /// The time that an owner may take at once, in microseconds of the worker's time, and in each
-  /// second.
+  /// Time that an owner may use at once, and in each second, in microseconds of the worker's time.
   public var burstMicroseconds: Int
   public var microsecondsPerSecond: Int
-  /// After a portion that was put off, the next waits for `rest` times as long as it took. Others
-  /// hardly feel a short one, and must seldom meet a long one: it waits besides for `longRest`
-  /// times what it took beyond `shortMicroseconds` and what work usually takes;
+  /// Pause after a deferred portion: `rest` times the time that it took. Short portions hardly
+  /// affect other work, but long ones must be rare, so the pause is longer by `longRest` times the
+  /// time beyond `shortMicroseconds` and the usual time of work.
   public var rest: Int
   public var shortMicroseconds: Int
   public var longRest: Int
-  /// unless no other work has been done for so many milliseconds,
+  /// Milliseconds without other work after which the pause ends early.
   public var quietMilliseconds: Int64
-  /// or whoever's turn it is has waited for so many: somebody waits for an answer.
+  /// Milliseconds for which the owner in turn may have waited before the pause ends early: a client
+  /// waits for an answer.
   public var patienceMilliseconds: Int64
-  /// Owners whose use is remembered.
+  /// Number of owners whose use is remembered.
   public var owners: Int
 
   @inlinable
@@ -81,15 +81,15 @@ public struct WorkPace: Hashable, Sendable {
     self.owners = owners
   }
 
-  /// The least that work of this cost takes, in nanoseconds.
+  /// Returns the minimum time of work of this cost, in nanoseconds.
   @inlinable
   func least(_ cost: Int) -> Int64 {
     let (least, overflows) = Int64(cost).multipliedReportingOverflow(by: nanosecondsPerCost)
     return overflows ? Self.longestRest : least
   }
 
-  /// For how many nanoseconds what is put off waits after a portion that took so many, where small
-  /// ones take `usual`.
+  /// Returns the pause after a deferred portion that took `nanoseconds`, in nanoseconds; `usual` is
+  /// the time of small portions.
   @inlinable
   func rest(after nanoseconds: Int64, usual: Int64) -> Int64 {
     let took = Double(nanoseconds)
@@ -100,23 +100,24 @@ public struct WorkPace: Hashable, Sendable {
   @usableFromInline static var longestRest: Int64 { 30_000_000_000 }
 }
 
-/// Work that waits for one worker, and what is done next: small things first, everyone in turn, and
-/// nothing put off for ever.
+/// Queue of work for one worker that chooses the next portion: light work first, owners in turn, no
+/// starvation.
 ///
 ///     owner 1   line a  ■ ■ ■ ■        portions   · ·     light: a turn for each line
 ///               line b  · ·                       ■       heavy: as much as fits, at least one
 ///     owner 2   line c  ·                         ·
 ///               line d  ■ ■                       ■
 ///
-/// Light work goes before heavy, but only every other portion where both wait. So the wait of a
-/// light chunk is bounded by one heavy portion, however long the backlog of others is; and heavy
-/// work goes on at half speed at worst. Within a line nothing is overtaken.
+/// Light work goes before heavy work, but only in every other portion if both wait. So a light item
+/// waits for one heavy portion at most, however long the backlog of others is; and heavy work runs
+/// at half speed at worst. Items of one line are never reordered.
 ///
-/// Where the portions have a pace, an owner who has taken more than it may is put off (`WorkPace`):
-/// its work, unless it is free, stands in a line behind all others', and what is done of it at once
-/// is light, or a single chunk.
+/// If the portions have a pace, the work of an owner who has used more than its share is deferred
+/// (`WorkPace`): unless it is free, it is queued behind all other work, and a portion of it is
+/// light or a single item.
 ///
-/// A pure value: it knows neither threads nor what the work is, and is told the time.
+/// A pure value: it is independent of threads and of the kind of work, and the caller passes the
+/// time.
 public struct Backlog<Work> {
   @usableFromInline
   struct LineName: Hashable, Sendable {
@@ -129,7 +130,7 @@ public struct Backlog<Work> {
     }
   }
 
-  /// Lines with work of one kind at their front, and whose turn it is.
+  /// Lines whose first item is of one kind, in the order of their turns.
   @usableFromInline
   struct Turns: Sendable {
     @usableFromInline var owners = FIFOQueue<UInt64>()
@@ -145,7 +146,8 @@ public struct Backlog<Work> {
       lines[line.owner, default: FIFOQueue()].append(line)
     }
 
-    /// The line whose turn it is; its owner's next turn comes after everybody else's.
+    /// Removes the line whose turn it is; its owner's next turn comes after those of all other
+    /// owners.
     @inlinable
     mutating func takeNext() {
       guard let owner = owners.popFirst() else { return }
@@ -158,12 +160,12 @@ public struct Backlog<Work> {
     }
   }
 
-  /// The kind of work that stands at the front of a line.
+  /// Kind of the first item of a line.
   @usableFromInline
   enum Kind: Sendable {
     case light
     case heavy
-    /// Its owner has taken more than it may.
+    /// Deferred: its owner has used more than its share.
     case putOff
   }
 
@@ -176,19 +178,18 @@ public struct Backlog<Work> {
   @usableFromInline var wasPutOff = false
   @usableFromInline var total = 0
   @usableFromInline var now = Instant(nanoseconds: 0)
-  // Of the pace.
-  /// The time that each owner has left, a token a microsecond.
+  // State of the pace.
+  /// Remaining time of each owner, one token per microsecond.
   @usableFromInline var use: TokenBuckets<UInt64>?
-  /// The cost of the portion that is being done, owner by owner, free work left out; and in all.
+  /// Cost of the portion in progress for each owner, without free work; and its total.
   @usableFromInline var underWay: [(owner: UInt64, cost: Int)] = []
   @usableFromInline var underWayCost = 0
-  /// The time that a portion of free work takes, in nanoseconds: a moving average.
+  /// Time of a portion of free work, in nanoseconds: a moving average.
   @usableFromInline var usual: Int64 = 0
-  /// The moment at which what is put off may be done next, and that at which other work was done
-  /// last.
+  /// Time at which deferred work may be done next, and the time at which other work was last done.
   @usableFromInline var restsUntil = Instant(nanoseconds: 0)
   @usableFromInline var worked = Instant(nanoseconds: .min / 2)
-  /// The moment since which each owner that is put off waits for its turn.
+  /// Time since which each deferred owner waits for its turn.
   @usableFromInline var waitsSince: [UInt64: Instant] = [:]
 
   @inlinable
@@ -201,14 +202,14 @@ public struct Backlog<Work> {
     }
   }
 
-  /// How much waits.
+  /// Number of items that wait.
   @inlinable public var count: Int { total }
   @inlinable public var isEmpty: Bool { total == 0 }
-  /// Whether the last portion was put off before.
+  /// True if the last portion was deferred work.
   @inlinable public var wasLastPutOff: Bool { last == .putOff }
-  /// Whether all that waits is put off.
+  /// True if all waiting work is deferred.
   @inlinable public var isAtRest: Bool { light.next == nil && heavy.next == nil }
-  /// The moment at which what is put off may be done, whatever else there is; nil where nothing is.
+  /// Time from which deferred work may be done whatever other work there is; nil if there is none.
   @inlinable public var nextAt: Instant? {
     guard let next = putOff.next, let pace = portions.pace else { return nil }
     let since = waitsSince[next.owner] ?? now
@@ -217,7 +218,7 @@ public struct Backlog<Work> {
       since.advanced(milliseconds: pace.patienceMilliseconds))
   }
 
-  /// Without a pace the time does not matter.
+  /// Adds an item. Without a pace the time is not used.
   @inlinable
   public mutating func add(
     _ work: Work, _ weight: WorkWeight, at now: Instant = Instant(nanoseconds: 0)
@@ -230,8 +231,9 @@ public struct Backlog<Work> {
     total += 1
   }
 
-  /// What is to be done next; empty where nothing waits, or only what is put off until `nextAt`.
-  /// Without a pace the time does not matter. Where not `besidesPutOff`, what is put off stays so.
+  /// Returns the next portion; empty if nothing waits, or only work that is deferred until
+  /// `nextAt`. Without a pace the time is not used. If not `besidesPutOff`, no deferred work is
+  /// returned.
   @inlinable
   public mutating func nextPortion(
     at now: Instant = Instant(nanoseconds: 0), besidesPutOff: Bool = true
@@ -256,8 +258,8 @@ public struct Backlog<Work> {
     return portion
   }
 
-  /// The same, once `newcomers` are added. Where nothing else waits and all of them fit, they are
-  /// the portion, in their order, and nothing is weighed against anything.
+  /// Adds `newcomers` and returns the next portion. If nothing else waits and all of them fit, they
+  /// are the portion, in their order, and are not queued.
   @inlinable
   public mutating func nextPortion(
     adding newcomers: [Work], at now: Instant = Instant(nanoseconds: 0),
@@ -269,7 +271,7 @@ public struct Backlog<Work> {
     return nextPortion(at: now)
   }
 
-  /// The last portion was begun and done then: its owners have used that time.
+  /// Charges the owners of the last portion for the time from `start` to `end`.
   @inlinable
   public mutating func performed(from start: Instant, to end: Instant) {
     guard let pace = portions.pace else { return }
@@ -279,15 +281,15 @@ public struct Backlog<Work> {
     worked = end
     if underWay.isEmpty { usual = usual == 0 ? took : usual + (took - usual) / 16 }
     for (owner, cost) in underWay {
-      // What any work takes, such as the disk's time, is nobody's.
+      // The time that any work takes, such as the disk's, is charged to no owner.
       let share =
         Double(max(took - usual, least)) / 1_000 * Double(cost) / Double(max(1, underWayCost))
       spend(owner, share, pace, at: end)
     }
   }
 
-  /// The same for work that is not done in portions but by several at once: a chunk of that owner
-  /// has ended, which took so many nanoseconds.
+  /// Charges an owner for work that runs concurrently instead of in portions: one of its items has
+  /// ended after `nanoseconds`.
   @inlinable
   public mutating func performed(
     _ owner: UInt64, wasPutOff: Bool, nanoseconds: Int64, at end: Instant
@@ -298,16 +300,16 @@ public struct Backlog<Work> {
     if owner != 0 { spend(owner, Double(nanoseconds) / 1_000, pace, at: end) }
   }
 
-  /// No more than two full buckets at once, so that none is emptier than another is full: a disk
-  /// that hung, or a machine that slept meanwhile, is not the owner's doing.
+  /// Charges no more than two full buckets at once, so that the debt is bounded: a disk that hung,
+  /// or a machine that slept meanwhile, is not the owner's fault.
   @inlinable
   mutating func spend(_ owner: UInt64, _ microseconds: Double, _ pace: WorkPace, at end: Instant) {
     let most = 2 * Double(pace.burstMicroseconds)
     use?.spend(owner, Int64(max(0, min(microseconds, most))), at: end)
   }
 
-  /// Work is done elsewhere for that owner, and what is put off here would be in its way: it counts
-  /// as work that was done here, unless the owner is put off itself.
+  /// Records work that is done elsewhere for that owner and that deferred work here would delay. It
+  /// counts as work that was done here, unless the owner itself is deferred.
   @inlinable
   public mutating func sawWork(of owner: UInt64, at now: Instant) {
     if let use, use.hasToken(owner, at: now) { worked = now }
@@ -319,13 +321,13 @@ public struct Backlog<Work> {
     restsUntil = max(restsUntil, Instant(nanoseconds: end.nanoseconds + rest))
   }
 
-  /// True if that work would be put off then.
+  /// True if that work would be deferred at that time.
   @inlinable
   public func putsOff(_ weight: WorkWeight, at now: Instant) -> Bool {
     isPutOff(weight.owner, weight.cost, at: now)
   }
 
-  /// From now on nothing is put off: there will be no other work.
+  /// Stops deferring: there will be no other work.
   @inlinable
   public mutating func hurry() {
     isHurried = true
@@ -333,7 +335,7 @@ public struct Backlog<Work> {
 
   @usableFromInline var isHurried = false
 
-  /// Whether they are done together, with nobody put off.
+  /// True if they fit into one portion and none of them is deferred.
   @inlinable
   mutating func arePortion(_ newcomers: [Work], _ weigh: (Work) -> WorkWeight) -> Bool {
     underWay.removeAll(keepingCapacity: true)

@@ -1,14 +1,14 @@
-/// One byte stream of a node. The driver names the connections that come in, a node names those it
-/// opens; the topmost bit tells them apart, so that the two can never clash.
+/// One byte stream of a node. The driver chooses the ids of incoming connections, a node those of
+/// outgoing ones. The topmost bit distinguishes them, so that they never collide.
 ///
-/// The driver packs what it needs to find the connection again into the rest (a slot and a
-/// registration number); to a node it is just a name that is never used twice.
+/// The driver packs the data that it needs to find the connection into the other bits (a slot and a
+/// registration number). For a node it is an opaque id that is never used twice.
 public struct ConnectionID: Hashable, Comparable, Sendable {
   public let rawValue: UInt64
 
   @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// The `number`-th connection that a node opens.
+  /// Returns the id of the `number`-th connection that a node opens.
   @inlinable public static func outgoing(_ number: UInt64) -> ConnectionID {
     ConnectionID(rawValue: number | 1 << 63)
   }

@@ -1,11 +1,11 @@
-/// Who came first goes first. Both ends cost the same however long it is, and it holds no more
-/// memory than twice what has ever waited at once.
+/// FIFO queue, amortised O(1) at both ends. Its memory is at most twice that of the largest number
+/// of elements that waited at once.
 public struct FIFOQueue<Element> {
-  /// Those that were taken are nil.
+  /// Removed elements are nil.
   @usableFromInline var places: [Element?] = []
   @usableFromInline var head = 0
 
-  /// Taken places that are worth being given back.
+  /// Number of removed slots from which they are released.
   @inlinable static var slack: Int { 32 }
 
   @inlinable public init() {}

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// An IP address as a number, so that addresses are compared, counted and matched without their
-/// text. An IPv4 address is the IPv6 address that it is mapped to (RFC 4291 section 2.5.5.2).
+/// IP address as a number, so that addresses are compared, counted and matched without their text.
+/// An IPv4 address is stored as the IPv6 address that it is mapped to (RFC 4291 section 2.5.5.2).
 public struct IPAddress: Hashable, Sendable {
   public let high: UInt64
   public let low: UInt64
@@ -13,8 +13,8 @@ public struct IPAddress: Hashable, Sendable {
 
   public init(ipv4: UInt32) { self.init(high: 0, low: 0xFFFF << 32 | UInt64(ipv4)) }
 
-  /// A literal address, without brackets. What an IPv6 address says of its interface (`%eth0`) is
-  /// passed over. nil for any other text, also for a name.
+  /// Parses a literal address, without brackets. The zone of an IPv6 address (`%eth0`) is ignored.
+  /// Returns nil for any other text, including a name.
   public init?(_ text: some StringProtocol) {
     self.init(parsing: String(text).utf8Span.span)
   }
@@ -39,7 +39,7 @@ public struct IPAddress: Hashable, Sendable {
 
   public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-  /// Dotted for IPv4; for IPv6 its eight groups.
+  /// Dotted decimal for IPv4; the eight groups for IPv6.
   public var text: String {
     if isIPv4 {
       return [24, 16, 8, 0].map { String(low >> $0 & 0xFF) }.joined(separator: ".")
@@ -52,7 +52,8 @@ public struct IPAddress: Hashable, Sendable {
     [high, low].flatMap { half in [48, 32, 16, 0].map { half >> $0 & 0xFFFF } }
   }
 
-  /// Four numbers with dots between them, none with a zero before it: some read that as octal.
+  /// Parses four numbers with dots between them, without leading zeros: some programs read those as
+  /// octal.
   private static func ipv4(_ text: Span<UInt8>) -> UInt32? {
     var bits: UInt32 = 0
     var index = 0
@@ -74,12 +75,12 @@ public struct IPAddress: Hashable, Sendable {
     return index == text.count ? bits : nil
   }
 
-  /// RFC 4291 section 2.2: groups with colons between them, the last two perhaps as an IPv4
-  /// address, and once `::` for as many empty groups as are missing.
+  /// Parses RFC 4291 section 2.2: groups with colons between them, the last two possibly as an IPv4
+  /// address, and at most one `::` for the missing zero groups.
   private static func ipv6(_ text: Span<UInt8>) -> UInt128? {
     var bits: UInt128 = 0
     var groups = 0
-    /// How many groups stand before the gap.
+    /// Number of groups before the gap.
     var gap: Int?
     var index = 0
     if text.count >= 2, text[0] == UInt8(ascii: ":"), text[1] == UInt8(ascii: ":") {
@@ -120,14 +121,14 @@ public struct IPAddress: Hashable, Sendable {
   }
 }
 
-/// All addresses that begin alike: `10.0.0.0/8`, `2001:db8::/32`, or a single one.
+/// Addresses with a common prefix: `10.0.0.0/8`, `2001:db8::/32`, or a single one.
 public struct IPNetwork: Hashable, Sendable {
   private let start: IPAddress
-  /// Of 128, also for IPv4.
+  /// Out of 128, also for IPv4.
   private let prefixBits: Int
 
-  /// An address, or an address, a slash and how many of its first bits count. nil for any other
-  /// text.
+  /// Parses an address, or an address, a slash and the number of prefix bits. Returns nil for any
+  /// other text.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let address = IPAddress(parts[0]) else { return nil }
@@ -147,13 +148,13 @@ public struct IPNetwork: Hashable, Sendable {
     IPNetwork.prefix(of: address, bits: prefixBits) == start
   }
 
-  /// As one writes it.
+  /// The usual notation.
   public var text: String {
     let bits = start.isIPv4 && prefixBits >= 96 ? prefixBits - 96 : prefixBits
     return prefixBits == 128 ? start.text : "\(start.text)/\(bits)"
   }
 
-  /// The address with all bits but the first ones cleared.
+  /// Returns the address with all bits after the first `bits` cleared.
   static func prefix(of address: IPAddress, bits: Int) -> IPAddress {
     IPAddress(
       high: address.high & mask(min(bits, 64)), low: address.low & mask(max(bits - 64, 0)))
@@ -163,12 +164,12 @@ public struct IPNetwork: Hashable, Sendable {
 }
 
 extension [IPNetwork] {
-  /// Whether one of them has the address.
+  /// True if one of the networks contains the address.
   public func contains(address: IPAddress) -> Bool { contains { $0.contains(address) } }
 }
 
 extension IPAddress {
-  /// Of a peer that has one; a program at a Unix socket has none.
+  /// Returns the address of a peer; nil for a program at a Unix socket, which has none.
   public init?(of peer: PeerAddress) {
     switch peer {
     case .host(let host, _), .secure(let host, _): self.init(host)

@@ -1,97 +1,96 @@
 public import LockstepModel
 
-/// Something that takes part in Lockstep: the relay, an agent, a bench. A plain value that is told
-/// what happened and when, and answers with what should be done. It opens no socket, reads no
-/// clock, starts no thread; a driver does that: `EventLoop/NodeRunner` for real, `Tests/Simulator/World`
-/// in virtual time.
+/// Participant in Lockstep: the relay, an agent, a bench. A plain value that is given events with
+/// their time and returns actions. It opens no socket, reads no clock, starts no thread. A driver
+/// does that: `EventLoop/NodeRunner` with real I/O, `Tests/Simulator/World` in virtual time.
 ///
 /// A driver calls `received` or `handle`, then takes actions until there are none left, then asks
 /// for the next deadline. It never calls back into a node from within an action.
 public protocol Node: ~Copyable {
-  /// Blocking work that the node wants done elsewhere, and what came of it.
+  /// Blocking work that the driver runs for the node, and its result.
   associatedtype Job: Sendable
   associatedtype Outcome: Sendable
-  /// What the person or program at this end asks, and what it is told.
+  /// Request of the person or program that controls the node, and a report to it.
   associatedtype Order: Sendable
   associatedtype Report: Sendable
-  /// What another node's work means for this one.
+  /// Message from another node of the process.
   associatedtype News: Sendable
 
-  /// Bytes came in. A call of its own, so that they are not copied: `bytes` is good until it
-  /// returns.
+  /// Handles bytes that came in. A separate call, so that they are not copied: `bytes` is valid
+  /// until it returns.
   mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment)
 
   mutating func handle(_ event: NodeEvent<Outcome, Order, News>, at moment: Moment)
 
-  /// What to do next, in order; nil when there is nothing more for now.
+  /// Returns the next action, in order; nil if there is none for now.
   mutating func nextAction() -> NodeAction<Job, Report, News>?
 
-  /// When the node wants `deadlineReached`, if nothing happens before. The node keeps all its
-  /// timers itself and owns their order.
+  /// Time at which the node wants `deadlineReached` if nothing happens before. The node keeps and
+  /// orders all its timers itself.
   var nextDeadline: Instant? { get }
 }
 
-/// Names a job until its outcome is back. Chosen by the node; a driver only carries it.
+/// Identifies a job until its outcome is back. Chosen by the node; a driver only passes it on.
 public struct JobID: Hashable, Sendable {
   public let rawValue: UInt64
   @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// Jobs of one lane are done in order; lanes never wait for one another.
+/// Jobs of one lane run in order; lanes never wait for one another.
 public enum Lane: UInt8, Sendable, CaseIterable {
-  /// What must be durable before it is answered.
+  /// Work that must be durable before it is answered.
   case commits
   case reads
   /// Large files: neither commits nor reads wait for them.
   case files
 }
 
-/// What a driver tells a node.
+/// Event that a driver passes to a node.
 public enum NodeEvent<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
-  /// A connection stands: one that came in, or one that the node asked for.
+  /// A connection is established: an incoming one, or one that the node asked for.
   case opened(ConnectionID, Opening)
-  /// The peer took bytes; `unsent` of them still wait. Told when a connection that had bytes
-  /// waiting has taken some, and at the latest when all are gone.
+  /// The peer accepted bytes; `unsent` of them still wait. Sent when a connection with waiting
+  /// bytes has sent some, and at the latest when all are sent.
   case drained(ConnectionID, unsent: Int)
-  /// Memory that what waits for a connection takes: told right before each `drained`, as frames
-  /// take more than their bytes, and one that has left in part is held whole. Once more, with 0,
-  /// when nothing is held any more for a connection that the node closed with `.afterSending`, or
-  /// whose peer ended its stream.
+  /// Memory held for the unsent bytes of a connection. Sent right before each `drained`, because
+  /// frames take more memory than their bytes, and a partly sent one is held whole. Sent once more,
+  /// with 0, when nothing is held any more for a connection that the node closed with
+  /// `.afterSending`, or whose peer ended its stream.
   case holding(ConnectionID, bytes: Int)
-  /// The connection is gone, by whoever's doing. Nothing more is heard of it but `holding`. Not
-  /// told for a connection that the node closed itself, once it has asked for that.
+  /// The connection is closed, by either side. No event except `holding` follows for it. Not sent
+  /// for a connection that the node itself has asked to close.
   ///
-  /// A peer that ended its stream may still read: what the node sends to it while it handles this
-  /// leaves, and nothing after that.
+  /// A peer that ended its stream may still read: bytes that the node sends while it handles this
+  /// event are sent, later ones are not.
   case closed(ConnectionID, CloseCause)
-  /// A connection that came in was closed before the node was to hear of it.
+  /// An incoming connection was closed before it was passed to the node.
   case turnedAway(TurnedAway)
   case finished(JobID, Outcome)
   case ordered(Order)
   case news(News)
   case deadlineReached
-  /// The process is asked to end: finish what is begun, refuse what is new, then report it.
+  /// The process is asked to end: finish work in progress, refuse new work, then report it.
   case stopping
 }
 
-/// What a node asks of a driver.
+/// Action that a node asks of a driver.
 public enum NodeAction<Job: Sendable, Report: Sendable, News: Sendable>: Sendable {
-  /// Connect to `address`, under the name that the node chose (`ConnectionID.outgoing`).
-  /// `opened` or `closed` follows.
+  /// Connect to `address`, under the id that the node chose (`ConnectionID.outgoing`). `opened` or
+  /// `closed` follows.
   case open(ConnectionID, PeerAddress)
-  /// Bytes for one connection, after those asked for before. Kept, without copying, until they
-  /// are gone.
+  /// Send bytes on one connection, after those of earlier actions. They are kept, without copying,
+  /// until they are sent.
   case send(ConnectionID, [UInt8])
-  /// The same bytes for many connections. A connection that is gone is passed over.
+  /// Send the same bytes on many connections. A closed connection is skipped.
   case multicast([UInt8], [ConnectionID])
-  /// Send what waits, then close. With `.now` what waits is thrown away.
+  /// Send the waiting bytes, then close. With `.now` they are discarded.
   case close(ConnectionID, CloseManner)
-  /// Take no more bytes from this connection until told otherwise: back-pressure.
+  /// Stop reading from this connection until it is resumed: back-pressure.
   case pauseReading(ConnectionID)
   case resumeReading(ConnectionID)
   case run(JobID, Lane, Job)
   case report(Report)
-  /// For all other nodes of this process.
+  /// Send to all other nodes of this process.
   case tell(News)
 }
 
@@ -100,20 +99,21 @@ public enum CloseManner: Sendable, Hashable {
   case now
 }
 
-/// Why a connection is gone, for the node that had it.
+/// Reason for which a connection is closed, for the node that had it.
 public enum CloseCause: Sendable, Hashable {
   /// The peer ended the stream in order.
   case endOfStream
-  /// The connection could not be made; the system's own words.
+  /// The connection could not be established; the system's error text.
   case connectFailed(String)
-  /// The far end stands, and is not believed, or speaks no TLS. Nothing was sent to it.
+  /// The peer is reachable, but its certificate is not trusted or it does not use TLS. Nothing was
+  /// sent to it.
   case notTrusted(SecurityFault)
-  /// Reset, timed out or broken on the way; the system's own words.
+  /// Reset, timed out or broken on the way; the system's error text.
   case failed(String)
 }
 
-/// Why the far end of a secure connection is not the one that was asked for, as far as anybody can
-/// tell (RFC 5280 section 6, RFC 6125).
+/// Reason for which the peer of a secure connection could not be verified (RFC 5280 section 6, RFC
+/// 6125).
 public enum SecurityFault: Sendable, Hashable {
   /// No authority that is trusted here has signed its certificate.
   case unknownAuthority
@@ -121,35 +121,35 @@ public enum SecurityFault: Sendable, Hashable {
   case otherName
   case expired
   case notYetValid
-  /// What answers speaks no TLS.
+  /// The peer does not use TLS.
   case notSecure
-  /// The library's own words.
+  /// The library's error text.
   case other(String)
 }
 
-/// Why a connection that came in is closed before a node hears of it.
+/// Reason for which an incoming connection is closed before it is passed to a node.
 public enum TurnedAway: Sendable, Hashable, CaseIterable {
-  /// There are as many connections as there may be.
+  /// The maximum number of connections is reached.
   case connections
-  /// There are as many from its address.
+  /// The maximum number from its address is reached.
   case connectionsPerAddress
-  /// It did not speak TLS as it must.
+  /// It did not start TLS as required.
   case handshakeFailed
   case handshakeTimedOut
-  /// As many handshakes as there may be were under way, and this one had been for longest.
+  /// The maximum number of handshakes was in progress, and this one was the oldest.
   case handshakesAtOnce
 }
 
-/// How a connection came to be.
+/// Origin and properties of a new connection.
 public struct Opening: Sendable, Hashable {
   public var door: Door
-  /// Who is at the other end, as far as is known: for limits and logs.
+  /// Address of the peer, as far as it is known: for limits and logs.
   public let peer: PeerAddress
-  /// The peer's, read once for all who compare it; nil where it has none.
+  /// The peer's IP address, parsed once for all comparisons; nil if it has none.
   public let address: IPAddress?
-  /// Nobody on the way can read or change what goes over it.
+  /// True if the connection is protected from reading and changes on the way.
   public var isSecure: Bool
-  /// What was agreed upon with a secure far end that the node asked for.
+  /// TLS terms of a secure connection that the node asked for.
   public var terms: SecureTerms?
 
   public init(
@@ -162,9 +162,9 @@ public struct Opening: Sendable, Hashable {
     self.terms = terms
   }
 
-  /// Which listener a connection came in by.
+  /// Listener that accepted a connection.
   public enum Door: UInt8, Sendable, Hashable {
-    /// The node asked for it.
+    /// No listener: the node opened the connection.
     case outgoing
     case front
     /// Metrics and health, over TCP.
@@ -174,19 +174,19 @@ public struct Opening: Sendable, Hashable {
   }
 }
 
-/// How a secure connection came out. Indirect, because a relay holds the opening of each of its
+/// Result of a TLS handshake. Indirect, because a relay holds the `Opening` of each of its
 /// connections, and these have no terms.
 public indirect enum SecureTerms: Sendable, Hashable {
-  /// `version`: of TLS, as `TLSv1.3`. `certificateEnd`: until when the far end's certificate is
-  /// good, in milliseconds since the Unix epoch; nil where the library does not tell.
+  /// `version`: of TLS, as `TLSv1.3`. `certificateEnd`: the time at which the peer's certificate
+  /// expires, in milliseconds since the Unix epoch; nil if the library does not report it.
   case agreed(version: String, certificateEnd: Int64?)
 }
 
-/// The far end of a connection.
+/// Address of a peer.
 public enum PeerAddress: Sendable, Hashable {
   /// A host name or literal address, and a port.
   case host(String, port: UInt16)
-  /// The same, by TLS: the far end must prove that it is that host.
+  /// The same, with TLS: the peer must prove that it is that host.
   case secure(String, port: UInt16)
   /// The path of a Unix socket.
   case local(path: String)

@@ -1,10 +1,10 @@
-/// Who counts together where numbers are limited by address: an IPv4 address, the /64 network of an
-/// IPv6 address (one customer has a whole /64), or all of this machine's own sockets.
+/// Unit of limits by address: an IPv4 address, the /64 network of an IPv6 address (one customer has
+/// a whole /64), or all of this machine's own sockets.
 public struct PeerNetwork: Hashable, Sendable {
   private enum Kind: Hashable, Sendable {
     case local
     case network(IPAddress)
-    /// A host that is no literal address; a system shows none.
+    /// A host that is not a literal address; systems report none.
     case named(String)
   }
 
@@ -12,7 +12,7 @@ public struct PeerNetwork: Hashable, Sendable {
 
   public init(of peer: PeerAddress) { self.init(of: Opening(door: .front, peer: peer)) }
 
-  /// Of whoever is at the other end.
+  /// Returns the network of the connection's peer.
   public init(of opening: Opening) {
     kind =
       switch (opening.address, opening.peer) {

@@ -1,17 +1,17 @@
 public import LockstepModel
 
-/// The deadlines of a node, each named by an id: setting, moving and dropping one costs the same
-/// however many there are, and no memory once the wheel has been as full before.
+/// Deadlines of a node, each named by an id. Setting, moving and cancelling one costs the same for
+/// any number of them, and allocates nothing once the wheel has been as full before.
 ///
-/// A hierarchical wheel (Varghese and Lauck 1987) that counts in ticks of one millisecond. A
-/// deadline is rounded up to its tick, so a timer is never early and less than 1 ms late. Level 0
-/// holds the ticks that share all but their last six bits with `position`, level 1 those that
-/// share all but their last twelve, and so on; a slot holds its timers in the order in which they
-/// were set. When `position` enters a slot of a higher level, its timers move down, in order:
+/// A hierarchical wheel (Varghese and Lauck 1987) with ticks of one millisecond. A deadline is
+/// rounded up to its tick, so a timer is never early and less than 1 ms late. Level 0 holds the
+/// ticks that share all but their last six bits with `position`, level 1 those that share all but
+/// their last twelve, and so on. A slot holds its timers in the order in which they were set. When
+/// `position` enters a slot of a higher level, its timers move down, in order:
 ///
 ///     tick   … | 6 bits | 6 bits | 6 bits |
-///                level 2  level 1  level 0      each level: 64 slots and a word that says which
-///                                               of them are taken
+///                level 2  level 1  level 0      each level: 64 slots and a bitmap of the slots
+///                                               that are not empty
 ///
 /// The order is fixed: by tick, then by the order of `schedule`.
 public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
@@ -19,10 +19,10 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   struct Entry: Sendable {
     @usableFromInline var id: ID?
     @usableFromInline var tick: Int64 = 0
-    /// The slot it stands in, counted over all levels.
+    /// Index of the entry's slot, counted over all levels.
     @usableFromInline var slot = 0
     @usableFromInline var previous: Int32 = -1
-    /// The entry after it in its slot, or in the list of free entries.
+    /// Index of the next entry in its slot, or in the list of free entries.
     @usableFromInline var next: Int32 = -1
 
     @inlinable init(id: ID) { self.id = id }
@@ -40,14 +40,14 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   @usableFromInline var firstFree: Int32 = -1
   @usableFromInline var places: [ID: Int32] = [:]
   @usableFromInline var slots: [Slot]
-  /// For each level, a bit a slot that is not empty.
+  /// Bitmap of the non-empty slots of each level.
   @usableFromInline var taken: [UInt64]
-  /// The tick up to which everything has been handed out. Never goes back.
+  /// Tick up to which all timers have expired. Never goes back.
   @usableFromInline var position: Int64 = 0
 
   /// Eight levels of six bits: more milliseconds than an `Instant` has.
   @inlinable static var levels: Int { 8 }
-  /// How many timers of one slot `next` looks at before it settles for the slot's beginning.
+  /// Number of timers of one slot that `next` examines before it returns the slot's start instead.
   @inlinable static var lookedAt: Int { 32 }
 
   @inlinable public init() {
@@ -55,11 +55,11 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
     taken = Array(repeating: 0, count: Self.levels)
   }
 
-  /// How many timers are set.
+  /// Number of timers that are set.
   @inlinable public var count: Int { places.count }
 
-  /// Sets the timer `id`, or moves it. A deadline that has passed expires at the next
-  /// `popExpired`, after those that wait for the same tick.
+  /// Sets the timer `id`, or moves it. A deadline in the past expires at the next `popExpired`,
+  /// after the timers of the same tick.
   @inlinable public mutating func schedule(_ id: ID, at deadline: Instant) {
     let tick = max(Self.tick(notBefore: deadline), position)
     if let place = places[id] {
@@ -72,15 +72,15 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Drops the timer `id`, if it is set.
+  /// Cancels the timer `id`, if it is set.
   @inlinable public mutating func cancel(_ id: ID) {
     guard let place = places.removeValue(forKey: id) else { return }
     unlink(place)
     release(place)
   }
 
-  /// The first timer whose deadline is not after `now`, which is thereby dropped; nil when there
-  /// is none. To be called until it is nil.
+  /// Removes and returns the first timer whose deadline is not after `now`; nil if there is none.
+  /// Call it until it returns nil.
   @inlinable public mutating func popExpired(at now: Instant) -> ID? {
     let target = Self.tick(notAfter: now)
     while let (level, slot) = firstTaken {
@@ -102,9 +102,9 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
     return nil
   }
 
-  /// When to call `popExpired` next; nil when no timer is set. This is the next deadline, rounded
-  /// up to its tick. Only where very many timers lie close together and far ahead may it be
-  /// earlier, so that they are sorted on the way; then nothing expires yet.
+  /// Time at which to call `popExpired` next; nil if no timer is set. This is the next deadline,
+  /// rounded up to its tick. It is earlier only if very many timers are close together and far
+  /// ahead, so that they can be moved to lower levels; then nothing expires yet.
   @inlinable public var next: Instant? {
     guard let (level, slot) = firstTaken else { return nil }
     let start = beginning(of: slot, level: level)
@@ -164,7 +164,7 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   // MARK: entries
 
   @inlinable mutating func link(_ place: Int32, tick: Int64) {
-    // The highest bit in which the tick differs from where we are names the level.
+    // The highest bit that differs between the tick and `position` gives the level.
     let difference = UInt64(bitPattern: tick ^ position)
     let level = difference == 0 ? 0 : (63 - difference.leadingZeroBitCount) / 6
     let index = Int(tick >> Int64(6 * level)) & 63

@@ -1,24 +1,25 @@
 public import LockstepModel
 
-/// How often each of many may do something: so often in the long run, and so often at once. Time
-/// comes in, and the number of those that are remembered is bounded.
+/// Rate limiter with a token bucket per key: a long-term rate and a burst. The caller passes the
+/// time, and the number of remembered keys is bounded.
 ///
-/// A bucket is one number, the moment at which it is full again (the generic cell rate algorithm):
-/// a token taken moves it by the time in which one token flows in.
+/// A bucket is one number, the time at which it is full again (the generic cell rate algorithm).
+/// Taking a token moves it by the interval between two tokens.
 ///
 ///     now ──────────────── full         what is missing: (full − now) ÷ interval tokens
 ///      └──── depth ───────────┘         empty: one more would move it beyond now + depth
 public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
-  /// From one token to the next, and from an empty bucket to a full one, in nanoseconds.
+  /// Nanoseconds from one token to the next, and from an empty bucket to a full one.
   @usableFromInline let interval: Int64
   @usableFromInline let depth: Int64
   @usableFromInline let keys: Int
-  /// Those who asked lately, and those who asked before. Once half as many as may be remembered
-  /// have asked lately, those before are forgotten, whose buckets are mostly full by then.
+  /// Recently used keys, and those used before. When half of the allowed number of keys is in
+  /// `lately`, it replaces `before`; the buckets that are forgotten are mostly full by then.
   @usableFromInline var lately: [Key: Int64] = [:]
   @usableFromInline var before: [Key: Int64] = [:]
 
-  /// `tokens` come in `milliseconds`; `burst` lie in a full bucket; `keys` are remembered at most.
+  /// `tokens` are added in `milliseconds`; a full bucket holds `burst`; at most `keys` are
+  /// remembered.
   @inlinable
   public init(_ tokens: Int, inMilliseconds milliseconds: Int64, burst: Int, keys: Int) {
     precondition(tokens > 0 && burst > 0 && keys > 1)
@@ -27,13 +28,13 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     self.keys = keys
   }
 
-  /// How many are remembered.
+  /// Number of remembered keys.
   @inlinable public var count: Int { lately.count + before.count }
 
-  /// Takes a token; otherwise says for how many milliseconds there is none.
+  /// Takes a token. Without one, returns the milliseconds until there is one.
   @inlinable
   public mutating func take(_ key: Key, at now: Instant) -> Int64? {
-    // Mostly it asked lately, and is looked up once.
+    // Usually the key is in `lately` and is looked up once.
     let place = lately.index(forKey: key)
     let full = max(fullAt(place, key), now.nanoseconds)
     if let wait = wait(untilFull: full, at: now) { return wait }
@@ -41,8 +42,8 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     return nil
   }
 
-  /// Takes tokens though there may be none, and says for how many milliseconds there is none now:
-  /// for what has been done already.
+  /// Takes tokens even if there are too few, for work that is already done. Returns the
+  /// milliseconds until there is a token; nil if there is one.
   @inlinable
   @discardableResult
   public mutating func spend(_ key: Key, _ tokens: Int64 = 1, at now: Instant) -> Int64? {
@@ -53,14 +54,14 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     return wait(untilFull: full, at: now)
   }
 
-  /// Whether there is a token; nothing is taken.
+  /// True if there is a token; takes nothing.
   @inlinable
   public func hasToken(_ key: Key, at now: Instant) -> Bool {
     guard count > 0 else { return true }
     return wait(untilFull: fullAt(lately.index(forKey: key), key), at: now) == nil
   }
 
-  /// Puts back what was taken.
+  /// Returns a token to the bucket.
   @inlinable
   public mutating func giveBack(_ key: Key) {
     let place = lately.index(forKey: key)
@@ -68,14 +69,14 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     remember(key, place, fullAt: fullAt(place, key) - interval)
   }
 
-  /// For how many milliseconds, rounded up, there is no token; nil where there is one.
+  /// Returns the milliseconds, rounded up, until there is a token; nil if there is one.
   @inlinable
   func wait(untilFull fullAt: Int64, at now: Instant) -> Int64? {
     let late = max(fullAt, now.nanoseconds) + interval - depth - now.nanoseconds
     return late > 0 ? (late + 999_999) / 1_000_000 : nil
   }
 
-  /// `place`: where it is among those who asked lately.
+  /// `place`: index of the key in `lately`.
   @inlinable
   func fullAt(_ place: Dictionary<Key, Int64>.Index?, _ key: Key) -> Int64 {
     if let place { lately.values[place] } else { before[key] ?? .min / 2 }

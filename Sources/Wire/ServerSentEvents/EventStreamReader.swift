@@ -1,37 +1,38 @@
 import LockstepModel
 
-/// Reads a stream of server-sent events (WHATWG HTML, section 9.2.6), however its bytes are cut.
+/// Reads a stream of server-sent events (WHATWG HTML, section 9.2.6), for any split of its bytes.
 ///
-/// Bytes go in with `receive`, events come out of `next` until it is nil. An event that the end of
-/// the stream cuts off never comes out. A thrown refusal is the peer's fault, and the stream's end.
+/// `receive` accepts bytes; `next` returns events until it returns nil. An event that the end of
+/// the stream truncates is never returned. A thrown refusal is the peer's fault and ends the
+/// stream.
 package struct EventStreamReader: Sendable {
   private var input = IncomingBytes()
-  /// Bytes from the front that were searched for the end of the line.
+  /// Bytes at the front that were already searched for the end of the line.
   private var searched = 0
   private var isAtStart = true
-  /// The last line ended with CR: a LF that follows belongs to it.
+  /// True if the last line ended with CR: an LF that follows belongs to it.
   private var endedWithReturn = false
   private var name = ""
   private var data: [UInt8] = []
   private var hasData = false
-  /// As the lines of the event that is coming in say; it counts once that is whole.
+  /// Id of the incomplete event; it takes effect when the event is complete.
   private var newID: String?
 
-  /// The most bytes that one line, or the data of one event, may have.
+  /// Maximum bytes of one line, and of the data of one event.
   private let limit: Int
-  /// The last id given by an event that is whole.
+  /// The last id given by a complete event.
   package private(set) var lastID: String?
-  /// How long to wait before connecting again, where the stream has said so.
+  /// Delay before a reconnect, if the stream has given one.
   package private(set) var retryMilliseconds: Int64?
 
   package init(limit: Int = Limits.relayMessageBytes) { self.limit = limit }
 
-  /// Bytes held: of an event that is not whole, and those not yet asked for.
+  /// Bytes held: those of an incomplete event, and those not yet asked for.
   package var bufferedBytes: Int { input.count + data.count }
 
   package mutating func receive(_ bytes: RawSpan) { input.append(bytes) }
 
-  /// The next event; nil while none is whole.
+  /// Returns the next event; nil if none is complete.
   package mutating func next() throws(Refusal) -> ServerSentEvent? {
     guard skipMark() else { return nil }
     while let count = try lineCount() {
@@ -42,7 +43,7 @@ package struct EventStreamReader: Sendable {
     return nil
   }
 
-  /// Passes over a byte order mark at the start. False while there may still be one.
+  /// Skips a byte order mark at the start. False while one may still arrive.
   private mutating func skipMark() -> Bool {
     guard isAtStart else { return true }
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -56,7 +57,8 @@ package struct EventStreamReader: Sendable {
     return true
   }
 
-  /// How many bytes the first line has, its end not counted; nil while its end has not come.
+  /// Returns the length of the first line in bytes, without its end; nil if its end has not
+  /// arrived.
   private mutating func lineCount() throws(Refusal) -> Int? {
     if endedWithReturn, !input.isEmpty {
       endedWithReturn = false
@@ -69,7 +71,8 @@ package struct EventStreamReader: Sendable {
     return isWhole ? end : nil
   }
 
-  /// Where the first line ends; the number of all bytes where it goes on.
+  /// Returns the offset of the end of the first line; the number of all bytes if the end has not
+  /// arrived.
   private func lineEnd() -> Int {
     let bytes = input.bytes(0..<input.count)
     var index = searched
@@ -86,7 +89,7 @@ package struct EventStreamReader: Sendable {
     input.drop(count + 1)
   }
 
-  /// The empty line behind an event.
+  /// Handles the empty line after an event.
   private mutating func dispatch() -> ServerSentEvent? {
     defer {
       name = ""
@@ -113,7 +116,7 @@ package struct EventStreamReader: Sendable {
       hasData = true
       data += input.bytes(start..<count).withUnsafeBufferPointer { Array($0) }
     case "id":
-      // An id with a NUL would not pass a header field.
+      // An id with a NUL could not be sent in a header field.
       let id = text(start..<count)
       if !id.utf8.contains(0) { newID = id }
     case "retry":

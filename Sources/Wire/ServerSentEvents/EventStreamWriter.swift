@@ -1,13 +1,13 @@
-/// Server-sent events as bytes (WHATWG HTML, section 9.2).
+/// Encoder of server-sent events (WHATWG HTML, section 9.2).
 ///
 ///     [id: ID LF] [retry: MILLISECONDS LF] event: NAME LF data: JSON LF LF
 ///     : LF LF                                                            a comment
 package enum EventStreamWriter {
-  /// One event. `name` and `id` are ours, on one line each. `json`: a JSON text of any origin. Its
-  /// line ends can only stand between its tokens, where a blank does as well: nothing that a record
-  /// holds can end the line and begin another.
-  /// `id`: what a client names when it comes back; without one the last that it heard stays.
-  /// `retryMilliseconds`: how long a client waits before it connects again.
+  /// Encodes one event. `name` and `id` are ours, on one line each. `json`: a JSON text of any
+  /// origin. Its line ends can only be between its tokens and are replaced by spaces, so a record's
+  /// content cannot end the line and begin another. `id`: the id that a client sends when it
+  /// reconnects; without one the last received id stays. `retryMilliseconds`: the delay before a
+  /// client reconnects.
   package static func event(
     _ name: String, id: String? = nil, retryMilliseconds: Int64? = nil, json: [UInt8]
   ) -> [UInt8] {
@@ -27,7 +27,7 @@ package enum EventStreamWriter {
     return bytes
   }
 
-  /// A comment without words, which shows that the stream still stands.
+  /// An empty comment, which shows that the stream is still open.
   package static let heartbeat = Array(":\n\n".utf8)
 
   private static func add(_ field: String, _ value: String, to bytes: inout [UInt8]) {

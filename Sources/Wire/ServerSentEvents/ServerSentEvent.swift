@@ -1,9 +1,9 @@
-/// One event of a stream, as whoever listens understands it.
+/// One event of a stream, after parsing.
 package struct ServerSentEvent: Hashable, Sendable {
-  /// "message" where the stream names none.
+  /// "message" if the stream gives no name.
   package var name: String
   package var data: [UInt8]
-  /// The last id that the stream has given, with this event or before; nil where there was none.
+  /// The last id that the stream has given, with this event or before; nil if there was none.
   package var lastID: String?
 
   package init(name: String, data: [UInt8], lastID: String? = nil) {

@@ -1,25 +1,25 @@
 import LockstepModel
 
-/// How two ends agree on `permessage-deflate` (RFC 7692 sections 5 and 7.1).
+/// Negotiation of `permessage-deflate` (RFC 7692 sections 5 and 7.1).
 ///
-/// A server takes the first offer that it can keep, and answers it so:
+/// A server accepts the first offer that it can keep, and answers it so:
 ///
 ///     offered                          answered
 ///     (nothing)                        client_no_context_takeover, unless context is kept
 ///     server_no_context_takeover       the same; also unasked, unless context is kept
 ///     client_no_context_takeover       the same
-///     server_max_window_bits=N         =W, the window kept to, W <= N; declined without one
-///     client_max_window_bits[=N]       nothing: any window of the client's is read
+///     server_max_window_bits=N         =W, the window in use, W <= N; declined without one
+///     client_max_window_bits[=N]       nothing: any window of the client's can be read
 ///     anything else, twice, or with a  declined
-///     value that it may not have
+///     value that is not allowed
 package enum DeflateNegotiation {
   static let name = "permessage-deflate"
 
-  // MARK: the server's end
+  // MARK: server
 
-  /// What is agreed with the client that sent `headers`, and the value of
-  /// `Sec-WebSocket-Extensions` that tells it so; nil where nothing is, and plain frames are all.
-  /// Throws where the client's field is malformed (RFC 6455 section 9.1).
+  /// Returns the agreed terms for the client that sent `headers`, and the value of
+  /// `Sec-WebSocket-Extensions` for the answer; nil if nothing is agreed and all frames are plain.
+  /// Throws if the client's field is malformed (RFC 6455 section 9.1).
   package static func answer(
     to headers: HTTPHeaders, _ policy: DeflatePolicy
   ) throws(Refusal) -> (terms: DeflateTerms, field: String)? {
@@ -53,11 +53,11 @@ package enum DeflateNegotiation {
     return (terms, field)
   }
 
-  // MARK: the client's end
+  // MARK: client
 
-  /// What the server's answer to `offer` agrees to; nil where it agrees to no compression. Throws
-  /// where it answers something that was not offered, or not what was asked: the connection is then
-  /// to be closed.
+  /// Returns the terms that the server's answer to `offer` agrees to; nil if it agrees to no
+  /// compression. Throws if it answers an extension that was not offered, or terms that the offer
+  /// does not allow: the connection must then be closed.
   package static func check(
     _ headers: HTTPHeaders, _ offer: DeflateOffer
   ) throws(Refusal) -> DeflateTerms? {
@@ -82,15 +82,15 @@ package enum DeflateNegotiation {
     return DeflateTerms(sending: sending, receivesContext: !found.serverForgets)
   }
 
-  /// What one offer or answer says.
+  /// Parameters of one offer or answer.
   private struct Parameters {
     var serverForgets = false
     var clientForgets = false
     var serverWindowBits: Int?
     var clientWindowBits: Int?
 
-    /// nil where it says anything that RFC 7692 section 7.1 does not define, or says it twice.
-    /// `isAnswer`: only an offer may leave out the size of the client's window.
+    /// Returns nil if a parameter is not defined by RFC 7692 section 7.1, or occurs twice.
+    /// `isAnswer`: only an offer may omit the size of the client's window.
     init?(_ parameters: [WebSocketExtension.Parameter], isAnswer: Bool) {
       guard Set(parameters.map(\.name)).count == parameters.count else { return nil }
       for parameter in parameters {
@@ -109,7 +109,7 @@ package enum DeflateNegotiation {
       }
     }
 
-    /// 8 to 15, in decimal and without a zero before it.
+    /// Parses 8 to 15, in decimal and without a leading zero.
     private static func windowBits(_ text: String) -> Int? {
       ["8", "9", "10", "11", "12", "13", "14", "15"].firstIndex(of: text).map { $0 + 8 }
     }

@@ -1,13 +1,13 @@
 import LockstepModel
 
-/// How one end of a WebSocket compresses, once `permessage-deflate` is agreed on (RFC 7692 section
-/// 7). Whatever is agreed, each message may still be sent plain.
+/// Agreed compression terms of one end of a WebSocket (`permessage-deflate`, RFC 7692 section 7).
+/// With any terms, each message may still be sent plain.
 package struct DeflateTerms: Hashable, Sendable {
-  /// How this end compresses what it sends.
+  /// Terms for the messages that this end sends.
   package struct Sending: Hashable, Sendable {
-    /// The base-2 logarithm of how far back a compressed byte may refer.
+    /// Base-2 logarithm of the largest distance to which a compressed byte may refer.
     package var windowBits: Int
-    /// A message may refer to the messages before it, so that both ends keep the window.
+    /// True if a message may refer to the messages before it, so that both ends keep the window.
     package var keepsContext: Bool
 
     package init(windowBits: Int, keepsContext: Bool) {
@@ -18,7 +18,7 @@ package struct DeflateTerms: Hashable, Sendable {
 
   /// nil: this end compresses nothing.
   package var sending: Sending?
-  /// Whether a message that comes in may refer to the messages before it.
+  /// True if an incoming message may refer to the messages before it.
   package var receivesContext: Bool
 
   package init(sending: Sending?, receivesContext: Bool) {
@@ -27,12 +27,12 @@ package struct DeflateTerms: Hashable, Sendable {
   }
 }
 
-/// What a server agrees to.
+/// Compression that a server agrees to.
 package struct DeflatePolicy: Hashable, Sendable {
-  /// The windows that it can keep to when it sends, in bits; of an offer's window the largest one
-  /// that fits is taken, and an offer below all of them is declined.
+  /// Windows that the server can use when it sends, in bits. It uses the largest one that fits the
+  /// offer's window, and declines an offer below all of them.
   package var windowBits: ClosedRange<Int>
-  /// Whether either end may refer to the messages before.
+  /// True if either end may refer to earlier messages.
   package var keepsContext: Bool
 
   package init(windowBits: ClosedRange<Int>, keepsContext: Bool) {
@@ -40,17 +40,17 @@ package struct DeflatePolicy: Hashable, Sendable {
     self.keepsContext = keepsContext
   }
 
-  /// One window for all, and no message depends on another: so a push is compressed once and goes
-  /// to every connection, and a connection between two messages keeps nothing.
+  /// One window for all connections, and no message depends on another: a push is compressed once
+  /// for all connections, and a connection keeps no state between two messages.
   package static let shared = DeflatePolicy(
     windowBits: Limits.deflateWindowBits...Limits.deflateWindowBits, keepsContext: false)
 }
 
-/// What a client offers, and which answers to it are good.
+/// Offer of a client, which also determines the valid answers.
 package struct DeflateOffer: Hashable, Sendable {
-  /// Whether the server may refer to the messages before; the client itself never does.
+  /// True if the server may refer to earlier messages; the client itself never does.
   package var keepsServerContext: Bool
-  /// Whether the server may name the client's window.
+  /// True if the server may set the client's window.
   package var letsServerLimitWindow: Bool
 
   package init(keepsServerContext: Bool, letsServerLimitWindow: Bool) {
@@ -58,11 +58,11 @@ package struct DeflateOffer: Hashable, Sendable {
     self.letsServerLimitWindow = letsServerLimitWindow
   }
 
-  /// Nothing is kept between two messages, at either end.
+  /// No state is kept between two messages, at either end.
   package static let withoutContext = DeflateOffer(
     keepsServerContext: false, letsServerLimitWindow: false)
 
-  /// The value of `Sec-WebSocket-Extensions`.
+  /// Value of `Sec-WebSocket-Extensions`.
   package var field: String {
     "permessage-deflate; client_no_context_takeover"
       + (keepsServerContext ? "" : "; server_no_context_takeover")

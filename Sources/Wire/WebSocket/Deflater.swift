@@ -2,12 +2,12 @@ import CZlib
 import LockstepModel
 
 /// Compresses the messages that one end sends (RFC 7692 section 7.2.1): DEFLATE without a header,
-/// up to the empty block that ends a flush, whose four bytes the other end puts back.
+/// up to the empty block that ends a flush, whose four bytes the other end appends again.
 ///
-/// Makes zlib's state, of some 150 KB, with the first message that it compresses, and keeps it.
+/// Allocates zlib's state, some 150 KB, with the first message that it compresses, and keeps it.
 /// Without a context one deflater serves any number of connections.
 package struct Deflater: ~Copyable {
-  /// The windows that zlib has.
+  /// Window sizes that zlib supports, in bits.
   package static let windowBits = 9...15
 
   private let terms: DeflateTerms.Sending
@@ -15,8 +15,8 @@ package struct Deflater: ~Copyable {
   /// On the heap: zlib's state points back at it, so it must not move.
   private var stream: UnsafeMutablePointer<z_stream>?
 
-  /// `leastBytes`: smaller messages are sent plain. nil: every message is compressed, even where
-  /// that makes it longer, as conformance suites want it.
+  /// `leastBytes`: smaller messages are sent plain. nil: every message is compressed, even if that
+  /// makes it longer, as conformance suites require.
   package init(_ terms: DeflateTerms.Sending, leastBytes: Int? = Limits.deflateBytes) {
     precondition(Deflater.windowBits.contains(terms.windowBits), "a window that zlib lacks")
     self.terms = terms
@@ -30,8 +30,8 @@ package struct Deflater: ~Copyable {
     stream.deallocate()
   }
 
-  /// The frame of a text, compressed where that makes it smaller. `payload` is UTF-8. `mask`: as
-  /// `WebSocketFrame` has it.
+  /// Returns the frame of a text, compressed if that makes it smaller. `payload` is UTF-8. `mask`:
+  /// as in `WebSocketFrame`.
   package mutating func text(_ payload: [UInt8], mask: UInt32? = nil) -> [UInt8] {
     message(.text, payload, mask: mask)
   }
@@ -40,7 +40,7 @@ package struct Deflater: ~Copyable {
     message(.binary, payload, mask: mask)
   }
 
-  /// The same message as `plain`, which is a server's whole text frame.
+  /// Returns a frame with the same message as `plain`, which is a server's whole text frame.
   package mutating func frame(of plain: [UInt8]) -> [UInt8] {
     let start = WebSocketFrame.payloadStart(ofPlain: plain)
     guard plain.count - start >= leastBytes ?? 0 else { return plain }
@@ -64,7 +64,8 @@ package struct Deflater: ~Copyable {
     return WebSocketFrame.encode(opcode, compressed, mask: mask, isCompressed: true)
   }
 
-  /// What is in our context must be in the other end's as well, even where it has become longer.
+  /// The other end's context must contain everything that ours does, even if a message became
+  /// longer.
   private func isWorthwhile(_ compressed: Int, for plain: Int) -> Bool {
     terms.keepsContext || leastBytes == nil || compressed < plain
   }
@@ -75,7 +76,7 @@ package struct Deflater: ~Copyable {
       return [0]
     }
     let stream = readyStream()
-    // The bound is that of a stream's end; a flush has five bytes of its own.
+    // The bound is for the end of a stream; a flush adds five bytes.
     let room = Int(deflateBound(stream, UInt(payload.count))) + 16
     stream.pointee.next_in = UnsafeMutablePointer(mutating: start)
     stream.pointee.avail_in = UInt32(payload.count)
@@ -100,7 +101,7 @@ package struct Deflater: ~Copyable {
     if let stream { return stream }
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
-    // Negative bits: no header. 8: zlib's usual memory for its hash table.
+    // Negative bits: no header. 8: zlib's default memory level for its hash table.
     let code = deflateInit2_(
       stream, Deflater.level, Z_DEFLATED, -Int32(terms.windowBits), 8, Z_DEFAULT_STRATEGY,
       ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
@@ -109,13 +110,14 @@ package struct Deflater: ~Copyable {
     return stream
   }
 
-  /// zlib's fastest: on pages of records the usual level saves a tenth more, for half more time.
+  /// zlib's fastest level: on pages of records the default level saves a tenth more bytes for half
+  /// more time.
   private static let level: Int32 = 1
 }
 
 extension WebSocketFrame {
-  /// The frame of a text from one who sends too seldom to keep a deflater. `deflate`: nil where the
-  /// message must be plain.
+  /// Returns the frame of a text for a sender that sends too seldom to keep a deflater. `deflate`:
+  /// nil if the message must be plain.
   package static func text(
     _ payload: [UInt8], mask: UInt32? = nil, deflate: DeflateTerms.Sending?
   ) -> [UInt8] {

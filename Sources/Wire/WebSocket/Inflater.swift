@@ -1,24 +1,25 @@
 import CZlib
 
-/// Inflates the compressed messages that come in on one WebSocket (RFC 7692 section 7.2.2), in
-/// chunks as they come.
+/// Inflates the compressed messages that arrive on one WebSocket (RFC 7692 section 7.2.2), chunk by
+/// chunk.
 ///
-/// Has zlib's state only within a message, unless messages may refer to one another: so a
-/// connection at rest keeps none. A copy of the value has a state of its own, as soon as one of the
-/// two goes on.
+/// Has zlib's state only within a message, unless messages may refer to one another, so that an
+/// idle connection keeps none. A copy of the value gets its own state as soon as one of the two
+/// continues.
 struct Inflater: Sendable {
-  /// zlib's state. A class, because it points back at its stream, which must not move, and has to
-  /// be freed.
+  /// zlib's state. A class, because it points back at its stream, which must not move and must be
+  /// freed.
   ///
-  /// Sendable without the compiler's check: it is written only while one value alone refers to it.
+  /// Sendable without the compiler's check: it is written only while exactly one value refers to
+  /// it.
   private final class State: @unchecked Sendable {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-    /// A block that calls itself the last one has ended; another may follow it (section 7.2.3.4).
+    /// True after a block that is marked as the last one; another may follow it (section 7.2.3.4).
     var hasEnded = false
 
     init() {
       stream.initialize(to: z_stream())
-      // Negative bits: no header. The largest window reads what any smaller one has made.
+      // Negative bits: no header. The largest window can read data of any smaller one.
       let code = inflateInit2_(
         stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
       precondition(code == Z_OK, "no memory for zlib")
@@ -37,25 +38,25 @@ struct Inflater: Sendable {
     }
   }
 
-  /// The end of an empty block, which the sender leaves out and the receiver puts back.
+  /// End of an empty block, which the sender omits and the receiver appends again.
   static let flushEnd: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
-  /// What zlib takes for a state with its window, in bytes; somewhat more than it does.
+  /// Memory of zlib's state with its window, in bytes; slightly more than the real value.
   static let stateBytes = 48 << 10
-  /// Inflated at once.
+  /// Bytes that are inflated at once.
   private static let chunkBytes = 16 << 10
 
   private let keepsContext: Bool
   private var state: State?
 
-  /// `keepsContext`: whether a message may refer to those before it.
+  /// `keepsContext`: true if a message may refer to those before it.
   init(keepsContext: Bool) { self.keepsContext = keepsContext }
 
-  /// Memory that is held outside of the message.
+  /// Memory held beside the message.
   var heldBytes: Int { state == nil ? 0 : Inflater.stateBytes }
 
-  /// Adds to `message` what `bytes` inflate to. What comes back is a fault behind that, which the
-  /// caller's own checks of it may forestall: 1009 as soon as the message has over `limit` bytes,
-  /// by one chunk at most, or 1007 where `bytes` are not DEFLATE.
+  /// Appends the inflated `bytes` to `message`. Returns a fault that comes after the appended
+  /// bytes, so that the caller's own checks of them take precedence: 1009 as soon as the message
+  /// has over `limit` bytes, by one chunk at most, or 1007 if `bytes` are not DEFLATE.
   mutating func inflate(
     _ bytes: RawSpan, into message: inout [UInt8], limit: Int
   ) -> WebSocketFault? {
@@ -77,7 +78,7 @@ struct Inflater: Sendable {
     }
     repeat {
       if state.hasEnded {
-        // The window stays, since what follows may refer to it.
+        // The window stays, because the data that follows may refer to it.
         inflateResetKeep(stream)
         state.hasEnded = false
       }
@@ -92,7 +93,7 @@ struct Inflater: Sendable {
     return nil
   }
 
-  /// The message's last byte was inflated. As `inflate`.
+  /// Ends the message after its last byte was inflated. Returns a fault as `inflate` does.
   mutating func endMessage(into message: inout [UInt8], limit: Int) -> WebSocketFault? {
     if !isAtBlockEnd {
       let fault = inflate(Inflater.flushEnd.span.bytes, into: &message, limit: limit)
@@ -102,11 +103,12 @@ struct Inflater: Sendable {
     return nil
   }
 
-  /// Whether all blocks are whole, and the last one ends with its byte. That is so before the end
-  /// of the flush is put back only where the sender left it in place, or sent nothing at all.
+  /// True if all blocks are complete and the last one ends on a byte boundary. Before the end of
+  /// the flush is appended, that is true only if the sender did not remove it, or sent nothing at
+  /// all.
   private var isAtBlockEnd: Bool {
     guard let state else { return true }
-    // zlib tells the bits of a byte that are left over, and with 128 that a block has just ended.
+    // zlib reports the number of unused bits of a byte, and adds 128 if a block has just ended.
     return state.hasEnded || state.stream.pointee.data_type & 0x9F == 128
   }
 

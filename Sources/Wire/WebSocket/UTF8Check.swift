@@ -1,16 +1,16 @@
-/// Whether bytes that come in pieces are UTF-8 (RFC 3629): no overlong forms, no surrogates and
-/// nothing above U+10FFFF. Says no at the first byte that no continuation could make good.
+/// Incremental check that bytes are UTF-8 (RFC 3629): no overlong forms, no surrogates and nothing
+/// above U+10FFFF. Fails at the first byte that no continuation can make valid.
 struct UTF8Check: Sendable {
-  /// Continuation bytes that the character begun still needs.
+  /// Continuation bytes that the current character still needs.
   private var missing: UInt8 = 0
-  /// What the next continuation byte must lie between; narrower after some first bytes.
+  /// Bounds of the next continuation byte; narrower after some first bytes.
   private var low: UInt8 = 0x80
   private var high: UInt8 = 0xBF
 
-  /// Whether the bytes so far end with a whole character.
+  /// True if the bytes so far end with a complete character.
   var isComplete: Bool { missing == 0 }
 
-  /// False where the bytes so far are no beginning of a text.
+  /// Returns false if the bytes so far cannot begin a valid text.
   mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var index = 0
     while index < bytes.count {
@@ -45,7 +45,7 @@ struct UTF8Check: Sendable {
     return true
   }
 
-  /// Eight bytes at a time; what is left is for the caller.
+  /// Skips eight ASCII bytes at a time, then single ones, up to the first other byte.
   private static func skipASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
     var index = start
     while index + 8 <= bytes.count,

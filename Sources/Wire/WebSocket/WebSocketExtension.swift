@@ -1,19 +1,19 @@
-/// One member of the field `Sec-WebSocket-Extensions`, whose order of preference is that of the
-/// header (RFC 6455 section 9.1):
+/// One member of the field `Sec-WebSocket-Extensions`, whose members are in order of preference
+/// (RFC 6455 section 9.1):
 ///
 ///     extension  = token *( ";" parameter )
-///     parameter  = token [ "=" ( token / quoted-string ) ]      what is quoted is a token as well
+///     parameter  = token [ "=" ( token / quoted-string ) ]      a quoted value is a token as well
 struct WebSocketExtension: Hashable, Sendable {
   struct Parameter: Hashable, Sendable {
     var name: String
-    /// nil where only the name stands.
+    /// nil if there is only a name.
     var value: String?
   }
 
   var name: String
   var parameters: [Parameter]
 
-  /// All that the fields of `headers` list, in order; nil where one of them breaks the grammar.
+  /// Returns all members of the fields in `headers`, in order; nil if a field violates the grammar.
   static func list(of headers: HTTPHeaders) -> [WebSocketExtension]? {
     var list: [WebSocketExtension] = []
     for field in headers.values("Sec-WebSocket-Extensions") {
@@ -29,7 +29,7 @@ struct WebSocketExtension: Hashable, Sendable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// False where the field breaks the grammar. Empty members are passed over (RFC 9110 section
+    /// Returns false if the field violates the grammar. Skips empty members (RFC 9110 section
     /// 5.6.1).
     mutating func addMembers(to list: inout [WebSocketExtension]) -> Bool {
       repeat {
@@ -61,8 +61,7 @@ struct WebSocketExtension: Hashable, Sendable {
       return start == index ? nil : String(decoding: bytes[start..<index], as: UTF8.self)
     }
 
-    /// What stands between the quotes, the first of which is taken; a backslash may stand before
-    /// any byte of it.
+    /// Reads a quoted value after its first quote; a backslash may precede any byte of it.
     private mutating func quotedToken() -> String? {
       var value: [UInt8] = []
       while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {

@@ -1,4 +1,4 @@
-/// What the peer did wrong, as the close frame tells it (RFC 6455 section 7.4.1).
+/// Protocol violation of the peer, in the form of a close frame (RFC 6455 section 7.4.1).
 package struct WebSocketFault: Error, Hashable, Sendable {
   package var closeCode: UInt16
   /// One sentence, short enough for a close frame.

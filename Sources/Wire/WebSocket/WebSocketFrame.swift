@@ -1,4 +1,4 @@
-/// Whole frames, ready to be sent (RFC 6455 section 5.2).
+/// Encoder of whole frames (RFC 6455 section 5.2).
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -11,9 +11,9 @@
 ///     |  if MASK: 32 bits of key      |  payload, masked with the key |
 ///     +-------------------------------+-------------------------------+
 ///
-/// RSV1 says that the message is compressed (RFC 7692 section 6); `Deflater` makes such frames.
+/// RSV1 marks a compressed message (RFC 7692 section 6); `Deflater` makes such frames.
 ///
-/// `mask`: a client masks every frame with a key that nobody can foresee; a server never does.
+/// `mask`: a client masks every frame with an unpredictable key; a server never does.
 package enum WebSocketFrame {
   enum Opcode: UInt8, Sendable {
     case continuation = 0
@@ -26,7 +26,7 @@ package enum WebSocketFrame {
     var isControl: Bool { rawValue >= 8 }
   }
 
-  /// The most that the payload of a ping, pong or close may have (section 5.5).
+  /// Maximum bytes of the payload of a ping, pong or close (section 5.5).
   package static let controlBytes = 125
 
   /// `payload` is UTF-8.
@@ -48,7 +48,7 @@ package enum WebSocketFrame {
     encode(.pong, payload, mask: mask)
   }
 
-  /// `code`: nil for a close that gives no reason. `reason` is cut to what fits.
+  /// `code`: nil for a close without a reason. `reason` is truncated if it does not fit.
   package static func close(
     code: UInt16?, reason: String = "", mask: UInt32? = nil
   ) -> [UInt8] {
@@ -63,8 +63,8 @@ package enum WebSocketFrame {
     return encode(.close, payload, mask: mask)
   }
 
-  /// Whether a close frame may carry the code: those registered for the wire (1004 to 1006 and 1015
-  /// are not), and those for libraries and programs (section 7.4).
+  /// True if a close frame may carry the code: those registered for the wire (not 1004 to 1006 and
+  /// 1015), and those for libraries and programs (section 7.4).
   static func isCloseCode(_ code: UInt16) -> Bool {
     switch code {
     case 1000...1003, 1007...1014, 3000...4999: true
@@ -72,7 +72,7 @@ package enum WebSocketFrame {
     }
   }
 
-  /// Where the payload begins in a whole frame without a mask.
+  /// Returns the offset of the payload in a whole frame without a mask.
   static func payloadStart(ofPlain frame: [UInt8]) -> Int {
     switch frame[1] {
     case 126: 4
@@ -81,7 +81,7 @@ package enum WebSocketFrame {
     }
   }
 
-  /// `isCompressed`: `payload` is what the message was compressed to.
+  /// `isCompressed`: `payload` is the compressed message.
   static func encode(
     _ opcode: Opcode, _ payload: [UInt8], mask: UInt32?, isCompressed: Bool = false
   ) -> [UInt8] {

@@ -3,26 +3,26 @@ import LockstepModel
 
 /// The HTTP request and answer that open a WebSocket, for both ends (RFC 6455 section 4).
 package enum WebSocketHandshake {
-  /// The subprotocol that both ends speak, whether or not it is offered.
+  /// The subprotocol that both ends use, even if it is not offered.
   package static let subprotocol = "lockstep.v1"
 
-  /// What an answer of 426 must carry, so that the client knows what to ask.
+  /// Fields that an answer of 426 must contain, so that the client knows the protocol to request.
   package static let upgradeHeaders: HTTPHeaders = [
     "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
   ]
 
-  // MARK: the server's end
+  // MARK: server
 
-  /// The header fields of the 101 that answers `head` (section 4.2), to which
-  /// `DeflateNegotiation.answer` may add the one of extensions. Throws `upgradeRequired`
-  /// where the request asks for no WebSocket or for another version of it: the answer then takes
-  /// `upgradeHeaders`.
+  /// Returns the header fields of the 101 that answers `head` (section 4.2);
+  /// `DeflateNegotiation.answer` may add the one of extensions. Throws `upgradeRequired` if the
+  /// request does not ask for a WebSocket, or asks for another version of it: the answer then
+  /// contains `upgradeHeaders`.
   package static func answer(to head: HTTPRequestHead) throws(Refusal) -> HTTPHeaders {
     let headers = head.headers
     guard head.method == "GET" else {
       throw Refusal(.upgradeRequired, "A WebSocket is opened with GET.")
     }
-    // HTTP/1.0 knows no upgrade (RFC 9110 section 7.8).
+    // HTTP/1.0 has no upgrade (RFC 9110 section 7.8).
     guard head.minorVersion > 0, headers.listContains("websocket", in: "Upgrade"),
       headers.listContains("upgrade", in: "Connection")
     else {
@@ -50,15 +50,15 @@ package enum WebSocketHandshake {
     return answer
   }
 
-  // MARK: the client's end
+  // MARK: client
 
-  /// A new key. `nonce`: 16 bytes, drawn anew for each connection.
+  /// Returns a new key. `nonce`: 16 bytes, random for each connection.
   package static func key(nonce: [UInt8]) -> String {
     precondition(nonce.count == 16, "the key of a WebSocket has 16 bytes")
     return Base64.encode(nonce)
   }
 
-  /// The header fields of the request, to which others may be added (section 4.1).
+  /// Returns the header fields of the request, to which others may be added (section 4.1).
   package static func offer(key: String, deflate: DeflateOffer? = nil) -> HTTPHeaders {
     var offer: HTTPHeaders = [
       "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": key,
@@ -68,9 +68,9 @@ package enum WebSocketHandshake {
     return offer
   }
 
-  /// What was agreed on compression, nil without. `deflate`: what the request offered. Throws where
-  /// `head` does not open the WebSocket that was asked for with `key`: the connection is then to be
-  /// closed.
+  /// Returns the agreed compression terms; nil if there is no compression. `deflate`: the request's
+  /// offer. Throws if `head` does not open the WebSocket that was requested with `key`: the
+  /// connection must then be closed.
   @discardableResult
   package static func check(
     _ head: HTTPResponseHead, key: String, deflate: DeflateOffer? = nil

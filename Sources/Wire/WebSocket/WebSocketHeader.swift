@@ -1,18 +1,18 @@
-/// What stands before a frame's payload; `WebSocketFrame` draws its bits.
+/// Header of a frame; `WebSocketFrame` draws its bits.
 struct WebSocketHeader: Sendable {
   var opcode: WebSocketFrame.Opcode
-  /// The last, or only, frame of its message.
+  /// True for the last, or only, frame of its message.
   var isFinal: Bool
   /// RSV1: the first frame of a compressed message (RFC 7692 section 6).
   var isCompressed: Bool
   var payloadCount: Int
   var mask: UInt32?
-  /// How many bytes the header itself has.
+  /// Bytes of the header itself.
   var count: Int
 
-  /// nil while the header has not come whole. Each fault is told at the first byte that shows it.
-  /// `masked`: whether frames must be masked, which those of a client must and those of a server
-  /// must not (RFC 6455 section 5.1). `mayBeCompressed`: both ends have agreed to that.
+  /// Returns nil if the header is not complete. Each fault is thrown at the first byte that shows
+  /// it. `masked`: true if frames must be masked; those of a client must be, and those of a server
+  /// must not (RFC 6455 section 5.1). `mayBeCompressed`: both ends have agreed to compression.
   init?(
     reading input: IncomingBytes, masked: Bool, mayBeCompressed: Bool
   ) throws(WebSocketFault) {

@@ -1,35 +1,36 @@
-/// Which end of a WebSocket this is: a server's frames are not masked, a client's are.
+/// End of a WebSocket: a server sends unmasked frames, a client masked ones.
 package enum WebSocketRole: Hashable, Sendable {
   case server
   case client
 }
 
-/// What the peer says. Payloads are unmasked and whole; texts are UTF-8.
+/// Message or control frame from the peer. Payloads are unmasked and complete; texts are UTF-8.
 package enum WebSocketEvent: Hashable, Sendable {
   case text([UInt8])
   case binary([UInt8])
   /// To be answered with a pong of the same payload.
   case ping([UInt8])
   case pong([UInt8])
-  /// The last event. `code` is nil where the frame has none (1005 to a program's user).
+  /// The last event. `code` is nil if the frame has none (1005 in the API of a library).
   case close(code: UInt16?, reason: String)
 }
 
 /// Reads the frames of one WebSocket, from either end (RFC 6455 section 5).
 ///
-/// Bytes go in with `receive`, events come out of `next` until it is nil. A thrown fault ends the
-/// connection, with its close code: nothing more comes out. Holds a message while its fragments
-/// come in, never more of it than `maximumMessageBytes`, and no memory between messages but for a
-/// context that both ends have agreed to keep.
+/// `receive` accepts bytes; `next` returns events until it returns nil. A thrown fault ends the
+/// connection, with its close code: no event follows. The reader holds a message while its
+/// fragments arrive, never more of it than `maximumMessageBytes`, and no memory between messages
+/// except a context that both ends have agreed to keep.
 ///
-/// Fragments and control frames have no bound in number. Each is taken out of the bytes at once, so
-/// that even an endless message of empty ones costs no memory, and no more work than its own bytes
-/// are worth; `next` is back when they are used up, which are at most what was received at once.
+/// The number of fragments and control frames is unlimited. Each is removed from the bytes at once,
+/// so that even an endless message of empty fragments costs no memory, and no more work than its
+/// bytes justify. `next` returns when the bytes are used up, which are at most those of one
+/// `receive`.
 package struct WebSocketReader: Sendable {
   private enum Stage {
     /// → payload, over
     case header
-    /// The payload of a data frame; a control frame is read in one go. → header, over
+    /// The payload of a data frame; a control frame is read at once. → header, over
     case payload(remaining: Int, isFinal: Bool, mask: UInt32)
     case over
   }
@@ -37,39 +38,38 @@ package struct WebSocketReader: Sendable {
   private let role: WebSocketRole
   private var stage = Stage.header
   private var input = IncomingBytes()
-  /// Text or binary while a message is coming in.
+  /// Text or binary while a message is arriving.
   private var kind: WebSocketFrame.Opcode?
   private var message: [UInt8] = []
-  /// nil where nothing compressed may come.
+  /// nil if no compressed message is allowed.
   private var inflater: Inflater?
   private var isCompressed = false
-  /// Of the message that is coming in, before it is inflated.
+  /// Bytes of the arriving message before it is inflated.
   private var compressedBytes = 0
   private var text = UTF8Check()
 
-  /// A message that is longer is refused with 1009, before it has come.
+  /// A longer message is refused with 1009, before it has arrived.
   package var maximumMessageBytes: Int
 
-  /// `role`: which end reads here. `deflate`: what was agreed on compression; nil without.
+  /// `role`: the end that reads here. `deflate`: the agreed compression terms; nil without.
   package init(role: WebSocketRole, maximumMessageBytes: Int, deflate: DeflateTerms? = nil) {
     self.role = role
     self.maximumMessageBytes = maximumMessageBytes
     inflater = deflate.map { Inflater(keepsContext: $0.receivesContext) }
   }
 
-  /// Bytes held: those not yet asked for, the message that is coming in, and what it is inflated
-  /// with.
+  /// Bytes held: those not yet asked for, the arriving message, and the state that inflates it.
   package var bufferedBytes: Int { input.count + message.count + (inflater?.heldBytes ?? 0) }
 
-  /// Memory that they take.
+  /// Memory of these.
   package var heldBytes: Int {
     input.heldBytes + message.capacity + (inflater?.heldBytes ?? 0)
   }
 
-  /// A data message has begun, and its end has not come.
+  /// True if a data message has begun and not ended.
   package var isInMessage: Bool { kind != nil }
 
-  /// Something has begun, a data message or any frame, and its end has not come.
+  /// True if a data message or any frame has begun and not ended.
   package var isInMidst: Bool { isInMessage || !input.isEmpty }
 
   package mutating func receive(_ bytes: RawSpan) {
@@ -77,7 +77,7 @@ package struct WebSocketReader: Sendable {
     input.append(bytes)
   }
 
-  /// What came next; nil while it is not all there.
+  /// Returns the next event; nil if it is not complete.
   package mutating func next() throws(WebSocketFault) -> WebSocketEvent? {
     do {
       return try advance()
@@ -118,7 +118,7 @@ package struct WebSocketReader: Sendable {
     }
   }
 
-  /// A data frame begins.
+  /// Begins a data frame.
   private mutating func begin(_ header: WebSocketHeader) throws(WebSocketFault) {
     if header.opcode == .continuation {
       guard kind != nil else { throw .protocolError("A continuation continues nothing.") }
@@ -138,7 +138,7 @@ package struct WebSocketReader: Sendable {
       remaining: header.payloadCount, isFinal: header.isFinal, mask: header.mask ?? 0)
   }
 
-  /// Compressing may make a message longer, by an eighth where it is done badly.
+  /// Compression may make a message longer, by an eighth if it is done badly.
   private var maximumCompressedBytes: Int { maximumMessageBytes + maximumMessageBytes / 8 + 64 }
 
   /// Adds the next `count` bytes to the message.
@@ -160,8 +160,8 @@ package struct WebSocketReader: Sendable {
     guard isGood else { throw .notUTF8 }
   }
 
-  /// What was inflated to from `start` on, and the fault that stands behind it: the first of all
-  /// faults is told, however the bytes were cut.
+  /// Checks the inflated bytes from `start` on, then throws the fault that follows them: for any
+  /// split of the bytes, the first of all faults is thrown.
   private mutating func checkInflated(
     from start: Int, _ fault: WebSocketFault?
   ) throws(WebSocketFault) {

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// The ways in which a network may cut `bytes` into chunks: whole, byte by byte, in two at every
-/// place (of short ones), and at random.
+/// Returns ways in which a network may split `bytes` into chunks: whole, byte by byte, in two at
+/// every position (of short ones), and at random.
 func cuts(of bytes: [UInt8], seed: UInt64 = 1) -> [[[UInt8]]] {
   var cuts = [[bytes], bytes.map { [$0] }]
   if bytes.count < 300 {
@@ -24,7 +24,7 @@ func randomCut(of bytes: [UInt8], using random: inout SeededRandom) -> [[UInt8]]
   return chunks
 }
 
-/// `bytes` with a few of them changed, left out, doubled or put in.
+/// Returns `bytes` with a few of them changed, removed, doubled or inserted.
 func damaged(_ bytes: [UInt8], using random: inout SeededRandom) -> [UInt8] {
   var bytes = bytes
   let telling = Array("\r\n :;,/%?&#=\t0aF\u{0}".utf8) + [0x7F, 0x80, 0xFF, 0xC3]

@@ -2,8 +2,8 @@ import LockstepModel
 import LockstepWire
 import WireLaws
 
-/// All that came of some bytes: the events, neighbouring chunks of a body as one, and the refusal
-/// that ended them.
+/// Result of parsing some bytes: the events, adjacent chunks of a body joined, and the refusal that
+/// ended them.
 struct RequestReading: Equatable {
   var events: [HTTPRequestEvent] = []
   var refusal: RefusalCode?

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-/// What `HTTPRequestParser` turns down, and with which code.
+/// Requests that `HTTPRequestParser` refuses, with the code.
 struct HTTPRequestRefusalTests {
   private static let body = "\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
 

@@ -61,7 +61,7 @@ struct RequestTargetTests {
         })
     }
     for _ in 0..<500 {
-      // A path of one empty segment is written like the empty path.
+      // A path of one empty segment has the same text as the empty path.
       var path = (0..<Int.random(in: 0...4, using: &random)).map { _ in word() }
       if path == [""] { path = [] }
       let query = (0..<Int.random(in: 0...3, using: &random)).map { _ in

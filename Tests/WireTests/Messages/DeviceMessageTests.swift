@@ -69,7 +69,7 @@ import Testing
       for _ in 0..<random.count(1...3) { text.mutate(using: &random) }
       do throws(Refusal) {
         let message = try DeviceMessage.decode(text)
-        // What is taken can be said again.
+        // A decoded message can be encoded and decoded again.
         if case .save(let request) = message,
           request.mutations.contains(where: { $0.refusal != nil })
         {

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func membersOfOtherMessagesAreIgnored() throws {
-    // What is wrong with them is nobody's business either.
+    // Their values are not validated either.
     let text = #"{"records":5,"zone":{},"since":[],"op":"time","id":"x","t0":1}"#
     #expect(
       try DeviceMessage.decode(bytes(text)) == .time(id: "x", t0: JSONNumber(1)))
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func theWholeMessageIsValidatedWhateverItIs() {
-    // Behind an op that is not known, and in members that are not looked into.
+    // After an unknown op, and in members that are not read.
     for text in [#"{"op":"later","x":[1,}"#, #"{"op":"changed","token":"1.1","x":"\q"}"#] {
       #expect(
         refusal { () throws(Refusal) in try RelayMessage.decode(bytes(text)) }?.code == .badJSON)

@@ -63,7 +63,7 @@ import Testing
 
   @Test(arguments: ["-1", "0.5", "9007199254740992", "\"1\"", "null"])
   func baseTagThatIsNoneIsRefused(_ number: String) {
-    // A null would otherwise mean to overwrite, which nobody may ask for by mistake.
+    // A null would otherwise mean "overwrite", which must not be requested by mistake.
     let refusal = refusal { () throws(Refusal) in
       try decode(#"{"name":"a","deleted":true,"modifiedAt":1,"baseTag":\#(number)}"#)
     }

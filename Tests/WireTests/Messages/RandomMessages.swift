@@ -2,7 +2,7 @@ import LockstepModel
 
 @testable import LockstepWire
 
-/// Messages and their parts drawn from a seed, for round trips.
+/// Random messages and their parts, from a seed, for round trips.
 extension SeededRandom {
   mutating func chance() -> Bool { Bool.random(using: &self) }
 
@@ -116,7 +116,8 @@ extension SeededRandom {
 }
 
 extension [UInt8] {
-  /// One change of one byte or of a few: replaced, removed, put in, or doubled with what follows.
+  /// Changes one byte or a few: replaces, removes, inserts, or doubles them with the bytes after
+  /// them.
   mutating func mutate(using random: inout SeededRandom) {
     let index = isEmpty ? 0 : random.count(0...count - 1)
     let byte =
@@ -133,7 +134,7 @@ extension [UInt8] {
   }
 }
 
-/// What a throwing decoder refused with; nil where it did not.
+/// Returns the refusal of a throwing decoder; nil if it succeeds.
 func refusal<Value>(_ decode: () throws(Refusal) -> Value) -> Refusal? {
   do throws(Refusal) {
     _ = try decode()

@@ -42,7 +42,7 @@ import Testing
       (200, .internalError),
     ] as [(Int, RefusalCode)])
   func bodyThatIsNoProblemIsReadByItsStatus(_ status: Int, _ code: RefusalCode) {
-    // Only the relay itself can say these.
+    // Only the relay itself can give these codes.
     let isRelaysAlone = [.badToken, .planRequired, .badRequest, .tokenExpired].contains(code)
     let meaning = isRelaysAlone ? .internalError : code
     for body in ["", "<html>Bad Gateway</html>", "{}", "[]", #"{"code":7}"#] {
@@ -50,7 +50,7 @@ import Testing
     }
     let unknown = Refusal.decoded(
       problem: bytes(#"{"code":"tooLoud","detail":"Shh.","status":200}"#), status: status)
-    // What a code blames that this version does not know, it does not know either.
+    // The cause behind a code that this version does not know is unknown too.
     let blamesContent = code == .badRequest || code == .bodyTooLarge
     #expect(unknown == Refusal(blamesContent ? .internalError : code, "Shh."))
   }

@@ -81,7 +81,7 @@ import Testing
             .badRequest,
             "The record \"current\" stands twice in the batch; send each record once."))
     }
-    // Texts that look alike and differ in bytes are two names.
+    // Texts that look alike but differ in bytes are two names.
     let alike =
       #"{"name":"\u00e9","deleted":true,"modifiedAt":1},"#
       + #"{"name":"e\u0301","deleted":true,"modifiedAt":1}"#

@@ -3,7 +3,7 @@ import LockstepWire
 import Testing
 
 struct BacklogTests {
-  /// A piece of work that says whose it is.
+  /// Work item with its owner.
   private struct Chunk: Hashable {
     var owner: UInt64
     var line: UInt64 = 0
@@ -21,7 +21,7 @@ struct BacklogTests {
     return backlog
   }
 
-  /// Chunks of one line, numbered.
+  /// Returns items of one line, numbered.
   private func chunks(_ count: Int, of owner: UInt64, line: UInt64 = 0, cost: Int = 1) -> [Chunk] {
     (0..<count).map { Chunk(owner: owner, line: line, number: $0, cost: cost) }
   }
@@ -55,7 +55,7 @@ struct BacklogTests {
     }
   }
 
-  /// The reason of it all: one device uploads, and another presses a button.
+  /// The purpose of the backlog: one device uploads while another presses a button.
   @Test func aLightChunkWaitsForOneHeavyPortionAtMost() {
     var backlog = backlog(chunks(64, of: 1, cost: 8))
     for number in 0..<20 {
@@ -138,9 +138,9 @@ struct BacklogTests {
     #expect(next == given)
   }
 
-  // MARK: a pace
+  // MARK: pace
 
-  /// An owner may take 10 ms of the worker's time at once, and one in each second.
+  /// An owner may use 10 ms of the worker's time at once, and one in each second.
   private let paced = WorkPortions(
     cost: 10, lightCost: 2,
     pace: WorkPace(
@@ -148,7 +148,7 @@ struct BacklogTests {
       shortMicroseconds: 1_000, longRest: 120, quietMilliseconds: 50,
       patienceMilliseconds: 10_000, owners: 100))
 
-  /// Does the next portion at `milliseconds`, which takes so long.
+  /// Does the next portion at `milliseconds`; it takes `takes` milliseconds.
   private func portion(
     _ backlog: inout Backlog<Chunk>, at milliseconds: Int64, takes: Int64 = 0,
     adding newcomers: [Chunk] = []
@@ -161,7 +161,7 @@ struct BacklogTests {
     return portion
   }
 
-  /// The same, where heavy work takes 5 ms and a press one.
+  /// The same, with 5 ms for heavy work and one for a press.
   private func portion(
     _ backlog: inout Backlog<Chunk>, afterwards milliseconds: Int64, adding newcomers: [Chunk] = []
   ) -> [Chunk] {
@@ -173,28 +173,28 @@ struct BacklogTests {
     return portion
   }
 
-  /// One account writes without end, another presses a button now and then.
+  /// One account writes all the time, another presses a button now and then.
   @Test func whoTakesMoreThanHisShareIsPutOffWhileOthersWork() {
     var backlog = Backlog<Chunk>(paced)
     let flood = chunks(100, of: 1, cost: 8)
     #expect(portion(&backlog, at: 0, takes: 20, adding: Array(flood.prefix(1))) == [flood[0]])
-    // It has taken 20 ms, and others work: the first that is put off is done at once. The next
-    // waits twice as long as that took, and 120 times what it took more than a millisecond and the
-    // one that a press takes.
+    // It has used 20 ms, and others work: the first deferred item is done at once. The next one
+    // waits twice the time that it took, and 120 times the time beyond one millisecond and the one
+    // that a press takes.
     let press = Chunk(owner: 2)
     #expect(portion(&backlog, at: 20, takes: 1, adding: [press]) == [press])
     #expect(portion(&backlog, at: 21, takes: 5, adding: [flood[1]]) == [flood[1]])
     var done: [Int64] = []
     for at in stride(from: Int64(30), to: 1_200, by: 10) {
       let newcomers = [press] + (at == 30 ? [flood[2], flood[3]] : [])
-      // Where what was put off is due, it goes before one press.
+      // A deferred item that is due goes before one press.
       let two =
         portion(&backlog, afterwards: at, adding: newcomers)
         + portion(&backlog, afterwards: at + 5)
       #expect(two.contains(press))
       if two.contains(where: { $0.owner == 1 }) { done.append(at) }
     }
-    // After 26 ms and 10 and 360, and after 405 ms and as much.
+    // After 26 ms plus 10 and 360, and after 405 ms plus the same.
     #expect(done == [400, 770])
   }
 
@@ -227,7 +227,7 @@ struct BacklogTests {
     for chunk in flood.dropFirst() { backlog.add(chunk, chunk.weight) }
     #expect(backlog.nextPortion(at: later) == [flood[1]])
     backlog.performed(from: start, to: later)
-    // Others work, so that it is the rest that counts.
+    // Others work, so that the pause counts.
     let press = Chunk(owner: 2)
     let soon = later.advanced(milliseconds: 29_999)
     #expect(backlog.nextPortion(adding: [press], at: soon, \.weight) == [press])
@@ -235,7 +235,7 @@ struct BacklogTests {
     #expect(backlog.nextAt == later.advanced(milliseconds: 30_000))
   }
 
-  /// Two chunks that were put off are done at once, and the short one ends last.
+  /// Two deferred items are done at once, and the short one ends last.
   @Test func aShortChunkDoesNotEndTheRestAfterALongOne() {
     var backlog = Backlog<Chunk>(paced)
     backlog.performed(1, wasPutOff: false, nanoseconds: 20_000_000, at: Instant(nanoseconds: 0))
@@ -253,7 +253,7 @@ struct BacklogTests {
     #expect(backlog.nextPortion(at: end.advanced(milliseconds: 490)) == [chunk])
   }
 
-  /// What is put off is done in portions that are as short as can be.
+  /// Portions of deferred work are as short as possible.
   @Test func aPortionThatIsPutOffIsLightOrOneChunk() {
     var backlog = Backlog<Chunk>(paced)
     _ = portion(&backlog, at: 0, takes: 20, adding: chunks(1, of: 1, cost: 8))
@@ -269,7 +269,7 @@ struct BacklogTests {
     var backlog = Backlog<Chunk>(paced)
     let flood = chunks(3, of: 1, cost: 8)
     _ = portion(&backlog, at: 0, takes: 20, adding: [flood[0]])
-    // The first that is put off is done at once; the next rests, while others work.
+    // The first deferred item is done at once; the next one waits while others work.
     #expect(portion(&backlog, at: 20, takes: 50, adding: [flood[1]]) == [flood[1]])
     #expect(portion(&backlog, at: 70, adding: [flood[2]]) == [flood[2]], "nobody works")
     backlog.performed(
@@ -300,7 +300,7 @@ struct BacklogTests {
         == false)
   }
 
-  /// Where the disk is slow, all is: nobody is put off for that.
+  /// With a slow disk all work is slow: no owner is deferred for that.
   @Test func whatAnyWorkTakesIsNobodys() {
     var backlog = Backlog<Chunk>(paced)
     let (press, batch) = (Chunk(owner: 2), Chunk(owner: 1, cost: 8))
@@ -340,7 +340,7 @@ struct BacklogTests {
     var backlog = Backlog<Chunk>(paced)
     let heavy = Chunk(owner: 1, cost: 8)
     #expect(portion(&backlog, at: 0, takes: 20, adding: [heavy]) == [heavy])
-    // 20 ms less 10 a second: after ten seconds the first are paid.
+    // 20 ms minus 10 a second: after ten seconds the first items are paid.
     let press = Chunk(owner: 2)
     #expect(portion(&backlog, at: 11_000, adding: [press, heavy]) == [press, heavy])
   }
@@ -366,12 +366,12 @@ struct BacklogTests {
       return done
     }
     let (one, ten) = (count(owners: 1), count(owners: 10))
-    // Each comes to a little of its own meanwhile.
+    // Each owner regains a little of its share in the meantime.
     #expect(ten < 2 * one)
     #expect(ten >= 10, "and each goes on")
   }
 
-  /// Whoever asked waits for an answer, and would ask again.
+  /// The client waits for an answer, and would ask again.
   @Test func nobodyWaitsLongerForItsTurnThanItsPatience() {
     var portions = paced
     portions.pace?.patienceMilliseconds = 200

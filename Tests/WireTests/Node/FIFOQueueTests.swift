@@ -14,7 +14,7 @@ struct FIFOQueueTests {
     #expect(line.isEmpty)
   }
 
-  /// One that is never empty would otherwise grow for ever.
+  /// Otherwise a queue that is never empty would grow for ever.
   @Test func takenPlacesAreUsedAgain() {
     var line = FIFOQueue<Int>()
     for number in 0..<10 { line.append(number) }

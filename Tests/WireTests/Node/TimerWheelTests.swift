@@ -87,7 +87,7 @@ struct TimerWheelTests {
       }
     }
     #expect(expired == Array(0..<1_000))
-    // A wake a timer, and a few to sort them.
+    // One wake per timer, and a few to sort them.
     #expect(wakes < 1_050)
   }
 
@@ -126,7 +126,7 @@ struct TimerWheelTests {
     }
   }
 
-  /// Up to thirty-two timers `next` is exact; with more it may be early, never late.
+  /// `next` is exact for up to thirty-two timers; with more it may be early, never late.
   private func agree(_ next: Instant?, _ model: SortedTimers) {
     guard let expected = model.next, let next else {
       #expect(next == model.next)
@@ -136,7 +136,7 @@ struct TimerWheelTests {
   }
 }
 
-/// The wheel's promise in the simplest words.
+/// Reference model of the wheel: a sorted array.
 private struct SortedTimers {
   struct Timer {
     var id: Int

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-/// Time is a number here: nothing waits.
+/// Time is a number here: no test waits.
 struct TokenBucketsTests {
   private let start = Instant(nanoseconds: 5_000_000_000)
 
@@ -19,7 +19,7 @@ struct TokenBucketsTests {
     expect(buckets.take(1, at: start.advanced(milliseconds: 99)), is: 1)
     expect(buckets.take(1, at: start.advanced(milliseconds: 100)), is: nil)
     expect(buckets.take(1, at: start.advanced(milliseconds: 100)), is: 100)
-    // What was refused cost nothing, and another key is another bucket.
+    // A refused request costs nothing, and another key has another bucket.
     expect(buckets.take(2, at: start), is: nil)
   }
 
@@ -68,7 +68,7 @@ struct TokenBucketsTests {
     var buckets = TokenBuckets<Int>(1, inMilliseconds: 1_000, burst: 1, keys: 100)
     for key in 0..<10_000 {
       expect(buckets.take(key, at: start), is: nil)
-      // Whoever asks all the while is never forgotten, however many others come.
+      // A key that is used all the time is never forgotten, however many others come.
       if key > 0 {
         let wait = buckets.spend(0, at: start)
         #expect(wait != nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepWire
 
-/// The reader against the rules of the WHATWG, however the bytes are cut.
+/// Checks the reader against the rules of the WHATWG, for any split of the bytes.
 struct EventStreamReaderTests {
   private func events(_ chunks: [[UInt8]], limit: Int = 1_000) throws -> [ServerSentEvent] {
     var reader = EventStreamReader(limit: limit)

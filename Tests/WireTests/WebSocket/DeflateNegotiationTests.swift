@@ -20,7 +20,7 @@ struct DeflateNegotiationTests {
   private static let plain =
     "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
 
-  /// What a relay answers, which has one window of 12 bits and keeps nothing; nil: it declines.
+  /// Answers of a relay with one window of 12 bits and no context; nil: it declines.
   private static let answers: [(String, String?)] = [
     ("permessage-deflate", plain),
     ("permessage-deflate; client_max_window_bits", plain),
@@ -101,7 +101,7 @@ struct DeflateNegotiationTests {
     #expect(try answer("permessage-deflate; server_max_window_bits=8", policy: policy) == nil)
   }
 
-  // MARK: the client's end
+  // MARK: client
 
   private enum Verdict: Equatable {
     case agreed(DeflateTerms?)

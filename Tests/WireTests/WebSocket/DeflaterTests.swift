@@ -8,7 +8,8 @@ struct DeflaterTests {
   private static let records = Array(
     String(repeating: #"{"zone":"Timer","name":"a","type":"Phase","tag":17},"#, count: 100).utf8)
 
-  /// As another program inflates it: all messages of `frames` after one another, by zlib alone.
+  /// Inflates all messages of `frames`, one after another, with zlib alone, as another program
+  /// would.
   private func inflated(_ frames: [[UInt8]], windowBits: Int) -> [UInt8] {
     var input: [UInt8] = []
     for frame in frames {
@@ -40,7 +41,7 @@ struct DeflaterTests {
       #expect(frame[0] == 0xC1)
       #expect(frame.count < Self.records.count / 10)
       #expect(inflated([frame], windowBits: windowBits) == Self.records)
-      // Nothing of the first message is in the second.
+      // The second message does not depend on the first.
       #expect(deflater.text(Self.records) == frame)
       #expect(deflater.frame(of: WebSocketFrame.text(Self.records)) == frame)
       #expect(deflater.binary(Self.records)[0] == 0xC2)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import LockstepWire
 
-/// Compressed messages as the reader takes them (RFC 7692).
+/// Compressed messages in the reader (RFC 7692).
 struct InflaterTests {
   private static let hello = Array("Hello".utf8)
-  /// "Hello" as RFC 7692 section 7.2.3 compresses it, in five ways.
+  /// "Hello" in the five compressed forms of RFC 7692 section 7.2.3.
   private static let fixed: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
   private static let stored: [UInt8] = [0x00, 0x05, 0x00, 0xFA, 0xFF] + hello + [0x00]
   private static let last: [UInt8] = [0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00]
@@ -43,7 +43,7 @@ struct InflaterTests {
     #expect(reading(two, context: true).events == [.text(Self.hello), .text(Self.hello)])
     #expect(reading(two).events == [.text(Self.hello)])
     #expect(reading(two).fault == 1007)
-    // Also over a last block, which is not the connection's last.
+    // Also after a block marked as the last, which does not end the connection's data.
     let three = frame(0xC1, Self.last) + frame(0x81, Self.hello) + frame(0xC1, Self.again)
     #expect(
       reading(three, context: true).events
@@ -56,7 +56,7 @@ struct InflaterTests {
       #expect(reading(frame(0xC1, payload)).fault == nil)
     }
     #expect(reading(frame(0x41, Array(Self.fixed.dropLast())) + frame(0x80, [0])).events.count == 1)
-    // The sender left the end of its flush in place.
+    // The sender did not remove the end of its flush.
     #expect(
       reading(frame(0xC1, Self.fixed + [0x00, 0x00, 0xFF, 0xFF])).events == [.text(Self.hello)])
   }
@@ -88,11 +88,11 @@ struct InflaterTests {
     let firsts: [UInt8] = [0xC0, 0xC9, 0xC8, 0xCA, 0xE1, 0xD1, 0xA1]
     for first in firsts { #expect(reading(frame(first)).fault == 1002) }
     #expect(reading(frame(0x41) + frame(0xC0)).fault == 1002)
-    // And not even that where nothing was agreed.
+    // Not even that if no compression was agreed.
     #expect(WebSocketReading(frame(0xC1, Self.fixed)).fault == 1002)
   }
 
-  // MARK: bombs
+  // MARK: decompression bombs
 
   /// Zeros, compressed to a thousandth.
   private func bomb(_ count: Int) -> [UInt8] {
@@ -105,8 +105,8 @@ struct InflaterTests {
     let limit = 1 << 16
     #expect(reading(frame(0xC2, bomb(limit)), limit: limit).events.count == 1)
     #expect(reading(frame(0xC2, bomb(limit + 1)), limit: limit).fault == 1009)
-    // Neither the end of the message nor that of its frame is waited for, and of 64 MiB no more
-    // than one chunk beyond the limit was ever written.
+    // The fault comes before the end of the message and of its frame; and of 64 MiB at most one
+    // chunk beyond the limit was written.
     let payload = bomb(64 << 20)
     let terms = DeflateTerms(sending: nil, receivesContext: false)
     var reader = WebSocketReader(role: .client, maximumMessageBytes: limit, deflate: terms)

@@ -4,7 +4,8 @@ import Testing
 @testable import LockstepWire
 
 struct UTF8CheckTests {
-  /// Whether the bytes are a text, and at which byte it was seen that they are not.
+  /// Returns true if the bytes are a text; otherwise the index of the byte at which the check
+  /// failed.
   private func check(_ bytes: [UInt8]) -> (isText: Bool, bad: Int?) {
     var check = UTF8Check()
     for (index, byte) in bytes.enumerated() {

@@ -31,7 +31,7 @@ struct WebSocketHandshakeTests {
       + "Sec-WebSocket-Key: \(key)"
   }
 
-  // MARK: the server's end
+  // MARK: server
 
   @Test func theExampleIsAnswered() throws {
     let answer = try WebSocketHandshake.answer(to: request(good))
@@ -87,7 +87,7 @@ struct WebSocketHandshakeTests {
     #expect(try refusal(good, method: "HEAD") == .upgradeRequired)
   }
 
-  // MARK: the client's end
+  // MARK: client
 
   private func fault(_ head: String) throws -> RefusalCode? {
     var parser = HTTPResponseParser()

@@ -94,7 +94,7 @@ struct WebSocketReaderTests {
 
   // MARK: faults
 
-  /// Each as a server sends it, and masked, as a client does.
+  /// Each as a server sends it, and masked, as a client sends it.
   @Test(arguments: [
     ([0xC1, 0x00], 1002), ([0xA1, 0x00], 1002), ([0x91, 0x00], 1002),  // reserved bits
     ([0x83, 0x00], 1002), ([0x87, 0x00], 1002), ([0x8B, 0x00], 1002), ([0x8F, 0x00], 1002),
@@ -104,8 +104,8 @@ struct WebSocketReaderTests {
     ([0x82, 0x7F, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 1002),
     ([0x82, 0x7F, 0x80, 0, 0, 0, 0, 1, 0, 0], 1002),  // the topmost bit
     ([0x82, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], 1002),
-    ([0x80, 0x00], 1002), ([0x00, 0x00], 1002),  // continues nothing
-    ([0x01, 0x00, 0x81, 0x00], 1002), ([0x01, 0x00, 0x82, 0x00], 1002),  // begins within
+    ([0x80, 0x00], 1002), ([0x00, 0x00], 1002),  // continuation without a message
+    ([0x01, 0x00, 0x81, 0x00], 1002), ([0x01, 0x00, 0x82, 0x00], 1002),  // begins inside a message
     ([0x02, 0x00, 0x01, 0x00], 1002), ([0x82, 0x85], 1002),  // masked by a server
     ([0x88, 0x01, 0x03], 1002),
     ([0x88, 0x04, 0x03, 0xE8, 0xC3, 0x28], 1007), ([0x88, 0x03, 0x03, 0xE8, 0xC3], 1007),
@@ -189,7 +189,7 @@ struct WebSocketReaderTests {
         if whole.fault != nil { faults[role == .server ? 0 : 1] += 1 }
       }
     }
-    // The damage is neither always fatal nor always harmless; but a client takes no masked frame.
+    // The damage is neither always fatal nor always harmless; but a client accepts no masked frame.
     #expect((500...4_500).contains(faults[0]))
     #expect(faults[1] > 4_500)
   }

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// All that came of some bytes: the events, and the fault that ended them.
+/// Result of reading some bytes: the events, and the fault that ended them.
 struct WebSocketReading: Equatable {
   var events: [WebSocketEvent] = []
   var fault: UInt16?
@@ -27,8 +27,8 @@ struct WebSocketReading: Equatable {
   init(_ bytes: [UInt8], role: WebSocketRole = .client) { self.init([bytes], role: role) }
 }
 
-/// A frame of any kind, also of kinds that nobody may send. `length`: what the header says, where
-/// that is not the truth; `form`: 0, 16 or 64 bits of length.
+/// Returns a frame of any kind, including invalid ones. `length`: the header's length, if it
+/// differs from the real one; `form`: 0, 16 or 64 bits of length.
 func frame(
   _ first: UInt8, _ payload: [UInt8] = [], mask: UInt32? = nil, length: UInt64? = nil,
   form: Int? = nil
