@@ -1,14 +1,14 @@
-/// Why a certificate cannot be used. Each case says what a person does next.
+/// Error of a certificate that cannot be used. Each case says what a person does next.
 public enum CertificateFault: Error, Hashable, Sendable, CustomStringConvertible {
   case unreadable(String, SystemFault)
   case noCertificate(String)
-  /// In the library's words: a key that is too short, say.
+  /// The certificate was rejected, with OpenSSL's text: the key is too short, for example.
   case notTaken(String, String)
   case noKey(String)
   case otherKey(certificate: String, key: String)
-  /// Among what was given as certificates of authorities.
+  /// The authorities' file or text contains no certificate.
   case noAuthority
-  /// The library itself fails.
+  /// OpenSSL itself fails.
   case library(String)
 
   public var description: String {

@@ -1,12 +1,12 @@
 public import LockstepWire
 
-/// How many connections a process lets in by a door: in all, and from one network. One gate serves
-/// all loops of the process. It is asked when a connection is accepted, before a byte of it is read
-/// and before anything is kept for it, so that whoever is turned away costs next to nothing.
+/// Limiter of a listener's connections: in all, and per network. One limiter serves all loops of
+/// the process. It runs when a connection is accepted, before any byte is read and before any
+/// memory is allocated for it, so a refused connection costs next to nothing.
 public final class ConnectionLimiter: Sendable {
   private struct Counts: Sendable {
     var all = 0
-    /// Those that are limited by their network; who has none there is not in it.
+    /// Only connections that are limited by network; a connection without a network is not counted.
     var byNetwork: [PeerNetwork: Int] = [:]
   }
 
@@ -15,17 +15,17 @@ public final class ConnectionLimiter: Sendable {
   private let exempt: [IPNetwork]
   private let counts = Locked(Counts())
 
-  /// `exempt`: whose connections count in all, and not by their network.
+  /// `exempt`: networks whose connections count in all, but not per network.
   public init(connections: Int, connectionsPerNetwork: Int = .max, exempt: [IPNetwork] = []) {
     self.connections = connections
     self.connectionsPerNetwork = connectionsPerNetwork
     self.exempt = exempt
   }
 
-  /// How many places are taken.
+  /// Number of permits in use.
   public var count: Int { counts.withLock { $0.all } }
 
-  /// How many networks are counted.
+  /// Number of networks with at least one counted connection.
   var networkCount: Int { counts.withLock { $0.byNetwork.count } }
 
   enum Answer {
@@ -60,8 +60,8 @@ public final class ConnectionLimiter: Sendable {
   }
 }
 
-/// A connection's place at a gate. One that has it keeps it as long as its slot, and its end gives
-/// it back: so every connection does that once, however it ends.
+/// Permit of one connection. The connection's slot holds it, and its deinit returns it to the
+/// limiter: exactly once per connection, however the connection ends.
 final class ConnectionPermit: Sendable {
   private let gate: ConnectionLimiter
   private let network: PeerNetwork?

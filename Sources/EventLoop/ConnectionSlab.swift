@@ -1,14 +1,14 @@
 import LockstepWire
 
-/// All connections of one loop, in one block; a connection's name leads to its slot.
+/// All connections of one loop, in one block of memory. A connection's id leads to its slot.
 struct ConnectionSlab: ~Copyable {
   private var connections: UnsafeMutablePointer<SocketConnection>
   private var capacity = 0
   private var freeSlots: [Int32] = []
   private var outgoing: [ConnectionID: Int32] = [:]
-  /// Connections that the node may still speak of.
+  /// Number of connections that the node may still name in actions.
   private(set) var knownCount = 0
-  /// Connections in any stage but free.
+  /// Number of connections in any stage except `free`.
   private(set) var usedCount = 0
 
   init() { connections = .allocate(capacity: 0) }
@@ -18,10 +18,11 @@ struct ConnectionSlab: ~Copyable {
     connections.deallocate()
   }
 
-  /// Good until the next `add`.
+  /// Pointer to a slot. Valid until the next `add`.
   subscript(slot: Int) -> UnsafeMutablePointer<SocketConnection> { connections + slot }
 
-  /// The slot of a connection that the node may speak of; nil when it is gone.
+  /// Returns the slot of a connection that the node may still name, or nil if the connection is
+  /// gone.
   @inline(__always)
   func slot(of id: ConnectionID) -> Int? {
     if id.isOutgoing { return outgoing[id].map { Int($0) } }
@@ -30,7 +31,7 @@ struct ConnectionSlab: ~Copyable {
     return slot
   }
 
-  /// nil when the connection that was registered so is gone.
+  /// Returns nil if the connection with this registration is gone.
   @inline(__always)
   func slot(of registration: Poller.Registration) -> Int? {
     let slot = registration.slot
@@ -44,8 +45,9 @@ struct ConnectionSlab: ~Copyable {
     Poller.Registration(slot: slot, generation: connections[slot].generation)
   }
 
-  /// A slot for a connection that came in (`id` nil, and named after its slot) or that the node
-  /// asked for under a name that it has not used before.
+  /// Adds a connection and returns its slot. `id` is nil for an incoming connection, whose id is
+  /// made from its slot. The node chooses the id of an outgoing connection and never uses one
+  /// twice.
   mutating func add(
     _ id: ConnectionID?, _ descriptor: consuming Descriptor?, _ stage: SocketConnection.Stage
   )
@@ -67,7 +69,7 @@ struct ConnectionSlab: ~Copyable {
     return slot
   }
 
-  /// The node may not speak of it any more.
+  /// Ends the node's right to name the connection.
   mutating func forget(_ slot: Int) {
     let connection = connections + slot
     guard connection.pointee.isKnown else { return }
@@ -76,29 +78,30 @@ struct ConnectionSlab: ~Copyable {
     if connection.pointee.id.isOutgoing { outgoing[connection.pointee.id] = nil }
   }
 
-  /// The node may speak of it again, or for the first time.
+  /// Lets the node name the connection, again or for the first time.
   mutating func remember(_ slot: Int) {
     precondition(!connections[slot].isKnown && !connections[slot].id.isOutgoing)
     connections[slot].isKnown = true
     knownCount += 1
   }
 
-  /// All there are, used or not.
+  /// All slots, used or free.
   var slots: Range<Int> { 0..<capacity }
 
-  /// Closes the descriptor. The connection must be forgotten and its frames dropped.
+  /// Frees a slot and closes its descriptor. The connection must be forgotten and its frames
+  /// dropped.
   mutating func free(_ slot: Int) {
     let connection = connections + slot
     precondition(!connection.pointee.isKnown && connection.pointee.output.unsent == 0)
     var next = SocketConnection()
     next.generation = connection.pointee.generation + 1
-    // The list of those to flush runs through its members, gone or not.
+    // The list of dirty connections is linked through the slots, including freed ones.
     next.isDirty = connection.pointee.isDirty
     next.nextDirty = connection.pointee.nextDirty
     let generation = next.generation
     connection.pointee = next
     usedCount -= 1
-    // A slot whose numbers are used up rests for ever: a name is never used twice.
+    // A slot with no generation left is never reused, because an id must not occur twice.
     if generation < Poller.Registration.generationLimit { freeSlots.append(Int32(slot)) }
   }
 

@@ -1,8 +1,8 @@
-/// The owner of one file descriptor, which is closed when the owner is gone.
+/// Owner of one file descriptor. Its deinit closes the descriptor.
 package struct Descriptor: ~Copyable, Sendable {
   package let rawValue: Int32
 
-  /// From here on nobody else closes `rawValue`.
+  /// Takes over ownership: no other code may close `rawValue` from here on.
   package init(adopting rawValue: Int32) {
     precondition(rawValue >= 0)
     self.rawValue = rawValue

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// Bits that nobody may guess, from the kernel.
+/// Unpredictable random bits from the kernel.
 public enum Entropy {
   public static var secrets: SecretSource {
     SecretSource { count in
@@ -11,6 +11,6 @@ public enum Entropy {
     }
   }
 
-  /// A generator that nobody else has the seed of: for jitter, batch ids and the like.
+  /// Returns a generator with a secret seed: for jitter, batch ids and the like.
   public static func seededRandom() -> SeededRandom { SeededRandom(seed: secrets.word()) }
 }

@@ -2,19 +2,20 @@ import Glibc
 import LockstepModel
 public import LockstepWire
 
-/// How connections end. One that is closed at once while the peer's bytes lie unread would be reset
-/// by the kernel, and the peer might lose the answer that it has not read yet. So after the last
-/// byte the peer is told the end, and its late bytes are thrown away for a bounded while.
+/// Closing of connections. If a socket is closed while received bytes are unread, the kernel sends
+/// a reset, and the peer may lose the answer that it has not read yet. So after the last byte the
+/// loop shuts down writing, then reads and discards late bytes for a bounded time.
 extension EventLoop {
-  /// No connection is left in any stage.
+  /// True if no connection is left in any stage.
   @usableFromInline
   var isEmpty: Bool { slab.usedCount == 0 }
 
-  /// Connections that the node is done with, and that are not closed yet.
+  /// True if connections exist that the node has closed and the loop has not.
   @usableFromInline
   var isClosing: Bool { slab.usedCount > slab.knownCount }
 
-  /// The node asked for it, and hears no more of it.
+  /// Closes a connection at the node's request. The node gets no more events of it except a
+  /// release.
   @usableFromInline
   mutating func close(_ id: ConnectionID, _ manner: CloseManner) {
     guard let slot = slab.slot(of: id) else {
@@ -34,7 +35,7 @@ extension EventLoop {
     }
   }
 
-  /// The node has heard of the end of a peer's stream, and has said what it had to say.
+  /// Finishes the end of a peer's stream, after the node has handled it and sent its last frames.
   @usableFromInline
   mutating func forgetEndedPeer() {
     guard let registration = endedPeer else { return }
@@ -44,14 +45,14 @@ extension EventLoop {
     if slab[slot].pointee.output.unsent == 0 { linger(slot) }
   }
 
-  /// Nothing is held any more for a connection that is closed.
+  /// Reports that nothing is held any more for a closed connection, if the node expects that.
   private mutating func tellReleased(_ slot: Int) {
     guard slab[slot].pointee.owesRelease else { return }
     slab[slot].pointee.owesRelease = false
     released.append(slab[slot].pointee.id)
   }
 
-  /// What waits still leaves. Nothing is read meanwhile.
+  /// Sends the queued frames before the close. Nothing is read meanwhile.
   mutating func beginClosing(_ slot: Int) {
     let connection = slab[slot]
     connection.pointee.stage = .closing
@@ -68,13 +69,13 @@ extension EventLoop {
     }
   }
 
-  /// Nobody but the loop looks after a closing connection whose peer takes no bytes.
+  /// Starts the stall timer. Only the loop watches a closing connection whose peer reads nothing.
   mutating func limitStall(_ slot: Int) {
     stalls.add(
       slab.registration(of: slot), unsent: slab[slot].pointee.output.unsent, at: now)
   }
 
-  /// All has left.
+  /// Starts lingering, once all frames are sent.
   mutating func linger(_ slot: Int) {
     let connection = slab[slot]
     tellReleased(slot)
@@ -106,7 +107,8 @@ extension EventLoop {
     }
   }
 
-  /// The connection is gone by the peer's or the system's doing; the node is told if it knows it.
+  /// Ends a connection because of the peer or the system. Reports that to the node if the node
+  /// still knows the connection.
   mutating func end(_ slot: Int, _ cause: CloseCause) {
     let connection = slab[slot]
     switch connection.pointee.stage {
@@ -127,8 +129,8 @@ extension EventLoop {
     }
   }
 
-  /// A closing connection is done; where the node is still to be told of the peer's end, the slot
-  /// waits for that.
+  /// Finishes a closing connection. If the end of the peer's stream is still to be reported to the
+  /// node, the slot stays in `ended` until then.
   private mutating func finish(_ slot: Int) {
     guard slab[slot].pointee.isKnown else { return release(slot) }
     frames.dropAll(from: &slab[slot].pointee.output)
@@ -145,7 +147,7 @@ extension EventLoop {
     slab.free(slot)
   }
 
-  /// Ends what has had its time.
+  /// Ends connections and handshakes whose time is over.
   mutating func expire() {
     while let entry = stalls.popExpired(at: now) {
       guard let slot = slab.slot(of: entry.registration), slab[slot].pointee.stage == .closing

@@ -2,11 +2,11 @@ import Glibc
 import LockstepModel
 public import LockstepWire
 
-/// How connections come to be: by a listener, or because the node asked.
+/// Opening of connections: accepted by a listener, or requested by the node.
 extension EventLoop {
-  // MARK: Coming in
+  // MARK: Incoming connections
 
-  /// Takes over a descriptor that is written to and never polled.
+  /// Adds a descriptor that is only written to and never polled.
   mutating func adopt(_ descriptor: consuming Descriptor) -> ConnectionID {
     slab[slab.add(nil, descriptor, .open)].pointee.id
   }
@@ -16,7 +16,7 @@ extension EventLoop {
     try poller.add(listener.rawValue, .reading, as: .other(listeners.count))
   }
 
-  /// Lets in who waits already, and nobody from there on.
+  /// Accepts the connections that already wait, then refuses all further ones.
   @usableFromInline
   mutating func stopListening(at door: Opening.Door) {
     for index in listeners.indices where listeners[index].door == door {
@@ -41,7 +41,7 @@ extension EventLoop {
         guard let descriptor = try Syscall.accept(listener.rawValue, &address) else { return }
         let opening = Opening(
           door: listener.door, peer: address.family == AF_UNIX ? listener.address : address.peer)
-        // Whoever has no place goes before anything is read of him, or done for him.
+        // A refused connection is closed before anything is read from it or allocated for it.
         var place: ConnectionPermit?
         switch listener.gate?.admit(opening) {
         case .turnedAway(let reason):
@@ -65,7 +65,8 @@ extension EventLoop {
     }
   }
 
-  /// Other faults are those of a connection that broke before it was let in.
+  /// True if the process or the system lacks descriptors or memory. All other faults belong to a
+  /// connection that broke before it was accepted.
   private func isShortage(_ fault: SystemFault) -> Bool {
     [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(fault.code)
   }
@@ -97,9 +98,9 @@ extension EventLoop {
     }
   }
 
-  // MARK: Going out
+  // MARK: Outgoing connections
 
-  /// `opened` or `closed` follows by `next`. The node bounds how long it waits.
+  /// Opens a connection. `next` returns `opened` or `closed` later. The node sets its own timeout.
   @usableFromInline
   mutating func open(_ id: ConnectionID, _ address: PeerAddress) {
     precondition(id.isOutgoing)
@@ -133,7 +134,7 @@ extension EventLoop {
     }
   }
 
-  /// The answer to a lookup, for a connection that may be gone by now.
+  /// Handles the answer to a lookup. The connection may be gone by now.
   @usableFromInline
   mutating func connect(_ found: LookupAnswer) {
     guard let slot = slab.slot(of: found.registration), slab[slot].pointee.stage == .lookingUp
@@ -144,7 +145,7 @@ extension EventLoop {
     }
   }
 
-  /// Tries one address after another until one of them answers, at once or later.
+  /// Tries one address after another until a connect succeeds or is in progress.
   private mutating func connect(_ slot: Int, to addresses: ArraySlice<SocketAddress>) {
     var rest = addresses
     var words = "no address"

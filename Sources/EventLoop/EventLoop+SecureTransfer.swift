@@ -2,10 +2,10 @@ import Glibc
 import LockstepModel
 import LockstepWire
 
-/// Bytes of secure connections out and in. What `EventLoop+Transfer` says of plain ones holds.
+/// Reads and writes of TLS connections. The rules of `EventLoop+Transfer` also apply here.
 extension EventLoop {
-  /// Writes until all is gone, the kernel refuses, or the connection has had its share. The frames
-  /// of one turn are sealed together: each seal costs 22 bytes and some time.
+  /// Writes until the queue is empty, the kernel refuses bytes, or the connection has used its
+  /// share. Frames of one turn share TLS records: each record costs 22 bytes and some time.
   mutating func writeSealed(_ slot: Int) {
     let connection = slab[slot]
     var share = Limits.writeBytes
@@ -21,7 +21,7 @@ extension EventLoop {
         connection.pointee.isBlocked = share <= 0 && connection.pointee.output.unsent > 0
       case .wantsRoom: connection.pointee.isBlocked = true
       case .failed(let fault): return writeFailed(slot, fault)
-      // Neither is possible where no handshake can begin anew.
+      // Neither occurs, because renegotiation is off.
       case .wantsBytes, .ended:
         return writeFailed(slot, SystemFault(call: "SSL_write", code: EPROTO))
       }
@@ -29,7 +29,7 @@ extension EventLoop {
     finishWriting(slot)
   }
 
-  /// Reads what is there, as far as the buffer goes.
+  /// Reads the available bytes, up to the size of the buffer.
   mutating func receiveSealed(_ slot: Int) -> Input? {
     let connection = slab[slot]
     connection.pointee.holdsBytes = false
@@ -51,7 +51,7 @@ extension EventLoop {
         updateInterest(slot)
       case .ended where filled == 0: endOfStream(slot)
       case .ended:
-        // The bytes before it may lead to an answer, which must leave first.
+        // The node may answer the bytes before it, and that answer must be sent first.
         hold(slot)
       case .failed(let fault): end(slot, .failed(fault.text))
       }
@@ -61,7 +61,7 @@ extension EventLoop {
     return .received(connection.pointee.id, count: filled)
   }
 
-  /// The poll does not tell of what OpenSSL has taken from the kernel already.
+  /// Schedules a read if OpenSSL holds bytes: the poll does not report those.
   mutating func noteHeldBytes(_ slot: Int) {
     if slab[slot].pointee.security?.holdsBytes == true { hold(slot) }
   }
@@ -71,7 +71,8 @@ extension EventLoop {
     holders.append(slab.registration(of: slot))
   }
 
-  /// In the next turn, so that a peer that sends without end does not keep others from theirs.
+  /// Schedules the held bytes for the next turn, so that a peer that sends endlessly does not
+  /// starve the others.
   mutating func passHolders() {
     for registration in holders {
       incidents.append(Incident(registration: registration, kind: .holdsBytes))
@@ -79,7 +80,7 @@ extension EventLoop {
     holders.removeAll(keepingCapacity: true)
   }
 
-  /// Reads on where bytes are held and the node reads.
+  /// Reads on if bytes are held and reading is not paused.
   mutating func receiveHeld(_ slot: Int) -> Input? {
     let connection = slab[slot]
     guard connection.pointee.stage == .open, connection.pointee.holdsBytes,
@@ -88,7 +89,7 @@ extension EventLoop {
     return receiveSealed(slot)
   }
 
-  /// Tells the peer that no more follows; false where that must wait for room.
+  /// Sends close_notify. Returns false if the kernel has no buffer space for it yet.
   mutating func endSecureWriting(_ slot: Int) -> Bool {
     guard slab[slot].pointee.security?.endWriting() == false else { return true }
     slab[slot].pointee.isBlocked = true

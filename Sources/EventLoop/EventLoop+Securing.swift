@@ -2,10 +2,10 @@ import Glibc
 import LockstepModel
 import LockstepWire
 
-/// TLS handshakes. A connection that came in is nothing to the node before its handshake is done;
-/// one that the node asked for gets `opened` or `closed` like any other.
+/// TLS handshakes. The node learns of an incoming connection only after its handshake. An outgoing
+/// connection gets `opened` or `closed` like any other.
 extension EventLoop {
-  /// Somebody came in by a listener that has a certificate.
+  /// Starts the handshake of a connection accepted by a listener with a certificate.
   mutating func secure(
     _ descriptor: consuming Descriptor, _ door: Opening.Door, _ place: ConnectionPermit?,
     _ context: SecureContext
@@ -24,8 +24,8 @@ extension EventLoop {
     watch(slot)
   }
 
-  /// Whoever has been at it longest gives way to who comes: to finish takes but a moment, so those
-  /// who never will make up most of a full line.
+  /// Ends the oldest handshake if the limit is reached. A handshake that will complete does so
+  /// quickly, so most of a full queue are handshakes that never complete.
   private mutating func makeRoom() {
     while handshakes.isFull, let oldest = handshakes.deadlines.popOldest() {
       guard let slot = slab.slot(of: oldest.registration), slab[slot].pointee.stage == .securing
@@ -34,7 +34,8 @@ extension EventLoop {
     }
   }
 
-  /// The way stands. The node bounds how long it waits.
+  /// Starts the handshake of an outgoing connection that is now connected. The node sets its own
+  /// timeout.
   mutating func beginSecuring(_ slot: Int) {
     let connection = slab[slot]
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
@@ -43,11 +44,11 @@ extension EventLoop {
     }
     connection.pointee.stage = .securing
     updateInterest(slot)
-    // The first word is the client's.
+    // The client sends first.
     lineUp(slot)
   }
 
-  /// What a secure connection to `host` begins with.
+  /// Makes the TLS state of a connection to `host`.
   mutating func makeSecurity(for host: String) throws(CertificateFault) -> SecureConnection {
     let context: SecureContext
     if let secureClient {
@@ -62,14 +63,14 @@ extension EventLoop {
     return security
   }
 
-  /// It could go on.
+  /// Queues a handshake that can continue.
   mutating func lineUp(_ slot: Int) {
     guard !slab[slot].pointee.isInLine else { return }
     slab[slot].pointee.isInLine = true
     handshakes.append(slab.registration(of: slot))
   }
 
-  /// Lets those whose turn it is go on.
+  /// Continues the handshakes that are next in the queue.
   mutating func shakeHands() {
     if handshakes.isEmpty { return }
     for registration in handshakes.takeTurn() {
@@ -115,7 +116,8 @@ extension EventLoop {
     if connection.pointee.output.unsent > 0 { markDirty(slot) }
   }
 
-  /// One that came in does not get in. OpenSSL has told the peer why, as far as TLS has words.
+  /// Refuses an incoming connection. OpenSSL has already sent the reason to the peer, as far as TLS
+  /// has an alert for it.
   mutating func turnAway(_ slot: Int, _ reason: TurnedAway) {
     let connection = slab[slot]
     handshakes.leave()
@@ -129,7 +131,7 @@ extension EventLoop {
     updateInterest(slot)
   }
 
-  /// Ends the handshakes of those who came in and have had their time.
+  /// Ends incoming handshakes that have timed out.
   mutating func expireHandshakes() {
     while let entry = handshakes.deadlines.popExpired(at: now) {
       guard let slot = slab.slot(of: entry.registration), slab[slot].pointee.stage == .securing
@@ -138,7 +140,8 @@ extension EventLoop {
     }
   }
 
-  /// Nobody is let in any more, and who is not in yet would only be told to go.
+  /// Drops all incoming handshakes. The listener is closed, and a connection that completed its
+  /// handshake now would be refused anyway.
   mutating func cutHandshakes() {
     for slot in slab.slots
     where slab[slot].pointee.stage == .securing && !slab[slot].pointee.id.isOutgoing {

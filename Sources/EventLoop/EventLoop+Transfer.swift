@@ -2,8 +2,9 @@ import Glibc
 import LockstepModel
 public import LockstepWire
 
-/// Bytes out and in. What a node sends in a turn leaves at its end, all frames of a connection in
-/// one system call; the kernel is asked to tell of room only while it refuses bytes.
+/// Reads and writes. The frames that a node sends in a turn are written at its end, all frames of a
+/// connection in one system call. The loop polls for writability only while the kernel refuses
+/// bytes.
 extension EventLoop {
   @usableFromInline
   mutating func send(_ id: ConnectionID, _ frame: [UInt8]) {
@@ -43,8 +44,8 @@ extension EventLoop {
   @usableFromInline
   var isDirty: Bool { firstDirty >= 0 }
 
-  /// Writes what has been queued since the last flush. Of a connection that cannot take it all,
-  /// `next` tells `drained` with what is left.
+  /// Writes the frames queued since the last flush. If a connection cannot take them all, `next`
+  /// returns `drained` with the number of bytes left.
   @usableFromInline
   mutating func flush() {
     forgetEndedPeer()
@@ -68,7 +69,7 @@ extension EventLoop {
     }
   }
 
-  /// The kernel has room again for a connection that it had refused bytes of.
+  /// Writes on after the kernel has buffer space again for a blocked connection.
   mutating func writeBlocked(_ slot: Int) {
     let connection = slab[slot]
     let before = connection.pointee.output.unsent
@@ -84,8 +85,9 @@ extension EventLoop {
     tell(slot, .drained)
   }
 
-  /// Writes until all is gone, the kernel refuses, or the connection has had its share; in the last
-  /// two cases it is blocked, and goes on when the poll says so. The stage is open or closing.
+  /// Writes until the queue is empty, the kernel refuses bytes, or the connection has used its
+  /// share. In the last two cases the connection is blocked and continues when the poll says so.
+  /// The stage is open or closing.
   mutating func write(_ slot: Int) {
     let connection = slab[slot]
     if connection.pointee.isSecure { return writeSealed(slot) }
@@ -121,8 +123,8 @@ extension EventLoop {
     }
   }
 
-  /// What waits cannot leave any more. What the peer sent before it broke off is still read, and
-  /// the end is told then: it may say why.
+  /// Drops the queued frames after a failed write. Bytes that the peer sent before the failure are
+  /// still read, and the end is reported after them: they may contain the reason.
   mutating func writeFailed(_ slot: Int, _ fault: SystemFault) {
     let connection = slab[slot]
     frames.dropAll(from: &connection.pointee.output)
@@ -137,7 +139,7 @@ extension EventLoop {
     }
   }
 
-  /// One read: what is left in the kernel is told again in the next turn.
+  /// Reads once. Bytes left in the kernel are reported again in the next turn.
   mutating func receive(_ slot: Int) -> Input? {
     let connection = slab[slot]
     if connection.pointee.isSecure { return receiveSealed(slot) }
@@ -159,8 +161,8 @@ extension EventLoop {
     if connection.pointee.writeError != 0 {
       return end(slot, .failed(SystemFault.text(of: connection.pointee.writeError)))
     }
-    // The peer has ended its own stream and may still read: what waits for it leaves first, and
-    // what the node says when it hears of the end.
+    // The peer has ended its own stream and may still read. The queued frames are sent first, then
+    // the frames that the node sends while it handles the end.
     tell(slot, .closed(.endOfStream))
     connection.pointee.hasPeerEnded = true
     connection.pointee.owesRelease = true
@@ -185,8 +187,8 @@ extension EventLoop {
     }
   }
 
-  /// The kernel tells of a broken connection whether it is asked or not, and again and again: so
-  /// one that the node does not read now either ends here, or leaves the poll until it is read.
+  /// Handles a broken connection that the node has paused. The kernel reports the break unasked and
+  /// repeatedly, so the connection either ends here or leaves the poll until it is read again.
   mutating func breakPaused(_ slot: Int) {
     let connection = slab[slot]
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
@@ -199,7 +201,7 @@ extension EventLoop {
     }
   }
 
-  /// Puts a connection into the poll.
+  /// Adds a connection to the poll.
   mutating func watch(_ slot: Int) {
     let connection = slab[slot]
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return }

@@ -2,17 +2,17 @@ import Glibc
 public import LockstepModel
 public import LockstepWire
 
-/// The sockets of one thread: waits for the kernel, moves bytes, and tells what happened. It knows
-/// neither nodes nor jobs; a `NodeRunner` stands above it.
+/// Sockets of one thread. The loop waits for the kernel, moves bytes, and reports events. It
+/// depends on neither nodes nor jobs; a `NodeRunner` uses it.
 ///
-/// A turn: `wait`, then `next` until nil, then `flush`, then `next` until nil again.
+/// One turn: `wait`, then `next` until nil, then `flush`, then `next` until nil again.
 @usableFromInline
 struct EventLoop: ~Copyable {
-  /// What a node may want to hear of.
+  /// Event for the node.
   @usableFromInline
   enum Input {
     case opened(ConnectionID, Opening)
-    /// So many bytes stand in `receiveBuffer`, until the next call.
+    /// `count` bytes are in `receiveBuffer`, valid until the next call.
     case received(ConnectionID, count: Int)
     case drained(ConnectionID, unsent: Int)
     case holding(ConnectionID, bytes: Int)
@@ -20,7 +20,7 @@ struct EventLoop: ~Copyable {
     case turnedAway(TurnedAway)
   }
 
-  /// Something to tell that came up while something else was being done.
+  /// Event that occurred while another one was handled, queued for `next`.
   struct Incident {
     enum Kind {
       case opened(Opening)
@@ -34,42 +34,43 @@ struct EventLoop: ~Copyable {
     var kind: Kind
   }
 
-  /// Asks elsewhere for the addresses of a host; the answer comes back by `connect(_:to:)`.
+  /// Starts a lookup of a host's addresses outside the loop. The answer comes back by
+  /// `connect(_:to:)`.
   typealias Lookup = (_ host: String, _ port: UInt16, Poller.Registration) -> SystemFault?
 
   @usableFromInline let receiveBuffer: UnsafeMutableRawBufferPointer
   let poller: Poller
   var slab = ConnectionSlab()
   var frames = FrameStore()
-  /// The list of slots with frames that are new since the last flush.
+  /// Linked list of slots with frames that are new since the last flush.
   var firstDirty: Int32 = -1
   var lastDirty: Int32 = -1
   var incidents = ActionQueue<Incident>()
-  /// Who was turned away and is still to be told of.
+  /// Refused connections that are not reported to the node yet.
   var turnedAway = ActionQueue<TurnedAway>()
-  /// Connections that are closed, and hold nothing any more.
+  /// Closed connections for which no memory is held any more.
   var released = ActionQueue<ConnectionID>()
-  /// The node is hearing that its peer has ended its stream, and may say a last thing.
+  /// Set while the node handles the end of the peer's stream and may send its last frames.
   var endedPeer: Poller.Registration?
   var listeners: [Listener] = []
-  /// Places of listeners that are not heard any more.
+  /// Indices of listeners that are stopped.
   var isDeaf: Set<Int> = []
-  /// When listeners that ran out of descriptors are heard again.
+  /// Time at which listeners paused for lack of descriptors resume.
   var listenersPausedUntil: Instant?
-  /// Connections that are closing, and blocked; and those that linger.
+  /// Timers of closing connections that are blocked, and of lingering connections.
   var stalls: ExpiryQueue
   var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
-  /// Addresses of connecting connections that have not been tried yet, by slot.
+  /// Addresses not tried yet of connecting connections, by slot.
   var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
   var handshakes: HandshakeQueue
-  /// Secure connections that hold bytes which the poll will not tell of: read in the next turn.
+  /// TLS connections with held bytes that the poll does not report. They are read in the next turn.
   var holders: [Poller.Registration] = []
   let trust: Trust
-  /// Made by the first connection that needs it.
+  /// Created by the first connection that needs it.
   var secureClient: SecureContext?
-  /// Where frames are joined that are sealed together.
+  /// Buffer in which frames are joined for one TLS record.
   let joinBuffer: UnsafeMutableRawBufferPointer
-  /// When the turn began.
+  /// Start of the turn.
   var now = SystemClock.instant()
   let vectors: UnsafeMutablePointer<iovec>
   let lookup: Lookup
@@ -100,12 +101,12 @@ struct EventLoop: ~Copyable {
     joinBuffer.deallocate()
   }
 
-  /// Waits until something happens, `deadline` passes, or the mailbox's bell rings. With `mayWait`
-  /// false it only looks, and so it does while something is still to be told: a connection that was
-  /// asked for at the very end of a turn may have succeeded or failed at once.
+  /// Waits until an event occurs, `deadline` passes, or the mailbox wakes the loop. Does not block
+  /// if `mayWait` is false or if events are still queued: a connection opened at the very end of a
+  /// turn may have succeeded or failed at once.
   @usableFromInline
   mutating func wait(until deadline: Instant?, mayWait: Bool) -> Moment {
-    // All that was sent in the turn before has left by now.
+    // Everything sent in the turn before has been written by now.
     shakeHands()
     passHolders()
     let isIdle =
@@ -127,7 +128,7 @@ struct EventLoop: ~Copyable {
     return max(0, earliest.nanoseconds - SystemClock.instant().nanoseconds)
   }
 
-  /// What happened next in this turn; nil when that is all.
+  /// Returns the next event of this turn, or nil if there are no more.
   @usableFromInline
   mutating func next() -> Input? {
     forgetEndedPeer()
@@ -141,7 +142,7 @@ struct EventLoop: ~Copyable {
       let event = poller.event(nextEvent)
       nextEvent += 1
       if event.registration.isOther {
-        // Number 0 is the bell: it has done its work by ending the wait.
+        // Number 0 is the wakeup descriptor: its work is done once the wait has ended.
         let number = event.registration.slot
         if number > 0 { accept(at: number - 1) }
       } else if let slot = slab.slot(of: event.registration) {
@@ -150,7 +151,7 @@ struct EventLoop: ~Copyable {
     }
   }
 
-  /// nil where the node closed the connection before it could be told.
+  /// Returns nil if the node closed the connection before the event was reported.
   private mutating func input(of incident: Incident) -> Input? {
     guard let slot = slab.slot(of: incident.registration), slab[slot].pointee.isKnown else {
       return nil
@@ -211,8 +212,8 @@ struct EventLoop: ~Copyable {
   }
 }
 
-/// Where a runner keeps its loop. The runner's code is inlined into other modules; what ends the
-/// life of a loop cannot be, so it stands behind a class and a pointer.
+/// Owner of a runner's loop. The runner's code is inlined into other modules, but the deinit of a
+/// loop cannot be, so a class and a pointer separate them.
 @usableFromInline
 final class EventLoopOwner {
   @usableFromInline let loop: UnsafeMutablePointer<EventLoop>
@@ -228,11 +229,11 @@ final class EventLoopOwner {
   }
 }
 
-/// Something that a person who looks after the process wants to know.
+/// Notice for the operator of the process.
 public enum LoopNotice: Hashable, Sendable, CustomStringConvertible {
-  /// No connection can be let in for now; it is tried again by itself.
+  /// No connection can be accepted for now; the loop retries by itself.
   case acceptPaused(SystemFault)
-  /// A listener could not be paused, heard again, or stopped.
+  /// A listener could not be paused, resumed, or stopped.
   case listenerFailed(SystemFault)
 
   public var description: String {

@@ -1,13 +1,13 @@
 import LockstepModel
 
-/// Connections that are given the same time each, the oldest first.
+/// Queue of connections that share one timeout, oldest first.
 struct ExpiryQueue {
   struct Entry {
     var registration: Poller.Registration
     var deadline: Instant
-    /// Bytes that waited when the time began: fewer now means that the peer still takes some.
+    /// Bytes unsent when the timer started. Fewer now means that the peer still reads.
     var unsent: Int
-    /// How often the time was given again.
+    /// Number of times the timer was restarted.
     var renewals: Int
   }
 

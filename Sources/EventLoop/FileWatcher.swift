@@ -2,38 +2,39 @@ import CLinux
 import Glibc
 import LockstepWire
 
-/// What happened in a folder that is watched.
+/// Event in a watched folder.
 package struct FileEvent: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    /// Somebody wrote, and may go on.
+    /// A file was written to, and more writes may follow.
     case writing
-    /// Whoever wrote has closed the file, or it was moved here.
+    /// A written file was closed, or a file was moved here.
     case written
-    /// It was made, or its rights or times were changed.
+    /// A file was created, or its permissions or times changed.
     case touched
-    /// It was removed or moved away.
+    /// A file was removed or moved away.
     case gone
-    /// The folder itself is gone, or the disk that it was on; it is watched no more.
+    /// The folder is gone, or its disk was unmounted. It is no longer watched.
     case folderGone
-    /// More happened than the system could tell: anything may have, in every folder.
+    /// The system's event queue overflowed: anything may have changed, in every folder.
     case overflow
     /// A disk was mounted or unmounted somewhere.
     case mounts
   }
 
   package var kind: Kind
-  /// As it was given to `watch`; nil where it is about no folder.
+  /// The path as passed to `watch`; nil if the event concerns no folder.
   package var folder: String?
-  /// Without the folder; nil where it is about the folder itself, or no UTF-8.
+  /// Name without the folder; nil if the event concerns the folder itself, or if the name is not
+  /// UTF-8.
   package var name: String?
 }
 
-/// Folders of which one thread wants to know what happens in them (inotify). It sleeps until then,
-/// or until a message comes, and never looks by itself.
+/// Watcher of folders for one thread (inotify). The thread sleeps until an event or a message
+/// comes; there is no polling interval.
 package final class FileWatcher {
   private let descriptor: Descriptor
-  /// Told by the system where a disk comes or goes, which no folder tells; nil where there is no
-  /// such file.
+  /// /proc/self/mountinfo, which the system signals when a disk is mounted or unmounted; no folder
+  /// event reports that. nil if the file does not exist.
   private let mounts: Descriptor?
   private let mountsNumber: Int32
   private var folders: [Int32: String] = [:]
@@ -52,7 +53,8 @@ package final class FileWatcher {
     IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB
       | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
-  /// Watching a folder twice is watching it once. Throws where it is none, or cannot be read.
+  /// Starts watching a folder; a second call for the same folder has no effect. Throws if the path
+  /// is not a folder or cannot be read.
   package func watch(_ folder: String) throws(SystemFault) {
     let number = try Syscall.result("inotify_add_watch") {
       Int(inotify_add_watch(descriptor.rawValue, folder, Self.wanted))
@@ -64,14 +66,14 @@ package final class FileWatcher {
 
   package func unwatch(_ folder: String) {
     for (number, path) in folders where path == folder {
-      // Fails where the folder is gone by itself; then it is watched no more either.
+      // Fails if the folder is already gone; then it is no longer watched either.
       _ = inotify_rm_watch(descriptor.rawValue, number)
       folders[number] = nil
     }
   }
 
-  /// Sleeps until there are events, or messages in the mailbox, or the time is up; without end
-  /// where none is given. The mailbox must be a blocking one.
+  /// Sleeps until there are events or messages, or the time is over. nil waits without limit. The
+  /// mailbox must be a blocking one.
   package func wait<Message>(for mailbox: Mailbox<Message>, milliseconds: Int64?) {
     guard mailbox.fallAsleep() else { return }
     var polled = [
@@ -82,13 +84,13 @@ package final class FileWatcher {
       polled.append(pollfd(fd: mountsNumber, events: Int16(POLLPRI), revents: 0))
     }
     let timeout = milliseconds.map { Int32(clamping: max(0, $0)) } ?? -1
-    // An interrupted wait is a short one.
+    // An interrupted wait just ends early.
     guard poll(&polled, nfds_t(polled.count), timeout) > 0 else { return }
     if polled[1].revents != 0 { mailbox.bell.wait() }
     if polled.count == 3, polled[2].revents & Int16(POLLPRI | POLLERR) != 0 { hasNewMounts = true }
   }
 
-  /// All that happened since the last time, in order; never waits.
+  /// Returns all events since the last call, in order. Never blocks.
   package func events() throws(SystemFault) -> [FileEvent] {
     var events: [FileEvent] = []
     if hasNewMounts {
@@ -104,7 +106,7 @@ package final class FileWatcher {
     return events
   }
 
-  /// The system's own form: a head of 16 bytes, and a name that is padded with zeros.
+  /// Parses inotify's format: a header of 16 bytes, and a name padded with zeros.
   private func take(_ bytes: UnsafeRawBufferPointer, into events: inout [FileEvent]) {
     let head = 16
     var start = 0
@@ -143,7 +145,7 @@ package final class FileWatcher {
 }
 
 extension String {
-  /// nil where the bytes are no UTF-8.
+  /// Returns nil if the bytes are not UTF-8.
   fileprivate init?(validating bytes: Slice<UnsafeRawBufferPointer>) {
     self.init(validating: Array(bytes), as: UTF8.self)
   }

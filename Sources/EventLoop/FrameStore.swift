@@ -1,30 +1,31 @@
 import Glibc
 
-/// The frames that wait to leave, of all connections of one loop: a list each, in one block that
-/// all share. So a frame that waits costs no allocation, and an idle connection owns nothing.
+/// Frames that wait to be sent, of all connections of one loop: one list per connection, all in one
+/// block of memory. A queued frame costs no allocation, and an idle connection needs no memory
+/// here.
 ///
-/// A frame is an array that is shared, never copied, by all lists that it stands in.
+/// A frame is an array that all lists share without copying.
 struct FrameStore: ~Copyable {
   private struct Entry {
     var frame: [UInt8]
-    /// The frame's bytes. An array that is kept and not written to keeps its elements in place.
+    /// The frame's bytes. An array that is retained and not mutated keeps its elements in place.
     var bytes: UnsafeRawBufferPointer
   }
 
-  /// Initialised where the entry is in a list.
+  /// An entry is initialised if it is in a list.
   private var entries: UnsafeMutablePointer<Entry>
-  /// The next entry of the list, or `none`. Of a free entry: `freeMark` less the number of the next
-  /// free one, which is below `none`.
+  /// Index of the next entry of the list, or `none`. For a free entry: `freeMark` minus the index
+  /// of the next free entry, which is less than `none`.
   private var links: UnsafeMutablePointer<Int32>
   private var capacity: Int
   private var firstFree = Self.none
-  /// Entries from here on have never been in a list.
+  /// Entries from this index on have never been in a list.
   private var used = 0
 
   fileprivate static let none: Int32 = -1
   private static let freeMark: Int32 = -3
-  /// What a frame takes besides its bytes: its place here, the head of its array, and the
-  /// allocator's.
+  /// Bytes that a frame takes besides its content: its entry here, the header of its array, and the
+  /// allocator's overhead.
   private static let frameOverhead = 112
 
   @inline(__always)
@@ -62,8 +63,8 @@ struct FrameStore: ~Copyable {
     list.heldUnits &+= Self.heldUnits(of: frame)
   }
 
-  /// Points at most `limit` vectors at the bytes that leave next; returns how many, and how many
-  /// bytes they have. The pointers are good while the frames stand in the list.
+  /// Points at most `limit` vectors at the bytes to send next. Returns the number of vectors and of
+  /// bytes. The pointers are valid while the frames are in the list.
   @inline(__always)
   func gather(_ list: FrameList, into vectors: UnsafeMutablePointer<iovec>, limit: Int)
     -> (vectors: Int, bytes: Int)
@@ -85,8 +86,8 @@ struct FrameStore: ~Copyable {
     return (count, bytes)
   }
 
-  /// The bytes that leave next, at most as many as `buffer` has room for, in one piece: in
-  /// `buffer`, or where they are if they are so already. `vectors` has room for `limit`.
+  /// Returns the bytes to send next in one contiguous block, at most `buffer.count`. Copies them to
+  /// `buffer` only if they are not contiguous already. `vectors` has capacity for `limit`.
   func join(
     _ list: FrameList, into buffer: UnsafeMutableRawBufferPointer,
     vectors: UnsafeMutablePointer<iovec>, limit: Int
@@ -106,7 +107,7 @@ struct FrameStore: ~Copyable {
     return UnsafeRawBufferPointer(rebasing: buffer[..<filled])
   }
 
-  /// The first `count` bytes of the list have left.
+  /// Removes the first `count` bytes of the list, which have been sent.
   @inline(__always)
   mutating func drop(_ count: Int, from list: inout FrameList) {
     if count == list.unsent { return dropAll(from: &list) }
@@ -129,7 +130,7 @@ struct FrameStore: ~Copyable {
     list = FrameList()
   }
 
-  /// The entry that came after it.
+  /// Frees an entry and returns the index of the one that followed it.
   @inline(__always)
   private mutating func free(_ index: Int32) -> Int32 {
     let next = links[Int(index)]
@@ -151,7 +152,7 @@ struct FrameStore: ~Copyable {
     return Int32(used - 1)
   }
 
-  /// Called when no entry is free: all are initialised.
+  /// Called if no entry is free: all are initialised.
   @inline(never)
   private mutating func grow() {
     let moreEntries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
@@ -166,24 +167,24 @@ struct FrameStore: ~Copyable {
   }
 }
 
-/// One connection's frames: a list in the loop's `FrameStore`.
+/// Frames of one connection: a list in the loop's `FrameStore`.
 struct FrameList {
   fileprivate(set) var first = FrameStore.none
   fileprivate(set) var last = FrameStore.none
   private var sent: UInt32 = 0
-  /// `held`, in units of 16 bytes: a list is part of each connection, and small.
+  /// `held` in units of 16 bytes, to keep the list small: each connection contains one.
   fileprivate(set) var heldUnits: UInt32 = 0
-  /// Bytes that wait, over all frames.
+  /// Bytes not sent yet, over all frames.
   fileprivate(set) var unsent = 0
 
   fileprivate static let heldUnit = 16
 
-  /// Bytes of the first frame that have left already. No frame is as long as this has room for.
+  /// Bytes of the first frame that are already sent. Every frame is shorter than UInt32 can count.
   fileprivate(set) var sentOfFirst: Int {
     get { Int(sent) }
     set { sent = UInt32(newValue) }
   }
 
-  /// Memory that they take. A frame that stands in several lists counts in each.
+  /// Memory that the frames take, in bytes. A frame in several lists counts in each.
   var held: Int { Int(heldUnits) * FrameList.heldUnit }
 }

@@ -1,14 +1,15 @@
 import LockstepModel
 import LockstepWire
 
-/// The TLS handshakes of one loop: whose turn it is, how many are under way, and until when.
+/// TLS handshakes of one loop: the queue of those that can continue, their number, and their
+/// deadlines.
 ///
-/// A step of a handshake costs as much as hundreds of deliveries. So those that could go on wait in
-/// a line, first in, first out, and only a few have their turn before everything else has its own.
+/// A step of a handshake costs as much as hundreds of deliveries. So handshakes that can continue
+/// wait in a FIFO queue, and only a few of them run before all other events of a turn.
 struct HandshakeQueue {
   private let atOnce: Int
   private var ready = FIFOQueue<Poller.Registration>()
-  /// Of those that came in.
+  /// Deadlines of incoming handshakes.
   var deadlines: ExpiryQueue
   private(set) var underWay = 0
 
@@ -20,10 +21,10 @@ struct HandshakeQueue {
   var isEmpty: Bool { ready.isEmpty }
   var isFull: Bool { underWay >= atOnce }
 
-  /// Somebody came in whose handshake begins.
+  /// Counts an incoming handshake that begins.
   mutating func enter() { underWay += 1 }
 
-  /// It is over, however it ended.
+  /// Counts down a handshake that has ended, whatever its result.
   mutating func leave() {
     precondition(underWay > 0)
     underWay -= 1
@@ -31,7 +32,7 @@ struct HandshakeQueue {
 
   mutating func append(_ registration: Poller.Registration) { ready.append(registration) }
 
-  /// Those whose turn it is.
+  /// Removes and returns the handshakes that run in this turn.
   mutating func takeTurn() -> [Poller.Registration] {
     var turn: [Poller.Registration] = []
     while turn.count < Limits.handshakesATurn, let next = ready.popFirst() { turn.append(next) }

@@ -1,27 +1,28 @@
 import CLinux
 
-/// The memory that the process's allocator keeps beyond what is in use.
+/// Memory that the process's allocator keeps beyond the memory in use.
 public enum Heap {
-  /// Large blocks go back to the system when they are freed: buffers of a flood leave nothing
-  /// behind. To be called before threads are started.
+  /// Makes the allocator return large blocks to the system when they are freed, so that buffers of
+  /// a load peak do not remain. Call it before threads are started.
   public static func mapLargeBlocks() { linux_map_blocks_from(128 << 10) }
 
-  /// Bytes that are free and were not given back, or were and are still counted.
+  /// Bytes that are free in the heap. Freed pages that `trim` returned to the system still count.
   public static var freeBytes: Int { linux_free_heap_bytes() }
 
-  /// Gives free pages back to the system.
+  /// Returns free pages to the system.
   public static func trim() { linux_trim_heap() }
 }
 
-/// Decides when a heap is trimmed: when much more of it is free than ever since the last time. What
-/// was given back goes on to count as free, so that a quiet heap is not trimmed again and again.
+/// Decides when to trim a heap: when free memory has grown by `slackBytes` above its minimum since
+/// the last trim. Memory returned to the system still counts as free, so an idle heap is not
+/// trimmed repeatedly.
 public struct HeapWatch: Sendable {
   private let slackBytes: Int
   private var leastFree = 0
 
   public init(slackBytes: Int) { self.slackBytes = slackBytes }
 
-  /// `freeBytes`: as they are now.
+  /// Returns true if the heap should be trimmed. `freeBytes`: the current value.
   public mutating func wantsTrim(freeBytes: Int) -> Bool {
     leastFree = min(leastFree, freeBytes)
     guard freeBytes - leastFree >= slackBytes else { return false }

@@ -1,15 +1,15 @@
 import CLinux
 
-/// Counts the instructions that the calling thread runs in user mode: the one measure of cost that
-/// repeats on a busy machine. Not every machine has it; virtual ones often hide it.
+/// Counter of the instructions that the calling thread runs in user mode: the one measure of cost
+/// that is repeatable on a busy machine. Not every machine has it; virtual machines often hide it.
 public struct InstructionCounter: ~Copyable {
   private let descriptor: Descriptor
 
-  /// Throws where the hardware, or the system's settings, give no counter.
+  /// Throws if the hardware or the system's settings provide no counter.
   public init() throws(SystemFault) {
     descriptor = try Syscall.openInstructionCounter()
   }
 
-  /// Instructions since the counter was made. To be called by the thread that made it.
+  /// Returns the instructions since the counter was made. Call it on the thread that made it.
   public func read() -> UInt64 { Syscall.readCounter(descriptor.rawValue) }
 }

@@ -2,15 +2,15 @@ import Glibc
 import LockstepModel
 public import LockstepWire
 
-/// A socket that connections come in by. It listens from the moment it is made: who connects before
-/// a node runs waits in the kernel.
+/// Listening socket. It listens from its creation: connections made before a node runs wait in the
+/// kernel's queue.
 public final class Listener: Sendable {
   public let door: Opening.Door
-  /// Where it listens, with the port that the kernel picked where port 0 was asked for.
+  /// Bound address. If port 0 was requested, it contains the port that the kernel chose.
   public let address: PeerAddress
-  /// Counts who comes in; nil: nobody does.
+  /// Limiter of accepted connections; nil: no limit.
   let gate: ConnectionLimiter?
-  /// Of those who come in by TLS alone; nil: bytes go as they are.
+  /// Certificate for TLS, which every connection must then use; nil: plain bytes.
   let certificate: ServerCertificate?
   private let descriptor: Descriptor
 
@@ -28,19 +28,19 @@ public final class Listener: Sendable {
 
   deinit {
     if case .local(let path) = address {
-      // Gone already is as good.
+      // A missing file is fine.
       do throws(SystemFault) { try Syscall.unlink(path) } catch {}
     }
   }
 
   var rawValue: Int32 { descriptor.rawValue }
 
-  /// `count` listeners, one a loop, among which the kernel spreads what comes in.
+  /// Opens `count` listeners, one per loop. The kernel distributes connections among them.
   ///
-  /// - A TCP address whose port is 0 gets a free port, the same for all.
-  /// - A Unix socket (`.local`) belongs to the owner alone (mode 0600) and to one loop (`count` 1).
-  ///   One that a dead process left behind is replaced.
-  /// - With a certificate, a TCP listener speaks TLS and nothing else.
+  /// - A TCP address with port 0 gets a free port, the same for all listeners.
+  /// - A Unix socket (`.local`) is accessible to its owner only (mode 0600) and belongs to one loop
+  ///   (`count` 1). A socket file left behind by a dead process is replaced.
+  /// - With a certificate, a TCP listener accepts TLS only.
   public static func open(
     _ address: PeerAddress, door: Opening.Door, count: Int = 1, gate: ConnectionLimiter? = nil,
     certificate: ServerCertificate? = nil
@@ -58,9 +58,10 @@ public final class Listener: Sendable {
 
   // MARK: TCP
 
-  /// Sockets that share a port must all have SO_REUSEPORT, and with it another process of the same
-  /// user that also has it could take the port unnoticed. So the first socket is bound without it,
-  /// which fails where anybody listens, and gets it only then. From there on it holds the port.
+  /// Opens TCP listeners. Sockets that share a port must all have SO_REUSEPORT; but with it,
+  /// another process of the same user that also sets it could take the port unnoticed. So the first
+  /// socket is bound without the option, which fails if the port is in use, and gets the option
+  /// only then. From there on it holds the port.
   private static func openTCP(
     _ host: String, _ port: UInt16, _ door: Opening.Door, _ count: Int, _ gate: ConnectionLimiter?,
     _ certificate: ServerCertificate?
@@ -92,9 +93,9 @@ public final class Listener: Sendable {
 
   private static func socket(_ address: SocketAddress) throws(SystemFault) -> Descriptor {
     let descriptor = try Syscall.makeSocket(address.family)
-    // A relay that comes back at once must not wait for the old connections' last minutes.
+    // A restarted relay must not wait for old connections in TIME_WAIT.
     try Syscall.setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-    // What is accepted inherits this: answers leave at once, without waiting to be joined.
+    // Accepted sockets inherit this: answers are sent at once, without Nagle's delay.
     try Syscall.setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     try Syscall.setOption(
       descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(Limits.kernelUnsentBytes))
@@ -116,7 +117,7 @@ public final class Listener: Sendable {
       descriptor, door: door, address: bound.peer, gate: gate, certificate: certificate)
   }
 
-  /// The kernel cuts this to its own limit (net.core.somaxconn).
+  /// The kernel caps this at its own limit (net.core.somaxconn).
   private static let backlog = 4_096
 
   // MARK: Unix sockets
@@ -133,7 +134,7 @@ public final class Listener: Sendable {
     try removeAbandoned(path, address)
     do throws(SystemFault) {
       let descriptor = try Syscall.makeSocket(AF_UNIX)
-      // Set before binding, so that there is no moment in which others may connect.
+      // Set before bind, so that other users can never connect.
       try Syscall.setMode(descriptor, 0o600)
       try Syscall.bind(descriptor.rawValue, address)
       try Syscall.listen(descriptor.rawValue, backlog: backlog)
@@ -143,7 +144,8 @@ public final class Listener: Sendable {
     }
   }
 
-  /// A socket file outlives its process. It is removed only where nobody answers at it.
+  /// Removes the socket file of a dead process. A socket file outlives its process; it is removed
+  /// only if no process accepts connections on it.
   private static func removeAbandoned(_ path: String, _ address: SocketAddress)
     throws(ListenFault)
   {
@@ -166,7 +168,7 @@ public final class Listener: Sendable {
     do throws(SystemFault) { try Syscall.unlink(path) } catch { throw listenFault(path, error) }
   }
 
-  // MARK: Words
+  // MARK: Errors
 
   private static func listenFault(_ name: String, _ fault: SystemFault) -> ListenFault {
     switch fault.code {

@@ -1,14 +1,15 @@
 import LockstepModel
 public import LockstepWire
 
-/// Whether the threads of a group still go round. A node's loop is asked by a letter, and answers
-/// in its next turn; a worker is well while it rests, and while one portion of work follows the
-/// other.
+/// Liveness check of a group's threads. Posts a ping to each loop's mailbox; a loop answers in its
+/// next turn. An idle worker counts as alive, and so does one that has begun another portion of
+/// work since the ping.
 @usableFromInline
 final class LivenessCheck: Sendable {
   struct State: Sendable {
     var round = 0
-    /// By place: the last round that the node's loop has answered; its end answers all.
+    /// Last round answered, by the node's index. A node that has ended counts as having answered
+    /// all.
     var answered: [Int]
   }
 
@@ -18,7 +19,7 @@ final class LivenessCheck: Sendable {
     state = Locked(State(answered: Array(repeating: 0, count: nodes)))
   }
 
-  /// The number of a new question.
+  /// Starts a new round and returns its number.
   func ask() -> Int {
     state.withLock { state in
       state.round += 1
@@ -34,19 +35,19 @@ final class LivenessCheck: Sendable {
   @usableFromInline
   func end(_ place: Int) { answer(place, .max) }
 
-  /// The places of the loops that have not answered the last question.
+  /// Indices of the loops that have not answered the last round.
   var silent: [Int] {
     state.withLock { state in state.answered.indices.filter { state.answered[$0] < state.round } }
   }
 }
 
-/// How far a worker's thread has come.
+/// Progress of a worker's thread.
 @usableFromInline
 final class WorkerProgress: Sendable {
   struct State: Sendable {
     var portions = 0
     var isBusy = false
-    /// Of the portions, those begun when it was asked last; nil where it rested then.
+    /// Value of `portions` at the last ping; nil if the worker was idle then.
     var portionAsked: Int?
   }
 
@@ -67,13 +68,13 @@ final class WorkerProgress: Sendable {
 
   func ask() { state.withLock { $0.portionAsked = $0.isBusy ? $0.portions : nil } }
 
-  /// Still at the very portion that it was at when it was asked.
+  /// True if the worker is still busy with the same portion as at the last ping.
   var isSilent: Bool { state.withLock { $0.isBusy && $0.portions == $0.portionAsked } }
 }
 
 /// Threads of a group that have not answered.
 public struct UnresponsiveThreads: Hashable, Sendable {
-  /// The places of nodes.
+  /// Indices of nodes.
   public var nodes: [Int]
   public var lanes: [Lane]
 
@@ -84,14 +85,14 @@ public struct UnresponsiveThreads: Hashable, Sendable {
 }
 
 extension NodeGroup where N: ~Copyable {
-  /// Asks every thread for a sign of life. From any thread.
+  /// Pings every thread. Safe to call from any thread.
   public func feelPulse() {
     let round = pulse.ask()
     for worker in state.withLock({ $0.workers }) { worker?.progress.ask() }
     for mailbox in mailboxes { mailbox.post(NodeMessage(.pulse(round))) }
   }
 
-  /// Those that have not answered the last `feelPulse`. From any thread.
+  /// Threads that have not answered the last `feelPulse`. Safe to call from any thread.
   public var silentThreads: UnresponsiveThreads {
     let workers = state.withLock { $0.workers }
     return UnresponsiveThreads(

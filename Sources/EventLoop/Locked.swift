@@ -1,9 +1,9 @@
 import Glibc
 
-/// A value that many threads share, one at a time.
+/// Value protected by a mutex.
 ///
-/// It stands on the system's own mutex, which the thread sanitizer knows. The slow path of the
-/// standard library's is hidden from it, and so it reports races where there are none.
+/// It uses the pthread mutex, which the thread sanitizer knows. The sanitizer cannot see the slow
+/// path of the standard library's mutex, and so reports false races.
 public final class Locked<Value: Sendable>: @unchecked Sendable {
   @usableFromInline let value: UnsafeMutablePointer<Value>
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -23,7 +23,7 @@ public final class Locked<Value: Sendable>: @unchecked Sendable {
     value.deallocate()
   }
 
-  /// Must not be called again from within `body`.
+  /// Calls `body` with the lock held. Not recursive: `body` must not call it again.
   @inlinable
   public func withLock<Result, Fault: Error>(_ body: (inout Value) throws(Fault) -> Result)
     throws(Fault) -> Result

@@ -1,12 +1,12 @@
 import LockstepModel
 
-/// The bounds of a loop that whoever runs it may set.
+/// Configurable limits of a loop.
 public struct LoopLimits: Sendable, Hashable {
-  /// Read at once from a connection.
+  /// Bytes of one read.
   public var receiveBytes = Limits.receiveBytes
-  /// For a connection that is being closed and takes no byte of what waits for it.
+  /// Timeout, in milliseconds, of a closing connection whose peer reads none of the queued bytes.
   public var stalledMilliseconds = Limits.stalledMilliseconds
-  /// TLS handshakes of those who come in: so many are under way, and each has so long.
+  /// Incoming TLS handshakes: the maximum at once, and the timeout of each in milliseconds.
   public var handshakesAtOnce = Limits.handshakesAtOnce
   public var handshakeMilliseconds = Limits.handshakeMilliseconds
 

@@ -1,19 +1,18 @@
 import CLinux
 import Glibc
 
-/// A thread of the operating system.
+/// Thread of the operating system.
 @usableFromInline
 package struct LoopThread: Sendable {
   private let handle: pthread_t
 
-  /// The claim of a thread to a processor that others want too.
+  /// Scheduling class of a thread when processors are scarce.
   @usableFromInline
   package enum Urgency: Sendable {
-    /// It does little at a time, and somebody waits for that: it goes before threads that compute
-    /// for long.
+    /// Short tasks with low latency: scheduled before threads that compute for long.
     case prompt
     case usual
-    /// It computes for long: where there are not processors enough, it has a tenth of one.
+    /// Long computations: if there are not enough processors, the thread gets a tenth of one.
     case patient
   }
 
@@ -29,13 +28,13 @@ package struct LoopThread: Sendable {
     }
   }
 
-  /// So little time at once, in nanoseconds, do threads ask for that somebody waits for.
+  /// Scheduler slice of prompt threads, in nanoseconds. A short slice is scheduled sooner.
   private static var promptSlice: UInt64 { 100_000 }
 
-  /// The niceness of patient threads: a tenth of the weight of others (sched(7)).
+  /// Niceness of patient threads: a tenth of the weight of others (sched(7)).
   private static var patientNiceness: Int32 { 10 }
 
-  /// `name`: for debuggers and top; the first 15 bytes are shown.
+  /// Starts the thread. `name`: for debuggers and top, which show the first 15 bytes.
   @usableFromInline
   package init(
     _ name: String, _ urgency: Urgency = .usual, _ body: @escaping @Sendable () -> Void
@@ -48,7 +47,7 @@ package struct LoopThread: Sendable {
         guard let argument else { return nil }
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         linux_name_thread(start.name)
-        // Inherited otherwise, from whoever starts it.
+        // Otherwise inherited from the thread that starts this one.
         linux_set_slice(start.urgency == .prompt ? LoopThread.promptSlice : 0)
         if start.urgency == .patient { linux_set_niceness(LoopThread.patientNiceness) }
         start.body()
@@ -61,14 +60,14 @@ package struct LoopThread: Sendable {
     self.handle = handle
   }
 
-  /// Waits for the end of the thread; to be called once.
+  /// Waits for the end of the thread. Call it once.
   @usableFromInline
   package func join() {
     let code = pthread_join(handle, nil)
     precondition(code == 0)
   }
 
-  /// Nobody waits for its end.
+  /// Detaches the thread: it is never joined.
   package func detach() {
     let code = pthread_detach(handle)
     precondition(code == 0)

@@ -1,7 +1,7 @@
 public import LockstepModel
 
-/// Messages for one thread from many. The reader takes all that wait at once; a writer makes the
-/// system call that wakes it only when it sleeps.
+/// Queue of messages from many threads to one. The reader takes all waiting messages at once; a
+/// writer makes the wakeup system call only if the reader sleeps.
 public final class Mailbox<Message: Sendable>: Sendable {
   @usableFromInline struct State: Sendable {
     @usableFromInline var messages: [Message] = []
@@ -29,7 +29,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if mustWake { bell.ring() }
   }
 
-  /// Leaves `messages` empty, with its capacity.
+  /// Posts all messages. Leaves `messages` empty, with its capacity.
   @inlinable
   package func post(allOf messages: inout [Message]) {
     if messages.isEmpty { return }
@@ -46,14 +46,14 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if mustWake { bell.ring() }
   }
 
-  /// Posts each list to the mailbox of its place, as one: no reader gets its messages before all
-  /// mailboxes have theirs. Leaves the lists empty, with their capacity.
+  /// Posts each list to the mailbox at the same index, atomically: no reader receives its messages
+  /// before all mailboxes have theirs. Empties the lists and keeps their capacity.
   @inlinable
   package static func post(_ lists: inout [[Message]], to mailboxes: [Mailbox]) {
     post(&lists, to: mailboxes, from: 0)
   }
 
-  /// Holds the locks of all mailboxes before it, in the order of their places.
+  /// Takes the locks in the order of the indices and releases none before the last list is posted.
   @usableFromInline
   static func post(_ lists: inout [[Message]], to mailboxes: [Mailbox], from place: Int) {
     guard place < mailboxes.count else { return }
@@ -67,7 +67,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if mustWake { mailboxes[place].bell.ring() }
   }
 
-  /// Swaps what waits with `messages`, which must be empty; the reader is awake afterwards.
+  /// Swaps the waiting messages with `messages`, which must be empty. Marks the reader as awake.
   @inlinable
   package func take(into messages: inout [Message]) {
     state.withLock { state in
@@ -79,7 +79,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   @inlinable
   package var isEmpty: Bool { state.withLock { $0.messages.isEmpty } }
 
-  /// The reader says that it is about to sleep. False, and not asleep, where messages wait.
+  /// Marks the reader as about to sleep. Returns false and leaves it awake if messages wait.
   @inlinable
   package func fallAsleep() -> Bool {
     state.withLock { state in
@@ -88,7 +88,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
-  /// Sleeps until there are messages, or the mailbox is closed. False once it is closed and empty.
+  /// Sleeps until there are messages or the mailbox is closed. Returns false once it is closed and
+  /// empty.
   @inlinable
   package func waitForMessages(into messages: inout [Message]) -> Bool {
     while waitForMessages(into: &messages, until: nil) {
@@ -97,7 +98,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
     return false
   }
 
-  /// The same, but no longer than until `end`, when there may be none. False once it is closed.
+  /// Sleeps as above, but no longer than until `end`; then there may be no messages. Returns false
+  /// once the mailbox is closed and empty.
   @inlinable
   package func waitForMessages(into messages: inout [Message], until end: Instant?) -> Bool {
     take(into: &messages)
@@ -110,7 +112,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     return true
   }
 
-  /// From here on what is posted is dropped; what waits can still be taken.
+  /// Closes the mailbox: later messages are dropped; waiting ones can still be taken.
   @inlinable
   package func close() {
     let mustWake = state.withLock { state in
@@ -122,7 +124,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 }
 
 extension Bool {
-  /// What it was; it is false now.
+  /// Sets it to false and returns the old value.
   @inlinable mutating func taken() -> Bool {
     let value = self
     self = false
@@ -130,7 +132,7 @@ extension Bool {
   }
 }
 
-/// An eventfd. A poll that watches it for rises never has to read it.
+/// An eventfd. An edge-triggered poll never has to read it.
 @usableFromInline
 struct WakeupDescriptor: ~Copyable, Sendable {
   private let descriptor: Descriptor
@@ -146,7 +148,7 @@ struct WakeupDescriptor: ~Copyable, Sendable {
 
   @usableFromInline func wait() { Syscall.waitForEventCounter(descriptor.rawValue) }
 
-  /// The same, but no longer than until `end`.
+  /// Waits, but no longer than until `end`.
   @usableFromInline
   func wait(until end: Instant?) {
     guard let end else { return wait() }

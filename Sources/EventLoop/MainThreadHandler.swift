@@ -1,12 +1,12 @@
 public import LockstepModel
 
-/// What the thread that waits for the end of a group does meanwhile: it is the only one that never
-/// has anything else to do, so it answers even while every loop is busy.
+/// Callbacks of the thread that waits for the end of a group. It has no other work, so it responds
+/// even while every loop is busy.
 public struct MainThreadHandler {
-  /// A signal has come. SIGTERM and SIGINT are calls of `NodeGroup.stop` as well.
+  /// Called for each signal. SIGTERM and SIGINT also call `NodeGroup.stop`.
   public var signalled: (_ number: Int32) -> Void
-  /// Called when the wait begins, after every signal, and when the moment has come that it gave the
-  /// last time. Gives the next such moment; nil where only a signal matters. Must not block.
+  /// Called when the wait begins, after every signal, and at the time that it returned last.
+  /// Returns the next such time, or nil to be called after signals only. Must not block.
   public var attend: (_ now: Instant) -> Instant?
 
   public init(

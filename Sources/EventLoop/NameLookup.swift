@@ -1,5 +1,5 @@
-/// Asks the system's resolver for addresses, on a thread of its own: an answer can take many
-/// seconds. The thread is started with the first question.
+/// Resolver of host names on a thread of its own: the system's resolver can block for many seconds.
+/// The thread is started by the first question.
 final class NameLookup: Sendable {
   typealias Answer = Result<[SocketAddress], SocketAddress.LookupFault>
 
@@ -24,13 +24,13 @@ final class NameLookup: Sendable {
     }
     if mustStart {
       let questions = questions
-      // Nobody can end a lookup that has begun, so nobody waits for this thread either.
+      // A lookup in progress cannot be cancelled, so the thread is never joined.
       try LoopThread("lookup") { Self.answer(questions) }.detach()
     }
     questions.post(question)
   }
 
-  /// Those who ask together for the same host and port are answered together.
+  /// Answers the questions. Waiting questions for the same host and port share one lookup.
   private static func answer(_ questions: Mailbox<Question>) {
     var waiting: [Question] = []
     while questions.waitForMessages(into: &waiting) {

@@ -2,26 +2,26 @@ import Glibc
 import LockstepModel
 public import LockstepWire
 
-/// What a group does with what its nodes say, and how it runs them.
+/// Settings of a group: callbacks for its nodes' output, and options of their loops.
 public struct GroupSettings<Report: Sendable>: Sendable {
-  /// Called on the node's own thread, with its place; should not block.
+  /// Called on the node's own thread, with the node's index. Should not block.
   public var report: @Sendable (_ node: Int, Report) -> Void
-  /// True for the report by which a node says that it is done.
+  /// Returns true for the report that says that the node is done.
   public var isLastReport: @Sendable (Report) -> Bool = { _ in false }
-  /// Gets a line for every event and action, on the node's thread; nil costs nothing.
+  /// Gets a line for every event and action, on the node's thread. nil: no trace, no cost.
   public var trace: (@Sendable (String) -> Void)?
-  /// For the log.
+  /// Callback for the log.
   public var notice: @Sendable (LoopNotice) -> Void = { _ in }
-  /// From `stop` to the end, whatever is left then.
+  /// Time from `stop` to the forced end, in milliseconds.
   public var stopMilliseconds = Limits.drainMilliseconds
-  /// Whom its nodes believe at the far end of a secure connection.
+  /// Authorities that the nodes trust when they open a TLS connection.
   public var trust = Trust.system
   public var clock = Clock.eachTurn
   public var limits = LoopLimits()
 
-  /// How often the clock is read for the moments that a node is told.
+  /// Frequency of clock reads for the times passed to a node.
   public enum Clock: Sendable {
-    /// Once a turn: cheap, and late by no more than the turn lasts.
+    /// Once a turn: cheap. The time is late by at most the length of the turn.
     case eachTurn
     /// Before each event: for a node that measures.
     case eachEvent
@@ -30,7 +30,8 @@ public struct GroupSettings<Report: Sendable>: Sendable {
   public init(report: @escaping @Sendable (_ node: Int, Report) -> Void) { self.report = report }
 }
 
-/// Nodes of one kind, each on a thread of its own, that share workers and hear each other's news.
+/// Group of nodes of one kind, each on its own thread. They share workers and receive each other's
+/// news.
 ///
 /// ```
 /// let group = try NodeGroup<RelayNode>(count: loops, settings)
@@ -58,7 +59,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   @usableFromInline let state = Locked(State())
   @usableFromInline let pulse: LivenessCheck
 
-  /// `count`: how many nodes will be added.
+  /// `count`: number of nodes that will be added.
   public init(count: Int, _ settings: GroupSettings<N.Report>) throws(SystemFault) {
     Syscall.ignoreBrokenPipes()
     self.settings = settings
@@ -70,14 +71,14 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     endings = try Mailbox(isBlocking: true)
   }
 
-  /// Starts a thread that does the jobs of `lane`, of all nodes. Before any node is added.
-  /// `perform` and what it captures belong to that thread alone from here on.
+  /// Starts a thread that does the jobs of `lane` for all nodes. Call it before adding any node.
+  /// From here on only that thread may use `perform` and its captures.
   @inlinable
   public func work(on lane: Lane, _ perform: sending @escaping Perform) throws(SystemFault) {
     try work(on: lane, at: { WorkerContext(perform: perform) })
   }
 
-  /// The same, where the thread has more to do than jobs: `makeWorkplace` is called on it.
+  /// Starts a worker whose thread does more than jobs. `makeWorkplace` is called on that thread.
   @inlinable
   public func work(
     on lane: Lane, at makeWorkplace: sending @escaping () -> WorkerContext
@@ -86,8 +87,8 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     state.withLock { $0.workers[Int(lane.rawValue)] = worker }
   }
 
-  /// Adds the next node. `performInline` does, on the node's own thread, the jobs of lanes without
-  /// a worker.
+  /// Adds the next node. `performInline` does the jobs of lanes without a worker, on the node's own
+  /// thread.
   @inlinable
   public func add(
     _ node: consuming sending N, listeners: [Listener] = [],
@@ -113,7 +114,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     state.withLock { $0.seats.append(seat) }
   }
 
-  /// Where a runner waits for its thread.
+  /// Box of a runner until its thread starts.
   @usableFromInline
   final class RunnerBox {
     @usableFromInline var runner: Runner?
@@ -121,7 +122,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     @inlinable
     init(_ runner: consuming Runner) { self.runner = .some(runner) }
 
-    /// Once. The runner is gone at the end, and its sockets with it.
+    /// Runs the node, once. Destroys the runner and its sockets at the end.
     @inlinable
     func run() -> NodeEnding {
       guard var runner = runner.take() else { preconditionFailure("a group runs once") }
@@ -153,26 +154,26 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     return EventLoopOwner(loop)
   }
 
-  /// From any thread; dropped once the node has ended.
+  /// Posts an order. Safe to call from any thread; dropped if the node has ended.
   public func post(_ order: N.Order, to place: Int = 0) {
     mailboxes[place].post(NodeMessage(.ordered(order)))
   }
 
-  /// From any thread, to all nodes; dropped by those that have ended.
+  /// Posts news to all nodes. Safe to call from any thread; nodes that have ended drop it.
   public func tell(_ news: N.News) {
     for mailbox in mailboxes { mailbox.post(NodeMessage(.news(news))) }
   }
 
-  /// From any thread. Each node is told `stopping`, and ends when it has made its last report, or
-  /// has no connection and no job left, or `stopMilliseconds` have passed. A second call ends all
-  /// at once.
+  /// Stops the group. Safe to call from any thread. Each node gets `stopping`, and ends when it has
+  /// made its last report, has no connection and no job left, or `stopMilliseconds` have passed. A
+  /// second call ends all nodes at once.
   public func stop() {
     for mailbox in mailboxes { mailbox.post(NodeMessage(.stop)) }
   }
 
-  /// Runs all nodes, each on a thread, and returns when all have ended and all threads are joined:
-  /// how each node ended, by place. SIGTERM and SIGINT are calls of `stop`; the attendant hears
-  /// of all signals.
+  /// Runs all nodes, each on its own thread, until all have ended and all threads are joined.
+  /// Returns the ending of each node, by index. SIGTERM and SIGINT call `stop`; `attendant` gets
+  /// all signals.
   public func run(_ signals: Signals? = nil, _ attendant: MainThreadHandler = MainThreadHandler())
     throws(SystemFault) -> [NodeEnding]
   {
@@ -180,7 +181,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     return try waitForEnd(signals, attendant)
   }
 
-  /// Starts all nodes, each on a thread. `waitForEnd` must follow, once.
+  /// Starts all nodes, each on its own thread. `waitForEnd` must follow, once.
   public func start() throws(SystemFault) {
     let seats = state.withLock { $0.seats }
     precondition(seats.count == mailboxes.count, "fewer nodes than were promised")
@@ -226,7 +227,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 }
 
-/// Hands a runner to its thread, which is the only one that touches it from then on.
+/// Passes a runner to its thread; from then on only that thread uses it.
 @usableFromInline
 final class Seat: @unchecked Sendable {
   let run: () -> Void

@@ -1,7 +1,7 @@
 import LockstepModel
 public import LockstepWire
 
-/// What reaches a node's thread from other threads.
+/// Message to a node's thread from another thread.
 public struct NodeMessage<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
   @usableFromInline
   enum Content: Sendable {
@@ -9,9 +9,9 @@ public struct NodeMessage<Outcome: Sendable, Order: Sendable, News: Sendable>: S
     case ordered(Order)
     case news(News)
     case addresses(LookupAnswer)
-    /// A question whether the loop still turns, by its number.
+    /// Ping of the liveness check, with its round.
     case pulse(Int)
-    /// The first time: finish what is begun. The second time: end at once.
+    /// First time: finish the work in progress. Second time: end at once.
     case stop
   }
 
@@ -21,16 +21,16 @@ public struct NodeMessage<Outcome: Sendable, Order: Sendable, News: Sendable>: S
   init(_ content: Content) { self.content = content }
 }
 
-/// What a lookup found, for the connection that waits for it.
+/// Result of a lookup, for the connection that waits for it.
 @usableFromInline
 struct LookupAnswer: Sendable {
   let registration: Poller.Registration
   let answer: NameLookup.Answer
 }
 
-/// A job, and who gets its outcome.
+/// Job and the node that gets its outcome.
 public struct Assignment<Job: Sendable>: Sendable {
-  /// The place of the node in its group.
+  /// Index of the node in its group.
   public let node: Int
   public let id: JobID
   public let job: Job

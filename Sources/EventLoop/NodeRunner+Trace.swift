@@ -1,7 +1,8 @@
 public import LockstepWire
 
-/// A line for all that crosses the seam, for people who look for a fault. Of what a node and the
-/// others say to each other only the kind is shown: the rest may be somebody's data or secrets.
+/// Trace for debugging: one line per event and action. Payloads of messages between nodes and
+/// others are left out, because they may contain personal data or secrets; only their kind is
+/// shown.
 extension NodeRunner where N: ~Copyable {
   @usableFromInline
   func line(received id: ConnectionID, _ count: Int) -> String {
@@ -53,7 +54,7 @@ extension NodeRunner where N: ~Copyable {
     return "in \(registration.slot).\(registration.generation)"
   }
 
-  /// The name of an enum's case, without what it carries.
+  /// Returns the name of an enum's case, without its associated values.
   private func kind(_ value: some Any) -> String {
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .enum else { return "\(type(of: value))" }

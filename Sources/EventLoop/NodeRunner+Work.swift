@@ -1,7 +1,7 @@
 public import LockstepModel
 public import LockstepWire
 
-/// Jobs, news and reports: what a node has to do with others; and how it comes to its end.
+/// Jobs, news and reports of a node, and its end.
 extension NodeRunner where N: ~Copyable {
   @inlinable
   mutating func assign(_ id: JobID, _ lane: Lane, _ job: N.Job) {
@@ -11,8 +11,8 @@ extension NodeRunner where N: ~Copyable {
     hasJobs = true
   }
 
-  /// Jobs of one turn go together: to the lane's worker, or, where there is none, they are done
-  /// here and now.
+  /// Passes on the jobs of this turn together: to the lane's worker, or, if it has none, performs
+  /// them inline.
   @inlinable
   mutating func passJobs() {
     if !hasJobs { return }
@@ -58,7 +58,8 @@ extension NodeRunner where N: ~Copyable {
     surroundings.settings.report(surroundings.place, report)
   }
 
-  /// The front door is closed at once; the others stay open, for those who want to see how it goes.
+  /// Begins to stop. The public listener closes at once; the others stay open, so that the progress
+  /// can be observed.
   @inlinable
   mutating func beginEnding() {
     if ending.bound != nil {
@@ -82,12 +83,12 @@ extension NodeRunner where N: ~Copyable {
   }
 }
 
-/// How a node came to its end.
+/// Cause of a node's end.
 public enum NodeEnding: Hashable, Sendable {
-  /// It reported that it is done, or had nothing left to do.
+  /// The node reported that it is done, or had nothing left to do.
   case done
   /// The time for stopping passed.
   case outOfTime
-  /// It was told to stop a second time.
+  /// `stop` was called a second time.
   case atOnce
 }

@@ -1,32 +1,33 @@
 public import LockstepModel
 public import LockstepWire
 
-/// Drives one node on one thread, for real: what `Tests/Simulator/World` does in virtual time.
+/// Driver of one node on one thread with real I/O. `Tests/Simulator/World` is its counterpart in
+/// virtual time.
 ///
-/// A turn: wait; hand the node its mail, then what the sockets say, then its deadline if it is due,
-/// taking its actions after each; pass its jobs on; write all that it sent.
+/// One turn: wait; deliver the mail, then the socket events, then the deadline if it is due, and
+/// perform the node's actions after each; pass on its jobs; write all frames.
 ///
-/// `drained` is told in the turn in which a send first leaves bytes unsent, and from then on
-/// whenever the peer has taken some, until none are left. So a node that was told nothing has no
-/// bytes waiting.
+/// `drained` is reported in the turn in which a send first leaves bytes unsent, and from then on
+/// whenever the peer has taken some, until none are left. So a node without a `drained` event has
+/// no unsent bytes.
 ///
-/// A peer that ends its stream (`endOfStream`) still gets what waits for it, and what the node
-/// sends while it handles that, and nothing that is sent later. A node that means to answer before
-/// it learns of the end pauses reading.
+/// A peer that ends its stream (`endOfStream`) still gets the queued frames and those that the node
+/// sends while it handles that event, but no later ones. A node that needs to answer before it
+/// learns of the end pauses reading.
 ///
-/// The hot path is inlinable, so that it is compiled for each node where the node is known.
+/// The hot path is inlinable, so that the module that defines the node gets a specialised copy.
 public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   public typealias Mail = NodeMessage<N.Outcome, N.Order, N.News>
   public typealias Perform = Worker<N.Job, N.Outcome, N.Order, N.News>.Perform
 
-  /// What a runner is told of its surroundings.
+  /// Context of a runner: its group's mailboxes, lanes and settings.
   @usableFromInline
   struct RunnerContext {
-    /// Its place in the group.
+    /// Index of the node in the group.
     @usableFromInline let place: Int
-    /// Of all nodes of the group, by place.
+    /// Mailboxes of all nodes of the group, by index.
     @usableFromInline let mailboxes: [Mailbox<Mail>]
-    /// Where jobs go, by lane; nil: `performInline` does them.
+    /// Mailboxes of the workers, by lane. nil: `performInline` does the jobs.
     @usableFromInline let lanes: [Mailbox<Assignment<N.Job>>?]
     @usableFromInline let performInline: Perform?
     @usableFromInline let settings: GroupSettings<N.Report>
@@ -61,13 +62,13 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   @usableFromInline let trace: (@Sendable (String) -> Void)?
   @usableFromInline var ending = Ending()
 
-  /// How far the end has come.
+  /// State of the stop.
   @usableFromInline
   struct Ending {
-    /// When it ends whatever is left; nil while nobody has asked for the end.
+    /// Time of the forced end; nil until a stop is requested.
     @usableFromInline var bound: Instant?
     @usableFromInline var isAtOnce = false
-    /// The node has reported that it is done.
+    /// True if the node has reported that it is done.
     @usableFromInline var isReported = false
     @inlinable init() {}
   }
@@ -84,7 +85,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     trace = surroundings.settings.trace
   }
 
-  /// Runs until the node is done: see `NodeGroup.stop`. Returns how it ended.
+  /// Runs until the node is done (see `NodeGroup.stop`). Returns its ending.
   @inlinable
   mutating func run() -> NodeEnding {
     performActions()
@@ -110,8 +111,8 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     finishTurn()
   }
 
-  /// What a flush leads to, such as a `drained`, may make the node send again; that too leaves in
-  /// this turn, unless it goes on and on.
+  /// Flushes and delivers the resulting events. An event of a flush, such as `drained`, may make
+  /// the node send again; that is also sent in this turn, up to a limit of rounds.
   @inlinable
   mutating func finishTurn() {
     for _ in 0..<8 {

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// epoll. What is watched is named by a `Registration` that travels in the kernel's 64 bits of user
-/// data, so that an event for a connection that is gone is told apart from one for its successor
-/// under the same descriptor or in the same slot.
+/// epoll. Each descriptor is named by a `Registration` in the kernel's 64 bits of user data. So an
+/// event of a closed connection is never taken for one of its successor with the same descriptor or
+/// in the same slot.
 ///
 /// ```
 /// bit 63      62 … 32         31 … 0
@@ -25,7 +25,7 @@ struct Poller: ~Copyable {
       rawValue = UInt64(generation) << 32 | UInt64(slot)
     }
 
-    /// The `number`-th of what is no connection.
+    /// Registration of the `number`-th descriptor that is not a connection.
     static func other(_ number: Int) -> Registration {
       Registration(rawValue: 1 << 63 | UInt64(number))
     }
@@ -34,7 +34,7 @@ struct Poller: ~Copyable {
     var generation: UInt32 { UInt32(rawValue >> 32) }
     var isOther: Bool { rawValue >> 63 == 1 }
 
-    /// The highest generation that fits beside the mark.
+    /// Highest generation that fits in its 31 bits.
     static let generationLimit = UInt32(Int32.max)
   }
 
@@ -44,16 +44,16 @@ struct Poller: ~Copyable {
 
     var canRead: Bool { mask & EPOLLIN.rawValue != 0 }
     var canWrite: Bool { mask & EPOLLOUT.rawValue != 0 }
-    /// An error waits, or both directions are closed. The kernel tells this unasked.
+    /// True on a pending error or if both directions are closed. The kernel reports this unasked.
     var isBroken: Bool { mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 }
   }
 
-  /// What to be told of, level-triggered.
+  /// Events to report, level-triggered.
   struct Interest: OptionSet {
     var rawValue: UInt32
     static let reading = Interest(rawValue: EPOLLIN.rawValue)
     static let writing = Interest(rawValue: EPOLLOUT.rawValue)
-    /// Tell each rise once: for a counter that is never read.
+    /// Edge-triggered: for a counter that is never read.
     static let onceARise = Interest(rawValue: EPOLLET.rawValue)
   }
 
@@ -78,12 +78,12 @@ struct Poller: ~Copyable {
       descriptor.rawValue, EPOLL_CTL_MOD, watched, interest.rawValue, registration.rawValue)
   }
 
-  /// Needed only where the descriptor lives on: closing one ends its registration.
+  /// Removes a descriptor. Needed only if it stays open: closing it also removes it.
   func remove(_ watched: Int32) throws(SystemFault) {
     try Syscall.controlPoll(descriptor.rawValue, EPOLL_CTL_DEL, watched, 0, 0)
   }
 
-  /// How many events can be asked for by `event`. A negative time waits without end.
+  /// Returns the number of events available by `event`. A negative time waits without limit.
   func wait(nanoseconds: Int64) -> Int {
     Syscall.waitForEvents(descriptor.rawValue, events, Self.capacity, nanoseconds: nanoseconds)
   }

@@ -2,19 +2,19 @@ import Glibc
 import LockstepModel
 import LockstepWire
 
-/// What the seam costs on its own: a small node that passes each change on to five receivers,
-/// driven by the real runner, down to one write a receiver and turn, into nothing (`/dev/null`)
-/// instead of sockets. Counted in user instructions, which repeat on a busy machine where times do
+/// Cost of the node interface on its own: a small node passes each change on to five receivers,
+/// driven by the real runner with one write per receiver and turn to `/dev/null` instead of
+/// sockets. The unit is user-mode instructions, which are repeatable on a busy machine; times are
 /// not.
 public enum SeamCost {
   public enum Figure: Hashable, Sendable {
     case instructionsPerDelivery(Double)
-    /// The hardware, or the system's settings, give no counter.
+    /// The hardware or the system's settings provide no counter.
     case notSupported(SystemFault)
   }
 
-  /// `changesATurn`: how many changes come in before all is written; 1 is the dearest. The turns
-  /// are run even where nothing counts them, so that an instrument outside of the process can.
+  /// Measures the cost. `changesATurn`: number of changes received before each write; 1 is the most
+  /// expensive. The turns also run if there is no counter, so that an external tool can measure.
   public static func measure(changesATurn: Int = 1, turns: Int = 20_000) throws(SystemFault)
     -> Figure
   {
@@ -37,7 +37,7 @@ public enum SeamCost {
     return .instructionsPerDelivery(Double(count) / Double(deliveries))
   }
 
-  /// Deliveries that a change makes.
+  /// Deliveries per change.
   public static let receivers = 5
   private static let groups = 100
   private static let payloadBytes = 200
@@ -54,7 +54,7 @@ public enum SeamCost {
     runner.finishTurn()
   }
 
-  /// Each group has `receivers` connections, and one that only sends.
+  /// Makes groups of `receivers` connections plus one that only sends.
   private static func makeRunner(_ senders: inout [ConnectionID]) throws(SystemFault)
     -> NodeRunner<Echo>
   {
@@ -74,7 +74,7 @@ public enum SeamCost {
     return NodeRunner(node, EventLoopOwner(loop), surroundings)
   }
 
-  /// Passes what came in on to the group that its first byte names.
+  /// Node that passes received bytes on to the group that their first byte names.
   private struct Echo: Node {
     typealias Job = Never
     typealias Outcome = Never

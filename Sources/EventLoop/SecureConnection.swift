@@ -2,22 +2,21 @@ import COpenSSL
 import Glibc
 import LockstepWire
 
-/// One end of a TLS connection over a socket that does not block. It does what it is told and says
-/// what it waits for; when to try again is the loop's business.
+/// One end of a TLS connection over a non-blocking socket. Each call returns what it waits for; the
+/// loop decides when to retry.
 ///
-/// Neither end can begin a handshake anew (`SSL_OP_NO_RENEGOTIATION`), so sending never waits for
-/// bytes. Reading may wait for room: it answers a peer that changes its keys (RFC 8446 section
-/// 4.6.3).
+/// Renegotiation is off at both ends (`SSL_OP_NO_RENEGOTIATION`), so writing never waits for bytes.
+/// Reading may wait for buffer space: it answers a key update of the peer (RFC 8446 section 4.6.3).
 struct SecureConnection: ~Copyable {
   private let ssl: OpaquePointer
 
   enum Progress {
     case done(Int)
-    /// The peer must send first.
+    /// Waits for bytes from the peer.
     case wantsBytes
-    /// The kernel must take bytes first.
+    /// Waits for space in the kernel's send buffer.
     case wantsRoom
-    /// The peer ended its stream in order (close_notify).
+    /// The peer ended its stream properly (close_notify).
     case ended
     case failed(SystemFault)
   }
@@ -26,12 +25,12 @@ struct SecureConnection: ~Copyable {
     case done
     case wantsBytes
     case wantsRoom
-    /// The way broke.
+    /// The connection broke.
     case broken(String)
     case refused(SecurityFault)
   }
 
-  /// The server's end of a connection that came in.
+  /// Makes the server's end of an incoming connection.
   static func serving(_ context: SecureContext, _ descriptor: Int32) -> SecureConnection? {
     ERR_clear_error()
     guard let ssl = SSL_new(context.rawValue) else { return nil }
@@ -41,8 +40,8 @@ struct SecureConnection: ~Copyable {
     return made
   }
 
-  /// The client's end, before there is a socket. `host`: the name, or literal address, that the
-  /// server's certificate must name (RFC 6125 section 6).
+  /// Makes the client's end, before there is a socket. `host`: the name or literal address that the
+  /// server's certificate must contain (RFC 6125 section 6).
   static func asking(_ context: SecureContext, host: String) -> SecureConnection? {
     ERR_clear_error()
     guard let ssl = SSL_new(context.rawValue) else { return nil }
@@ -59,10 +58,10 @@ struct SecureConnection: ~Copyable {
 
   deinit { SSL_free(ssl) }
 
-  /// The socket that stands now.
+  /// Sets the socket.
   func attach(_ descriptor: Int32) -> Bool { SSL_set_fd(ssl, descriptor) == 1 }
 
-  /// Goes on as far as it can.
+  /// Continues the handshake as far as possible.
   func shakeHands() -> Handshake {
     ERR_clear_error()
     errno = 0
@@ -99,7 +98,7 @@ struct SecureConnection: ~Copyable {
     return .other(Self.lastError())
   }
 
-  /// Once the handshake is done.
+  /// Agreed TLS parameters. Valid once the handshake is done.
   var terms: SecureTerms {
     .agreed(version: Self.text(SSL_get_version(ssl)), certificateEnd: certificateEnd)
   }
@@ -111,9 +110,9 @@ struct SecureConnection: ~Copyable {
     return Int64(timegm(&end)) * 1_000
   }
 
-  // MARK: bytes
+  // MARK: Reads and writes
 
-  /// Fills `buffer` as far as bytes are there.
+  /// Reads available bytes into `buffer`.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
     ERR_clear_error()
     errno = 0
@@ -122,10 +121,11 @@ struct SecureConnection: ~Copyable {
     return result == 1 ? .done(count) : progress(result, "SSL_read")
   }
 
-  /// Bytes came in that have not been read yet, and that the poll does not tell of.
+  /// True if OpenSSL holds received bytes that are not read yet. The poll does not report those.
   var holdsBytes: Bool { SSL_has_pending(ssl) == 1 }
 
-  /// At most one record. What waits for room must be given again, and may have grown at its end.
+  /// Writes at most one record. After `wantsRoom`, the next call must pass the same bytes again;
+  /// more may be appended.
   func write(_ bytes: UnsafeRawBufferPointer) -> Progress {
     ERR_clear_error()
     errno = 0
@@ -134,7 +134,7 @@ struct SecureConnection: ~Copyable {
     return result == 1 ? .done(count) : progress(result, "SSL_write")
   }
 
-  /// Tells the peer that no more follows. False where the kernel has no room for that now.
+  /// Sends close_notify. Returns false if the kernel has no buffer space for it yet.
   func endWriting() -> Bool {
     ERR_clear_error()
     errno = 0
@@ -149,13 +149,13 @@ struct SecureConnection: ~Copyable {
     case SSL_ERROR_ZERO_RETURN: return .ended
     case SSL_ERROR_SYSCALL where errno != 0: return .failed(SystemFault(call: call, code: errno))
     default:
-      // A stream that ends without close_notify may have been cut by anybody on the way.
+      // A stream without close_notify may have been truncated by an attacker on the path.
       let isCutOff = ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING
       return .failed(SystemFault(call: call, code: isCutOff ? ECONNABORTED : EPROTO))
     }
   }
 
-  /// OpenSSL's own words for what failed last on this thread.
+  /// Returns OpenSSL's text for the last failure on this thread.
   static func lastError() -> String {
     let code = ERR_peek_last_error()
     return code == 0 ? "no reason given" : text(ERR_reason_error_string(code))

@@ -1,10 +1,11 @@
 import COpenSSL
 import Glibc
 
-/// What TLS connections of one kind share: OpenSSL's context. Set up once, and only read from then
-/// on; it lives for as long as a connection uses it.
+/// Context that TLS connections of one kind share (OpenSSL's SSL_CTX). Written during setup and
+/// only read afterwards. Connections keep it alive.
 final class SecureContext: @unchecked Sendable {
-  // Sendable by OpenSSL's word: many threads may make connections of a context that none changes.
+  // Sendable according to OpenSSL: many threads may create connections from a context that no
+  // thread changes.
   let rawValue: OpaquePointer
 
   private init(_ method: OpaquePointer?) throws(CertificateFault) {
@@ -18,10 +19,10 @@ final class SecureContext: @unchecked Sendable {
 
   deinit { SSL_CTX_free(rawValue) }
 
-  // MARK: a server's
+  // MARK: Server
 
-  /// `certificate`: the path of a PEM file with the server's certificate, and those that lead from
-  /// it to an authority behind it; `key`: of one with its private key.
+  /// `certificate`: path of a PEM file with the server's certificate, followed by the chain to an
+  /// authority. `key`: path of a PEM file with its private key.
   static func server(certificate: String, key: String) throws(CertificateFault) -> SecureContext {
     let made = try SecureContext(TLS_server_method())
     let context = made.rawValue
@@ -44,14 +45,14 @@ final class SecureContext: @unchecked Sendable {
     return made
   }
 
-  /// Whether the certificate may be used now (RFC 5280 section 4.1.2.5).
+  /// Validity of the certificate at the current time (RFC 5280 section 4.1.2.5).
   var validity: CertificateValidity {
     guard let certificate = SSL_CTX_get0_certificate(rawValue) else { return .valid }
     if X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 { return .expired }
     return X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 ? .notYetValid : .valid
   }
 
-  /// The names that the certificate was made for, as they stand in it.
+  /// Names that the certificate was issued for, verbatim.
   var names: [String] {
     guard let certificate = SSL_CTX_get0_certificate(rawValue) else { return [] }
     var names: [String] = []
@@ -73,10 +74,10 @@ final class SecureContext: @unchecked Sendable {
     }
   }
 
-  /// Whether something was found in a file, and only then something failed.
+  /// True if the file contained PEM data, so that a later step failed.
   private static var wasPEM: Bool { ERR_GET_LIB(ERR_peek_error()) != ERR_LIB_PEM }
 
-  // MARK: a client's
+  // MARK: Client
 
   /// `authorities`: certificates as PEM; nil: those that the system trusts.
   static func client(authorities: [UInt8]?) throws(CertificateFault) -> SecureContext {
@@ -105,7 +106,7 @@ final class SecureContext: @unchecked Sendable {
       }
       count += 1
     }
-    // It ends by not finding a further one.
+    // The loop ends with the error that there is no further certificate.
     ERR_clear_error()
     guard count > 0 else { throw .noAuthority }
   }

@@ -1,5 +1,5 @@
-/// By what a server proves who it is: a certificate and its key, in two files. They can be read
-/// anew while connections stand; those keep what they began with.
+/// Certificate of a server and its key, in two files. They can be reloaded while connections are
+/// open; those keep the certificate that they started with.
 public final class ServerCertificate: Sendable {
   private let certificate: String
   private let key: String
@@ -12,8 +12,8 @@ public final class ServerCertificate: Sendable {
     context = Locked(try SecureContext.server(certificate: certificate, key: key))
   }
 
-  /// From any thread. Handshakes from here on use what the files hold now; where that cannot be
-  /// used, they go on with what there was.
+  /// Reloads the files. Safe to call from any thread. Later handshakes use the new content; if it
+  /// cannot be used, they continue with the old one.
   public func reload() throws(CertificateFault) {
     let fresh = try SecureContext.server(certificate: certificate, key: key)
     context.withLock { $0 = fresh }
@@ -21,13 +21,14 @@ public final class ServerCertificate: Sendable {
 
   public var validity: CertificateValidity { current.validity }
 
-  /// The names that it was made for, as they stand in it: `*.example.org` among them.
+  /// Names that the certificate was issued for, verbatim, including wildcards such as
+  /// `*.example.org`.
   public var names: [String] { current.names }
 
   var current: SecureContext { context.withLock { $0 } }
 }
 
-/// Whether a certificate may be used now.
+/// Validity of a certificate at the current time.
 public enum CertificateValidity: Hashable, Sendable {
   case valid
   case expired

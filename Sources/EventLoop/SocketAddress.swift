@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import LockstepWire
 
-/// An address as the kernel takes it: IPv4, IPv6, or the path of a Unix socket.
+/// Address in the kernel's format: IPv4, IPv6, or the path of a Unix socket.
 struct SocketAddress: Sendable {
   var storage = sockaddr_storage()
   var length: socklen_t = 0
 
   init() {}
 
-  /// Throws the limit, in bytes, where `path` is too long for a socket.
+  /// Throws the limit, in bytes, if `path` is too long for a socket.
   init(path: String) throws(PathLimit) {
     let bytes = Array(path.utf8)
     let capacity = linux_unix_path_capacity()
@@ -24,8 +24,9 @@ struct SocketAddress: Sendable {
     length = socklen_t(start + bytes.count + 1)
   }
 
-  /// A service manager's socket: a path, or `@` and a name in the abstract namespace, which begins
-  /// with a zero byte and is as long as the address says (unix(7)). nil where it is neither.
+  /// Address of a service manager's socket: a path, or `@` and a name in the abstract namespace,
+  /// which begins with a zero byte and whose length is that of the address (unix(7)). Returns nil
+  /// if it is neither.
   init?(notifying name: String) {
     let isAbstract = name.hasPrefix("@")
     var bytes = Array(name.utf8)
@@ -54,21 +55,21 @@ struct SocketAddress: Sendable {
     var bytes: Int
   }
 
-  /// Why a name gave no address, in the system's words.
+  /// Error of a failed lookup, with the system's text.
   struct LookupFault: Error, Hashable, Sendable {
     var text: String
-    /// The text is no literal address; a lookup may know it.
+    /// True if the text is not a literal address; then a lookup may resolve it.
     var isName: Bool
   }
 
   enum Kind {
     /// `127.0.0.1` or `::1`, in brackets or not: needs no lookup and never blocks.
     case literal
-    /// A name, asked of the system's resolver: may block for many seconds.
+    /// A name for the system's resolver: may block for many seconds.
     case name
   }
 
-  /// All addresses of a host, in the order in which they should be tried; never empty.
+  /// Returns all addresses of a host, in the order in which they should be tried; never empty.
   static func lookUp(_ host: String, port: UInt16, as kind: Kind, toListen: Bool = false)
     throws(LookupFault) -> [SocketAddress]
   {
@@ -95,7 +96,7 @@ struct SocketAddress: Sendable {
     return addresses
   }
 
-  /// A literal IPv6 address without its brackets.
+  /// Removes the brackets of a literal IPv6 address.
   static func bare(_ host: String) -> String {
     guard host.hasPrefix("["), host.hasSuffix("]") else { return host }
     return String(host.dropFirst().dropLast())
@@ -120,8 +121,8 @@ struct SocketAddress: Sendable {
 
   var family: Int32 { Int32(storage.ss_family) }
 
-  /// The far end as a node knows it. An IPv4 address that came in by an IPv6 socket is written as
-  /// IPv4, so that one peer has one name.
+  /// Address of the peer as reported to a node. An IPv4 address accepted by an IPv6 socket is
+  /// written as IPv4, so that one peer has one address.
   var peer: PeerAddress {
     switch family {
     case AF_INET:

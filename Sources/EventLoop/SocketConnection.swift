@@ -1,64 +1,66 @@
 import LockstepWire
 
-/// What a loop keeps of one connection: a record of a slab, without buffers of its own.
+/// State of one connection of a loop: a record in a slab, without buffers of its own.
 struct SocketConnection: ~Copyable {
   enum Stage: UInt8 {
     /// Next: lookingUp, connecting, securing, open.
     case free
-    /// The name is being looked up elsewhere. Next: connecting, ended, free.
+    /// The lookup thread resolves the name. Next: connecting, ended, free.
     case lookingUp
     /// Next: connecting (another address), securing, open, ended, free.
     case connecting
-    /// The TLS handshake is under way; one that came in is nothing to the node yet. Next: open,
-    /// ended, lingering, free.
+    /// The TLS handshake is in progress; the node does not know an incoming connection yet. Next:
+    /// open, ended, lingering, free.
     case securing
     /// Next: closing, ended, free.
     case open
-    /// Gone, and the node is told next. Next: free.
+    /// Closed, and the node gets that event next. Next: free.
     case ended
-    /// What waits still leaves, then it is closed; the node is done with it. Next: lingering, free.
+    /// Queued frames are sent, then the connection is closed; the node no longer uses it. Next:
+    /// lingering, free.
     case closing
-    /// All has left and the peer was told the end; its late bytes are thrown away. Next: free.
+    /// All frames are sent and writing is shut down; late bytes of the peer are discarded. Next:
+    /// free.
     case lingering
   }
 
   /// nil while free, looking up, or ended.
   var descriptor: Descriptor?
-  /// nil where bytes go as they are. Gone with the descriptor at the latest.
+  /// nil for a plain connection. Released with the descriptor at the latest.
   var security: SecureConnection?
   var id = ConnectionID(rawValue: 0)
-  /// Rises whenever the slot is freed, so that an old name never means a new connection.
+  /// Incremented whenever the slot is freed, so that an old id never names a new connection.
   var generation: UInt32 = 0
   var stage = Stage.free
   var door = Opening.Door.outgoing
-  /// The node has heard of it, or asked for it, and has been told no end.
+  /// True if the node was told of it or opened it, and was not told of its end.
   var isKnown = false
   var isPaused = false
-  /// Stands in the list of connections to flush at the end of the turn.
+  /// True if it is in the list of connections to flush at the end of the turn.
   var isDirty = false
-  /// The next slot of that list; negative at its end.
+  /// Next slot of that list; negative at its end.
   var nextDirty: Int32 = -1
-  /// The kernel refused bytes; waits to be told that it takes some again.
+  /// True if the kernel refused bytes; the poll then waits for writability.
   var isBlocked = false
-  /// Stands in the line of handshakes that could go on.
+  /// True if it is in the queue of handshakes that can continue.
   var isInLine = false
-  /// Bytes, or the stream's end, lie in OpenSSL, where the poll does not see them.
+  /// True if OpenSSL holds bytes or the stream's end, which the poll does not report.
   var holdsBytes = false
-  /// OpenSSL must write before it can read on.
+  /// True if OpenSSL must write before it can read on.
   var readWantsRoom = false
-  /// The peer ended its stream; what waits for it may still leave.
+  /// True if the peer ended its stream; queued frames may still be sent.
   var hasPeerEnded = false
-  /// The node is to be told when nothing is held for it any more.
+  /// True if the node is to be told when no memory is held for it any more.
   var owesRelease = false
-  /// Stands in the poll.
+  /// True if it is in the poll.
   var isWatched = false
   var interest: Poller.Interest = []
-  /// The error that a write met. What came in before it is still read.
+  /// Error of a failed write. Bytes received before it are still read.
   var writeError: Int32 = 0
-  /// Bytes that were thrown away while lingering.
+  /// Bytes discarded while lingering.
   var discarded = 0
   var output = FrameList()
-  /// Where it counts among the connections that came in by its door; nil for one that went out.
+  /// Permit of the listener's limiter; nil for an outgoing connection.
   var place: ConnectionPermit?
 
   var takesFrames: Bool {
@@ -71,7 +73,7 @@ struct SocketConnection: ~Copyable {
 
   var isSecure: Bool { security != nil }
 
-  /// What the poll should tell, as things stand.
+  /// Poll events needed in the current state.
   var wantedInterest: Poller.Interest {
     let writing: Poller.Interest = isBlocked || readWantsRoom ? .writing : []
     return switch stage {

@@ -21,7 +21,7 @@ extension Syscall {
     }
   }
 
-  /// Only for the options that are a whole number.
+  /// Only for options whose value is an integer.
   static func option(_ descriptor: Int32, _ level: Int32, _ option: Int32) -> Int32 {
     var value: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -29,7 +29,7 @@ extension Syscall {
     return value
   }
 
-  /// The error that waits at a socket, which this takes away; nil when there is none.
+  /// Reads and clears the socket's pending error; nil if there is none.
   static func takeError(_ descriptor: Int32) -> SystemFault? {
     let code = option(descriptor, SOL_SOCKET, SO_ERROR)
     return code == 0 ? nil : SystemFault(call: "connect", code: code)
@@ -37,8 +37,8 @@ extension Syscall {
 
   static func bind(_ descriptor: Int32, _ address: SocketAddress) throws(SystemFault) {
     try address.withPointer { (pointer, length) throws(SystemFault) in
-      // Not a mistake of ours, even where the system calls it invalid: a link-local address that
-      // names no interface is somebody's option.
+      // Not a bug here, even if the system returns EINVAL: a user may configure a link-local
+      // address that names no interface.
       guard Glibc.bind(descriptor, pointer, length) == 0 else {
         throw SystemFault(call: "bind", code: errno)
       }
@@ -49,17 +49,17 @@ extension Syscall {
     try result("listen") { Int(Glibc.listen(descriptor, Int32(backlog))) }
   }
 
-  /// True when the connection stands at once, false when it will be told by the poll.
+  /// Returns true if connected at once, false if the poll will report the result.
   static func connect(_ descriptor: Int32, _ address: SocketAddress) throws(SystemFault) -> Bool {
     try address.withPointer { (pointer, length) throws(SystemFault) in
       if Glibc.connect(descriptor, pointer, length) == 0 { return true }
-      // An interrupted connect goes on by itself, as one that is in progress.
+      // An interrupted connect continues in the background, like one that is in progress.
       if errno == EINPROGRESS || errno == EINTR { return false }
       throw SystemFault(call: "connect", code: errno)
     }
   }
 
-  /// nil when nobody waits; otherwise `address` is the peer's.
+  /// Returns nil if no connection waits; otherwise sets `address` to the peer's.
   static func accept(_ listener: Int32, _ address: inout SocketAddress) throws(SystemFault)
     -> Descriptor?
   {
@@ -81,7 +81,7 @@ extension Syscall {
     return address
   }
 
-  /// nil when the peer is gone already.
+  /// Returns nil if the peer is already gone.
   static func remoteAddress(_ descriptor: Int32) -> SocketAddress? {
     var address = SocketAddress()
     address.length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -95,7 +95,7 @@ extension Syscall {
     try progress("recv") { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
 
-  /// The same where nobody wants the bytes: they are not copied (tcp(7), MSG_TRUNC).
+  /// Receives and discards bytes without copying them (tcp(7), MSG_TRUNC).
   static func discard(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)
     throws(SystemFault) -> Progress
   {
@@ -104,13 +104,13 @@ extension Syscall {
     }
   }
 
-  /// The peer reads the end of the stream; it may be gone already, which changes nothing.
+  /// Ends the stream to the peer. A peer that is already gone is no error.
   static func shutdownWriting(_ descriptor: Int32) {
     let result = shutdown(descriptor, Int32(SHUT_WR))
     precondition(result == 0 || errno == ENOTCONN, "shutdown: \(SystemFault.text(of: errno))")
   }
 
-  /// Who tries to connect from here on is refused.
+  /// Makes the kernel refuse later connections.
   static func stopListening(_ descriptor: Int32) throws(SystemFault) {
     try result("shutdown") { Int(shutdown(descriptor, Int32(SHUT_RD))) }
   }

@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 import LockstepModel
 
-/// One wrapper a system call. An interrupted call is made again; "would block" is a value; an errno
-/// that only a mistake of ours can give ends the process; any other is thrown with the call's name.
+/// One wrapper per system call. An interrupted call is repeated; "would block" is a value; an errno
+/// that only a bug here can cause ends the process; any other is thrown with the call's name.
 enum Syscall {
-  /// What a call on a non-blocking descriptor came to.
+  /// Result of a call on a non-blocking descriptor.
   enum Progress {
     case done(Int)
     case wouldBlock
@@ -34,7 +34,7 @@ enum Syscall {
     }
   }
 
-  /// For calls that nothing outside of this process can make fail.
+  /// For calls that cannot fail for a reason outside this process.
   @inline(__always) @discardableResult
   static func infallible(_ name: StaticString, _ call: () -> Int) -> Int {
     while true {
@@ -57,8 +57,7 @@ enum Syscall {
   // MARK: Descriptors
 
   static func close(_ descriptor: Int32) {
-    // Linux frees the number even where the call says that it was interrupted or failed to write,
-    // so only a number that was none is a mistake.
+    // Linux frees the number even if close returns EINTR or a write error, so only EBADF is a bug.
     let result = Glibc.close(descriptor)
     precondition(result == 0 || errno != EBADF)
   }
@@ -106,8 +105,8 @@ enum Syscall {
     try result("epoll_ctl") { Int(epoll_ctl(poll, operation, descriptor, &event)) }
   }
 
-  /// How many events there are; none after `nanoseconds`, or when a signal came in between.
-  /// A negative time waits without end.
+  /// Returns the number of events; 0 after `nanoseconds` or if a signal interrupted the wait. A
+  /// negative time waits without limit.
   static func waitForEvents(
     _ poll: Int32, _ events: UnsafeMutablePointer<epoll_event>, _ capacity: Int,
     nanoseconds: Int64
@@ -129,17 +128,18 @@ enum Syscall {
     infallible("write") { Glibc.write(descriptor, &count, 8) }
   }
 
-  /// Waits until the counter is not zero, and makes it zero.
+  /// Waits until the counter is not zero, and resets it to zero.
   static func waitForEventCounter(_ descriptor: Int32) {
     var count: UInt64 = 0
     infallible("read") { Glibc.read(descriptor, &count, 8) }
   }
 
-  /// Waits until one of `descriptors` can be read, or `end` has come; says of each whether it can.
+  /// Waits until one of `descriptors` is readable or `end` has come. Returns for each if it is
+  /// readable.
   static func waitUntilReadable(_ descriptors: [Int32], until end: Instant? = nil) -> [Bool] {
     var requests = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     infallible("poll") {
-      // Rounded up, so that it is not asked again and again in the last millisecond.
+      // Rounded up, to avoid repeated polls within the last millisecond.
       let milliseconds = end.map { end in
         let now = SystemClock.instant()
         return end <= now
@@ -152,7 +152,7 @@ enum Syscall {
 
   // MARK: Signals, entropy, counters
 
-  /// Holds the signals back from the calling thread and those it starts, and gives a descriptor
+  /// Blocks the signals for the calling thread and the threads it starts, and returns a descriptor
   /// to read them from.
   static func takeSignals(_ numbers: [Int32]) throws(SystemFault) -> Descriptor {
     var set = sigset_t()
@@ -167,7 +167,7 @@ enum Syscall {
     return Descriptor(adopting: Int32(number))
   }
 
-  /// A peer that is gone is told by the error of the write, not by a signal.
+  /// Ignores SIGPIPE: the error of the write reports a peer that is gone.
   static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
   static func getrandom(_ buffer: UnsafeMutableRawBufferPointer) {
@@ -180,7 +180,7 @@ enum Syscall {
   }
 
   static func openInstructionCounter() throws(SystemFault) -> Descriptor {
-    // A machine without the counter answers EINVAL or ENOENT, which is no mistake of ours.
+    // A machine without the counter returns EINVAL or ENOENT, which is not a bug here.
     let number = linux_open_instruction_counter()
     guard number >= 0 else { throw SystemFault(call: "perf_event_open", code: errno) }
     return Descriptor(adopting: number)

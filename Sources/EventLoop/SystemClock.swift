@@ -2,39 +2,41 @@ import Glibc
 public import LockstepModel
 import Synchronization
 
-/// The machine's clocks.
+/// Clocks of the machine.
 public enum SystemClock {
-  /// The clock that only goes forward, and the wall clock.
+  /// Returns the monotonic time and the wall time.
   public static func moment() -> Moment {
     let ahead = wallAheadMilliseconds.load(ordering: .relaxed)
     return Moment(instant: instant(), wall: nanoseconds(CLOCK_REALTIME) / 1_000_000 + ahead)
   }
 
-  /// From now on the wall clock of this process is ahead of the machine's by so much: a test's
-  /// device with a wrong clock.
+  /// Sets the wall clock of this process ahead of the machine's: for a test's device with a wrong
+  /// clock.
   public static func setWall(aheadMilliseconds: Int64) {
     wallAheadMilliseconds.store(aheadMilliseconds, ordering: .relaxed)
   }
 
   private static let wallAheadMilliseconds = Atomic<Int64>(0)
 
-  /// Goes on while the machine sleeps: a laptop that wakes up must see that hours have passed.
+  /// Returns the monotonic time including the machine's sleep: a laptop that wakes up must see that
+  /// hours have passed.
   public static func instant() -> Instant {
     Instant(nanoseconds: nanoseconds(CLOCK_BOOTTIME))
   }
 
-  /// Since the machine started, without its sleep: what a service manager reckons in.
+  /// Returns the time since boot without the machine's sleep, as a service manager counts it.
   public static func monotonicNanoseconds() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
-  /// What the calling thread has used of the processor, in nanoseconds.
+  /// Returns the processor time of the calling thread, in nanoseconds.
   public static func threadProcessorNanoseconds() -> Int64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
 
-  /// What this process has used of the processor, all its threads together, in nanoseconds.
+  /// Returns the processor time of this process, all threads together, in nanoseconds.
   public static func processorNanoseconds() -> Int64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
 
-  /// What a process of the same user has used; nil when there is none of that number.
+  /// Returns the processor time of a process of the same user, in nanoseconds; nil if it does not
+  /// exist.
   public static func processorNanoseconds(ofProcess process: Int32) -> Int64? {
-    // Linux has no greater numbers, and takes one that is for another clock.
+    // Linux has no greater process ids, and would take such a number for another clock.
     guard process > 0, process < 1 << 22 else { return nil }
     var clock = clockid_t()
     guard clock_getcpuclockid(process, &clock) == 0 else { return nil }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A system call that the outside made fail: which one, and what the system said.
+/// Failed system call, for a reason outside this process: the call's name and its errno.
 public struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The name of the call, as its manual page has it.
+  /// Name of the call, as in its manual page.
   public let call: String
   /// The errno.
   public let code: Int32
@@ -12,7 +12,7 @@ public struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The system's own words, such as `Connection refused`.
+  /// The system's text, such as `Connection refused`.
   public var text: String { SystemFault.text(of: code) }
 
   public var description: String { "\(call): \(text)" }
@@ -27,17 +27,17 @@ public struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Why a listener could not be opened. Each case says what a person does next.
+/// Error of a listener that could not be opened. Each case says what a person does next.
 public enum ListenFault: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Another process, or another listener of this one, has the address.
+  /// Another process, or another listener of this one, uses the address.
   case addressInUse(String)
   /// Ports below 1024 and directories of others need more rights.
   case notPermitted(String)
-  /// The address is none of this machine's, or its name is not known.
+  /// The address does not belong to this machine, or its name is unknown.
   case addressUnknown(String, detail: String)
   /// The path of a Unix socket may have `limit` bytes.
   case pathTooLong(String, limit: Int)
-  /// Something that is not a socket stands where the socket should be.
+  /// The path of the socket exists and is not a socket.
   case notASocket(path: String)
   case failed(String, SystemFault)
 

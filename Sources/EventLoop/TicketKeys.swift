@@ -1,10 +1,9 @@
 import COpenSSL
 import LockstepModel
 
-/// The keys that seal the tickets of a server's TLS sessions (RFC 5077 section 4, RFC 8446 section
-/// 4.6.1). Who has one can read the sessions of TLS 1.2 that were resumed by its tickets, so none
-/// stays for long: another takes its place every few hours, and the one before only opens tickets
-/// from then on.
+/// Keys that encrypt the session tickets of a TLS server (RFC 5077 section 4, RFC 8446 section
+/// 4.6.1). A stolen key decrypts the TLS 1.2 sessions that were resumed by its tickets. So keys
+/// rotate every few hours, and the previous key only decrypts tickets from then on.
 final class TicketKeys: Sendable {
   struct Key: Sendable {
     let name: [UInt8]
@@ -39,7 +38,7 @@ final class TicketKeys: Sendable {
 
   init(at now: Instant) { state = Locked(State(newest: Key(at: now))) }
 
-  /// The one that seals a ticket now.
+  /// Returns the key that encrypts tickets now.
   func sealing(at now: Instant) -> Key {
     state.withLock { state in
       state.settle(at: now)
@@ -47,7 +46,7 @@ final class TicketKeys: Sendable {
     }
   }
 
-  /// The one of this name, and whether it still seals; nil where it is not known, or any more.
+  /// Returns the key of this name, and true if it still encrypts; nil if it is unknown or expired.
   func opening(_ name: [UInt8], at now: Instant) -> (key: Key, isNewest: Bool)? {
     state.withLock { state in
       state.settle(at: now)
@@ -59,7 +58,7 @@ final class TicketKeys: Sendable {
 
   // MARK: OpenSSL
 
-  /// Gives the context keys of its own, which live as long as it.
+  /// Gives the context keys of its own, with the same lifetime.
   static func install(in context: OpaquePointer) -> Bool {
     let keys = Unmanaged.passRetained(TicketKeys(at: SystemClock.instant()))
     guard index >= 0, SSL_CTX_set_ex_data(context, index, keys.toOpaque()) == 1 else {
@@ -71,15 +70,15 @@ final class TicketKeys: Sendable {
     } == 1
   }
 
-  /// Where a context has its keys; they go with it.
+  /// Index of the context's extra data that holds the keys; they are released with the context.
   private static let index = CRYPTO_get_ex_new_index(
     CRYPTO_EX_INDEX_SSL_CTX, 0, nil, nil, nil
   ) { _, keys, _, _, _, _ in
     if let keys { Unmanaged<TicketKeys>.fromOpaque(keys).release() }
   }
 
-  /// SSL_CTX_set_tlsext_ticket_key_evp_cb(3): 1 done, 2 done and the client wants a new ticket, 0
-  /// no such key, -1 it cannot.
+  /// Implements SSL_CTX_set_tlsext_ticket_key_evp_cb(3). Returns 1: done; 2: done, and the client
+  /// gets a new ticket; 0: unknown key; -1: error.
   private static func key(
     _ ssl: OpaquePointer, _ name: UnsafeMutablePointer<UInt8>, _ iv: UnsafeMutablePointer<UInt8>,
     _ cipher: OpaquePointer, _ hash: OpaquePointer, seals: Bool

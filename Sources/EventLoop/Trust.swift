@@ -1,12 +1,12 @@
-/// Whom a client believes when a server shows its certificate.
+/// Authorities that a client trusts for a server's certificate.
 public struct Trust: Sendable {
   /// Certificates as PEM; nil: the system's.
   let authorities: [UInt8]?
 
-  /// The authorities that the system trusts.
+  /// Authorities that the system trusts.
   public static let system = Trust(checked: nil)
 
-  /// These authorities and nobody else. `pem`: one certificate or more; throws where there is none.
+  /// Trusts only these authorities. `pem`: one or more certificates; throws if there are none.
   public init(authorities pem: [UInt8]) throws(CertificateFault) {
     _ = try SecureContext.client(authorities: pem)
     self.init(checked: pem)

@@ -1,11 +1,10 @@
 public import LockstepModel
 public import LockstepWire
 
-/// A thread that does the jobs of one lane, for all nodes of a group: it takes as many as make a
-/// portion at once, so that they can share what is dear, such as one commit to disk.
+/// Thread that does the jobs of one lane for all nodes of a group. It takes a portion of several
+/// jobs at once, so that they share expensive steps, such as one commit to disk.
 public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
-  /// Does the jobs, in order, and gives what came of each: its outcome, and what that means for all
-  /// nodes. As many results as jobs.
+  /// Does the jobs in order. Returns one result per job: its outcome, and the news for all nodes.
   public typealias Perform = ([Assignment<Job>], Moment) -> [(Outcome, News?)]
 
   @usableFromInline typealias Mail = NodeMessage<Outcome, Order, News>
@@ -14,16 +13,16 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   let progress: WorkerProgress
   private let thread: LoopThread
 
-  /// What a worker's thread works with; made there, and never seen by another thread.
+  /// Context of a worker's thread: created on it, and never used by another thread.
   public struct WorkerContext {
     @usableFromInline let perform: Perform
     @usableFromInline let rest: () -> Void
     @usableFromInline let portions: WorkPortions
     @usableFromInline let weigh: (Job) -> WorkWeight
 
-    /// `rest` is called when jobs were done and none wait: for what would only be in their way.
-    /// `portions` and `weigh` say what is done together and who goes first where much waits
-    /// (`Backlog`); without them it is all the same, and goes in its order.
+    /// `rest` is called after jobs if none wait: for work that would only delay jobs. `portions`
+    /// and `weigh` decide which jobs are done together and which are first if many wait
+    /// (`Backlog`). By default all jobs are equal and run in order of arrival.
     @inlinable
     public init(
       portions: WorkPortions = WorkPortions(cost: Limits.jobsAPortion, lightCost: 1),
@@ -37,7 +36,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     }
   }
 
-  /// Makes it possible to hand a closure that is not Sendable to the one thread that calls it.
+  /// Wrapper that passes a non-Sendable closure to the one thread that calls it.
   @usableFromInline
   final class Handover: @unchecked Sendable {
     @usableFromInline let makeWorkplace: () -> WorkerContext
@@ -83,15 +82,15 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
       } else {
         jobs.take(into: &newcomers)
       }
-      // In portions, so that the first outcomes need not wait for the last, nor all of them stand
-      // in memory at once; and who comes meanwhile has a place in the next.
+      // In portions, so that the first outcomes do not wait for the last, and not all of them are
+      // in memory at once. Jobs that arrive meanwhile join the next portion.
       let start = SystemClock.instant()
       let portion = backlog.nextPortion(adding: newcomers, at: start) { workplace.weigh($0.job) }
       newcomers.removeAll(keepingCapacity: true)
       if portion.isEmpty { continue }
       progress.begin()
       perform(portion, for: nodes, at: workplace, &letters)
-      // Before the workplace rests: what it does then is nobody's.
+      // Before the worker rests: that time is charged to no owner.
       backlog.performed(from: start, to: SystemClock.instant())
       if backlog.isAtRest, jobs.isEmpty { workplace.rest() }
       progress.end()
@@ -106,8 +105,8 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     let results = workplace.perform(batch, SystemClock.moment())
     precondition(results.count == batch.count, "a job without an outcome")
     for (assignment, (outcome, news)) in zip(batch, results) {
-      // The news first, to all, so that a node never learns of its own job's outcome before what
-      // it means; and all nodes learn of all commits in the same order.
+      // News first, to all nodes, so that a node never gets its own job's outcome before the news
+      // of it; and all nodes get the news of all commits in the same order.
       if let news {
         for index in letters.indices { letters[index].append(Mail(.news(news))) }
       }
@@ -117,7 +116,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     Mailbox.post(&letters, to: nodes)
   }
 
-  /// The jobs that wait are still done; then the thread ends, and this returns.
+  /// Does the waiting jobs, then ends the thread and returns.
   @usableFromInline
   func finish() {
     jobs.close()

@@ -62,7 +62,7 @@ struct ConnectingTests {
     guard case .host(_, let port) = far.address else { return }
     let near = try RunningGroup()
     let id = ConnectionID.outgoing(2)
-    // May mean ::1 as well, where nobody listens: then the next address is taken.
+    // The name may also mean ::1, which has no listener; then the next address is used.
     near.order(.open(id, .host("localhost", port: port)))
     #expect(try near.journal.opened() == id)
     near.end()
@@ -71,7 +71,7 @@ struct ConnectingTests {
 
   @Test func connectionClosedBeforeItStandsIsNotHeardOf() throws {
     let far = try RunningGroup()
-    // All of it in one turn: a loop's later ones may find the first connection standing.
+    // All in one turn: in later turns the first connection may already be open.
     var node = ScriptedNode()
     node.actions.append(.open(.outgoing(1), far.address))
     node.actions.append(.close(.outgoing(1), .now))

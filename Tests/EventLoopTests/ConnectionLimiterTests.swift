@@ -3,9 +3,9 @@ import Testing
 
 @testable import LockstepEventLoop
 
-/// Who is let in, and how a place comes back.
+/// Admission of connections, and the return of permits.
 struct ConnectionLimiterTests {
-  /// Keeps the place, or says why there is none.
+  /// Keeps the permit, or returns the refusal.
   private func enter(
     _ gate: ConnectionLimiter, _ host: String, _ places: inout [ConnectionPermit]
   ) -> TurnedAway? {
@@ -46,7 +46,7 @@ struct ConnectionLimiterTests {
   }
 }
 
-/// The same through sockets: every connection gives its place back once, whichever way it ends.
+/// Same rules through sockets: each connection returns its permit exactly once, however it ends.
 struct GateLoopTests {
   @Test func whoComesBeyondTheLimitIsClosedAndTold() throws {
     let group = try RunningGroup(gate: ConnectionLimiter(connections: 2))
@@ -55,7 +55,7 @@ struct GateLoopTests {
     let outside = try group.connect()
     #expect(outside.receive(1).isEmpty)
     try group.journal.first { $0 == .turnedAway(.connections) ? true : nil }
-    // The two that are in are as they were.
+    // The two open connections are not affected.
     inside[1].send("hello")
     let id = try group.journal.opened(after: 1)
     #expect(group.journal.received(id, count: 5) == Array("hello".utf8))
@@ -69,7 +69,8 @@ struct GateLoopTests {
     for _ in 0..<6 { sockets.append(try group.connect()) }
     let ids = try (0..<6).map { try group.journal.opened(after: $0) }
     #expect(gate.count == 6)
-    // By the peer's end, by its reset, by the node at once and after sending, and by two at once.
+    // Ended by: the peer's end, its reset, the node at once, the node after sending, and both at
+    // once.
     sockets[0].endWriting()
     sockets[1].reset()
     group.order(.close(ids[2], .now))
@@ -77,12 +78,12 @@ struct GateLoopTests {
     group.order(.close(ids[3], .afterSending))
     group.order(.close(ids[4], .afterSending))
     sockets[4].reset()
-    // Lingering, a connection has its place until its peer ends too.
+    // A lingering connection keeps its permit until its peer ends, too.
     #expect(sockets[3].receive(3) == [1, 2, 3])
     sockets[3].endWriting()
     waitUntil { gate.count == 1 }
     #expect(gate.networkCount == 1)
-    // With the loop's end it comes back too.
+    // The end of the loop also returns the permit.
     group.end()
     #expect(gate.count == 0)
     #expect(gate.networkCount == 0)

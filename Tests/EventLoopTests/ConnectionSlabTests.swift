@@ -47,7 +47,7 @@ struct ConnectionSlabTests {
     slab.slot(of: id)
   }
 
-  /// The macro cannot look into what cannot be copied.
+  /// Wrapper of `#expect`, which cannot inspect a noncopyable value.
   private func check(_ claim: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(claim, sourceLocation: sourceLocation)
   }

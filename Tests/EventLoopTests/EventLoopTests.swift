@@ -29,8 +29,8 @@ struct EventLoopTests {
     let second = loop.adopt(secondEnd)
     firstPeer.send("one")
     secondPeer.send("two")
-    // Both are in the kernel's answer. Whichever comes first closes the other, and a new
-    // connection takes over its descriptor and its slot before its event is looked at.
+    // Both events are in the kernel's answer. The first one closes the other connection, and a new
+    // connection takes over its descriptor and its slot before its event is handled.
     _ = loop.value.wait(until: nil, mayWait: true)
     let told = receivedID(loop.next())
     let gone = told == first ? second : first
@@ -284,7 +284,7 @@ struct EventLoopTests {
   }
 }
 
-/// A loop that the test's own thread turns.
+/// Loop that the test's own thread runs.
 private final class LoopInHand {
   var value: EventLoop
 

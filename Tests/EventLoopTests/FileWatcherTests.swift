@@ -15,7 +15,7 @@ struct FileWatcherTests {
     mailbox = try Mailbox<Int>(isBlocking: true)
   }
 
-  /// Waits for the next events that say something of `name`.
+  /// Waits for the next events of `name`.
   private func kinds(of name: String?) throws -> [FileEvent.Kind] {
     for _ in 0..<100 {
       let events = try watcher.events().filter { $0.name == name && $0.folder == folder.path }
@@ -83,7 +83,7 @@ struct FileWatcherTests {
     }
     #expect(messages == [1])
     thread.join()
-    // What it was woken for is not told twice.
+    // The wakeup is consumed: the next wait does not report it again.
     watcher.wait(for: mailbox, milliseconds: 0)
     #expect(mailbox.isEmpty)
   }

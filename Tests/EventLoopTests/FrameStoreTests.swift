@@ -60,7 +60,7 @@ struct FrameStoreTests {
     #expect(first == [0, 1, 2, 3])
   }
 
-  /// What joined to at most eight bytes leaves next.
+  /// Returns the next bytes to send, joined, at most eight.
   private func joined(_ store: borrowing FrameStore, _ list: FrameList) -> [UInt8] {
     withUnsafeTemporaryAllocation(of: iovec.self, capacity: 4) { vectors in
       withUnsafeTemporaryAllocation(byteCount: 8, alignment: 1) { buffer in
@@ -76,7 +76,8 @@ struct FrameStoreTests {
     store.append([1, 2, 3], to: &list)
     var first = joined(store, list)
     #expect(first == [1, 2, 3])
-    // What waits for room is given again with more behind it, and begins alike.
+    // Bytes that wait for buffer space are passed again, with more appended, and start with the
+    // same ones.
     store.append([4, 5, 6, 7], to: &list)
     store.append([8, 9, 10], to: &list)
     first = joined(store, list)

@@ -5,7 +5,7 @@ import Testing
 struct HeapTests {
   @Test func aHeapIsTrimmedOnceForEachFlood() {
     var watch = HeapWatch(slackBytes: 100)
-    // What was given back counts as free, until it is in use again.
+    // Memory returned to the system counts as free until it is in use again.
     let trims = [99, 500, 550, 20, 110, 500].map { watch.wantsTrim(freeBytes: $0) }
     #expect(trims == [false, true, false, false, false, true])
   }

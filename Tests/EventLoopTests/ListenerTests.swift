@@ -80,7 +80,7 @@ struct ListenerTests {
       return true
     }
     #expect(taken > 0)
-    // What the peer's own buffer took comes on top.
+    // This includes the bytes in the peer's receive buffer.
     #expect(taken < 8 << 20)
     withExtendedLifetime(client) {}
   }
@@ -133,7 +133,7 @@ struct ListenerTests {
     let folder = try TemporaryFolder()
     let path = folder.path + "/control"
     do {
-      // Bound, and closed without removing the file: what a killed process leaves.
+      // Bound, and closed without removing the file, as after a killed process.
       let abandoned = try Syscall.makeSocket(AF_UNIX)
       try Syscall.bind(abandoned.rawValue, try SocketAddress(path: path))
     }

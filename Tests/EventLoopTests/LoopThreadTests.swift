@@ -5,7 +5,8 @@ import Testing
 @testable import LockstepEventLoop
 
 struct LoopThreadTests {
-  /// What the kernel says of the calling thread's slice, in nanoseconds; nil where it says nothing.
+  /// Returns the scheduler slice of the calling thread, in nanoseconds; nil if the kernel does not
+  /// report it.
   private static func slice() -> Int? {
     guard let text = try? String(contentsOfFile: "/proc/thread-self/sched", encoding: .utf8),
       let line = text.split(separator: "\n").first(where: { $0.hasPrefix("se.slice") }),
@@ -16,7 +17,7 @@ struct LoopThreadTests {
 
   private static func niceness() -> Int32 { getpriority(__priority_which_t(0), 0) }
 
-  /// A thread that somebody waits for asks for short slices, and those that it starts do not.
+  /// A prompt thread asks for short slices; the threads that it starts do not.
   @Test func whatIsPromptIsNotInherited() throws {
     let found = Locked<[Int?]>([])
     let usual = Locked<Int?>(nil)
@@ -30,12 +31,12 @@ struct LoopThreadTests {
     prompt.join()
     let slices = found.withLock { $0 }
     #expect(slices.count == 2)
-    // An older kernel takes no notice.
+    // An older kernel ignores the slice.
     let isHeeded = slices.first == 100_000
     #expect(slices.last == usual.withLock { $0 } || !isHeeded)
   }
 
-  /// A thread that computes for long leaves the processor to others, and they are as before.
+  /// A patient thread yields the processor to others, whose niceness stays the same.
   @Test func whatIsPatientIsNicerThanOthers() throws {
     let found = Locked<[Int32]>([])
     for urgency in [LoopThread.Urgency.patient, .usual, .prompt] {

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepEventLoop
 
 struct MainThreadHandlerTests {
-  /// On a thread of its own, so that no other thread of the tests holds signals back.
+  /// Runs `body` on a new thread, so that the signals are blocked in no other thread of the tests.
   private func run(_ body: @escaping @Sendable (Signals) throws -> Void) throws {
     let thread = try LoopThread("attended") {
       do {
@@ -24,7 +24,7 @@ struct MainThreadHandlerTests {
       var heard: [Int32] = []
       let attendant = MainThreadHandler(signalled: { number in
         heard.append(number)
-        // The group runs on until it is asked to end.
+        // The group runs on until it is stopped.
         if number == SIGUSR1 { raise(SIGTERM) }
       })
       raise(SIGUSR1)

@@ -94,7 +94,7 @@ struct NodeGroupTests {
   }
 
   @Test func signalIsACallOfStop() throws {
-    // On a thread of its own, so that no other thread of the tests holds signals back.
+    // On a new thread, so that the signals are blocked in no other thread of the tests.
     let endings = RunningGroup.Box<[NodeEnding]>([])
     let thread = try LoopThread("signalled") {
       do {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepEventLoop
 
-/// The kernel's buffers of both ends take some ten megabytes on most systems.
+/// Larger than the kernel's buffers of both ends: some ten megabytes on most systems.
 private let moreThanBuffersHold = 24 << 20
 
 struct NodeRunnerTests {
@@ -98,7 +98,7 @@ struct NodeRunnerTests {
     let socket = try running.connect()
     let id = try running.journal.opened()
     let answer = [UInt8](repeating: 7, count: moreThanBuffersHold)
-    // Bytes that nobody will read: without care they would turn the end into a reset.
+    // Bytes that are never read: without lingering they would turn the end into a reset.
     socket.send([UInt8](repeating: 1, count: 1_000))
     _ = running.journal.received(id, count: 1_000)
     running.order(.send(id, answer))

@@ -3,7 +3,7 @@ import Glibc
 import LockstepWire
 import Testing
 
-/// The far end in a test: an ordinary blocking socket. Reads end after ten seconds at the latest.
+/// Far end in a test: an ordinary blocking socket. Reads time out after ten seconds.
 final class PlainSocket {
   let rawValue: Int32
 
@@ -13,7 +13,7 @@ final class PlainSocket {
     setsockopt(rawValue, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Connects to where a listener stands.
+  /// Connects to a listener's address.
   init(to address: PeerAddress) throws {
     guard case .host(_, let port) = address else {
       throw SocketTrouble.notTCP
@@ -54,7 +54,7 @@ final class PlainSocket {
 
   func send(_ text: String) { send(Array(text.utf8)) }
 
-  /// Reads `count` bytes, or fewer where the stream ends or breaks before.
+  /// Reads `count` bytes, or fewer if the stream ends or breaks first.
   func receive(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -66,7 +66,7 @@ final class PlainSocket {
     return bytes
   }
 
-  /// Reads to the end of the stream: what came, and whether it ended in order.
+  /// Reads to the end of the stream. Returns the bytes, and true if the stream ended properly.
   func receiveAll() -> (bytes: [UInt8], endedInOrder: Bool) {
     var bytes: [UInt8] = []
     while let part = receivePart(atMost: 1 << 18) {
@@ -84,7 +84,7 @@ final class PlainSocket {
 
   func endWriting() { shutdown(rawValue, Int32(SHUT_WR)) }
 
-  /// The peer gets a reset instead of an end.
+  /// Sends the peer a reset instead of an end.
   func reset() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(rawValue, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
@@ -93,7 +93,7 @@ final class PlainSocket {
     connect(rawValue, &unconnected, socklen_t(MemoryLayout<sockaddr>.size))
   }
 
-  /// Two connected ends.
+  /// Returns two connected ends.
   static func pair() throws -> (Int32, PlainSocket) {
     var ends: [Int32] = [0, 0]
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

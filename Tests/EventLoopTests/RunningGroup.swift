@@ -5,12 +5,12 @@ import Testing
 
 @testable import LockstepEventLoop
 
-/// A group of scripted nodes that runs on threads of its own until it is ended.
+/// Group of scripted nodes on threads of their own, until it is ended.
 final class RunningGroup {
   let group: NodeGroup<ScriptedNode>
   let journal: Journal
   let notices: Notices
-  /// Where the nodes listen together.
+  /// Address that all nodes listen on.
   let address: PeerAddress
   private let thread: LoopThread
   private let endings: Box<[NodeEnding]>
@@ -43,7 +43,7 @@ final class RunningGroup {
     let listeners = try Listener.open(
       .host("127.0.0.1", port: 0), door: .front, count: count, gate: gate,
       certificate: certificate)
-    // What is accepted inherits it.
+    // Accepted sockets inherit the option.
     for listener in listeners {
       guard var bytes = sendBufferBytes else { break }
       setsockopt(
@@ -86,7 +86,7 @@ final class RunningGroup {
     try PlainSocket(to: address)
   }
 
-  /// Stops it if need be, and waits for all its threads.
+  /// Stops the group if it still runs, and waits for all its threads.
   @discardableResult
   func end() -> [NodeEnding] {
     group.stop()

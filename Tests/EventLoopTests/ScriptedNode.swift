@@ -4,7 +4,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-/// What a scripted node was told, and by which node it was told.
+/// Event that a scripted node received.
 enum Told: Hashable, Sendable {
   case opened(ConnectionID, Opening.Door)
   case received(ConnectionID, [UInt8])
@@ -18,7 +18,7 @@ enum Told: Hashable, Sendable {
   case last
 }
 
-/// Does what it is ordered to, and reports what it is told.
+/// Node that performs its orders and reports its events.
 struct ScriptedNode: Node {
   typealias Action = NodeAction<Int, Told, Int>
   typealias Order = Instruction
@@ -29,11 +29,11 @@ struct ScriptedNode: Node {
   }
 
   var actions = ActionQueue<Action>()
-  /// Sends back what comes in.
+  /// True: sends received bytes back.
   var echoes = false
-  /// Answers an opening by asking for the connection to be read no further.
+  /// True: pauses reading of each connection as soon as it opens.
   var pausesAtOnce = false
-  /// What it does when it is told to stop.
+  /// Actions on `stopping`.
   var lastActions: [Action] = [.report(.last)]
   var deadlines: [(at: Instant, name: Int)] = []
 
@@ -75,7 +75,7 @@ struct ScriptedNode: Node {
   private mutating func report(_ told: Told) { actions.append(.report(told)) }
 }
 
-/// What all nodes of a group reported, in order.
+/// Reports of all nodes of a group, in order.
 final class Journal: Sendable {
   private let entries = Locked<[(node: Int, told: Told)]>([])
 
@@ -85,7 +85,7 @@ final class Journal: Sendable {
     entries.withLock { entries in entries.filter { $0.node == node }.map(\.told) }
   }
 
-  /// The first entry that `pick` makes something of, waiting for it if need be.
+  /// Returns the first entry for which `pick` returns a value. Waits for it if needed.
   @discardableResult
   func first<Value>(
     of node: Int = 0, sourceLocation: SourceLocation = #_sourceLocation,
@@ -117,7 +117,7 @@ final class Journal: Sendable {
     }
   }
 
-  /// All bytes that came in by `id`, once there are `count`.
+  /// Waits for `count` bytes from `id`, and returns all received bytes.
   func received(_ id: ConnectionID, count: Int, node: Int = 0) -> [UInt8] {
     var bytes: [UInt8] = []
     waitUntil {
@@ -131,7 +131,7 @@ final class Journal: Sendable {
   }
 }
 
-/// Looks again and again, for at most ten seconds; a fault is recorded when it never comes true.
+/// Polls the condition for at most ten seconds; records an issue if it never becomes true.
 func waitUntil(
   sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
 ) {

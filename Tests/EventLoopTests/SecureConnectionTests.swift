@@ -6,9 +6,9 @@ import Testing
 
 @testable import LockstepEventLoop
 
-/// Two groups of nodes that speak TLS with one another.
+/// Two groups of nodes that connect to each other by TLS.
 struct SecureConnectionTests {
-  /// A server that echoes, and a client that believes its authority.
+  /// Server that echoes, and client that trusts its authority.
   private final class Pair {
     let folder: TemporaryFolder
     let certificate: ServerCertificate
@@ -111,7 +111,7 @@ struct SecureConnectionTests {
     node.pausesAtOnce = true
     let pair = try Pair(node)
     let id = pair.open()
-    // More than one read takes, so that OpenSSL still holds bytes when the reading ends.
+    // Longer than one read, so that OpenSSL still holds bytes after it.
     let bytes = pattern(Limits.receiveBytes * 3 + 5)
     pair.near.order(.send(id, bytes))
     pair.near.order(.close(id, .afterSending))

@@ -21,7 +21,7 @@ struct ServerCertificateTests {
     #expect(fault() == .noCertificate(pem))
     try folder.write(Array(TestCertificates.good.utf8), to: "server.pem")
     #expect(fault() == .noKey(key))
-    // Another pair's key.
+    // The key of another certificate.
     try folder.write(Array(TestCertificates.otherKey.utf8), to: "server.key")
     #expect(fault() == .otherKey(certificate: pem, key: key))
     try TestCertificates.show(TestCertificates.good, in: folder)

@@ -19,7 +19,7 @@ struct SyscallTests {
       number = descriptor.rawValue
       #expect(fcntl(number, F_GETFD) == FD_CLOEXEC)
     }
-    // Another thread may have the number by now, but not that file under it.
+    // Another thread may have reused the number by now, but not for the same file.
     var status = stat()
     let isOpen = fstat(number, &status) == 0
     #expect(!isOpen || status.st_rdev != makeDevice(1, 3))

@@ -2,8 +2,8 @@ import TemporaryFolders
 
 @testable import LockstepEventLoop
 
-/// Certificates of an authority that nobody else trusts, good for a hundred years; their key is no
-/// secret. Made by openssl.
+/// Certificates of an authority that only these tests trust, valid for a hundred years. Their key
+/// is not secret. Made by openssl.
 enum TestCertificates {
   /// For localhost and 127.0.0.1.
   static func server(in folder: TemporaryFolder) throws -> ServerCertificate {
@@ -12,7 +12,7 @@ enum TestCertificates {
       certificate: folder.path("server.pem"), key: folder.path("server.key"))
   }
 
-  /// What a server shows when it is asked next.
+  /// Writes the certificate that a server uses from its next load on.
   static func show(_ certificate: String, in folder: TemporaryFolder) throws {
     try folder.write(Array(certificate.utf8), to: "server.pem")
     try folder.write(Array(key.utf8), to: "server.key")

@@ -14,7 +14,7 @@ struct WorkerTests {
     for node in 0..<2 {
       let last = JobID(rawValue: UInt64(200 - node))
       let wanted = Told.finished(last, Int(last.rawValue) * 10)
-      // The node whose number is even gets 200, the other one 199.
+      // The first node gets the jobs with even numbers, up to 200; the other one those up to 199.
       try running.journal.first(of: node == 0 ? 0 : 1) { $0 == wanted ? true : nil }
     }
     waitUntil {
@@ -55,7 +55,7 @@ struct WorkerTests {
     waitUntil { sizes.contents.count == 1 }
     for number: UInt64 in 2...9 { running.order(.run(JobID(rawValue: number), .commits, 1)) }
     running.order(.report(.news(99)))
-    // Orders are taken in order, and jobs are passed on before the turn ends.
+    // Orders are handled in order, and jobs are passed on before the turn ends.
     try running.journal.first { $0 == .news(99) ? true : nil }
     running.order(.report(.news(100)))
     try running.journal.first { $0 == .news(100) ? true : nil }
@@ -70,7 +70,7 @@ struct WorkerTests {
   @Test func whoComesDuringALongBacklogHasItsTurnInTheNextPortion() throws {
     let gate = try Mailbox<Int>(isBlocking: true)
     let portions = RunningGroup.Box<[[Int]]>([])
-    // A job's number is its cost.
+    // The number of a job is its cost.
     let running = try RunningGroup(
       worker: { jobs, _ in
         portions.change { $0.append(jobs.map(\.job)) }
@@ -80,7 +80,7 @@ struct WorkerTests {
       }, portions: WorkPortions(cost: 10, lightCost: 1),
       weigh: { WorkWeight(owner: $0 == 1 ? 1 : 2, cost: $0) })
     func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commits, job)) }
-    /// Until the node has passed on what it was ordered before.
+    /// Waits until the node has passed on all earlier orders.
     func settle(_ mark: Int) throws {
       running.order(.report(.news(mark)))
       try running.journal.first { $0 == .news(mark) ? true : nil }
@@ -101,7 +101,7 @@ struct WorkerTests {
     running.end()
   }
 
-  /// What is put off waits for its time, and at the end for nothing.
+  /// Deferred work waits for its time, but not at the end.
   @Test func whatIsPutOffIsDoneInTheEnd() throws {
     let portions = RunningGroup.Box<[[Int]]>([])
     let pace = WorkPace(
