@@ -1,15 +1,14 @@
 import LockstepModel
 
-/// Where an account stands: the generation of its history, its newest tag, and the greatest tag of
-/// a tombstone that is not kept any more.
+/// Position of an account: the generation of its history, its newest tag, and the greatest tag of a
+/// tombstone that is no longer kept.
 package struct AccountHead: Hashable {
   package var generation: UInt32
   package var newest: ChangeTag
   package var forgotten: ChangeTag
-  /// The run of the store in which the account was saved to last (`TagGap`).
+  /// Run of the store with the account's last save (`TagGap`).
   package var run: UInt64
-  /// Greater tags than this one, up to `newest`, were all given: the account's newest gap ends
-  /// here.
+  /// All tags above this one, up to `newest`, were given out: the account's newest gap ends here.
   package var rangeStart: ChangeTag
 
   package init(
@@ -25,10 +24,11 @@ package struct AccountHead: Hashable {
 
   package var token: ChangeToken { ChangeToken(generation: generation, sequence: newest) }
 
-  /// Whether changes can be followed from `token` on.
+  /// Checks that changes can be followed from `token` on; throws a refusal if not.
   ///
-  /// `endedAt`: where the token's generation ended, if it is one before the account's own; nil
-  /// where the account has never had it. `gap`: the one that a tag of the token lies in, if any.
+  /// `endedAt`: the tag at which the token's generation ended, if it is an earlier one of the
+  /// account; nil if the account never had it. `gap`: the gap that contains one of the token's
+  /// tags, if any.
   package func check(
     _ token: ChangeToken, endedAt: ChangeTag?, gap: TagGap? = nil
   ) throws(Refusal) {
@@ -38,14 +38,15 @@ package struct AccountHead: Hashable {
           .badChangeToken, "This account has made no such token; fetch without one for a snapshot.",
           token: self.token)
       }
-      // A device that has to read a snapshot in any case must learn of the restore by it.
+      // Also if tombstones are missing: a device that must read a snapshot anyway has to learn of
+      // the restore.
       guard token.reach <= endedAt, gap == nil, isKept(since: token) else {
         throw restored(through: min(endedAt, gap?.after ?? endedAt))
       }
       return
     }
     if let gap { throw restored(from: gap) }
-    // Nothing tells when the older copy was put back, and so nobody knows what was lost.
+    // The time of the restore is unknown, and so is the extent of the loss.
     guard token.reach <= newest else { throw restored(through: 0) }
     guard isKept(since: token) else {
       throw Refusal(
@@ -54,8 +55,8 @@ package struct AccountHead: Hashable {
     }
   }
 
-  /// Up to which tag a zone is to be deleted: all of it, or what `through` covers, a token of the
-  /// account or of the zone.
+  /// Returns the tag up to which a zone is to be deleted: the newest tag, or that of `through`, a
+  /// token of the account or of the zone.
   package func end(
     ofDeleting zone: Name, through: ChangeToken?, endedAt: ChangeTag?, gap: TagGap? = nil
   ) throws(Refusal) -> ChangeTag {
@@ -68,13 +69,13 @@ package struct AccountHead: Hashable {
     return through.sequence
   }
 
-  /// Whether all tombstones are there that who holds the token has not seen. In the middle of a
-  /// snapshot those are the ones made since it began.
+  /// True if all tombstones that the holder of the token has not seen are kept. In the middle of a
+  /// snapshot those are the tombstones made since it began.
   private func isKept(since token: ChangeToken) -> Bool {
     (token.pinned ?? token.sequence) >= forgotten
   }
 
-  /// Told to whoever comes with a tag that lies in `gap`.
+  /// Refusal of a request with a tag in `gap`.
   package func restored(from gap: TagGap) -> Refusal {
     var refusal = restored(through: gap.after)
     if gap.through < Limits.sequenceLimit { refusal.lostThrough = gap.through }
@@ -89,14 +90,14 @@ package struct AccountHead: Hashable {
       restoredThrough: tag, token: token)
   }
 
-  /// Where the account goes on after an older copy of the store was put back: in a generation of
-  /// its own, with tags that nobody was given.
+  /// Returns the head after an older copy of the store was restored: a new generation, with tags
+  /// that no device was ever given.
   ///
-  /// The tags are greater than all that were given, also after another copy was put back before:
-  /// they go on from the time of the opening, and no account saves as fast as time goes.
+  /// The tags are greater than all that were given out, also if another copy was restored before:
+  /// they continue from the time of the opening, and no account saves faster than
+  /// `Limits.tagsPerMillisecond`.
   ///
-  /// `opening` is the store's `OpeningNumber`, `earlier` the generations that the account has had
-  /// before this one.
+  /// `opening`: the store's `OpeningNumber`. `earlier`: the account's generations before this one.
   package func restored(
     _ account: AccountID, opening: UInt64, earlier: [UInt32]
   ) -> AccountHead {
@@ -110,15 +111,15 @@ package struct AccountHead: Hashable {
       forgotten: forgotten, run: opening, rangeStart: rangeStart)
   }
 
-  /// A tag from which on nobody was given any. `milliseconds`: within which openings that are lost
-  /// may have followed one another.
+  /// Returns a tag above all that were given out. `milliseconds`: time within which openings that
+  /// are lost may have followed one another; a random offset covers it.
   private func raised(
     by opening: UInt64, milliseconds: Int64, else raises: ClosedRange<Int64>,
     _ random: inout SeededRandom
   ) -> ChangeTag {
     let byTime = OpeningNumber.wall(of: opening) * Limits.tagsPerMillisecond
     let jitter = Int64.random(in: 0..<milliseconds * Limits.tagsPerMillisecond, using: &random)
-    // A clock that goes wrong, or stands still, leaves chance.
+    // Fallback for a clock that is wrong or does not advance: a random raise.
     let raise = Int64.random(in: raises, using: &random)
     let room = max(0, Limits.sequenceLimit - 1 - newest)
     let isUsable = byTime > newest && byTime < Limits.sequenceLimit / 2
@@ -127,47 +128,48 @@ package struct AccountHead: Hashable {
 }
 
 extension AccountHead {
-  /// Where the account goes on with its first save in `run`; itself in the run that it is in, and
-  /// where the store has begun none (0).
+  /// Returns the head for the account's first save in `run`. Returns the same head if the account
+  /// is already in that run, or if the store has begun none (0).
   package func entering(_ run: UInt64, _ account: AccountID) -> AccountHead {
     guard run != self.run, run != 0 else { return self }
     var random = SeededRandom(seed: run)
     var mixed = SeededRandom(seed: random.next() &+ account.rawValue)
     var next = self
     next.run = run
-    // Tags of a later run are greater, so that the gap tells how far a lost token is good.
+    // Tags of a later run are greater, so that the gap shows up to which tag a lost token is valid.
     next.newest = raised(by: run, milliseconds: 1, else: Limits.runTags, &mixed)
     next.rangeStart = next.newest
     return next
   }
 
-  /// The gap that lies between `former` and this head, which has entered another run since.
+  /// Returns the gap between `former` and this head, or nil if this head has not entered another
+  /// run since.
   package func gap(since former: AccountHead) -> TagGap? {
     rangeStart > former.rangeStart ? TagGap(after: former.newest, through: rangeStart) : nil
   }
 
-  /// All gaps of the account, whose `known` ones are: with what its first save in `run` will pass
-  /// over, where it has not been saved to in that run.
+  /// Returns all gaps of the account: the `known` ones, and the one that its first save in `run`
+  /// will create, if it has no save in that run yet.
   package func gaps(
     _ known: [TagGap], in run: UInt64, _ account: AccountID
   ) -> [TagGap] {
     entering(run, account).gap(since: self).map { known + [$0] } ?? known
   }
 
-  /// The gap that `tag` lies in. `run` is the store's; `find` gives the first gap whose end is not
-  /// below the tag, and is asked only where there may be one.
+  /// Returns the gap that contains `tag`, or nil. `run`: the store's run. `find` returns the first
+  /// gap that does not end below the tag; it is called only if there may be one.
   package func gap<Fault: Error>(
     at tag: ChangeTag, in run: UInt64, find: (ChangeTag) throws(Fault) -> TagGap?
   ) throws(Fault) -> TagGap? {
     guard tag <= newest else {
-      // Not saved to in this run, the account gave it in one that was lost.
+      // The account has no save in this run, so a greater tag comes from a run that was lost.
       return run == self.run || run == 0 ? nil : TagGap(after: newest, through: .max)
     }
     guard tag <= rangeStart, let gap = try find(tag), gap.contains(tag) else { return nil }
     return gap
   }
 
-  /// The same of the first of a token's tags that lies in one.
+  /// Returns the gap of the first of the token's tags that is in one.
   package func gap<Fault: Error>(
     of token: ChangeToken, in run: UInt64, find: (ChangeTag) throws(Fault) -> TagGap?
   ) throws(Fault) -> TagGap? {
@@ -179,7 +181,7 @@ extension AccountHead {
 }
 
 extension ZoneDeletion {
-  /// `count` records of an account that stood at `head` became tombstones, with the tags that
+  /// Deletion of `count` records of an account at `head`. Their tombstones have the tags that
   /// follow `entered`.
   package init<Fault: Error>(
     _ head: AccountHead, _ entered: AccountHead, _ count: Int, rest: ZonePortion? = nil,

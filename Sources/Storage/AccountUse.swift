@@ -1,18 +1,18 @@
 import LockstepModel
 
-/// Room that an account's records take in the store, or that is left for them.
+/// Space that an account's records take in the store, or that is left for them.
 ///
-/// Counted in the account's row, in the transaction that changes them, so that no commit has to
-/// look at what is there. Every store counts by the same rule:
+/// Stored in the account's row and updated in the transaction that changes the records, so that no
+/// commit has to count rows. Every store counts by the same rule:
 ///
 ///     record, tombstone   rowBytes + zone + name + type + fields + 32 × chunks
 ///     remembered batch    rowBytes + words
 package struct AccountUse: Hashable, Sendable {
-  /// Of records, tombstones and remembered batches.
+  /// Bytes of records, tombstones and remembered batches.
   package var bytes: Int64
-  /// Tombstones among them.
+  /// Number of records, including tombstones.
   package var records: Int64
-  /// Those that the store remembers.
+  /// Number of remembered batches.
   package var batches: Int64
 
   package init(bytes: Int64 = 0, records: Int64 = 0, batches: Int64 = 0) {
@@ -21,13 +21,14 @@ package struct AccountUse: Hashable, Sendable {
     self.batches = batches
   }
 
-  /// For whoever asks of no limit.
+  /// Space of a caller without limits.
   package static let unlimited = AccountUse(bytes: 1 << 60, records: 1 << 60, batches: 1 << 60)
 
-  /// As room: not even a batch may be remembered.
+  /// For remaining space: true if no further batch can be remembered.
   package var isOverdrawn: Bool { bytes < 0 || batches < 0 }
 
-  /// Where nothing becomes more, there is room; a room below zero has none for what grows.
+  /// True if this growth fits into `room`. A change that adds nothing always fits; negative space
+  /// has no capacity for growth.
   package func fits(into room: AccountUse) -> Bool {
     bytes <= max(0, room.bytes) && records <= max(0, room.records)
   }
@@ -43,9 +44,9 @@ package struct AccountUse: Hashable, Sendable {
   }
 }
 
-/// What an account's plan sets in place of the relay's own limits.
+/// Limits of an account's plan, which override the relay's own.
 extension Plan {
-  /// Room that is left beside `use`; below zero where limits were lowered.
+  /// Returns the space left beside `use`. Negative if limits were lowered.
   package func room(beside use: AccountUse, _ rules: StoreRules) -> AccountUse {
     AccountUse(
       bytes: (bytes ?? rules.recordBytesPerAccount) &- use.bytes,
@@ -55,7 +56,7 @@ extension Plan {
 }
 
 extension Record {
-  /// Bytes that it counts for.
+  /// Bytes that the record counts for.
   package var storedBytes: Int64 {
     Record.storedBytes(
       zone: zone, name: name, type: type, fields: fields?.count ?? 0, chunks: chunks.count)

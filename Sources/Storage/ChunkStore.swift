@@ -1,29 +1,29 @@
 public import LockstepModel
 
-/// Where the bytes of chunks of files lie, on a relay and in a device's home. Knows files only:
-/// which account has which chunk, and for how long, is the `ZoneStore`'s to say.
+/// Store for the bytes of file chunks, on a relay and in a device's home. It stores files only; the
+/// `ZoneStore` records which account has which chunk, and for how long.
 ///
-/// A file is written chunk by chunk and is nothing until `finish` has found that it holds what it
-/// should; what a crash leaves unfinished is gone when the store is opened anew.
+/// A file is written by several appends and does not exist until `finish` has verified its hash.
+/// Files left unfinished by a crash are removed when the store is opened again.
 public protocol ChunkStore: AnyObject {
-  /// Blocks for as long as the disk takes. Throws where the disk fails; a file that was being
-  /// written is gone then.
+  /// Performs a request. Blocks for as long as the disk takes. Throws if the disk fails; a file
+  /// that was being written is then removed.
   func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult
 }
 
 public enum ChunkRequest: Sendable, Hashable {
-  /// Adds bytes to the end of a file that is being written; the first ones, or none, begin it.
+  /// Appends bytes to an unfinished file. The first append, which may be empty, creates the file.
   case append(ChunkFile, [UInt8])
-  /// The file is whole: it stands from here on, and durably, if its bytes have this hash.
+  /// Completes the file if its bytes have this hash. From then on it exists, durably.
   case finish(ChunkFile, expecting: ChunkHash)
-  /// At most `count` bytes from `offset` on, of a whole file; fewer at its end.
+  /// Reads at most `count` bytes of a complete file, from `offset`; fewer at its end.
   case read(ChunkFile, offset: Int, count: Int)
-  /// The files are gone, whole ones and unfinished ones. One that is not there is passed over.
+  /// Removes files, complete or unfinished. A missing file is ignored.
   case remove([ChunkFile])
   case removeAll(of: AccountID)
-  /// Files that stood whole when the store was opened, in their order, after the one named: for the
-  /// sweep after a crash, which must not meet what is being uploaded meanwhile. Those up to the one
-  /// named are not told again.
+  /// Lists files that were complete when the store was opened, in order, after the given one. For
+  /// the sweep after a crash, which must not include current uploads. Files up to the given one are
+  /// not listed again.
   case list(after: ChunkFile?, limit: Int)
 }
 
@@ -31,8 +31,7 @@ public enum ChunkResult: Sendable, Hashable {
   case done
   case bytes([UInt8])
   case files([ChunkFile])
-  /// `hashMismatch`, and `bodyTooLarge` beyond `Limits.chunkBytes`, with which the unfinished file
-  /// is gone; `notFound` for a file that is not there; `overloaded` where as many files are being
-  /// written as may be.
+  /// `hashMismatch`, and `bodyTooLarge` above `Limits.chunkBytes`: the unfinished file is removed.
+  /// `notFound`: there is no such file. `overloaded`: the maximum number of files is being written.
   case refused(Refusal)
 }

@@ -1,35 +1,35 @@
 import LockstepModel
 
-/// One account in memory: who may enter, its records, and their order.
+/// One account in memory: its devices, its records, and their order.
 struct MemoryAccount {
   struct Member {
     var device: Device
     var tokenHash: [UInt8]
-    /// By id.
+    /// Sorted by id.
     var subscriptions: [Subscription] = []
   }
 
   private(set) var head: AccountHead
-  /// Where the generations before this one ended, oldest first.
+  /// Earlier generations and the tags at which they ended, oldest first.
   private(set) var lineage: [(generation: UInt32, endedAt: ChangeTag)] = []
-  /// What its tags have passed over, in order.
+  /// Gaps in its tags, in order.
   private(set) var gaps: [TagGap] = []
   let label: String
   let madeAt: Int64
   var plan = Plan.everything
   /// In the order in which they joined.
   var members: [Member] = []
-  /// Grows with each change of devices, plan and subscriptions.
+  /// Version of devices, plan and subscriptions: incremented with each change.
   var affairs: Int64 = 0
   /// In the order in which they were issued.
   var pairings: [NewPairing] = []
-  /// The chunks of files that it has, and their bytes together.
+  /// Chunks of files that the account has, and the sum of their bytes.
   var chunks: [ChunkHash: MemoryChunk] = [:]
   var chunkBytes: Int64 = 0
-  /// Room that records and remembered batches take.
+  /// Space that records and remembered batches take.
   var use = AccountUse()
   private var records: [RecordKey: Record] = [:]
-  /// Every save in the order of tags. An entry whose tag is not its record's any more is stale.
+  /// All saves in the order of tags. An entry is stale if its record has a newer tag.
   private var log: [(tag: ChangeTag, key: RecordKey)] = []
 
   init(generation: UInt32, run: UInt64 = 0, label: String, madeAt: Int64) {
@@ -51,7 +51,7 @@ struct MemoryAccount {
     members.firstIndex { $0.device.id == device }
   }
 
-  /// Names of zones with a live record, in order, after the one named.
+  /// Returns names of zones with a live record, in order, after the given one.
   func zones(after name: Name?, limit: Int) -> ReadResult {
     let live = Set(records.values.filter { !$0.isDeleted }.map(\.zone)).sorted()
     let rest = live.filter { zone in name.map { $0 < zone } ?? true }
@@ -59,15 +59,15 @@ struct MemoryAccount {
     return .zones(Array(rest.prefix(count)), more: rest.count > count)
   }
 
-  /// The live records of a zone between two tags, in the order of their tags.
+  /// Returns the live records of a zone between two tags, in the order of their tags.
   func live(in zone: Name, after: ChangeTag, through tag: ChangeTag) -> [Record] {
     records.values
       .filter { $0.zone == zone && !$0.isDeleted && $0.tag > after && $0.tag <= tag }
       .sorted { $0.tag < $1.tag }
   }
 
-  /// Takes records with the next tags, in order. `entered`: the head that they follow, where that
-  /// is not the account's own.
+  /// Writes records with the next tags, in order. `entered`: the head that they follow, if it is
+  /// not the account's own.
   mutating func write(_ saved: [Record], after entered: AccountHead? = nil) {
     if let entered, !saved.isEmpty {
       if let gap = entered.gap(since: head) { gaps = (gaps + [gap]).suffix(Limits.tagGaps) }
@@ -78,12 +78,12 @@ struct MemoryAccount {
       log.append((record.tag, record.key))
       head.newest = record.tag
     }
-    // Half of the log stale at most, so that a page costs no more than twice its records.
+    // At most half of the log is stale, so that a page costs at most twice its records.
     guard log.count > 2 * records.count + 64 else { return }
     log = log.filter { records[$0.key]?.tag == $0.tag }
   }
 
-  /// The tombstone is not kept any more, if it stands there still.
+  /// Removes the tombstone if it is still the current version. Returns false if it is not.
   mutating func forget(_ key: RecordKey, tag: ChangeTag) -> Bool {
     guard let record = records[key], record.tag == tag else { return false }
     records[key] = nil
@@ -92,7 +92,7 @@ struct MemoryAccount {
     return true
   }
 
-  /// Lets go of at most so many records and tombstones, and gives how many it were.
+  /// Removes at most `count` records and tombstones. Returns their number.
   mutating func remove(atMost count: Int) -> Int {
     let gone = records.values.sorted { $0.tag < $1.tag }.prefix(count)
     for record in gone {
@@ -102,7 +102,7 @@ struct MemoryAccount {
     return gone.count
   }
 
-  /// What stands here was put back from an older copy.
+  /// Begins a new generation after a restore from an older copy.
   mutating func restored(_ id: AccountID, opening: UInt64) {
     let next = head.restored(id, opening: opening, earlier: lineage.map(\.generation))
     lineage.append((head.generation, head.newest))
@@ -110,12 +110,12 @@ struct MemoryAccount {
     for hash in chunks.keys.sorted() { chunks[hash]?.isDoubtful = true }
   }
 
-  /// Where a generation before the account's own ended.
+  /// Returns the tag at which an earlier generation ended, or nil if the account never had it.
   func end(of generation: UInt32) -> ChangeTag? {
     lineage.first { $0.generation == generation }?.endedAt
   }
 
-  /// The gap that a tag lies in. `run` is the store's.
+  /// Returns the gap that contains a tag. `run`: the store's run.
   func gap(at tag: ChangeTag, in run: UInt64) -> TagGap? {
     head.gap(at: tag, in: run, find: firstGap)
   }
@@ -147,7 +147,7 @@ struct MemoryAccount {
     return plan.page(gaps: head.gaps(gaps, in: run, id))
   }
 
-  /// The tag of the last of so many records and tombstones after a tag; nil where there are fewer.
+  /// Returns the tag of the `count`-th record or tombstone after a tag, or nil if there are fewer.
   func scanEnd(after tag: ChangeTag, _ count: Int) -> ChangeTag? {
     var seen = 0
     for entry in log[firstEntry(after: tag)...] where records[entry.key]?.tag == entry.tag {

@@ -1,12 +1,13 @@
 import LockstepCrypto
 import LockstepModel
 
-/// The reference of a store for chunks of files: what the others must do, in memory. For one
-/// thread.
+/// Reference implementation of a chunk store, in memory: it defines the behaviour of the others.
+/// For one thread.
 package final class MemoryChunkStore: ChunkStore {
   private var unfinished: [ChunkFile: [UInt8]] = [:]
   private var whole: [ChunkFile: [UInt8]]
-  /// What stood when the store was opened and has not been passed by a `list`, in order.
+  /// Files that were complete when the store was opened and that `list` has not passed yet, in
+  /// order.
   private var standing: [ChunkFile]
 
   package convenience init() { self.init([:]) }
@@ -16,17 +17,17 @@ package final class MemoryChunkStore: ChunkStore {
     standing = whole.keys.sorted()
   }
 
-  /// What comes up after this one, in order or after a crash: the whole files are there, and what
-  /// was unfinished is gone.
+  /// Returns the store as it is after a restart or a crash: with the complete files, and without
+  /// the unfinished ones.
   package func reopened() -> MemoryChunkStore { MemoryChunkStore(whole) }
 
-  /// The whole files, in order.
+  /// Complete files, in order.
   package var files: [ChunkFile] { whole.keys.sorted() }
 
-  /// How many files there are, whole and unfinished.
+  /// Numbers of complete and of unfinished files.
   package var counts: (whole: Int, unfinished: Int) { (whole.count, unfinished.count) }
 
-  /// The disk changes a byte of a whole file, behind everybody's back.
+  /// Changes a byte of a complete file, as a failing disk would.
   package func damage(_ file: ChunkFile, at offset: Int) { whole[file]?[offset] ^= 1 }
 
   package func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult {

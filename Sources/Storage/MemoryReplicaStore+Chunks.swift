@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// The chunks of files that lie in the home.
+/// Chunks of files in the home.
 extension MemoryReplicaStore {
   package func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     hashes.compactMap { state.chunk($0) }
@@ -32,12 +32,12 @@ extension MemoryReplicaStore.State {
     if chunk(hash) != nil { chunks.remove(at: position(of: hash)) }
   }
 
-  /// Where the chunk of this hash is, or belongs.
+  /// Returns the index of the chunk of this hash, or the index at which to insert it.
   func position(of hash: ChunkHash) -> Int {
     chunks.lowerBound { $0.hash < hash }
   }
 
-  /// A record that named `old` names `new`.
+  /// Counts a record whose chunks change from `old` to `new`.
   mutating func replace(_ old: [ChunkHash], by new: [ChunkHash]) {
     var sum = ChunkUses()
     sum.replace(old, by: new)

@@ -1,36 +1,36 @@
 import LockstepModel
 
-/// The reference of a device's store, in memory: for simulated and benched devices, and for what
-/// the others must do. Every write is atomic, so what a crash leaves behind is the state as it is;
-/// `copy` keeps one aside.
+/// Reference implementation of a device's store, in memory: for simulated and benchmark devices,
+/// and as the definition of the others' behaviour. Every write is atomic, so a crash leaves the
+/// state as it is; `copy` keeps a copy of it.
 package final class MemoryReplicaStore: ReplicaStore {
   struct State {
     var identity: HomeIdentity?
     var records: [RecordKey: Record] = [:]
-    /// The keys of `records`, sorted: a dictionary's own order differs from process to process.
+    /// Sorted keys of `records`: the order of a dictionary differs between processes.
     var order: [RecordKey] = []
-    /// The number of the snapshot that named a record last; see `lost`.
+    /// Number of the last snapshot that named a record, or `lost`.
     var marks: [RecordKey: Int64] = [:]
     var cursor: ChangeToken?
-    /// By number.
+    /// Sorted by number.
     var outbox: [OutboxEntry] = []
     var notes: [String: String] = [:]
-    /// By hash.
+    /// Sorted by hash.
     var chunks: [HeldChunk] = []
-    /// How many held records name a chunk.
+    /// Number of held records that name a chunk.
     var uses: [ChunkHash: Int] = [:]
   }
 
   private(set) var state: State
 
-  /// The mark of a record that the relay has lost.
+  /// Mark of a record that the relay has lost.
   private static let lost: Int64 = -1
 
   package convenience init() { self.init(State()) }
 
   private init(_ state: State) { self.state = state }
 
-  /// A store of its own with the same content.
+  /// Returns an independent store with the same content.
   package func copy() -> MemoryReplicaStore { MemoryReplicaStore(state) }
 
   package func identity() throws(StorageError) -> HomeIdentity? { state.identity }
@@ -142,7 +142,7 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.order.remove(at: position(of: key))
   }
 
-  /// Where the entry of this number is, or belongs.
+  /// Returns the index of the entry of this number, or the index at which to insert it.
   private func position(of number: Int64) -> Int {
     state.outbox.lowerBound { $0.number < number }
   }

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Accounts, who may enter them, and what wakes whom.
+/// Accounts, their devices, and the devices' subscriptions.
 extension MemoryZoneStore {
   // MARK: Accounts
 
@@ -133,7 +133,7 @@ extension MemoryZoneStore {
     return standingOwner(of: pairing.codeHash, wall: wall) == nil
   }
 
-  /// Whose pairing code this is, if it stands and has not expired.
+  /// Returns the account of a pairing code, or nil if the code is unknown or has expired.
   private func standingOwner(of codeHash: [UInt8], wall: Int64) -> AccountID? {
     guard let id = state.pairingOwners[codeHash],
       let pairing = state.accounts[id]?.pairings.first(where: { $0.codeHash == codeHash }),

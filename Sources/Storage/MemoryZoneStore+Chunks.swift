@@ -1,18 +1,18 @@
 import LockstepModel
 
-/// A chunk of a file that an account has.
+/// Chunk of a file that an account has.
 struct MemoryChunk {
   var stored: StoredChunk
-  /// How many records name it.
+  /// Number of records that name it.
   var uses: Int
-  /// Until then it stays although no record names it: relay time.
+  /// End of the lease, in relay time. Until then the chunk stays even if no record names it.
   var leaseUntil: Int64
-  /// An older copy of the store was put back since, and the file may be gone: the chunk is asked
-  /// for, and taken, once more.
+  /// True if an older copy of the store was restored since: the file may be gone, so the chunk is
+  /// reported as missing and accepted again.
   var isDoubtful = false
 }
 
-/// What the store knows of the chunks of files.
+/// Metadata of the chunks of files.
 extension MemoryZoneStore {
   func addChunk(
     _ hash: ChunkHash, of id: AccountID, _ stored: StoredChunk, wall: Int64
@@ -55,7 +55,8 @@ extension MemoryZoneStore {
     }
   }
 
-  /// Those whose lease ended first go first, then by account and hash as a database sorts them.
+  /// Removes chunks without records in the order in which their leases ended, then by account and
+  /// hash in the sort order of a database.
   func collectChunks(atMost count: Int, wall: Int64) -> CommitResult {
     typealias Spent = (leaseUntil: Int64, account: Int64, id: AccountID, hash: ChunkHash)
     var spent: [Spent] = []

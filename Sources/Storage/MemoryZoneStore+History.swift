@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// A deleted record, and when the relay took the deletion. Ordered as a database sorts them, in
-/// which numbers have a sign.
+/// Deleted record, and the time at which the relay accepted the deletion. Ordered as in a database,
+/// where numbers are signed.
 struct Tombstone: Comparable {
   var deletedAt: Int64
   var account: AccountID
@@ -14,13 +14,13 @@ struct Tombstone: Comparable {
   }
 }
 
-/// How much of the past is kept, and what an older copy of it leaves behind.
+/// Retention of history, and restores from an older copy.
 extension MemoryZoneStore {
-  /// This state is opened anew, under an `OpeningNumber`.
+  /// Opens this state again under an `OpeningNumber`.
   package func begin(run: UInt64) { state.run = run }
 
-  /// This state was put back from an older copy; `opening` is an `OpeningNumber`, drawn anew each
-  /// time.
+  /// Marks this state as restored from an older copy. `opening`: an `OpeningNumber`, drawn for each
+  /// restore.
   package func restored(opening: UInt64) {
     begin(run: opening)
     for id in state.accounts.keys.sorted() {
@@ -37,7 +37,7 @@ extension MemoryZoneStore {
     }
   }
 
-  /// Drops at most `count` tombstones that are older than the history kept, the oldest first.
+  /// Drops at most `count` tombstones that are older than the retained history, oldest first.
   func forgetTombstones(_ count: Int, wall: Int64) {
     var forgotten = 0
     var passed = 0

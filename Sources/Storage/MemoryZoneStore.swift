@@ -1,8 +1,8 @@
 import LockstepModel
 
-/// The reference of a relay's store: what the others must do, in memory. Simple, deterministic, for
-/// one thread. Every commit is atomic, so what a crash leaves behind is the state as it is; `copy`
-/// keeps one aside.
+/// Reference implementation of a relay's store, in memory: it defines the behaviour of the others.
+/// Simple, deterministic, for one thread. Every commit is atomic, so a crash leaves the state as it
+/// is; `copy` keeps a copy of it.
 package final class MemoryZoneStore: ZoneStore {
   struct Owner {
     var account: AccountID
@@ -17,16 +17,16 @@ package final class MemoryZoneStore: ZoneStore {
 
   struct State {
     var accounts: [AccountID: MemoryAccount] = [:]
-    /// By the hash of a token, and of a pairing code.
+    /// Devices by the hash of their token; below, accounts by the hash of a pairing code.
     var principals: [[UInt8]: Owner] = [:]
     var pairingOwners: [[UInt8]: AccountID] = [:]
     var batches: [BatchKey: RememberedBatch] = [:]
-    /// The remembered batches, oldest first, from `batchHead` on.
+    /// Remembered batches, oldest first, starting at `batchHead`.
     var batchOrder: [(key: BatchKey, madeAt: Int64)] = []
     var batchHead = 0
-    /// The number of this run (`TagGap`).
+    /// Number of this run (`TagGap`).
     var run: UInt64 = 0
-    /// Tombstones, the oldest first; `Tombstone` tells their order. Some do not stand any more.
+    /// Tombstones in the order of `Tombstone`, oldest first. Some are no longer current.
     var tombstones: [Tombstone] = []
   }
 
@@ -40,7 +40,7 @@ package final class MemoryZoneStore: ZoneStore {
     self.rules = rules
   }
 
-  /// A store of its own with the same content.
+  /// Returns an independent store with the same content.
   package func copy() -> MemoryZoneStore { MemoryZoneStore(state, rules) }
 
   package func commit(
@@ -138,7 +138,7 @@ package final class MemoryZoneStore: ZoneStore {
     guard state.accounts[commit.account]?.position(of: commit.device) != nil,
       let since = state.accounts[commit.account]?.head
     else { return .refused(StoreRefusals.revokedDevice) }
-    // The account is asked where it lies: a second reference to it would make `write` copy it.
+    // The account is read in place: a second reference to it would make `write` copy it.
     func current(_ name: Name) -> Record? {
       state.accounts[commit.account]?.record(RecordKey(zone: commit.request.zone, name: name))
     }
@@ -234,7 +234,7 @@ package final class MemoryZoneStore: ZoneStore {
       ZoneDeletion(since, entered, tombstones.count, rest: rest) { tombstones })
   }
 
-  /// Forgets at most `count` batches that are older than the history kept, the oldest first.
+  /// Forgets at most `count` batches that are older than the retained history, oldest first.
   private func forgetBatches(_ count: Int, wall: Int64) {
     for _ in 0..<count {
       guard state.batchHead < state.batchOrder.count else { break }

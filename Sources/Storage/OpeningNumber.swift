@@ -1,5 +1,5 @@
-/// The number that a store is opened under: never the same twice, and greater than those before it,
-/// as long as the relay's clock is not set back further than the time between two openings.
+/// Number of one opening of a store: never used twice, and greater than all earlier ones, unless
+/// the relay's clock is set back by more than the time between two openings.
 ///
 ///     42 bits                                   22 bits
 ///     milliseconds since the Unix epoch         random
@@ -11,6 +11,6 @@ package enum OpeningNumber {
     UInt64(bitPattern: wall) << randomBits | random & ((1 << randomBits) - 1)
   }
 
-  /// When the number was drawn, in milliseconds since the Unix epoch.
+  /// Returns the time at which the number was drawn, in milliseconds since the Unix epoch.
   package static func wall(of number: UInt64) -> Int64 { Int64(number >> randomBits) }
 }

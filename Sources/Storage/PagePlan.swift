@@ -1,26 +1,26 @@
 import LockstepModel
 
-/// Which records a page of changes holds, and the token it ends with. A pure value that takes the
-/// records one by one, so that every store cuts its pages alike.
+/// Range of records of a page of changes, and the token at its end. A pure value that takes the
+/// records one by one, so that every store divides pages in the same way.
 ///
 ///     changes    after < tag ≤ newest    tombstones too
 ///     snapshot   after < tag ≤ pinned    live records only
 ///
-/// A record that is saved while a snapshot is read moves beyond `pinned` and out of the snapshot;
-/// the device gets it with the changes that follow the snapshot's last token.
+/// A record that is saved while a snapshot is read gets a tag beyond `pinned` and leaves the
+/// snapshot; the device gets it with the changes that follow the snapshot's last token.
 package struct PagePlan {
-  /// Records with a greater tag than this belong to the page,
+  /// Lower bound: the page has records with greater tags only.
   package let after: ChangeTag
-  /// up to this one,
+  /// Upper bound, inclusive.
   package let through: ChangeTag
-  /// live ones only.
+  /// True if the page has live records only.
   package let isSnapshot: Bool
   package let zone: Name?
-  /// At most this many records.
+  /// Maximum number of records.
   package let limit: Int
-  /// Where the looking ends, at `through` or before.
+  /// Tag at which the scan ends: `through` or less.
   package private(set) var last: ChangeTag
-  /// Rows that are looked at, where some of them are passed over: `isSparse`.
+  /// Maximum number of rows to scan, if some of them may be skipped (`isSparse`).
   package let scanned: Int
 
   private let since: ChangeToken?
@@ -30,11 +30,10 @@ package struct PagePlan {
   private var more = false
   private var isFull = false
 
-  /// Some of what lies between may be passed over, so that a page may have to look at many rows for
-  /// few records.
+  /// True if rows may be skipped, so that a page may have to scan many rows for few records.
   package var isSparse: Bool { isSnapshot || zone != nil }
 
-  /// `endedAt` and `gap` are told in `AccountHead.check`.
+  /// `endedAt` and `gap`: see `AccountHead.check`.
   package init(
     since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead, endedAt: ChangeTag? = nil,
     gap: TagGap? = nil, scanned: Int = Limits.scannedRecords
@@ -58,16 +57,16 @@ package struct PagePlan {
     self.scanned = scanned
   }
 
-  /// The page ends at this tag, the last of the rows that are looked at for it; nil where there are
-  /// fewer. What lies beyond comes with the next page.
+  /// Ends the scan at this tag, that of the last row that may be scanned; nil if there are fewer
+  /// rows. The rows beyond it belong to the next page.
   package mutating func stop(at tag: ChangeTag?) {
     guard let tag, tag < through else { return }
     last = tag
     more = true
   }
 
-  /// Takes the page's next record, in the order of tags; false when the page is full. A store
-  /// offers records until it is told so, or has no more.
+  /// Takes the page's next record, in the order of tags. Returns false if the page is full. A store
+  /// offers records until then, or until it has no more.
   package mutating func take(_ record: Record) -> Bool {
     let size = record.size
     guard changes.isEmpty || (changes.count < limit && bytes + size <= Limits.pageBytes) else {
@@ -80,13 +79,13 @@ package struct PagePlan {
     return true
   }
 
-  /// Gaps that end beyond this tag may belong to the page; nil where there are none.
+  /// Tag above which gaps of this page may end; nil if the page has no gaps.
   package var gapsAfter: ChangeTag? {
     if since == nil { return 0 }
     return isSnapshot || head.rangeStart <= after ? nil : after
   }
 
-  /// `gaps`: see `AccountHead.gaps`; of those that end beyond `gapsAfter`, at least.
+  /// Returns the page. `gaps`: see `AccountHead.gaps`; at least those that end above `gapsAfter`.
   package consuming func page(gaps: [TagGap] = []) -> ChangePage {
     var token = head.token
     token.zoneDigest = zone.map(ChangeToken.digest)
@@ -96,7 +95,8 @@ package struct PagePlan {
     } else {
       token.sequence = through
     }
-    // What lies beyond the token may have been before it once, and was passed over.
+    // A record beyond the token may have had a tag below it before it was saved again, and is left
+    // out of the page.
     if token.sequence < head.newest { token.horizon = head.newest }
     let isPassed = { (gap: TagGap) in gap.after >= after && gap.after < token.sequence }
     return ChangePage(
@@ -106,9 +106,9 @@ package struct PagePlan {
 }
 
 extension Record {
-  /// About how many bytes of JSON it takes, the names of its members left aside.
+  /// Approximate length as JSON, in bytes, without the names of its members.
   var size: Int {
-    // A hash is 64 digits, two quotes and a comma.
+    // A hash has 64 digits, two quotes and a comma.
     zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + (fields?.count ?? 0)
       + 67 * chunks.count
   }

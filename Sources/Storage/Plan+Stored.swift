@@ -1,12 +1,12 @@
 import LockstepModel
 
 extension Plan {
-  /// As every store keeps it: the zones as a JSON array; nil for all zones.
+  /// Stored form, the same in every store: the zones as a JSON array; nil for all zones.
   package var storedText: String? {
     zones.map { JSONValue.array($0.map { .string($0.text) }).text }
   }
 
-  /// nil where the text is none that `storedText` makes: the store is damaged.
+  /// Returns nil if the text was not made by `storedText`: the store is damaged.
   package init?(storedText: String?) {
     guard let storedText else {
       self = .everything

@@ -1,24 +1,24 @@
 import LockstepModel
 
-/// What a store remembers of a batch, so that a retry under the same id changes nothing and gets
-/// the same tags and codes. Names and fields are not kept: a retry brings them, and its digest
-/// proves that they are the same.
+/// Stored result of a batch. A retry under the same id changes nothing and gets the same tags and
+/// codes. Names and fields are not stored: a retry contains them, and its digest proves that they
+/// are the same.
 package struct RememberedBatch: Hashable {
   /// SHA-256 over the batch's content.
   package var digest: [UInt8]
-  /// The tag of the first record that was saved; the others follow it one by one.
+  /// Tag of the first record that was saved; the others follow consecutively.
   package var firstTag: ChangeTag
-  /// nil where all records were saved; otherwise a word a mutation, separated by commas: `saved`,
+  /// nil if all records were saved; otherwise one word per mutation, separated by commas: `saved`,
   /// `conflict` or the code of a refusal.
   package var words: String?
 
-  /// What each takes at least.
+  /// Least space that a batch takes.
   package static let leastUse = AccountUse(bytes: Limits.rowBytes, batches: 1)
 
-  /// What it counts for.
+  /// Space that the batch takes.
   package var use: AccountUse { RememberedBatch.use(words: words?.utf8.count ?? 0) }
 
-  /// `words`: how many bytes they have.
+  /// Returns the space of a batch. `words`: their length in bytes.
   package static func use(words: Int) -> AccountUse {
     AccountUse(bytes: Limits.rowBytes + Int64(words), batches: 1)
   }
@@ -29,7 +29,7 @@ package struct RememberedBatch: Hashable {
     self.words = words
   }
 
-  /// `newest` is the account's newest tag before the batch.
+  /// `newest`: the account's newest tag before the batch.
   package init(_ plan: SavePlan, after newest: ChangeTag, digest: [UInt8]) {
     let isWhole = plan.newest - newest == plan.verdicts.count
     self.init(
@@ -48,8 +48,8 @@ package struct RememberedBatch: Hashable {
     return words.joined(separator: ",")
   }
 
-  /// The results as they were, with conflicts as they stand now. `record` tells what stands under
-  /// a name, tombstones too; `wall` is the relay's time now, which a refused stamp is told with.
+  /// Returns the original results, with conflicts as they are now. `record` returns the record or
+  /// tombstone of a name. `wall`: the relay's current time, sent along with a refused timestamp.
   package func results(
     of request: SaveRequest, wall: Int64, record: (Name) throws(StorageError) -> Record?
   ) throws(StorageError) -> [MutationResult] {

@@ -1,43 +1,44 @@
 import LockstepModel
 
-/// A device's durable side: its records, its cursor, its outbox. One process holds it at a time.
+/// Durable state of a device: its records, its cursor, its outbox. One process at a time has it
+/// open.
 ///
-/// All writes of a call are one transaction, durable when it returns.
+/// All writes of a call are one transaction, which is durable when the call returns.
 public protocol ReplicaStore: AnyObject {
-  /// Who this home belongs to and where it stands; nil in a home that has not joined.
+  /// Returns the account and device of this home; nil if it has not joined an account.
   func identity() throws(StorageError) -> HomeIdentity?
   func record(_ key: RecordKey) throws(StorageError) -> Record?
-  /// Records of one type in one zone, by name, tombstones left out.
+  /// Returns records of one type in one zone, by name, without tombstones.
   func records(zone: Name, type: Name) throws(StorageError) -> [Record]
-  /// All records that are held, tombstones too, by zone and name.
+  /// Returns all records of the store, including tombstones, by zone and name.
   func allRecords() throws(StorageError) -> [Record]
   func cursor() throws(StorageError) -> ChangeToken?
-  /// Entries of the outbox, oldest first.
+  /// Returns the entries of the outbox, oldest first.
   func outbox() throws(StorageError) -> [OutboxEntry]
   func value(_ key: String) throws(StorageError) -> String?
-  /// Records that were not named by the snapshot of this number and are not lost, by zone and name:
-  /// what is not there any more, once the snapshot is whole.
+  /// Returns records that the snapshot of this number did not name and that are not lost, by zone
+  /// and name. Once the snapshot is complete, they no longer exist on the relay.
   func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord]
-  /// Records that are marked as lost by the relay, by zone and name: at most `limit`, and at most
-  /// `bytes` of fields (but one record at least).
+  /// Returns records marked as lost by the relay, by zone and name: at most `limit`, and at most
+  /// `bytes` of fields (but at least one record).
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record]
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool
-  /// The greatest tag of all records that are held; 0 where there are none.
+  /// Returns the greatest tag of all records; 0 if there are none.
   func greatestTag() throws(StorageError) -> ChangeTag
-  /// The tags of all records and tombstones beyond `tag`, in no order.
+  /// Returns the tags above `tag` of all records and tombstones, in no order.
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag]
-  /// Those of the chunks of files that lie in the home, in the order asked.
+  /// Returns those of the chunks that the home has, in the order of `hashes`.
   func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk]
-  /// The chunks that lie in the home, by hash, after the one named.
+  /// Returns the chunks that the home has, by hash, after the given one.
   func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk]
-  /// Those of the chunks that a held record names, in the order asked.
+  /// Returns those of the chunks that a record names, in the order of `hashes`.
   func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash]
-  /// Those of the files that hold a chunk, in the order asked.
+  /// Returns those of the files that contain a chunk, in the order of `numbers`.
   func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64]
   func write(_ changes: [ReplicaChange]) throws(StorageError)
 }
 
-/// Which account and device a home is.
+/// Account and device of a home.
 public struct HomeIdentity: Hashable, Sendable {
   public var relay: String
   public var credentials: Credentials
@@ -50,40 +51,40 @@ public struct HomeIdentity: Hashable, Sendable {
   }
 }
 
-/// One write; several make a transaction.
+/// One write of a transaction.
 public enum ReplicaChange: Hashable, Sendable {
   case setIdentity(HomeIdentity?)
-  /// The record as the screen shows it: with a local edit not yet acknowledged, the edited one,
-  /// whose `tag` stays that of the version it was made on (0: none). With a number, the snapshot of
-  /// that number names it. A record that is put is not lost.
+  /// Stores the record as the user sees it: with a local edit that is not acknowledged yet, the
+  /// edited one, whose `tag` stays that of the version it is based on (0: none). With `snapshot`,
+  /// the snapshot of that number names the record. A stored record is not lost.
   case putRecord(Record, snapshot: Int64? = nil)
-  /// The snapshot of this number names the record, which stands as it is. Numbers are positive, and
-  /// rise from snapshot to snapshot.
+  /// Marks the record as named by the snapshot of this number, without changing it. Numbers are
+  /// positive and increase from snapshot to snapshot.
   case nameRecord(RecordKey, snapshot: Int64)
-  /// The relay has lost what is held here: it waits to be brought back.
+  /// Marks the record as lost by the relay; it is to be restored from this device.
   case loseRecord(RecordKey)
   case removeRecord(RecordKey)
-  /// Many at once, as when a snapshot shows that they are gone.
+  /// Removes many records at once, for example those missing from a snapshot.
   case removeRecords([RecordKey])
   case setCursor(ChangeToken?)
-  /// Inserts, or replaces the entry of the same number.
+  /// Inserts the entry, or replaces the one of the same number.
   case putEntry(OutboxEntry)
   case removeEntry(number: Int64)
   case setValue(key: String, String?)
-  /// Inserts, or replaces the chunk of the same hash. No two chunks share a file.
+  /// Inserts the chunk, or replaces the one of the same hash. No two chunks share a file.
   case putChunk(HeldChunk)
   case removeChunk(ChunkHash)
 }
 
-/// A chunk of a file that lies in the home: its bytes are the `ChunkStore`'s to keep.
+/// Chunk of a file in the home. Its bytes are in the `ChunkStore`.
 public struct HeldChunk: Hashable, Sendable {
   public var hash: ChunkHash
-  /// The number of its file, which with the home's account is a `ChunkFile`.
+  /// Number of its file; with the home's account it forms a `ChunkFile`.
   public var file: UInt64
-  /// Its length.
+  /// Length in bytes.
   public var bytes: Int
-  /// Since when, by this machine's wall clock in milliseconds, nothing was found to name it; nil
-  /// while something does.
+  /// Time, by this machine's wall clock in milliseconds, since which no reference to it was found;
+  /// nil while there is one.
   public var idleSince: Int64?
 
   public init(hash: ChunkHash, file: UInt64, bytes: Int, idleSince: Int64? = nil) {
@@ -94,14 +95,14 @@ public struct HeldChunk: Hashable, Sendable {
   }
 }
 
-/// A record that a snapshot did not name, without its fields and chunks, which may be large.
+/// Record that a snapshot did not name, without its fields and chunks, which may be large.
 public struct UnnamedRecord: Hashable, Sendable {
   public var key: RecordKey
   public var type: Name
   public var modifiedAt: Int64
   public var device: DeviceID
   public var tag: ChangeTag
-  /// It is a tombstone.
+  /// True for a tombstone.
   public var isDeleted: Bool
 
   public init(
@@ -117,39 +118,39 @@ public struct UnnamedRecord: Hashable, Sendable {
   }
 }
 
-/// A local change that is not yet acknowledged.
+/// Local change that is not acknowledged yet.
 public struct OutboxEntry: Hashable, Sendable {
-  /// Rises from entry to entry; names it in the store.
+  /// Id of the entry in the store. Increases from entry to entry.
   public var number: Int64
   public var key: RecordKey
   public var type: Name
-  /// The record as this change makes it; nil: deleted.
+  /// Fields of the record after this change; nil: deleted.
   public var fields: [UInt8]?
-  /// Stamp in relay time, as far as it was known.
+  /// Timestamp in relay time, as far as the relay's time was known.
   public var modifiedAt: Int64
-  /// The stamp was made with the relay's offset known.
+  /// True if the relay's clock offset was known when the timestamp was made.
   public var isStampTrusted: Bool
-  /// The version that the change was made on, as the relay told it; nil where there was none.
+  /// Version that the change is based on, as received from the relay; nil if there was none.
   public var base: Record?
   public var state: State
-  /// The record as time alone last made it, on the way from `base` to `fields` (a countdown that
-  /// ended); nil where time made nothing. Other devices make the very same by themselves, so a rule
-  /// has to know that this change was made with knowledge of it.
+  /// Record as last changed by time alone (a countdown that ended) between `base` and `fields`; nil
+  /// if time changed nothing. Other devices make the same change by themselves, so a resolver must
+  /// know that this change was made with knowledge of it.
   public var timeMade: Record?
-  /// A group number where several records must be saved together (a merged record and its copies).
+  /// Group number of records that must be saved together (a merged record and its copies).
   public var group: Int64?
-  /// Stamp of the first version of this change that was sent and never answered, in relay time; nil
-  /// where none was. Such a version may stand on the relay all the same, as this device's own.
+  /// Timestamp, in relay time, of the first version of this change that was sent and never
+  /// answered; nil if there was none. The relay may have saved that version as this device's own.
   public var firstSent: Int64?
 
   public enum State: Hashable, Sendable {
-    /// Later edits may still be folded into it.
+    /// Later edits may still be merged into it.
     case waiting
-    /// Sent, or about to be, under this id, and frozen until answered.
+    /// Sent, or about to be sent, under this id. Unchangeable until answered.
     case sent(BatchID)
-    /// Refused for good; shown to the person.
+    /// Refused permanently; shown to the user.
     case parked(Refusal)
-    /// A conflict that a person decides; the server's version.
+    /// Conflict that the user decides. Contains the server's version.
     case asking(Record)
   }
 

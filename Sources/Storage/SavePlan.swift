@@ -1,39 +1,39 @@
 import LockstepModel
 
-/// What becomes of a batch, decided in full before anything is written, so that an atomic batch
-/// needs no undoing and every store decides alike. A pure value: it knows no store.
+/// Decision on a batch, made in full before any write, so that an atomic batch needs no rollback
+/// and every store decides in the same way. A pure value without access to a store.
 ///
-/// Every mutation that passes gets the next tag, a delete too, and a delete of something that was
-/// never there as well. As with CloudKit, such a delete succeeds: what the device asked for holds
-/// afterwards. It leaves a tombstone, because a result is a tag, and a tag names a record's save.
-/// Names in a batch are distinct; the decoders see to that.
+/// Every accepted mutation gets the next tag, also a delete, and also a delete of a record that
+/// never existed. As with CloudKit, such a delete succeeds: the requested state holds afterwards.
+/// It leaves a tombstone, because a result is a tag, and a tag identifies a record's save. Names in
+/// a batch are distinct; the decoders ensure that.
 package struct SavePlan {
   package enum Verdict: Hashable {
-    /// The record as it is to be written, with its new tag.
+    /// The record to be written, with its new tag.
     case save(Record, ChangeEvents)
     case conflict
     case refuse(Refusal)
   }
 
-  /// One a mutation, in order.
+  /// One verdict per mutation, in order.
   package let verdicts: [Verdict]
-  /// The account's newest tag once the plan is carried out.
+  /// The account's newest tag after the plan is carried out.
   package let newest: ChangeTag
-  /// By how many the zone's live records become more.
+  /// Change in the number of the zone's live records.
   package let liveChange: Int
-  /// Room that the records take more, or less; without the batch, see `isRemembered`.
+  /// Change in the space of the records, without that of the batch (see `isRemembered`).
   package let growth: AccountUse
-  /// False where the account has no room for the memory of a batch, and nothing was saved by it: a
-  /// retry is then decided anew.
+  /// False if the account has no space to remember a batch and the batch saved nothing: a retry is
+  /// then decided anew.
   package let isRemembered: Bool
-  /// By how many records more or less a chunk is named, by hash; none that stays as it was.
+  /// Changes in the number of records that name a chunk, by hash, without unchanged ones.
   package let chunkChanges: [ChunkChange]
 
-  /// `standing` tells what the store holds under a mutation's name; it is asked once a mutation
-  /// that is not refused already, in order. `hasChunk` tells whether the account has a chunk.
+  /// `standing` returns the record of a mutation's name; it is called once per mutation that is not
+  /// refused already, in order. `hasChunk` returns true if the account has a chunk.
   ///
-  /// `room`: what is left of the account's room. A deletion of a live record is always possible: a
-  /// tombstone takes its place, and no more room than it did.
+  /// `room`: space that the account has left. Deleting a live record is always possible: its
+  /// tombstone takes no more space than the record did.
   package init(
     _ commit: SaveCommit, after newest: ChangeTag, room: AccountUse = .unlimited,
     standing: (Name) throws(StorageError) -> Standing?,
@@ -94,18 +94,18 @@ package struct SavePlan {
     isRemembered = !wasFull || self.newest > newest
   }
 
-  /// The records to write, in the order of their tags.
+  /// Records to write, in the order of their tags.
   package var records: [Record] {
     verdicts.compactMap { if case .save(let record, _) = $0 { record } else { nil } }
   }
 
-  /// What happens to each of `records`.
+  /// Event of each of `records`.
   package var events: [ChangeEvents] {
     verdicts.compactMap { if case .save(_, let event) = $0 { event } else { nil } }
   }
 
-  /// The tags that mutations in conflict were made on. One that the account has never given shows
-  /// that the store went back, and that the device has not noticed.
+  /// Returns the base tags of the mutations in conflict. A tag that the account never gave out
+  /// shows that the store was rolled back and the device has not noticed.
   package func conflictingBases(of request: SaveRequest) -> [ChangeTag] {
     var tags: [ChangeTag] = []
     for index in verdicts.indices {
@@ -116,8 +116,8 @@ package struct SavePlan {
     return tags
   }
 
-  /// The batch's results. `record` tells what stands now under the name of a conflict, tombstones
-  /// too.
+  /// Returns the batch's results. `record` returns the current record or tombstone of a name in
+  /// conflict.
   package func results(
     of request: SaveRequest, record: (Name) throws(StorageError) -> Record?
   ) throws(StorageError) -> [MutationResult] {
@@ -138,7 +138,7 @@ package struct SavePlan {
     return results
   }
 
-  /// Whether a change made on `baseTag` still follows what stands (docs/protocol.md, "HTTP").
+  /// True if a change made on `baseTag` may replace the current record (docs/protocol.md, "HTTP").
   private static func isFollowed(_ baseTag: ChangeTag?, by current: Standing?) -> Bool {
     switch baseTag {
     case nil: true
@@ -150,8 +150,7 @@ package struct SavePlan {
   private static func record(
     _ mutation: Mutation, over current: Standing?, in commit: SaveCommit, tag: ChangeTag
   ) -> Record {
-    // A tombstone keeps the type that the record had, so that those who look for a type hear of
-    // its end.
+    // A tombstone keeps the record's type, so that queries for a type include the deletion.
     let type =
       mutation.isDelete ? current?.type ?? mutation.type : mutation.type ?? current?.type
     return Record(
@@ -160,8 +159,8 @@ package struct SavePlan {
       chunks: mutation.isDelete ? [] : mutation.chunks)
   }
 
-  /// True where the account has all chunks that a record is to name. The first that it lacks
-  /// decides: thousands may be named, and others' saves wait meanwhile.
+  /// True if the account has all chunks that the record names. Stops at the first missing one: a
+  /// record may name thousands, and other saves wait meanwhile.
   private static func isWhole(
     _ mutation: Mutation, hasChunk: (ChunkHash) throws(StorageError) -> Bool
   ) throws(StorageError) -> Bool {
@@ -183,7 +182,7 @@ package struct SavePlan {
   }
 }
 
-/// What a decision must know of the record that stands, its fields left aside.
+/// Existing record as far as a decision needs it: without its fields.
 package struct Standing: Hashable {
   package var tag: ChangeTag
   package var type: Name
@@ -210,10 +209,10 @@ package struct Standing: Hashable {
 }
 
 extension Record {
-  /// The type of a tombstone where no record ever told one.
+  /// Type of a tombstone if the record never had a type.
   package static let typeOfNothing = Name(trusted: "unknown")
 
-  /// What a conflict shows where not even a tombstone is kept (docs/protocol.md, "HTTP").
+  /// Record that a conflict shows if not even a tombstone is kept (docs/protocol.md, "HTTP").
   package static func nothing(at key: RecordKey) -> Record {
     Record(
       zone: key.zone, name: key.name, type: typeOfNothing, fields: nil, modifiedAt: 0,
@@ -222,10 +221,11 @@ extension Record {
 }
 
 extension MutationResult {
-  /// A conflict with what stands there now, or where it does not fit, its error.
+  /// Returns a conflict with the current record, or a refusal if that record does not fit in the
+  /// answer.
   ///
-  /// `room`: bytes of records that the answer can still take. Once one does not fit there is none,
-  /// so that the others are not read at all.
+  /// `room`: bytes of records that still fit in the answer. Becomes 0 once a record does not fit,
+  /// so that the remaining ones are not read.
   static func conflict(
     at key: RecordKey, room: inout Int, record: (Name) throws(StorageError) -> Record?
   ) throws(StorageError) -> MutationResult {

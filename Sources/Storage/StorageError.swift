@@ -1,17 +1,17 @@
-/// Why a store could not do what was asked. A case carries what a person needs to act.
+/// Error of a store. Each case carries what a person needs to act.
 public enum StorageError: Error, Hashable, Sendable {
-  /// Another process holds the store.
+  /// Another process has the store open.
   case inUse(path: String, by: String)
   /// The file is not a store, or is damaged.
   case corrupt(path: String, detail: String)
   /// Written by a newer version of this program.
   case tooNew(path: String, found: Int, known: Int)
   case readOnly(path: String)
-  /// The file, or folder, of this name in an open store was removed, moved or replaced.
+  /// The file or folder of this name was removed, moved or replaced while the store was open.
   case gone(path: String, name: String)
   case diskFull(path: String)
   case failed(path: String, operation: String, detail: String)
-  /// A store on another machine is away for now. Nothing is wrong with what it holds.
+  /// A store on another machine is temporarily unreachable. Its content is not damaged.
   case unavailable(path: String, detail: String)
 }
 

@@ -1,35 +1,36 @@
-/// A store that is read as a whole, to be moved: as it is at one moment, while nobody else has it.
+/// Store that is read as a whole, to be moved: one consistent state, with exclusive access.
 package protocol StoreSource: AnyObject {
   var totals: StoreTotals { get }
-  /// An older copy was put back here, and no relay has noticed yet. What is moved is one as well.
+  /// True if the store was restored from an older copy and no relay has noticed yet. The moved
+  /// store is then an older copy, too.
   var isOlderCopy: Bool { get }
 
-  /// The next rows, in the order of `StoreTable`: one at least, and no more than a portion
-  /// (`Limits.movedRows`, `Limits.movedBytes` and one row). Nil at the end.
+  /// Returns the next rows, in the order of `StoreTable`: at least one, and at most a portion
+  /// (`Limits.movedRows`, `Limits.movedBytes` and one row). Returns nil at the end.
   func next() throws(StorageError) -> StoreRows?
 
-  /// Throws where somebody else has written to the store since it is being read, or may have.
+  /// Throws if another process has written to the store since the read began, or may have.
   func confirm() throws(StorageError)
 
-  /// The store was moved. It stays as it is, and from now on is taken for an older copy by a relay
-  /// that is started on it all the same: its accounts begin new generations, and devices bring back
-  /// what it lacks of the moved one, instead of two histories going under one name.
+  /// Marks the store as moved, without changing its content. A relay that is started on it anyway
+  /// then treats it as an older copy: its accounts begin new generations, and devices upload what
+  /// it lacks of the moved store. Otherwise two histories would have the same name.
   func retire() throws(StorageError)
 
   func close()
 }
 
-/// A store that is made as a whole, of what another one holds. Until `finish` nobody can mistake it
-/// for a store.
+/// Store that is created as a whole from the content of another one. Before `finish` it cannot be
+/// mistaken for a store.
 package protocol StoreTarget: AnyObject {
-  /// Rows in the order of `StoreTable`.
+  /// Adds rows, in the order of `StoreTable`.
   func take(_ rows: StoreRows) throws(StorageError)
 
-  /// Everything is there: it is a store from here on, durably. Throws where it does not hold what
-  /// `totals` says. `isOlderCopy`: a relay is to take it for an older copy.
+  /// Completes the store, durably. Throws if its content differs from `totals`. `isOlderCopy`: true
+  /// if a relay has to treat it as an older copy.
   func finish(_ totals: StoreTotals, isOlderCopy: Bool) throws(StorageError)
 
-  /// Removes what was taken, as far as that can be done.
+  /// Removes the rows added so far, if possible.
   func abandon() throws(StorageError)
 
   func close()

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What a store says no to, in the same words in every store.
+/// Refusals of a store, with the same text in every store.
 package enum StoreRefusals {
   package static let unknownToken = Refusal(
     .badToken, "No device has this token; pair the device again.")
@@ -34,13 +34,13 @@ package enum StoreRefusals {
     .otherAccount,
     "The pairing code is of another account than the one whose data the device holds; it was not "
       + "used up.")
-  /// `limit`: how many devices the account may have.
+  /// `limit`: maximum number of devices of the account.
   package static func tooManyDevices(_ limit: Int) -> Refusal {
     Refusal(
       .tooManyDevices,
       "The account has \(limit) devices already; revoke one, then try again.")
   }
-  /// Random ids and secrets that meet another: the caller draws anew.
+  /// Collision of random ids or secrets: the caller draws new ones.
   package static let taken = Refusal(
     .internalError, "An id or secret that was drawn at random is taken; try again.")
   package static let conflictTooLarge = Refusal(

@@ -1,15 +1,15 @@
 import LockstepModel
 
-/// The tables of a relay's store, in every kind of store by these names, in the order in which they
-/// are moved to another one.
+/// Tables of a relay's store, with the same names in every kind of store, in the order in which
+/// they are moved to another one.
 package enum StoreTable: String, CaseIterable, Sendable {
   case accounts, lineage, gaps, devices, pairings, subscriptions, zones, records, batches, chunks
 }
 
-/// Rows of one table, in words that every kind of store shares: what a store is moved by. They have
-/// all that a device could ever notice, and nothing of how a store keeps it.
+/// Rows of one table in a format common to all stores, for moving a store. They contain everything
+/// that a device can observe, and nothing specific to one kind of store.
 ///
-/// The order of devices, pairings and batches is that in which they came, and is kept.
+/// Devices, pairings and batches keep their order of arrival.
 package enum StoreRows: Hashable {
   case accounts([ExportedAccount])
   case lineage([EndedGeneration])
@@ -60,7 +60,7 @@ package struct ExportedAccount: Hashable {
   package var plan: Plan
   /// Milliseconds since the Unix epoch.
   package var madeAt: Int64
-  /// Of all its chunks together.
+  /// Sum over all its chunks.
   package var chunkBytes: Int64
   package var use: AccountUse
 
@@ -78,7 +78,7 @@ package struct ExportedAccount: Hashable {
   }
 }
 
-/// A generation that an account has had before its own, and where it ended.
+/// Earlier generation of an account, and the tag at which it ended.
 package struct EndedGeneration: Hashable {
   package var account: AccountID
   package var generation: UInt32
@@ -136,7 +136,7 @@ package struct ExportedSubscription: Hashable {
   }
 }
 
-/// How many records of a zone are no tombstones.
+/// Number of live records of a zone.
 package struct LiveCount: Hashable {
   package var account: AccountID
   package var zone: Name
@@ -152,7 +152,8 @@ package struct LiveCount: Hashable {
 package struct ExportedRecord: Hashable {
   package var account: AccountID
   package var record: Record
-  /// When the relay took the deletion, in milliseconds since the Unix epoch; nil in a live record.
+  /// Time at which the relay accepted the deletion, in milliseconds since the Unix epoch; nil for a
+  /// live record.
   package var deletedAt: Int64?
 
   package init(account: AccountID, record: Record, deletedAt: Int64?) {
@@ -184,11 +185,11 @@ package struct ExportedBatch: Hashable {
 package struct ExportedChunk: Hashable {
   package var hash: ChunkHash
   package var stored: StoredChunk
-  /// How many records name it.
+  /// Number of records that name it.
   package var uses: Int64
-  /// Milliseconds since the Unix epoch.
+  /// End of the lease, in milliseconds since the Unix epoch.
   package var leaseUntil: Int64
-  /// Its file may be gone: it is asked for, and taken, once more.
+  /// True if its file may be gone: the chunk is reported as missing and accepted again.
   package var isDoubtful: Bool
 
   package init(

@@ -1,9 +1,9 @@
-/// How much there is in a relay's store: rows by table, and of what is in them.
+/// Amount of data in a relay's store: rows by table, tombstones, and bytes of chunks.
 package struct StoreTotals: Hashable, Sendable {
   private var rows = [Int64](repeating: 0, count: StoreTable.allCases.count)
-  /// Of the records.
+  /// Tombstones among the records.
   package var tombstones: Int64 = 0
-  /// Of the chunks of files.
+  /// Bytes of all chunks of files.
   package var chunkBytes: Int64 = 0
 
   package init() {}
@@ -24,7 +24,7 @@ package struct StoreTotals: Hashable, Sendable {
     }
   }
 
-  /// What this lacks, or has too much, of `wanted`, in words for people; nil where they are alike.
+  /// Returns a text for people on the first difference from `wanted`; nil if there is none.
   package func difference(from wanted: StoreTotals) -> String? {
     let parts =
       StoreTable.allCases.map { ($0.rawValue, self[$0], wanted[$0]) } + [

@@ -1,13 +1,14 @@
 import LockstepModel
 
-/// A subscription as every store keeps it, apart from its id: JSON, of this form and no other.
+/// Stored form of a subscription without its id, the same in every store: JSON, in exactly this
+/// form.
 ///
 ///     {"kind":"database"}
 ///     {"kind":"zone","zone":"Notes"}
 ///     {"kind":"query","type":"Note","zone":"Notes","where":["done",true],"events":5}
 ///
-/// The conditions are names and values in turn, so that they keep their order and lie no deeper
-/// than they did on the wire. `events` is `ChangeEvents.rawValue`.
+/// The conditions are names and values in turn, so that they keep their order and are nested no
+/// deeper than on the wire. `events` is `ChangeEvents.rawValue`.
 extension Subscription {
   package var storedText: String {
     let form: JSONValue =
@@ -25,7 +26,7 @@ extension Subscription {
     return form.text
   }
 
-  /// nil where the text is none that `storedText` makes: the store is damaged.
+  /// Returns nil if the text was not made by `storedText`: the store is damaged.
   package init?(id: Name, storedText: String) {
     do {
       let form = try JSONValue(parsing: storedText)

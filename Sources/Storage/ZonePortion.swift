@@ -1,10 +1,10 @@
 import LockstepModel
 
-/// The records of a zone that its deletion has not come to yet.
+/// Records of a zone that are still to be deleted.
 public struct ZonePortion: Sendable, Hashable {
-  /// Those with a greater tag than this,
+  /// Lower bound: only records with greater tags.
   public var after: ChangeTag
-  /// up to this one. What is saved while the deletion goes on lies beyond it, and stays.
+  /// Upper bound, inclusive. Records saved during the deletion have greater tags, and stay.
   public var end: ChangeTag
 
   public init(after: ChangeTag, end: ChangeTag) {
@@ -13,16 +13,16 @@ public struct ZonePortion: Sendable, Hashable {
   }
 }
 
-/// What the deletion of a zone did, or one portion of it.
+/// Result of a zone's deletion, or of one portion of it.
 public struct ZoneDeletion: Sendable, Hashable {
-  /// The account's newest token before and after.
+  /// The account's newest token before the deletion; below, the one after it.
   public var since: ChangeToken
   public var token: ChangeToken
-  /// The tombstones; nil where there are more than `Limits.batchRecords`: too many to be told to
-  /// anyone but by a hint.
+  /// The tombstones; nil if there are more than `Limits.batchRecords`: too many to push, so that
+  /// devices get a hint only.
   public var changed: [Record]?
-  /// What is left to be deleted, with a commit of its own, so that others' go between; nil where
-  /// the zone is empty.
+  /// Records left for a commit of its own, so that other commits can run in between; nil if none
+  /// are left.
   public var rest: ZonePortion?
 
   public init(
@@ -36,8 +36,9 @@ public struct ZoneDeletion: Sendable, Hashable {
 }
 
 extension ZonePortion {
-  /// What is left after a commit that looked at the rows up to `scanned`, all of them where that is
-  /// nil, and deleted `deleted`, the last of which had the tag `last`; at most `limit` go at once.
+  /// Returns the portion left after a commit. `scanned`: the tag of the last row scanned, nil if
+  /// all were; `deleted`: the number of deleted records; `last`: the old tag of the last of them;
+  /// `limit`: the maximum per commit.
   package func rest(
     scanned: ChangeTag?, deleted: Int, last: ChangeTag?, limit: Int
   ) -> ZonePortion? {

@@ -1,19 +1,19 @@
 import LockstepModel
 
-/// The relay's durable side: accounts, devices, records and their order.
+/// Durable state of a relay: accounts, devices, records and their order.
 ///
-/// One writer calls `commit`; readers (`ZoneReader`) stand beside it and never wait for it.
+/// One writer calls `commit`. Readers (`ZoneReader`) run concurrently and never wait for it.
 public protocol ZoneStore: ZoneReader {
-  /// Does all requests, in order, in one transaction, and returns only when it is durable: the
-  /// results, one a request, in order. A request that fails alone leaves no trace and spares the
-  /// others. Throws where nothing at all was done.
+  /// Performs all requests, in order, in one transaction. Returns one result per request, in order,
+  /// once the transaction is durable. A request that fails has no effect and does not affect the
+  /// others. Throws if nothing at all was done.
   ///
-  /// `wall` is the relay's time, in milliseconds since the Unix epoch.
+  /// `wall`: the relay's time, in milliseconds since the Unix epoch.
   func commit(_ requests: [CommitRequest], wall: Int64) throws(StorageError) -> [CommitResult]
 
-  /// Does what would be in the way of a commit (moving the write-ahead log into the database). The
-  /// driver calls it on the writer's thread when no request waits; a store that is never let rest
-  /// does it by itself at a ceiling, at the price of one slow commit.
+  /// Idle-time maintenance that would delay a commit: moves the write-ahead log into the database.
+  /// The driver calls it on the writer's thread if no request waits. If it is never called, the
+  /// store does the same within a commit once the log reaches its limit, and that commit is slow.
   func rest() throws(StorageError)
 }
 
@@ -21,61 +21,62 @@ extension ZoneStore {
   public func rest() throws(StorageError) {}
 }
 
-/// A view of the committed state.
+/// Read access to the committed state.
 public protocol ZoneReader: AnyObject {
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult
 }
 
-/// What the relay asks to be written.
+/// Write request of the relay.
 public enum CommitRequest: Sendable, Hashable {
-  /// A new account. With a device, it is its first; without one (made by an administrator) a
-  /// pairing code lets the first device in.
+  /// Creates an account. `device` becomes its first device; without one (account made by an
+  /// administrator), the pairing code admits the first device.
   case createAccount(
     AccountID, generation: UInt32, label: String, device: NewDevice?, pairing: NewPairing?)
-  /// A code that lets one device in. At most `Limits.pairingCodesPerAccount` stand at a time; the
-  /// oldest gives way.
+  /// Adds a code that admits one device. At most `Limits.pairingCodesPerAccount` are valid at a
+  /// time; beyond that the oldest is dropped.
   case issuePairing(AccountID, NewPairing)
-  /// Spends a code: a new device of the account that issued it.
+  /// Redeems a code: adds a device to the account that issued it.
   case redeemPairing(codeHash: [UInt8], device: NewDevice)
   case renameDevice(AccountID, DeviceID, deviceName: String)
-  /// The device is signed out, and all pairing codes of the account end: it may have made some.
+  /// Signs the device out and ends all pairing codes of the account, because the device may have
+  /// made some.
   case revokeDevice(AccountID, DeviceID)
-  /// When devices were last heard of.
+  /// Updates the times at which devices were last seen.
   case touchDevices([DeviceSighting])
-  /// Writes what changes nothing: shows whether the store takes what is written to it again.
+  /// Test write without effect: shows if the store accepts writes again.
   case proveWritable
   case save(SaveCommit)
-  /// Makes a tombstone of each live record of the zone, or only of those that `through` covers: of
-  /// the first ones, and what is left is asked for by `ZoneDeletion.rest`.
+  /// Makes a tombstone of each live record of the zone, or only of those that `through` covers. One
+  /// commit deletes the first ones; `ZoneDeletion.rest` names those left for the next.
   case deleteZone(AccountID, DeviceID, Name, through: ChangeToken?)
-  /// Goes on with that.
+  /// Continues that deletion.
   case deleteZoneRest(AccountID, DeviceID, Name, ZonePortion)
-  /// Makes or replaces the device's subscription of that id.
+  /// Adds or replaces the device's subscription of that id.
   case putSubscription(AccountID, DeviceID, Subscription)
   case removeSubscription(AccountID, DeviceID, Name)
   case setPlan(AccountID, Plan)
-  /// All of the account goes: its devices at once, records and chunks of files in portions. Asked
-  /// again until the result is no longer `removing`, also after a crash.
+  /// Removes the account: its devices at once, its records and chunks of files in portions.
+  /// Repeated until the result is no longer `removing`, also after a crash.
   case removeAccount(AccountID)
-  /// The file holds the bytes of this hash, whole and checked: from here on the account has the
-  /// chunk, in this file. `bytes`: its length.
+  /// Adds a chunk to the account. The file contains the bytes of this hash, complete and verified.
+  /// `bytes`: its length.
   case addChunk(AccountID, ChunkHash, ChunkFile, bytes: Int)
-  /// The account will soon save a record that names these chunks: those that are there stay for
-  /// another `chunkLeaseMilliseconds`.
+  /// Renews the lease of those of the chunks that exist, by `chunkLeaseMilliseconds`: the account
+  /// will soon save a record that names them.
   case renewChunks(AccountID, [ChunkHash])
-  /// These files stand, whole: what was doubted of the chunks in them since an older copy of the
-  /// store was put back is doubted no more.
+  /// Confirms that these files exist and are complete. Their chunks, doubtful since an older copy
+  /// of the store was restored, are no longer doubtful.
   case vouchForChunks([ChunkFile])
-  /// These files are gone, or not whole: the chunks in them are told as lacking until they come
-  /// again.
+  /// Reports that these files are gone or incomplete. Their chunks are reported as missing until
+  /// they are uploaded again.
   case doubtChunks([ChunkFile])
-  /// Forgets chunks that no record names and whose lease is over, at most so many. Their files are
-  /// removed afterwards, by whoever asked.
+  /// Removes at most this many chunks that no record names and whose lease is over. The caller
+  /// removes their files afterwards.
   case collectChunks(atMost: Int)
 }
 
 extension CommitRequest {
-  /// Whether its result may leave some of it undone.
+  /// True if its result may leave a part of it undone.
   public var hasPortions: Bool {
     switch self {
     case .deleteZone, .deleteZoneRest, .removeAccount: true
@@ -86,7 +87,7 @@ extension CommitRequest {
     }
   }
 
-  /// What is to be asked next, until nothing of the request is left undone; nil where it is done.
+  /// Returns the request for the part left undone, or nil if all of it is done.
   public func rest(after result: CommitResult) -> CommitRequest? {
     switch (self, result) {
     case (.deleteZone(let account, let device, let zone, _), .zoneDeleted(let deletion)),
@@ -97,8 +98,8 @@ extension CommitRequest {
     }
   }
 
-  /// How many old batches, and as many old tombstones and codes, a commit forgets for this request.
-  /// What is asked now and then anyway forgets more, so that a store which rests catches up.
+  /// Number of old batches that a commit forgets for this request, and of old tombstones and codes.
+  /// The periodic `collectChunks` forgets more, so that an idle store catches up.
   package var forgets: Int {
     if case .collectChunks(let count) = self {
       return max(Limits.forgottenPerRequest, min(count, Limits.collectedChunks))
@@ -107,8 +108,8 @@ extension CommitRequest {
   }
 }
 
-/// Names the file of one chunk in a `ChunkStore`: a random number, never used twice, so that the
-/// removal of an old file never meets a new one of the same bytes.
+/// Name of one chunk's file in a `ChunkStore`: a random number, never used twice, so that removing
+/// an old file never removes a new one of the same bytes.
 public struct ChunkFile: Hashable, Comparable, Sendable {
   public var account: AccountID
   public var number: UInt64
@@ -123,20 +124,20 @@ public struct ChunkFile: Hashable, Comparable, Sendable {
   }
 }
 
-/// What a store knows of a `ChunkFile`.
+/// Use of a `ChunkFile`, as the store knows it.
 public enum FileUse: Hashable, Sendable {
-  /// It holds nothing that an account has.
+  /// The file contains no chunk of an account.
   case none
-  /// It holds a chunk of which the account is told that it is lacking, since an older copy of the
-  /// store was put back, and the file may have been removed meanwhile.
+  /// The file contains a chunk that is reported as missing to its account: an older copy of the
+  /// store was restored, and the file may have been removed in between.
   case doubted
   case sure
 }
 
-/// A chunk that an account has.
+/// Chunk that an account has.
 public struct StoredChunk: Hashable, Sendable {
   public var file: ChunkFile
-  /// Its length.
+  /// Length in bytes.
   public var bytes: Int
 
   public init(file: ChunkFile, bytes: Int) {
@@ -145,24 +146,25 @@ public struct StoredChunk: Hashable, Sendable {
   }
 }
 
-/// What a relay's owner may set, and every store keeps to.
+/// Rules that the relay's owner can set and every store applies.
 public struct StoreRules: Sendable, Hashable {
-  /// How long tombstones and batch ids are kept, in milliseconds. A device that was away for longer
+  /// Retention of tombstones and batch ids, in milliseconds. A device that was away for longer
   /// reads a snapshot.
   public var historyMilliseconds = Limits.historyMilliseconds
-  /// Bytes of chunks of files that one account may keep.
+  /// Bytes of chunks of files that one account may have.
   public var chunkBytesPerAccount = Limits.chunkBytesPerAccount
-  /// Bytes of records, tombstones and remembered batches that one account may keep, as
-  /// `AccountUse` counts them, unless its plan says otherwise; records, tombstones among them; and
-  /// batches that are remembered.
+  /// Limits of one account: bytes of records, tombstones and remembered batches, as `AccountUse`
+  /// counts them; number of records, including tombstones; number of remembered batches. The
+  /// account's plan may override the first two.
   public var recordBytesPerAccount = Limits.recordBytesPerAccount
   public var recordsPerAccount = Limits.recordsPerAccount
   public var batchesPerAccount = Limits.batchesPerAccount
-  /// How long a chunk that no record names is kept, in milliseconds.
+  /// Retention of a chunk that no record names, in milliseconds.
   public var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
-  /// Records, tombstones, batches and chunks that one commit deletes of a zone or an account.
+  /// Records, tombstones, batches and chunks of a zone or an account that one commit deletes at
+  /// most.
   public var deletedPerCommit = Limits.deletedPerCommit
-  /// Devices of one account; those that are there stay where there are more.
+  /// Maximum number of devices of one account. If there already are more, they stay.
   public var devicesPerAccount = Limits.devicesPerAccount
 
   public init() {}
@@ -173,7 +175,7 @@ public struct NewDevice: Sendable, Hashable {
   public var description: DeviceDescription
   /// SHA-256 of the device's token. The token itself is never stored.
   public var tokenHash: [UInt8]
-  /// The account whose data the device holds already: it joins no other. nil: it holds none.
+  /// Account whose data the device already holds; it may join no other. nil: it holds none.
   public var expectedAccount: AccountID?
 
   public init(
@@ -194,10 +196,10 @@ public struct NewDevice: Sendable, Hashable {
 public struct NewPairing: Sendable, Hashable {
   /// SHA-256 of the code.
   public var codeHash: [UInt8]
-  /// Relay time, milliseconds.
+  /// Relay time in milliseconds.
   public var expiresAt: Int64
-  /// The device that asks for the code, which must still be one of the account's; nil where the
-  /// relay's owner asks. A request that waits behind the device's own revocation makes no code.
+  /// Device that requests the code and must still belong to the account; nil for the relay's owner.
+  /// So a request queued behind the device's own revocation makes no code.
   public var issuer: DeviceID?
 
   public init(codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil) {
@@ -210,10 +212,10 @@ public struct NewPairing: Sendable, Hashable {
 public struct DeviceSighting: Sendable, Hashable {
   public var account: AccountID
   public var device: DeviceID
-  /// Relay time, milliseconds. An older one than is stored changes nothing.
+  /// Relay time in milliseconds. A time older than the stored one changes nothing.
   public var lastSeen: Int64
-  /// Whether it is connected to the relay that says so. A store that several relays share tells the
-  /// others, until it has not been said for `Limits.connectedMilliseconds`.
+  /// True if the device is connected to the reporting relay. A store shared by several relays
+  /// reports this to the others, for `Limits.connectedMilliseconds` after the last report.
   public var isConnected: Bool
 
   public init(account: AccountID, device: DeviceID, lastSeen: Int64, isConnected: Bool = false) {
@@ -224,15 +226,15 @@ public struct DeviceSighting: Sendable, Hashable {
   }
 }
 
-/// A batch of a signed-in device.
+/// Batch of a signed-in device.
 public struct SaveCommit: Sendable, Hashable {
   public var account: AccountID
   public var device: DeviceID
   public var request: SaveRequest
-  /// SHA-256 over the batch's content, to tell a retry from another batch under the same id.
+  /// SHA-256 over the batch's content. Distinguishes a retry from another batch under the same id.
   public var digest: [UInt8]
-  /// What the account's plan has against it. Such a batch is answered only where it was saved
-  /// already, so that a device whose answer got lost learns of it.
+  /// Refusal by the account's plan. Such a batch is answered only if it was saved before, so that a
+  /// device that lost the answer gets it.
   public var unlessKnown: Refusal?
 
   public init(
@@ -249,33 +251,33 @@ public struct SaveCommit: Sendable, Hashable {
 
 public enum CommitResult: Sendable, Hashable {
   case done
-  /// The account of the code that was spent.
+  /// Account of the redeemed code.
   case redeemed(AccountID)
   case saved(SaveOutcome)
   case zoneDeleted(ZoneDeletion)
-  /// The account's devices are turned away, and a part of what it had is gone.
+  /// The account's devices are signed out, and a part of its data is removed.
   case removing
-  /// All of the device's subscriptions as they stand now. `isNew`: there was none of that id.
+  /// All current subscriptions of the device. `isNew`: true if none had that id before.
   case subscribed([Subscription], isNew: Bool)
   /// The account has the chunk from here on.
   case chunkAdded
-  /// The account had the chunk already, in a file that is not needed any more. `wasLacking`: it was
-  /// told as lacking.
+  /// The account already had the chunk, in a file that is no longer needed. `wasLacking`: true if
+  /// the chunk was reported as missing.
   case chunkReplaced(ChunkFile, wasLacking: Bool)
-  /// How long the chunks are, by their place in the question; nil: the account has no such chunk.
+  /// Lengths of the chunks in bytes, in the order of the request; nil: the account has no such
+  /// chunk.
   case renewed(bytes: [Int?])
-  /// Files that nobody needs any more.
+  /// Files that are no longer needed.
   case collected([ChunkFile])
-  /// The request could not be done, and left no trace.
+  /// The request failed and had no effect.
   case refused(Refusal)
 }
 
 public struct SaveOutcome: Sendable, Hashable {
   public var answer: SaveAnswer
-  /// The records as they now stand, for those who watch; empty where nothing changed (a retry, or
-  /// conflicts only).
+  /// Changed records, for subscribers; empty if nothing changed (a retry, or conflicts only).
   public var changed: [Record]
-  /// What happened to each of them, by its place in `changed`.
+  /// Event of each record in `changed`, by index.
   public var events: [ChangeEvents]
 
   public init(answer: SaveAnswer, changed: [Record], events: [ChangeEvents]) {
@@ -285,63 +287,63 @@ public struct SaveOutcome: Sendable, Hashable {
   }
 }
 
-/// What the relay asks to be told.
+/// Read request of the relay.
 public enum ReadRequest: Sendable, Hashable {
-  /// Who holds this token? (SHA-256 of it.)
+  /// Looks up the device of a token. `tokenHash`: the token's SHA-256.
   case authenticate(tokenHash: [UInt8])
-  /// Names of zones with at least one live record, in order, after the one named.
+  /// Lists names of zones with at least one live record, in order, after the given one.
   case zones(AccountID, after: Name?, limit: Int)
   case chunk(AccountID, ChunkHash)
-  /// Accounts by id, after the one named, for the relay's owner.
+  /// Lists accounts by id, after the given one, for the relay's owner.
   case accounts(after: AccountID?, limit: Int)
   case account(AccountID)
-  /// Do these files hold a chunk that an account has? For the sweep of the relay's start.
+  /// Looks up the use of these files, for the sweep at the relay's start.
   case fileUses([ChunkFile])
-  /// Changes after `since`, oldest first, or the snapshot without one; at most `limit` records and
-  /// `Limits.pageBytes` (but one record at least). With `zone`, of that zone alone.
+  /// Reads the changes after `since`, oldest first, or without it the snapshot: at most `limit`
+  /// records and `Limits.pageBytes` (but at least one record). With `zone`, only of that zone.
   case changes(AccountID, since: ChangeToken?, zone: Name?, limit: Int)
   case record(AccountID, RecordKey)
   case newestToken(AccountID)
   case devices(AccountID)
   case accountCount
-  /// Where these accounts stand, for a relay that shares its store with others: what they tell it
-  /// may get lost.
+  /// Reads the versions of these accounts, for a relay that shares its store with others:
+  /// notifications between relays can get lost.
   case movements([AccountID])
 }
 
 public enum ReadResult: Sendable, Hashable {
   case principal(Principal)
-  /// `more`: there are further ones after the last.
+  /// `more`: true if there are names after the last.
   case zones([Name], more: Bool)
   case chunk(StoredChunk)
   case accounts([AccountSummary], more: Bool)
   case account(AccountSummary)
-  /// By its place in the question.
+  /// In the order of the request.
   case fileUses([FileUse])
   case page(ChangePage)
   case record(Record)
   case token(ChangeToken)
-  /// `connected` is false in all but those that another relay on the same store has told of: a
-  /// relay knows of its own.
+  /// `connected` is true only for devices reported by another relay on the same store: a relay
+  /// knows its own connections.
   case devices([Device])
   case count(Int)
-  /// In any order; without those that are there no more.
+  /// In any order, without accounts that no longer exist.
   case movements([AccountVersion])
-  /// Nothing of that name, or for an unknown token `badToken`, or 410 for a token that cannot be
-  /// followed any more.
+  /// Unknown name; `badToken` for an unknown token; 410 for a change token that can no longer be
+  /// followed.
   case refused(Refusal)
 }
 
-/// Who a device token belongs to, and what the relay must know of him to serve him.
+/// Account and device of a token, with the data that the relay needs to serve the device.
 public struct Principal: Sendable, Hashable {
   public var account: AccountID
   public var device: DeviceID
-  /// Where the account stands.
+  /// Newest token of the account.
   public var newest: ChangeToken
   public var plan: Plan
-  /// The device's, by id.
+  /// Subscriptions of the device, by id.
   public var subscriptions: [Subscription]
-  /// The account's `AccountVersion.affairs`.
+  /// Value of the account's `AccountVersion.affairs`.
   public var affairs: Int64
 
   public init(
@@ -357,13 +359,13 @@ public struct Principal: Sendable, Hashable {
   }
 }
 
-/// Where an account stands in a store that several relays share.
+/// Version of an account in a store that several relays share.
 public struct AccountVersion: Sendable, Hashable {
   public var account: AccountID
-  /// Its newest token.
+  /// Newest token of the account.
   public var token: ChangeToken
-  /// Grows with each change of its devices, its plan and what wakes them; 0 in a store that one
-  /// relay has for itself.
+  /// Incremented with each change of the account's devices, plan or subscriptions; 0 in a store
+  /// that only one relay uses.
   public var affairs: Int64
 
   public init(account: AccountID, token: ChangeToken, affairs: Int64) {
@@ -373,10 +375,10 @@ public struct AccountVersion: Sendable, Hashable {
   }
 }
 
-/// An account, as its relay's owner sees it.
+/// Account as listed for the relay's owner.
 public struct AccountSummary: Sendable, Hashable {
   public var id: AccountID
-  /// What the owner calls it; empty where its first device made it.
+  /// Label set by the owner; empty if the account was made by its first device.
   public var label: String
   public var plan: Plan
   /// Relay time, milliseconds since the Unix epoch.
@@ -384,9 +386,9 @@ public struct AccountSummary: Sendable, Hashable {
   public var devices: Int
   public var newestTag: ChangeTag
   public var chunkBytes: Int64
-  /// Of records, tombstones and remembered batches.
+  /// Bytes of records, tombstones and remembered batches.
   public var recordBytes: Int64
-  /// Tombstones among them.
+  /// Number of records, including tombstones.
   public var records: Int64
 
   public init(

@@ -3,37 +3,38 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// The chunks of files in a store or a backup, beside whoever has that open: read, and taken over
-/// into another place. A chunk never changes once it has its name, so it may have two.
+/// Chunks of files of a store or a backup, accessible while another process has it open: to be
+/// read, and to be copied elsewhere. A chunk never changes once it has its final name, so hard
+/// links are safe.
 package final class ChunkFolder {
   package enum State: Hashable, Sendable {
     case whole, missing
-    /// What is wrong with its bytes, as a sentence goes on behind "the piece".
+    /// Defect of the bytes, as a text that continues "the piece".
     case damaged(String)
   }
 
   package enum Taken: Hashable, Sendable {
-    /// It is the same file; a disk that fails takes both.
+    /// A hard link to the same file: a failing disk damages both.
     case linked
     case copied
-    /// It is here already.
+    /// It already exists here.
     case standing
     case missing
   }
 
   private let root: Folder
 
-  /// The folder of a store or a backup, made where it is missing.
+  /// Opens the folder of a store or a backup, and creates it if it is missing.
   package init(directory: String) throws(StorageError) { root = try Folder(at: directory) }
 
-  /// The same; nil where there is none.
+  /// Opens the folder, or returns nil if there is none.
   package static func standing(in directory: String) throws(StorageError) -> ChunkFolder? {
     access(directory, F_OK) == 0 ? try ChunkFolder(directory: directory) : nil
   }
 
-  // MARK: looking
+  // MARK: Reading
 
-  /// Whether the file has as many bytes as it should, and, where `hash` is given, those.
+  /// Checks that the file has the right length and, if `hash` is given, the right bytes.
   package func state(
     of file: ChunkFile, bytes: Int, hash: ChunkHash?
   ) throws(StorageError) -> State {
@@ -44,7 +45,7 @@ package final class ChunkFolder {
   private static func state(
     of file: OpenFile, bytes: Int, hash: ChunkHash?
   ) throws(StorageError) -> State {
-    // One byte more than there should be tells a file that is too long.
+    // One byte more than expected reveals a file that is too long.
     let content: [UInt8]? = hash == nil ? nil : try file.read(at: 0, count: bytes + 1)
     let count = if let content { content.count } else { try file.count() }
     guard count == bytes else { return .damaged("has \(count) bytes and not \(bytes)") }
@@ -54,13 +55,13 @@ package final class ChunkFolder {
     return .whole
   }
 
-  /// The files that stand in it, in order.
+  /// Returns the files in the folder, in order.
   package func files() throws(StorageError) -> [ChunkFile] { try root.chunks() }
 
-  // MARK: taking
+  // MARK: Copying
 
-  /// Takes the file over from `source`: as a second name of it where that can be; otherwise of the
-  /// same file in `earlier`, a backup from before; otherwise as a copy, which is not durable yet.
+  /// Takes the file over from `source`: as a hard link if possible; otherwise as a hard link to the
+  /// same file in `earlier`, a previous backup; otherwise as a copy, which is not durable yet.
   package func take(
     _ file: ChunkFile, from source: ChunkFolder, earlier: ChunkFolder?
   ) throws(StorageError) -> Taken {
@@ -91,7 +92,7 @@ package final class ChunkFolder {
     try root.folder(file.account.text)?.removeFile(file.name)
   }
 
-  /// Returns when the names of all that was taken over would survive a power failure.
+  /// Makes the names of all files taken over durable: they survive a power failure.
   package func sync() throws(StorageError) {
     for name in try root.names() { try root.folder(name)?.sync() }
     try root.sync()

@@ -3,8 +3,8 @@ import LockstepModel
 import LockstepStorage
 
 extension FileChunkStore {
-  /// Removes the store in `directory`, which nobody has open, with all its chunks; nothing where
-  /// there is none. What is not the store's own stays, and the folder with it.
+  /// Removes the store in `directory` with all its chunks; does nothing if there is none. No
+  /// process may have it open. Files that do not belong to the store stay, and so does the folder.
   package static func remove(directory: String) throws(StorageError) {
     guard access(directory, F_OK) == 0 else { return }
     let root = try Folder(at: directory)

@@ -2,17 +2,17 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// Chunks of files in a folder, for one thread of one process: whoever opens it holds the store
-/// that the folder belongs to.
+/// Chunks of files in a folder, for one thread of one process: the process that has the store of
+/// this folder open.
 ///
 ///     chunks/incoming/<account>-<number>    being written; emptied at opening
 ///     chunks/<account>/<number>             whole, under the account's and the file's number in
 ///                                           sixteen hexadecimal digits each
 ///
-/// A file comes to its account by a rename, once its bytes have been found to have their hash and
-/// are on the disk. So what stands there is whole, whenever the power fails.
+/// A file is moved to its account's folder by a rename, once its hash is verified and its bytes are
+/// on the disk. So every file there is complete, even after a power failure.
 package final class FileChunkStore: ChunkStore {
-  /// A file that is being written.
+  /// File that is being written.
   private struct Upload {
     var file: OpenFile
     var hash = SHA256()
@@ -23,12 +23,12 @@ package final class FileChunkStore: ChunkStore {
   private let incoming: Folder
   private let uploadLimit: Int
   private var uploads: [ChunkFile: Upload] = [:]
-  /// What stood when the store was opened and has not been passed by a `list`, in order; nil until
-  /// it matters: before the first file comes to an account.
+  /// Files that were complete when the store was opened and that `list` has not passed yet, in
+  /// order; nil until needed: read before the first file is moved to an account.
   private var standing: [ChunkFile]?
 
-  /// Opens the store in `directory`, or makes it there, readable by its owner alone. The folder
-  /// above must be there. `uploads`: how many files may be open to be written.
+  /// Opens the store in `directory`, or creates it, accessible to its owner only. The parent folder
+  /// must exist. `uploads`: maximum number of files open for writing.
   package init(directory: String, uploads: Int = Limits.uploads) throws(StorageError) {
     root = try Folder(at: directory)
     incoming = try root.madeFolder("incoming")
@@ -47,7 +47,7 @@ package final class FileChunkStore: ChunkStore {
     }
   }
 
-  // MARK: writing
+  // MARK: Writing
 
   private func append(_ bytes: [UInt8], to file: ChunkFile) throws(StorageError) -> ChunkResult {
     if uploads[file] == nil {
@@ -94,13 +94,13 @@ package final class FileChunkStore: ChunkStore {
     return .done
   }
 
-  /// The unfinished file is gone.
+  /// Removes the unfinished file.
   private func drop(_ file: ChunkFile) throws(StorageError) {
     guard uploads.removeValue(forKey: file) != nil else { return }
     try incoming.removeFile(file.incomingName)
   }
 
-  // MARK: reading
+  // MARK: Reading
 
   private func read(
     _ file: ChunkFile, offset: Int, count: Int
@@ -111,7 +111,7 @@ package final class FileChunkStore: ChunkStore {
     return .bytes(try found.read(at: offset, count: count))
   }
 
-  // MARK: removing
+  // MARK: Removing
 
   @discardableResult
   private func remove(_ files: [ChunkFile]) throws(StorageError) -> ChunkResult {
@@ -131,7 +131,7 @@ package final class FileChunkStore: ChunkStore {
     return .done
   }
 
-  // MARK: listing
+  // MARK: Listing
 
   private func list(after file: ChunkFile?, limit: Int) throws(StorageError) -> ChunkResult {
     var rest = try standingFiles()
@@ -149,8 +149,9 @@ package final class FileChunkStore: ChunkStore {
 }
 
 extension Folder {
-  /// The chunks of all accounts that stand in this folder, in order. What is in no account's
-  /// folder, or not named as a store names files, is passed over: it is not the store's to remove.
+  /// Returns the chunks of all accounts in this folder, in order. Ignores files outside an
+  /// account's folder or without a chunk's name: they do not belong to the store, and it must not
+  /// remove them.
   func chunks() throws(StorageError) -> [ChunkFile] {
     var files: [ChunkFile] = []
     for name in try names() {
@@ -167,7 +168,7 @@ extension Folder {
 }
 
 extension ChunkFile {
-  /// In its account's folder.
+  /// Name in its account's folder.
   var name: String { HexText.text(number) }
   fileprivate var incomingName: String { account.text + "-" + name }
 }

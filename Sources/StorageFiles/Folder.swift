@@ -1,14 +1,14 @@
 import Glibc
 import LockstepStorage
 
-/// A folder that is held open: what is in it is reached from here and not by its path, so that
-/// nobody can put another in its place. Symbolic links are never followed.
+/// Open folder. Its content is accessed relative to the descriptor and not by path, so that no
+/// other folder can be put in its place. Symbolic links are never followed.
 final class Folder {
   /// For messages only.
   let path: String
   private let descriptor: Int32
 
-  /// The folder at `path`, made for its owner alone if it is not there.
+  /// Opens the folder at `path`. If it is missing, creates it, accessible to its owner only.
   convenience init(at path: String) throws(StorageError) {
     if mkdir(path, 0o700) == 0 {
       try Folder.sync(parentOf: path)
@@ -39,16 +39,16 @@ final class Folder {
     try Folder(path: parent, descriptor: descriptor).sync()
   }
 
-  // MARK: folders in it
+  // MARK: Subfolders
 
-  /// The folder of that name; nil where there is none.
+  /// Returns the folder of that name, or nil if there is none.
   func folder(_ name: String) throws(StorageError) -> Folder? {
     let descriptor = openat(self.descriptor, name, Folder.flags)
     if descriptor < 0, errno == ENOENT { return nil }
     return try Folder(path: path + "/" + name, descriptor: descriptor)
   }
 
-  /// The folder of that name; where there is none it is made, durably.
+  /// Returns the folder of that name. If it is missing, creates it durably.
   func madeFolder(_ name: String) throws(StorageError) -> Folder {
     if let folder = try folder(name) { return folder }
     guard mkdirat(descriptor, name, 0o700) == 0 else { throw fault("make a folder in") }
@@ -57,23 +57,23 @@ final class Folder {
       path: path + "/" + name, descriptor: openat(descriptor, name, Folder.flags))
   }
 
-  /// The empty folder of that name is gone.
+  /// Removes the empty folder of that name, if it exists.
   func removeFolder(_ name: String) throws(StorageError) {
     guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
       throw fault("remove a folder of")
     }
   }
 
-  // MARK: files in it
+  // MARK: Files
 
-  /// A new file, for its owner alone. Throws where one of that name is there.
+  /// Creates a file, accessible to its owner only. Throws if one of that name exists.
   func makeFile(_ name: String) throws(StorageError) -> OpenFile {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     return try OpenFile(
       path: path + "/" + name, descriptor: openat(descriptor, name, flags, 0o600))
   }
 
-  /// The file of that name, to be read; nil where there is none.
+  /// Opens the file of that name for reading. Returns nil if there is none.
   func file(_ name: String) throws(StorageError) -> OpenFile? {
     let descriptor = openat(self.descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     if descriptor < 0, errno == ENOENT { return nil }
@@ -84,22 +84,22 @@ final class Folder {
     faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
   }
 
-  /// The file of that name is gone; one that is not there is passed over.
+  /// Removes the file of that name, if it exists.
   func removeFile(_ name: String) throws(StorageError) {
     guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
       throw fault("remove a file of")
     }
   }
 
-  /// The file goes to the other folder.
+  /// Moves the file to the other folder.
   func move(_ name: String, to other: Folder, as newName: String) throws(StorageError) {
     guard renameat(descriptor, name, other.descriptor, newName) == 0 else {
       throw fault("move a file out of")
     }
   }
 
-  /// The file gets a second name in the other folder. False where it can have none there, as on
-  /// another file system; nil where there is no such file.
+  /// Adds a hard link to the file in the other folder. Returns false if that is not possible, for
+  /// example on another file system; nil if there is no such file.
   func link(_ name: String, in other: Folder) throws(StorageError) -> Bool? {
     if linkat(descriptor, name, other.descriptor, name, 0) == 0 { return true }
     switch errno {
@@ -109,9 +109,9 @@ final class Folder {
     }
   }
 
-  /// The names of all that is in it, in no order.
+  /// Returns the names of all entries, in no order.
   func names() throws(StorageError) -> [String] {
-    // The stream gets a descriptor of its own, which it closes.
+    // The stream needs a descriptor of its own, because it closes it.
     let copy = openat(descriptor, ".", Folder.flags)
     guard copy >= 0 else { throw fault("list") }
     guard let stream = fdopendir(copy) else {
@@ -133,7 +133,8 @@ final class Folder {
     return names
   }
 
-  /// Returns when what was made, moved or removed in it would survive a power failure.
+  /// Makes all entries created, moved or removed in the folder durable: the changes survive a power
+  /// failure.
   func sync() throws(StorageError) {
     guard fsync(descriptor) == 0 else { throw fault("sync") }
   }

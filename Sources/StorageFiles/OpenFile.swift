@@ -1,7 +1,7 @@
 import Glibc
 import LockstepStorage
 
-/// A file that is held open.
+/// Open file.
 final class OpenFile {
   /// For messages only.
   let path: String
@@ -17,7 +17,7 @@ final class OpenFile {
 
   deinit { close(descriptor) }
 
-  /// Adds all bytes at the end.
+  /// Appends all bytes.
   func append(_ bytes: [UInt8]) throws(StorageError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -30,14 +30,14 @@ final class OpenFile {
     }
   }
 
-  /// Returns when all bytes would survive a power failure.
+  /// Makes all bytes durable: they survive a power failure.
   func sync() throws(StorageError) {
     guard fsync(descriptor) == 0 else {
       throw StorageError(errno: errno, path: path, operation: "sync the file")
     }
   }
 
-  /// How many bytes there are.
+  /// Returns the length in bytes.
   func count() throws(StorageError) -> Int {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
@@ -46,7 +46,7 @@ final class OpenFile {
     return Int(status.st_size)
   }
 
-  /// At most `count` bytes from `offset` on; fewer only at the file's end.
+  /// Returns at most `count` bytes from `offset`; fewer only at the end of the file.
   func read(at offset: Int, count: Int) throws(StorageError) -> [UInt8] {
     var fault: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -2,7 +2,7 @@ import Glibc
 import LockstepStorage
 
 extension StorageError {
-  /// What an error number of the system means for the person who runs the store.
+  /// Converts an errno of the system to an error for the operator of the store.
   init(errno reason: Int32, path: String, operation: String) {
     switch reason {
     case EACCES, EPERM, EROFS: self = .readOnly(path: path)

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// Batches as a whole: all or none, and once only.
+/// Batches as a whole: all or nothing, and applied once.
 enum BatchStories {
   private static func refused(_ name: String, _ code: RefusalCode) -> Mutation {
     var mutation = ZoneScene.put(name)
@@ -103,7 +103,7 @@ enum BatchStories {
       try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: 1), by: scene.tablet)
       try scene.reopen()
       scene.wall += 1_000
-      // A clock that was ahead has been passed since: the retry is judged as it was then.
+      // The relay's time has passed the timestamp since: the retry still gets the original result.
       var later = batch
       later.request.mutations[1].refusal = nil
       let retry = try scene.save(later)
@@ -123,7 +123,7 @@ enum BatchStories {
       let batch = scene.batch([ZoneScene.put("a")], by: scene.tablet)
       #expect(try scene.save(batch).conflicts.map(\.tag) == [1])
       try scene.save(ZoneScene.delete("a", over: 1))
-      // Without memory this would land now: a tombstone is no hindrance.
+      // If the batch were not remembered, this save would succeed: a tombstone does not block it.
       let retry = try scene.save(batch)
       #expect(retry.tags.isEmpty)
       #expect(retry.conflicts.map(\.isDeleted) == [true])

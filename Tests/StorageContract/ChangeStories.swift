@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What a device that has a token is told.
+/// Changes that a device with a token gets.
 enum ChangeStories {
   private static func refusal(
     _ scene: ZoneScene, since: ChangeToken, zone: Name? = nil

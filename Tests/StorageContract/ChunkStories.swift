@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What a device relies on for the chunks of files in its home.
+/// Contract of a device's store for the chunks of files in its home.
 enum ChunkStories {
   static let all = [
     ReplicaStory("a piece is found by its hash, the last one put wins") { scene in

@@ -3,8 +3,8 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A claim about every store for chunks of files, told as a story on an empty one. The same stories
-/// are told to the reference and to every backend.
+/// Test case of the contract of every chunk store: a claim, and its test on an empty store. The
+/// reference and every backend run the same cases.
 package struct ChunkStory: Sendable, CustomTestStringConvertible {
   package let claim: String
   package let tell: @Sendable (ChunkScene) throws -> Void
@@ -19,7 +19,7 @@ package struct ChunkStory: Sendable, CustomTestStringConvertible {
   package static let all = UploadStories.all + KeepingStories.all
 }
 
-/// A store with the words that stories are told in.
+/// Store with helpers for the test cases.
 package final class ChunkScene {
   package private(set) var store: any ChunkStore
   private let reopening: (any ChunkStore) throws -> any ChunkStore
@@ -27,7 +27,7 @@ package final class ChunkScene {
   static let ada = AccountID(rawValue: 0xA)
   static let bob = AccountID(rawValue: 0xB00_0000_0000_0001)
 
-  /// `reopening` gives what comes up after a store, whose process has ended or crashed.
+  /// `reopening` returns the store as it is after its process has ended or crashed.
   package init(
     _ store: any ChunkStore, reopening: @escaping (any ChunkStore) throws -> any ChunkStore
   ) {
@@ -45,12 +45,12 @@ package final class ChunkScene {
     try #require(ChunkHash(bytes: SHA256.hash(bytes)))
   }
 
-  /// `count` bytes that are all different in their order.
+  /// Returns `count` bytes without a short period.
   static func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 ^ ($0 >> 8) ^ ($0 >> 16)) }
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
   func append(_ file: ChunkFile, _ bytes: [UInt8]) throws -> ChunkResult {
     try store.perform(.append(file, bytes))
@@ -60,13 +60,13 @@ package final class ChunkScene {
     try store.perform(.finish(file, expecting: try Self.hash(bytes)))
   }
 
-  /// A whole file of these bytes.
+  /// Writes a complete file of these bytes.
   func put(_ file: ChunkFile, _ bytes: [UInt8]) throws {
     #expect(try append(file, bytes) == .done)
     #expect(try finish(file, bytes) == .done)
   }
 
-  /// nil where the store has no such file.
+  /// Returns nil if the store has no such file.
   func read(_ file: ChunkFile, from offset: Int = 0, count: Int = .max) throws -> [UInt8]? {
     let count = min(count, Limits.chunkBytes)
     switch try store.perform(.read(file, offset: offset, count: count)) {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// Which chunks of files an account has, and for how long.
+/// Chunks of files that an account has, and their leases.
 enum ChunkUseStories {
   private static let lease = Limits.chunkLeaseMilliseconds
 
@@ -93,7 +93,7 @@ enum ChunkUseStories {
         #expect(
           try scene.commit(.renewChunks(scene.account, [hash(1), hash(2)]))
             == .renewed(bytes: [nil, 10]))
-        // It is known all the same, and takes its room.
+        // The store still has the chunk and counts its bytes.
         #expect(try bytes(scene) == 20)
         #expect(try scene.store.read(.fileUses([gone])) == .fileUses([.doubted]))
         try scene.reopen()
@@ -122,7 +122,7 @@ enum ChunkUseStories {
       }
       #expect(refusal.code == .quotaExceeded)
       #expect(try !has(3, scene))
-      // One that is there already takes none.
+      // A chunk that is already there takes no more space.
       #expect(
         try add(1, bytes: 60, in: scene)
           == .chunkReplaced(file(1, of: scene.account), wasLacking: false))
@@ -133,7 +133,7 @@ enum ChunkUseStories {
     },
   ]
 
-  /// Room for a hundred bytes, and a lease of a second.
+  /// Space for a hundred bytes, and a lease of a second.
   private static let tight: StoreRules = {
     var rules = StoreRules()
     rules.chunkBytesPerAccount = 100
@@ -145,7 +145,7 @@ enum ChunkUseStories {
     ZoneStory("the pieces of a record are told wherever it is") { scene in
       try scene.settle()
       for seed in [1, 2] as [UInt8] { try add(seed, in: scene) }
-      // Their order is the record's own.
+      // The order is that of the record.
       let outcome = try scene.save(put("a", [2, 1]))
       try scene.reopen()
       #expect(outcome.changed.map(\.chunks) == [[hash(2), hash(1)]])
@@ -175,7 +175,7 @@ enum ChunkUseStories {
       try scene.reopen()
       #expect(try scene.save(batch).codes == [.chunksMissing])
       #expect(try scene.save(put("b", [2, 1, 3])).tags == [3])
-      // What conflicts is told so, whatever it names.
+      // A conflict is reported as one, whatever chunks the record names.
       #expect(try scene.save(put("b", [9], over: 1)).conflicts.map(\.tag) == [3])
     },
     ZoneStory("a missing piece aborts an atomic batch, which lets go of nothing") { scene in
@@ -245,7 +245,7 @@ enum ChunkUseStories {
       try scene.save(ZoneScene.delete("a", over: nil))
       scene.wall += 2 * lease
       #expect(try collect(scene).isEmpty)
-      // Another version of a record lets go of it as a delete does.
+      // A new version of a record releases the chunk, as a delete does.
       try scene.save(put("b", []))
       scene.wall += lease - 1
       #expect(try collect(scene).isEmpty)
@@ -263,7 +263,7 @@ enum ChunkUseStories {
       try scene.save(put("c", [1]), ZoneScene.delete("b", over: nil))
       scene.wall += 2 * lease
       #expect(try collect(scene).isEmpty)
-      // In one commit too, with the collection behind or between.
+      // Also within one commit, with the collection after or between the saves.
       let results = try scene.store.commit(
         [
           .save(scene.batch([put("c", [])])), .collectChunks(atMost: 9),

@@ -2,14 +2,15 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// Devices that read an account at their leisure while it is saved to, deleted from, forgotten in
-/// and put back from older copies. However they are interrupted, in the end each of them holds what
-/// the store holds: a token that is accepted never hides anything.
+/// Random walk of devices that read an account at different speeds, while records are saved,
+/// deleted, and forgotten and older copies of the store are restored. However the reads are
+/// interrupted, in the end each device has the records of the store: a token that is accepted never
+/// hides a change.
 package struct FollowerWalk {
   private var random: SeededRandom
   private var wall: Int64 = 1_700_000_000_000
   private var followers: [Follower]
-  /// Every tag that was ever given, also in histories that are lost.
+  /// All tags that were ever given out, also in histories that are lost.
   private var given: Set<ChangeTag> = []
   private(set) package var restores = 0
   private(set) package var expiries = 0
@@ -24,8 +25,8 @@ package struct FollowerWalk {
     followers = [nil, nil, nil, FollowerWalk.zones[0], FollowerWalk.zones[1]].map(Follower.init)
   }
 
-  /// `copying` keeps a copy of a store, and gives a way to put it back in place of the one that
-  /// stands then.
+  /// `copying` keeps a copy of a store, and returns a function that restores it in place of the
+  /// store at that time.
   package mutating func lead(
     _ first: any ZoneStore, steps: Int,
     copying: (any ZoneStore) throws -> ZoneScene.PutBack
@@ -91,7 +92,7 @@ package struct FollowerWalk {
     }
   }
 
-  /// A follower reads a page. False where it holds all there is.
+  /// Reads a page. Returns false if the follower has everything.
   @discardableResult private mutating func follow(
     _ index: Int, in store: any ZoneStore
   ) throws -> Bool {
@@ -101,7 +102,7 @@ package struct FollowerWalk {
     switch try store.read(read) {
     case .page(let page):
       followers[index].take(page)
-      // A snapshot ends where it began to be read; what was saved since comes after it.
+      // A snapshot ends at the tag at which it began; later saves follow it.
       return page.more || page.token.horizon != nil
     case .refused(let refusal):
       try #require([.tokenExpired, .storeRestored, .badChangeToken].contains(refusal.code))
@@ -115,11 +116,13 @@ package struct FollowerWalk {
     }
   }
 
-  /// What a follower holds up to the tag that it was told is there, or was changed since.
+  /// Checks that the follower's records up to the tag that the relay confirmed exist unchanged, or
+  /// were changed since.
   private func checkKept(
     _ follower: Follower, through: ChangeTag, in store: any ZoneStore
   ) throws {
-    // Until a snapshot is whole it holds what it read in a history that may not be this one.
+    // Until a snapshot is complete, the follower has records from a history that may not be this
+    // one.
     if follower.isUnsettled { return }
     for held in follower.held where held.tag <= through {
       let read = ReadRequest.record(FollowerWalk.account, held.key)
@@ -146,19 +149,19 @@ package struct FollowerWalk {
   }
 }
 
-/// A device that reads and saves nothing.
+/// Device that reads, and saves nothing.
 private struct Follower {
   let zone: Name?
   private(set) var cursor: ChangeToken?
   private var records: [RecordKey: Record] = [:]
-  /// While a snapshot is read: what it has named.
+  /// Records named by the snapshot, while it is read.
   private var named: Set<RecordKey> = []
-  /// Its cursor was refused, and it has not read a whole snapshot since.
+  /// True from the refusal of its cursor until it has read a complete snapshot.
   private(set) var isUnsettled = false
 
   init(zone: Name?) { self.zone = zone }
 
-  /// All live records that it holds, by key.
+  /// All live records of the follower, by key.
   var held: [Record] { records.values.sorted { $0.key < $1.key } }
 
   mutating func restart() {

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// How long deletions are remembered, and what becomes of who was away for longer.
+/// Retention of deletions, and devices that were away for longer.
 enum HistoryStories {
   private static let history = Limits.historyMilliseconds
 
@@ -12,7 +12,7 @@ enum HistoryStories {
     try scene.refusal(.changes(scene.account, since: since, zone: zone, limit: 10))
   }
 
-  /// A commit in which nothing happens but what every commit does.
+  /// Makes a commit that only does the maintenance of every commit.
   private static func tick(_ scene: ZoneScene) throws { try scene.commit(.touchDevices([])) }
 
   static let all = [
@@ -73,7 +73,7 @@ enum HistoryStories {
       #expect(rest.names == Array(names.dropFirst(few)))
       #expect(try scene.commit(.collectChunks(atMost: 100)) == .collected([]))
       #expect(try scene.page(since: ZoneScene.token(Int64(few) + 100)).changes.count == 298 - 100)
-      // However much is asked for, it is no long commit.
+      // A huge limit does not make the commit long.
       #expect(try scene.commit(.collectChunks(atMost: .max)) == .collected([]))
       #expect(try scene.page(since: ZoneScene.token(300)).changes.isEmpty)
       let left = 298 - 100 - Limits.collectedChunks
@@ -103,7 +103,7 @@ enum HistoryStories {
       try scene.save(ZoneScene.delete("a", over: 1))
       scene.wall += history - 9
       try tick(scene)
-      // What is forgotten now was deleted before the snapshot began, and is not in it.
+      // The tombstone forgotten now is older than the snapshot, and not in it.
       #expect(try refusal(scene, since: ZoneScene.token(3)) == .tokenExpired)
       let rest = try scene.page(since: before.token)
       #expect(rest.names == ["b"])
@@ -111,7 +111,7 @@ enum HistoryStories {
       scene.wall += 10
       try tick(scene)
       try scene.reopen()
-      // The device has read "a", and nobody could tell it any more that "a" is gone.
+      // The device has read "a", and the store can no longer report that "a" is deleted.
       #expect(try refusal(scene, since: before.token) == .tokenExpired)
       #expect(try refusal(scene, since: rest.token) == .tokenExpired)
       #expect(try scene.page().names == ["b"])

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// How chunks of files stay, go, and are found after a crash.
+/// Retention, removal and listing of chunk files, also after a crash.
 enum KeepingStories {
   static let all = [
     ChunkStory("what was unfinished is gone when the store comes up again") { scene in
@@ -42,7 +42,7 @@ enum KeepingStories {
       try scene.reopen()
       let numbers: [UInt64] = [1, 2, 3, 4, 5, 11]
       #expect(try scene.list() == numbers.map { ChunkScene.file($0, of: ChunkScene.bob) })
-      // The account may begin anew.
+      // The account may add files again.
       try scene.put(ChunkScene.file(1), [9])
       #expect(try scene.read(ChunkScene.file(1)) == [9])
     },

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// Accounts as the relay's owner sees them: listed, given a plan, removed.
+/// Accounts as the relay's owner manages them: listed, given a plan, removed.
 enum OwnerStories {
   private struct Listed: Equatable {
     var ids: [UInt64]
@@ -35,7 +35,7 @@ enum OwnerStories {
       #expect(try scene.store.read(all) == .accounts([summary], more: false))
     },
     ZoneStory("accounts are listed by id, page by page") { scene in
-      // On both sides of where a number with a sign would turn negative.
+      // Ids below and above the value at which a signed number becomes negative.
       let ids: [UInt64] = [1, .max >> 1, (.max >> 1) + 1, .max - 1, .max]
       for id in ids.reversed() {
         let create = CommitRequest.createAccount(
@@ -93,7 +93,7 @@ enum OwnerStories {
       #expect(try scene.refusal(join) == .badPairingCode)
       #expect(try list(scene) == Listed(ids: [0xB]))
       #expect(try scene.page(of: other).names == ["b"])
-      // Under the same id there is room for another: nothing of the first is left.
+      // A new account may have the same id: nothing is left of the first one.
       try scene.settle()
       #expect(try scene.page().changes.isEmpty)
       #expect(try scene.zones().isEmpty)

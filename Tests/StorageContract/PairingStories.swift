@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// How a device gets into an account.
+/// Pairing of a device with an account.
 enum PairingStories {
   private static func redeem(
     _ code: UInt8, as device: UInt64, in scene: ZoneScene
@@ -97,7 +97,7 @@ enum PairingStories {
         let pairing = ZoneScene.pairing(UInt8(code), until: scene.wall + 100)
         #expect(try scene.commit(.issuePairing(account, pairing)) == .done)
       }
-      // The tablet was taken away. Whoever has it had it make codes before.
+      // The tablet was stolen, and the thief made it issue codes before.
       #expect(try scene.commit(.revokeDevice(scene.account, scene.tablet)) == .done)
       #expect(try scene.refusal(redeem(5, as: 3, in: scene)) == .badPairingCode)
       try scene.reopen()
@@ -106,7 +106,7 @@ enum PairingStories {
       let stranger = ZoneScene.device(DeviceID(rawValue: 4), of: other)
       let join = CommitRequest.redeemPairing(codeHash: ZoneScene.hash(7), device: stranger)
       #expect(try scene.commit(join) == .redeemed(other))
-      // A code that is made afterwards lets in, also one of the same letters.
+      // A code made afterwards is valid, even with the same text.
       let fresh = ZoneScene.pairing(5, until: scene.wall + 100)
       #expect(try scene.commit(.issuePairing(scene.account, fresh)) == .done)
       #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What is done in portions, a commit each: deletions of much, and reads that pass over much.
+/// Work in portions, one commit or page each: large deletions, and reads that skip many rows.
 enum PortionStories {
   private static let two: StoreRules = {
     var rules = StoreRules()
@@ -28,7 +28,7 @@ enum PortionStories {
       var result = try scene.commit(request)
       let first = try deleted(result)
       #expect(first.changed?.map(\.name.text) == ["a", "c"])
-      // What is saved meanwhile stays: it lies beyond where the deletion began.
+      // Records saved meanwhile stay: their tags are beyond the start of the deletion.
       try scene.save(ZoneScene.put("a"), ZoneScene.put("new"))
       var portions = 1
       while let rest = request.rest(after: result) {
@@ -40,7 +40,8 @@ enum PortionStories {
         guard portions < 10 else { throw Unexpected(what: "the deletion has no end") }
       }
       #expect(try Set(scene.page().names) == ["other", "a", "new"])
-      // Whoever follows comes to the same, with tags that rise in the order of the saves.
+      // A device that follows the changes gets the same result, with tags in the order of the
+      // saves.
       let changes = try scene.page(since: before).changes
       #expect(changes.map(\.name.text) == ["c", "a", "new", "d", "e", "b"])
       #expect(changes.map(\.isDeleted) == [true, false, false, true, true, true])
@@ -85,7 +86,7 @@ enum PortionStories {
       let token = ZoneScene.device(scene.phone, of: scene.account).tokenHash
       #expect(try scene.refusal(ReadRequest.authenticate(tokenHash: token)) == .badToken)
       #expect(try scene.refusal(.save(scene.batch([ZoneScene.put("f")]))) == .badToken)
-      // The relay dies, and its owner asks again.
+      // The relay crashes, and its owner repeats the request.
       try scene.reopen()
       var portions = 1
       while try scene.commit(remove) == .removing {
@@ -96,7 +97,7 @@ enum PortionStories {
       #expect(try scene.refusal(remove) == .notFound)
       #expect(try scene.refusal(ReadRequest.account(scene.account)) == .notFound)
       #expect(try scene.page(of: other).names == ["z"])
-      // Nothing is left of it: an account of the same id begins anew.
+      // Nothing is left: a new account may have the same id.
       try scene.settle()
       #expect(try scene.page().names == [])
     },
@@ -119,7 +120,7 @@ enum PortionStories {
       #expect(nothing.names == [])
       #expect(nothing.more)
       #expect(try !scene.page(since: nothing.token, zone: Name(trusted: "Nothing")).more)
-      // A snapshot passes over tombstones in the same way.
+      // A snapshot skips tombstones in the same way.
       var request = CommitRequest.deleteZone(scene.account, scene.phone, other, through: nil)
       var result = try scene.commit(request)
       while let rest = request.rest(after: result) {
@@ -132,7 +133,7 @@ enum PortionStories {
       let rest = try scene.page(since: snapshot.token)
       #expect(rest.names == [])
       #expect(!rest.more)
-      // Changes pass over nothing.
+      // Changes of the whole account skip nothing.
       #expect(try scene.page(since: ZoneScene.token(0), limit: 1_000).changes.count == 1_000)
     },
   ]

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What a device relies on.
+/// Contract of a device's store.
 enum ReplicaStories {
   static let all = [
     ReplicaStory("an empty home holds nothing") { scene in
@@ -81,7 +81,7 @@ enum ReplicaStories {
       try scene.write(
         .nameRecord(scene.record("a").key, snapshot: 1),
         .putRecord(scene.record("b", tag: 6), snapshot: 1),
-        // What is put without a snapshot keeps its mark; what is not there gets none.
+        // A record put without a snapshot keeps its mark; a missing record gets none.
         .putRecord(scene.record("a", tag: 7)), .nameRecord(scene.record("x").key, snapshot: 1))
       try scene.reopen()
       let unnamed = try scene.store.unnamed(bySnapshot: 1)

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A claim about every device's store, told as a story on an empty one.
+/// Test case of the contract of every device's store: a claim, and its test on an empty store.
 package struct ReplicaStory: Sendable, CustomTestStringConvertible {
   package let claim: String
   package let tell: @Sendable (ReplicaScene) throws -> Void
@@ -17,7 +17,7 @@ package struct ReplicaStory: Sendable, CustomTestStringConvertible {
   package static let all = ReplicaStories.all + ChunkStories.all
 }
 
-/// A device's store with the words that stories are told in.
+/// Device's store with helpers for the test cases.
 package final class ReplicaScene {
   package private(set) var store: any ReplicaStore
   private let reopening: (any ReplicaStore) throws -> any ReplicaStore
@@ -25,7 +25,7 @@ package final class ReplicaScene {
   let zone = Name(trusted: "Notes")
   let type = Name(trusted: "Note")
 
-  /// `reopening` closes a store and gives what comes up after it.
+  /// `reopening` closes a store and returns the reopened one.
   package init(
     _ store: any ReplicaStore, reopening: @escaping (any ReplicaStore) throws -> any ReplicaStore
   ) {

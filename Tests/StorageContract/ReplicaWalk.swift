@@ -2,14 +2,14 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A random walk, repeatable by its seed, that leads a device's store and the reference side by
-/// side: the same writes, and the same answers after each.
+/// Random walk, repeatable by its seed, of a device's store and the reference in parallel: the same
+/// writes, and the same content after each.
 package struct ReplicaWalk {
   private var random: SeededRandom
 
   package init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  /// `reopening` closes the store and gives what comes up after it; it is called now and then.
+  /// `reopening` closes the store and returns the reopened one; it is called at random.
   package mutating func lead(
     _ subject: any ReplicaStore, steps: Int,
     reopening: (any ReplicaStore) throws -> any ReplicaStore
@@ -26,7 +26,7 @@ package struct ReplicaWalk {
     }
   }
 
-  /// All that a store tells.
+  /// Everything that a store returns.
   private struct Content: Equatable {
     var identity: HomeIdentity?
     var cursor: ChangeToken?
@@ -135,7 +135,7 @@ package struct ReplicaWalk {
     Int64.random(in: 0..<limit, using: &random)
   }
 
-  /// True once in `count` times.
+  /// Returns true with a probability of 1 in `count`.
   private mutating func chance(_ count: Int) -> Bool {
     Int.random(in: 0..<count, using: &random) == 0
   }

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// An older copy of the store was put back.
+/// Restores of an older copy of the store.
 enum RestoreStories {
   private static func refusal(
     _ scene: ZoneScene, since: ChangeToken, zone: Name? = nil
@@ -12,7 +12,8 @@ enum RestoreStories {
     return refusal
   }
 
-  /// Where a token is refused because of a restore, the tag up to which the relay has all.
+  /// Returns the tag up to which the relay has everything, from the refusal of a token; nil if the
+  /// token is accepted.
   private static func lostAfter(_ scene: ZoneScene, since: ChangeToken) throws -> ChangeTag? {
     guard let refusal = try refusal(scene, since: since) else { return nil }
     #expect(refusal.code == .storeRestored)
@@ -63,7 +64,7 @@ enum RestoreStories {
       let raised = try newest(scene)
       #expect(raised.sequence == tag)
       #expect(try scene.page(since: ZoneScene.token(1)).names == ["d"])
-      // Still told when the account has moved on, and when its tags are greater than the token's.
+      // Still reported after more saves, when the account's tags are greater than the token's.
       #expect(try lostAfter(scene, since: ZoneScene.token(2)) == 1)
     },
     ZoneStory("two restores in a row tell each token how far it is good") { scene in
@@ -105,7 +106,8 @@ enum RestoreStories {
       let foreign = ChangeToken(generation: 1, sequence: 0)
       #expect(try refusal(scene, since: between)?.code == .badChangeToken)
       #expect(try refusal(scene, since: between) == refusal(scene, since: foreign))
-      // The same copy once more: another history begins, and the one before is not known.
+      // A second restore of the same copy begins another generation, and the previous one is
+      // unknown.
       let again = try newest(scene)
       try scene.restore(older)
       #expect(try newest(scene).generation != again.generation)
@@ -127,12 +129,13 @@ enum RestoreStories {
       let whole = try scene.page(since: ZoneScene.token(0), limit: 1).token
       let snapshot = try scene.page(limit: 1).token
       let putBack = try scene.backUp()
-      // "a" moves out of the way of both reads, and the restore brings it back behind them.
+      // "a" gets a tag beyond both reads, and the restore sets it back to one that they have
+      // passed.
       try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: nil))
       let passed = try scene.page(since: ZoneScene.token(0), limit: 1)
       let passedSnapshot = try scene.page(limit: 1)
       #expect(passed.names == ["b"] && passedSnapshot.names == ["b"])
-      // A snapshot that began before it, too: "c" moves beyond its end, and so does its token's.
+      // The same for a snapshot that began before: "c" gets a tag beyond the snapshot's end.
       try scene.save(ZoneScene.put("c", over: nil))
       let ended = try scene.page(since: snapshot)
       #expect(ended.names == ["b"] && !ended.more)
@@ -187,7 +190,7 @@ enum RestoreStories {
       naming.chunks = [hash]
       try scene.save(naming)
       try scene.restore(try scene.backUp())
-      // Its file may have been removed since the copy was made, or not.
+      // The file may have been removed since the copy was made.
       #expect(
         try scene.store.read(.chunk(scene.account, hash))
           == .chunk(StoredChunk(file: file, bytes: 10)))

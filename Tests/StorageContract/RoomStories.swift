@@ -2,9 +2,9 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// How much room an account's records take, and what happens when there is none left.
+/// Space of an account's records, and refusals when it is used up.
 enum RoomStories {
-  /// Bytes of a record of this name in the zone "Notes", of the type "Note", and of a tombstone.
+  /// Returns the bytes of a record of type "Note" in the zone "Notes", or of its tombstone.
   private static func bytes(_ name: String, _ fields: Int = 0) -> Int64 {
     Limits.rowBytes + Int64("Notes".utf8.count + "Note".utf8.count + name.utf8.count + fields)
   }
@@ -20,7 +20,7 @@ enum RoomStories {
     "{\"a\":\"\(String(repeating: "x", count: bytes - 8))\"}"
   }
 
-  /// What became of each record, by its code; nil where it was saved.
+  /// Returns the refusal code of each record; nil if it was not refused.
   private static func codes(_ outcome: SaveOutcome) -> [RefusalCode?] {
     outcome.answer.results.map { result in
       if case .refused(_, let refusal) = result { refusal.code } else { nil }
@@ -43,7 +43,7 @@ enum RoomStories {
       try scene.save(ZoneScene.put("a", text(30), over: nil))
       batches += Limits.rowBytes
       #expect(try summary(scene).recordBytes == bytes("a", 30) + bytes("bé", 50) + batches)
-      // A conflict changes nothing, and its batch is remembered with what became of it.
+      // A conflict changes no record, and its batch is remembered with the result.
       try scene.save(ZoneScene.put("a", text(99), over: 0))
       batches += Limits.rowBytes + Int64("conflict".utf8.count)
       #expect(try summary(scene).recordBytes == bytes("a", 30) + bytes("bé", 50) + batches)
@@ -52,7 +52,7 @@ enum RoomStories {
       try scene.reopen()
       #expect(try summary(scene).recordBytes == bytes("a", 30) + bytes("bé") + batches)
       #expect(try summary(scene).records == 2)
-      // A zone that is deleted leaves its tombstones.
+      // A deleted zone leaves its tombstones.
       try scene.commit(.deleteZone(scene.account, scene.phone, scene.zone, through: nil))
       #expect(try summary(scene).recordBytes == bytes("a") + bytes("bé") + batches)
       scene.wall += Limits.historyMilliseconds + 1
@@ -65,7 +65,7 @@ enum RoomStories {
       rules: rules { $0.recordBytesPerAccount = 1_000 }
     ) { scene in
       try scene.settle()
-      // Of one batch what fits is saved.
+      // Of one batch, the records that fit are saved.
       let first = try scene.save(
         ZoneScene.put("a", text(300)), ZoneScene.put("b", text(900)),
         ZoneScene.put("c", text(100)))
@@ -73,7 +73,7 @@ enum RoomStories {
       #expect(try scene.page().names == ["a", "c"])
       #expect(codes(try scene.save(ZoneScene.put("d", text(200)))) == [.quotaExceeded])
       #expect(codes(try scene.save(ZoneScene.put("a", text(500), over: nil))) == [.quotaExceeded])
-      // A deletion goes, whatever there is, and what it frees is there for what comes behind it.
+      // A deletion is always accepted, and the space it frees is available to the next mutation.
       let next = try scene.save(
         ZoneScene.delete("a", over: nil), ZoneScene.put("c", text(200), over: nil))
       #expect(codes(next) == [nil, nil])
@@ -101,7 +101,7 @@ enum RoomStories {
       #expect(codes(try scene.save(ZoneScene.put("d"))) == [.quotaExceeded])
       #expect(codes(try scene.save(ZoneScene.put("a", over: nil))) == [nil])
       #expect(codes(try scene.save(ZoneScene.delete("a", over: nil))) == [nil])
-      // The tombstone stands for the record; and one of what was never there is a record more.
+      // The tombstone replaces the record; a tombstone of a record that never existed is one more.
       #expect(codes(try scene.save(ZoneScene.put("d"))) == [.quotaExceeded])
       #expect(codes(try scene.save(ZoneScene.delete("never", over: nil))) == [.quotaExceeded])
       scene.wall += Limits.historyMilliseconds + 1
@@ -126,7 +126,7 @@ enum RoomStories {
       for (batch, outcome) in zip(batches, outcomes) {
         #expect(try scene.save(batch).answer.results == outcome.answer.results)
       }
-      // Whoever deletes may do so, once a record; deleting what is deleted is none.
+      // Deleting a record is allowed once; deleting a tombstone is not a deletion of a record.
       #expect(codes(try scene.save(ZoneScene.delete("a", over: nil))) == [nil])
       #expect(codes(try scene.save(ZoneScene.delete("a", over: nil))) == [.quotaExceeded])
       scene.wall += Limits.historyMilliseconds + 1
@@ -147,11 +147,11 @@ enum RoomStories {
       #expect(codes(try scene.save(ZoneScene.put("a", text(600)))) == [nil])
       #expect(codes(try scene.save(ZoneScene.put("b"))) == [.quotaExceeded])
       #expect(try scene.commit(.setPlan(scene.account, .everything)) == .done)
-      // Less than there is: nothing is lost, and only deleting goes.
+      // The limit is below the current use: nothing is lost, and only deletions are accepted.
       #expect(try scene.page().names == ["a"])
       #expect(codes(try scene.save(ZoneScene.put("a", "{}", over: nil))) == [.quotaExceeded])
       #expect(codes(try scene.save(ZoneScene.delete("a", over: nil))) == [nil])
-      // One account's limits are no other's.
+      // The limits of one account do not affect another.
       let other = AccountID(rawValue: 0xB)
       try scene.settle(other)
       #expect(codes(try scene.save(scene.batch([ZoneScene.put("z")], of: other))) == [nil])

@@ -2,8 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// The relay starts again and again, and all that its store is kept in goes back to a former state
-/// now and then, without a sign of it.
+/// Restarts of the relay, and silent rollbacks of all its storage to an earlier state.
 package enum RunStories {
   package static let all = tokens + saves
 
@@ -73,7 +72,7 @@ package enum RunStories {
       let next = try save("e", in: scene)
       #expect(try lostAfter(scene, since: first) == kept.sequence)
       #expect(try lostAfter(scene, since: second) == kept.sequence)
-      // Once more, to the same state.
+      // Rolled back again, to the same state.
       try scene.rollBack(to: copy)
       let last = try save("f", in: scene)
       for lost in [first, second, next] {
@@ -90,7 +89,7 @@ package enum RunStories {
       let copy = try scene.copyAll()
       let lost = try save("c", "d", in: scene)
       try scene.rollBack(to: copy)
-      // Nothing was saved since: what comes will begin beyond what was lost.
+      // Nothing was saved since; the next tags will be beyond the lost ones.
       let told = try #require(try scene.page().lostTags.last)
       #expect(told.after == kept.sequence && told.contains(lost.sequence))
       #expect(try scene.page(since: kept).lostTags.isEmpty)
@@ -202,7 +201,7 @@ package enum RunStories {
         throw Unexpected(what: "it was taken")
       }
       #expect(refusal.code == .storeRestored && refusal.restoredThrough == 2)
-      // The account has moved on.
+      // The account has new saves.
       try scene.save(ZoneScene.put("a", #"{"n":4}"#, over: nil))
       #expect(try scene.refusal(.save(change)) == .storeRestored)
       #expect(try scene.current("a")?.fields == Array(#"{"n":4}"#.utf8))

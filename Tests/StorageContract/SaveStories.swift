@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What becomes of single records.
+/// Saves of single records.
 enum SaveStories {
   static let all = [
     ZoneStory("a save gets the account's next tag and is there after reopening") { scene in

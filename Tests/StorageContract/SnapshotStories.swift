@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What a device that has no token is told: all live records as of one moment.
+/// Snapshots for a device without a token: all live records at one point in time.
 enum SnapshotStories {
   static let all = [
     ZoneStory("an empty account's snapshot is empty and gives a token to go on from") { scene in

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// All rows of a store, and what a source of them promises.
+/// All rows of a store, with checks of what its source promises.
 package struct StoreDump: Equatable {
   package private(set) var accounts: [ExportedAccount] = []
   package private(set) var lineage: [EndedGeneration] = []
@@ -17,7 +17,7 @@ package struct StoreDump: Equatable {
 
   package init() {}
 
-  /// Reads all that the source has, and gives each portion to `target` where there is one.
+  /// Reads all rows of the source, and passes each portion to `target`, if there is one.
   package init(_ source: any StoreSource, to target: (any StoreTarget)? = nil) throws {
     var tables: [StoreTable] = []
     var totals = StoreTotals()
@@ -47,7 +47,7 @@ package struct StoreDump: Equatable {
     }
   }
 
-  /// Moves a store as the program does, but for the chunks of files; gives what was in it.
+  /// Moves a store as the program does, without the chunks of files. Returns its content.
   @discardableResult package static func move(
     _ source: any StoreSource, to target: any StoreTarget
   ) throws -> StoreDump {

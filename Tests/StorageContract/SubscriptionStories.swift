@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// What wakes a device.
+/// Subscriptions of devices.
 enum SubscriptionStories {
   private static func subscription(
     _ id: String, _ kind: Subscription.Kind = .database
@@ -46,7 +46,7 @@ enum SubscriptionStories {
         try put(subscription("a"), in: scene) == .subscribed([subscription("a")], isNew: true))
       let other = subscription("a", .zone(scene.zone))
       #expect(try put(other, in: scene) == .subscribed([other], isNew: false))
-      // Another device's ids are its own.
+      // Ids are unique per device only.
       #expect(
         try put(subscription("a"), by: scene.tablet, in: scene)
           == .subscribed([subscription("a")], isNew: true))

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// How a chunk of a file comes to be.
+/// Uploads of a chunk of a file.
 enum UploadStories {
   static let all = [
     ChunkStory("a file is nothing until it is finished, and whole from then on") { scene in

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A zone goes as a whole.
+/// Deletion of a whole zone.
 enum ZoneDeletionStories {
   private static func delete(
     _ scene: ZoneScene, through: ChangeToken? = nil, zone: Name? = nil, by device: DeviceID? = nil
@@ -36,7 +36,7 @@ enum ZoneDeletionStories {
       #expect(deletion.since == ZoneScene.token(6))
       #expect(deletion.token == ZoneScene.token(8))
       let changed = try #require(deletion.changed)
-      // In the order in which they were saved, and as the relay's own deletes.
+      // In the order of their last saves, and stamped with the relay's time.
       #expect(changed.map(\.name.text) == ["c", "a"])
       #expect(changed.map(\.tag) == [7, 8])
       #expect(changed.map(\.type.text) == ["Note", "Memo"])
@@ -60,7 +60,7 @@ enum ZoneDeletionStories {
       #expect(try scene.zones() == ["Notes"])
       let ofZone = ZoneScene.token(3, zone: scene.zone)
       #expect(try delete(scene, through: ofZone).changed?.map(\.name.text) == ["c"])
-      // In the middle of a read: what was read.
+      // In the middle of a read, the token covers the records read so far.
       let middle = ZoneScene.token(3, pinned: 5, horizon: 6)
       #expect(try delete(scene, through: middle).changed == [])
       #expect(try delete(scene).changed?.map(\.name.text) == ["a"])

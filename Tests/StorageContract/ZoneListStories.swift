@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// Which zones an account has.
+/// List of an account's zones.
 enum ZoneListStories {
   static let all = [
     ZoneStory("an account's zones are those with a live record, in order") { scene in

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A store with the words that stories are told in: short ways to ask and to be answered.
+/// Store with helpers for the test cases: short forms of requests and results.
 package final class ZoneScene {
   package private(set) var store: any ZoneStore
   private let reopening: (any ZoneStore) throws -> any ZoneStore
@@ -18,16 +18,17 @@ package final class ZoneScene {
   let zone = Name(trusted: "Notes")
   static let generation: UInt32 = 0xF00D
 
-  /// Puts a copy that was made earlier in place of the store that stands now, and opens it.
+  /// Replaces the current store by an earlier copy, and opens it.
   package typealias PutBack = (any ZoneStore) throws -> any ZoneStore
 
-  /// How a store comes up in another run.
+  /// Ways to open a store in another run.
   package struct Runs {
     package typealias Opening = (any ZoneStore, _ run: UInt64) throws -> any ZoneStore
 
-    /// Closes the store and gives what comes up after it.
+    /// Closes the store and returns the reopened one.
     let opening: Opening
-    /// Keeps all that the store is kept in; what it gives puts that in its place, and opens it.
+    /// Copies all of the store's storage. Returns a function that puts the copy in its place and
+    /// opens it.
     let copying: (any ZoneStore) throws -> Opening
 
     package init(
@@ -38,7 +39,7 @@ package final class ZoneScene {
     }
   }
 
-  /// `reopening` closes a store and gives what comes up after it; `copying` keeps a copy of it.
+  /// `reopening` closes a store and returns the reopened one; `copying` keeps a copy of it.
   package init(
     _ store: any ZoneStore, reopening: @escaping (any ZoneStore) throws -> any ZoneStore,
     copying: @escaping (any ZoneStore) throws -> PutBack, runs: Runs? = nil
@@ -49,15 +50,15 @@ package final class ZoneScene {
     self.runs = runs
   }
 
-  /// The relay starts anew, some time later.
+  /// Restarts the relay, some time later.
   func restart() throws {
     store = try #require(runs).opening(store, nextRun())
   }
 
-  /// All that the store is kept in, as it is now.
+  /// Returns a copy of all the store's storage as it is now.
   func copyAll() throws -> Runs.Opening { try #require(runs).copying(store) }
 
-  /// It is put back while no relay runs, and nothing in it tells so.
+  /// Rolls the storage back while no relay runs, without any sign of it in the store.
   func rollBack(to copy: Runs.Opening) throws { store = try copy(store, nextRun()) }
 
   private func nextRun() -> UInt64 {
@@ -71,13 +72,13 @@ package final class ZoneScene {
 
   func restore(_ putBack: PutBack) throws { store = try putBack(store) }
 
-  // MARK: Asking
+  // MARK: Requests
 
   @discardableResult func commit(_ request: CommitRequest) throws -> CommitResult {
     try #require(try store.commit([request], wall: wall).first)
   }
 
-  /// An account with a phone and a tablet.
+  /// Makes an account with a phone and a tablet.
   func settle(_ id: AccountID? = nil) throws {
     let id = id ?? account
     let create = CommitRequest.createAccount(
@@ -141,7 +142,7 @@ package final class ZoneScene {
     return devices
   }
 
-  /// What a device is told when it signs in.
+  /// Returns the result of a device's sign-in.
   func principal(_ device: DeviceID, of id: AccountID? = nil) throws -> Principal {
     let hash = Self.device(device, of: id ?? account).tokenHash
     guard case .principal(let principal) = try store.read(.authenticate(tokenHash: hash)) else {
@@ -164,7 +165,7 @@ package final class ZoneScene {
     return record
   }
 
-  // MARK: Words
+  // MARK: Values
 
   static func put(
     _ name: String, _ fields: String = "{}", over baseTag: ChangeTag? = 0, type: String = "Note",
@@ -205,7 +206,7 @@ package final class ZoneScene {
   }
 }
 
-/// A story took another turn than it claims.
+/// Result that contradicts the claim of a test case.
 struct Unexpected: Error {
   var what: String
 }
@@ -227,7 +228,7 @@ extension SaveOutcome {
 }
 
 extension ReadResult {
-  /// A store that one relay has for itself counts no affairs; others begin where they like.
+  /// A store used by one relay does not count `affairs`; other stores may begin with any value.
   var withoutAffairs: ReadResult {
     guard case .principal(var principal) = self else { return self }
     principal.affairs = 0

@@ -2,11 +2,11 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A claim about every relay's store, told as a story on an empty one. The same stories are told to
-/// the reference and to every backend.
+/// Test case of the contract of every relay's store: a claim, and its test on an empty store. The
+/// reference and every backend run the same cases.
 package struct ZoneStory: Sendable, CustomTestStringConvertible {
   package let claim: String
-  /// What the store keeps to.
+  /// Rules of the store under test.
   package let rules: StoreRules
   package let tell: @Sendable (ZoneScene) throws -> Void
 

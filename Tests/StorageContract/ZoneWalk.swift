@@ -2,20 +2,20 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-/// A random walk, repeatable by its seed, that leads a relay's store and the reference side by
-/// side: the same requests, and the same results. Names and ids are few, so that requests meet.
+/// Random walk, repeatable by its seed, of a relay's store and the reference in parallel: the same
+/// requests, and the same results. Names and ids are few, so that requests affect the same records.
 package struct ZoneWalk {
   private var random: SeededRandom
   private var wall: Int64 = 1_700_000_000_000
-  /// Tokens that were told, to go on from.
+  /// Tokens that were returned, for later reads.
   private var tokens: [ChangeToken] = []
-  /// Batches that were sent, to be sent again.
+  /// Batches that were sent, for retries.
   private var sent: [SaveCommit] = []
   private var newest: ChangeTag = 0
 
   package init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  /// What the store must keep to: so little of everything that the walk reaches its ends.
+  /// Rules of the store: limits so small that the walk reaches them.
   package static let rules: StoreRules = {
     var rules = StoreRules()
     rules.historyMilliseconds = 60_000
@@ -24,8 +24,8 @@ package struct ZoneWalk {
     return rules
   }()
 
-  /// `reopening` closes the store and gives what comes up after it; it is called now and then.
-  /// Gives the store that stands at the end.
+  /// `reopening` closes the store and returns the reopened one; it is called at random. Returns the
+  /// store at the end.
   @discardableResult package mutating func lead(
     _ subject: any ZoneStore, steps: Int, reopening: (any ZoneStore) throws -> any ZoneStore
   ) throws -> any ZoneStore {
@@ -54,8 +54,8 @@ package struct ZoneWalk {
     return subject
   }
 
-  /// What no live record names is collected after its lease, and nothing else; and once no record
-  /// is left, all is.
+  /// Checks that chunks named by no live record are collected after their lease, and no others; and
+  /// that all are once no record is left.
   package mutating func clear(_ subject: any ZoneStore) throws {
     for isLast in [false, true] {
       wall += ZoneWalk.rules.chunkLeaseMilliseconds
@@ -75,7 +75,7 @@ package struct ZoneWalk {
     }
   }
 
-  /// The chunks that an account's records name, after which the records are deleted.
+  /// Returns the chunks that an account's records name, and deletes the records.
   private mutating func named(
     by account: AccountID, in subject: any ZoneStore
   ) throws -> Set<ChunkHash> {
@@ -107,7 +107,8 @@ package struct ZoneWalk {
 
   // MARK: Requests
 
-  /// All accounts with most of their devices, so that what follows finds something.
+  /// Returns requests that make all accounts with most of their devices, so that later requests
+  /// find them.
   private mutating func settle() -> [CommitRequest] {
     (0..<3 as Range<UInt64>).flatMap { offset -> [CommitRequest] in
       let account = AccountID(rawValue: .max - offset)
@@ -228,7 +229,7 @@ package struct ZoneWalk {
     let zone = chance(2) ? nil : pick(ZoneWalk.zones)
     let limit = Int.random(in: -1...12, using: &random)
     var since = chance(5) || tokens.isEmpty ? nil : pick(tokens)
-    // Mostly with the zone that it belongs to.
+    // Usually with the zone that the token belongs to.
     if !chance(10) { since?.zoneDigest = zone.map(ChangeToken.digest) }
     if chance(20) { since?.sequence += number(50) }
     if chance(20) { since?.generation = 2 }
@@ -238,7 +239,7 @@ package struct ZoneWalk {
     return .changes(account(), since: since, zone: zone, limit: limit)
   }
 
-  // MARK: Words
+  // MARK: Values
 
   private static let zones = ["A", "B"].map(Name.init(trusted:))
   private static let types = ["T", "U"].map(Name.init(trusted:))
@@ -295,7 +296,7 @@ package struct ZoneWalk {
     Int64.random(in: 0..<limit, using: &random)
   }
 
-  /// True once in `count` times.
+  /// Returns true with a probability of 1 in `count`.
   private mutating func chance(_ count: Int) -> Bool {
     Int.random(in: 0..<count, using: &random) == 0
   }

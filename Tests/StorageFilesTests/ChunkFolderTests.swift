@@ -14,7 +14,7 @@ struct ChunkFolderTests {
 
   init() throws { directory = try TemporaryFolder() }
 
-  /// A store with the chunk in it.
+  /// Makes a store that contains the chunk.
   private func makeStore() throws -> ChunkFolder {
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
     let store = try FileChunkStore(directory: directory.path("chunks"))
@@ -40,7 +40,7 @@ struct ChunkFolderTests {
     #expect(try backup.files() == [file])
     let name = "000000000000000a/0000000000000017"
     #expect(try isSameFile("chunks/" + name, "backup/" + name))
-    // What the store removes stays in the backup.
+    // A file that the store removes stays in the backup.
     try store.remove(file)
     #expect(try store.files().isEmpty)
     #expect(try directory.bytes("backup/" + name) == bytes)

@@ -24,7 +24,7 @@ struct FileChunkStoreTests {
 
   @Test(arguments: ChunkStory.all) func holds(_ story: ChunkStory) throws {
     let directory = try TemporaryFolder()
-    // The old store is still there, as its files are after a crash.
+    // The old store is still open, so its files are as after a crash.
     let scene = ChunkScene(try open(directory)) { _ in try open(directory) }
     try story.tell(scene)
   }
@@ -121,7 +121,7 @@ struct FileChunkStoreTests {
     ) { try FileChunkStore(directory: missing) }
   }
 
-  /// What a file's end on the disk is; a file that a fault of the disk has made shorter.
+  /// A read ends where the file ends on the disk, also if a fault of the disk has shortened it.
   @Test func aFileThatIsShorterThanItWasIsReadAsFarAsItGoes() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)
@@ -132,8 +132,7 @@ struct FileChunkStoreTests {
     #expect(try store.perform(.read(file, offset: 3, count: 5)) == .bytes([]))
   }
 
-  /// The folder of unfinished files is put out of the way, which is as near to a failing disk as a
-  /// test comes without one.
+  /// Removes the folder of unfinished files, which is the closest a test comes to a failing disk.
   @Test func whatCannotBeFinishedIsGoneAndTheStoreGoesOn() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)

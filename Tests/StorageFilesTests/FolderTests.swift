@@ -29,7 +29,7 @@ struct FolderTests {
     #expect(try folder.names() == ["a"])
   }
 
-  /// Whoever replaces the path of an open folder changes nothing in it.
+  /// Replacing the path of an open folder changes nothing in the folder.
   @Test func itStaysTheFolderThatWasOpened() throws {
     let directory = try TemporaryFolder()
     let folder = try Folder(at: directory.path("f"))

@@ -18,7 +18,7 @@ struct OpenFileTests {
     #expect(try read.read(at: 4, count: 9) == [])
   }
 
-  /// The kernel's own full disk.
+  /// /dev/full, the kernel's own full disk.
   @Test func aFullDiskIsToldAsOne() throws {
     let full = try OpenFile(path: "/dev/full", descriptor: open("/dev/full", O_WRONLY))
     #expect(throws: StorageError.diskFull(path: "/dev/full")) { try full.append([1]) }

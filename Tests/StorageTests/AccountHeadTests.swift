@@ -19,7 +19,7 @@ struct AccountHeadTests {
       (3, RefusalCode.tokenExpired), (4, nil), (9, nil), (10, .storeRestored),
     ] as [(Int64, RefusalCode?)] {
       #expect(refusal(ChangeToken(generation: 1, sequence: sequence))?.code == code)
-      // In the middle of a snapshot its end is what counts.
+      // In the middle of a snapshot, the pinned tag counts.
       let pinned = ChangeToken(generation: 1, sequence: 0, pinned: sequence)
       #expect(refusal(pinned)?.code == code)
     }
@@ -32,13 +32,13 @@ struct AccountHeadTests {
   @Test func aTokenOfAnEarlierGenerationIsGoodUpToItsEnd() {
     let unknown = refusal(ChangeToken(generation: 2, sequence: 5))
     #expect(unknown?.code == .badChangeToken)
-    // Another history later shows that the store went back once more.
+    // If the generation differs later on, the store was restored once more.
     #expect(unknown?.token == head.token)
     #expect(refusal(ChangeToken(generation: 2, sequence: 5), endedAt: 5) == nil)
     let lost: [ChangeToken] = [
       ChangeToken(generation: 2, sequence: 6), ChangeToken(generation: 2, sequence: 4, pinned: 6),
       ChangeToken(generation: 2, sequence: 4, horizon: 6),
-      // Too old besides: the restore is what must be told.
+      // Also expired; the restore has priority.
       ChangeToken(generation: 2, sequence: 3),
     ]
     for token in lost {
@@ -55,7 +55,7 @@ struct AccountHeadTests {
     #expect(next.forgotten == 4)
     let other = head.restored(AccountID(rawValue: 4), opening: 8, earlier: [])
     #expect(other.generation != next.generation)
-    // The same copy put back once more: its tags lie elsewhere.
+    // A second restore of the same copy gets other tags.
     let again = head.restored(account, opening: 9, earlier: [])
     #expect(again.generation != next.generation)
     #expect(abs(again.newest - next.newest) > 1_000_000)

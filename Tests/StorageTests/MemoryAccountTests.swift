@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepStorage
 
 struct MemoryAccountTests {
-  /// The log forgets stale entries, and pages are cut as before.
+  /// The log drops stale entries, and pages stay the same.
   @Test func aRecordSavedOverAndOverIsOneChange() throws {
     var account = MemoryAccount(generation: 1, label: "", madeAt: 0)
     for tag in 1...1_000 { account.write([record(tag == 500 ? "other" : "same", Int64(tag))]) }

@@ -2,7 +2,7 @@ import LockstepStorage
 import StorageContract
 import Testing
 
-/// The reference holds to what every store for chunks of files must do.
+/// The reference fulfils the contract of every chunk store.
 struct MemoryChunkStoreTests {
   @Test(arguments: ChunkStory.all) func holds(_ story: ChunkStory) throws {
     let scene = ChunkScene(MemoryChunkStore()) { store in

@@ -2,7 +2,7 @@ import LockstepStorage
 import StorageContract
 import Testing
 
-/// The reference holds to what every device's store must do.
+/// The reference fulfils the contract of every device's store.
 struct MemoryReplicaStoreTests {
   @Test(arguments: ReplicaStory.all) func holds(_ story: ReplicaStory) throws {
     let scene = ReplicaScene(MemoryReplicaStore()) { store in

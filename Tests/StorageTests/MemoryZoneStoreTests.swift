@@ -3,7 +3,7 @@ import LockstepStorage
 import StorageContract
 import Testing
 
-/// The reference holds to what every store must do.
+/// The reference fulfils the contract of every relay's store.
 struct MemoryZoneStoreTests {
   @Test(arguments: ZoneStory.all) func holds(_ story: ZoneStory) throws {
     let scene = ZoneScene(
@@ -57,7 +57,7 @@ struct MemoryZoneStoreTests {
     (store as? MemoryZoneStore)?.copy() ?? store
   }
 
-  /// Copies that are put back under another number each time.
+  /// Returns copies that are restored under another number each time.
   private func copying() -> (any ZoneStore) throws -> ZoneScene.PutBack {
     var opening: UInt64 = 0
     return { store in

@@ -7,7 +7,7 @@ struct SavePlanTests {
   private let live = Standing(tag: 4, type: Name(trusted: "Old"), isDeleted: false)
   private let tombstone = Standing(tag: 4, type: Name(trusted: "Old"), isDeleted: true)
 
-  /// Every base against everything that may stand.
+  /// Every base tag with every existing record.
   @Test func aChangeLandsOnlyOnTheVersionItWasMadeOn() throws {
     let cases: [(base: ChangeTag?, standing: Standing?, lands: Bool)] = [
       (nil, nil, true), (nil, live, true), (nil, tombstone, true),
@@ -32,7 +32,7 @@ struct SavePlanTests {
     #expect(try plan([mutation(fields: [])], over: live).records.map(\.type.text) == ["New"])
   }
 
-  /// Every change over everything that may stand.
+  /// Every change with every existing record.
   @Test func whatBecomesLiveAndWhatEndsIsCounted() throws {
     let cases: [(fields: [UInt8]?, standing: Standing?, change: Int)] = [
       ([], nil, 1), ([], tombstone, 1), ([], live, 0),
@@ -79,7 +79,7 @@ struct SavePlanTests {
     let saved = try plan([naming], over: old, here: hashes)
     #expect(saved.records.map(\.chunks) == [hashes])
     #expect(saved.chunkChanges == [ChunkChange(hashes[1], 1)])
-    // A delete names none, whatever it says, and asks for none.
+    // A delete names no chunks, even if the mutation lists some, and needs none.
     naming.fields = nil
     let deleted = try plan([naming], over: old)
     #expect(deleted.records.map(\.chunks) == [[]])

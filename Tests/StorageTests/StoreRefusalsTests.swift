@@ -3,7 +3,7 @@ import LockstepStorage
 import Testing
 
 struct StoreRefusalsTests {
-  /// A person reads the detail; only what names nothing has no next step.
+  /// The detail is for people and ends with a next step; only `notFound` may lack one.
   @Test func everyRefusalIsASentenceOfItsCode() {
     let cases: [(Refusal, RefusalCode)] = [
       (StoreRefusals.unknownToken, .badToken), (StoreRefusals.revokedDevice, .badToken),

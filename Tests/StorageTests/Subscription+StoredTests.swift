@@ -29,7 +29,7 @@ struct SubscriptionStoredTests {
     }
   }
 
-  /// A value as deep as the wire lets it be, in `where` of a body: nothing is lost on the way back.
+  /// A value in `where` as deep as a request body allows: it is restored without loss.
   @Test func theDeepestConditionComesBack() {
     var value: JSONValue = 1
     for _ in 0..<(Limits.jsonDepth - 2) { value = [value] }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A folder that is gone with the test that made it.
+/// Folder that is removed at the end of the test that made it.
 package final class TemporaryFolder {
   package let path: String
 
@@ -30,18 +30,18 @@ package final class TemporaryFolder {
     try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
   }
 
-  /// The paths of all in it, folders too, in order.
+  /// Returns the paths of all entries, including folders, in order.
   package func contents() throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: path).sorted()
   }
 
-  /// The rights of a file, as `ls` would show them in octal.
+  /// Returns the permissions of a file, in octal as `stat` shows them.
   package func rights(_ name: String) throws -> Int {
     let attributes = try FileManager.default.attributesOfItem(atPath: path(name))
     return try #require(attributes[.posixPermissions] as? Int)
   }
 
-  /// What a crash leaves: the files as they are now, in a folder of their own.
+  /// Returns a copy of the files as they are now, in a new folder: the state after a crash.
   package func crashed() throws -> TemporaryFolder {
     let copy = try TemporaryFolder()
     for name in try FileManager.default.contentsOfDirectory(atPath: path)
@@ -51,7 +51,7 @@ package final class TemporaryFolder {
     return copy
   }
 
-  /// A folder in it whose name alone is longer than a socket's path may be.
+  /// Makes a subfolder whose name alone is too long for a socket's path.
   package func longFolder() throws -> String {
     let long = path + "/" + String(repeating: "x", count: 150)
     try FileManager.default.createDirectory(atPath: long, withIntermediateDirectories: true)

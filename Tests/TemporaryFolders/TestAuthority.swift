@@ -1,5 +1,5 @@
-/// An authority that nobody trusts but tests, good for a hundred years; it signs what LoopTests
-/// show.
+/// Authority that only tests trust, valid for a hundred years. It signs the certificates of
+/// EventLoopTests.
 package enum TestAuthority {
   /// PEM, made by openssl.
   package static let certificate = """
