@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// The memory that a relay takes on, and the share of each account and address.
+/// Memory limits of a relay: the total, and the share of each account and address.
 struct AdmissionTests {
   private let one = Admission.Holder.account(AccountID(rawValue: 1))
   private let other = Admission.Holder.account(AccountID(rawValue: 2))
@@ -46,7 +46,7 @@ struct AdmissionTests {
     #expect(admission.hasRoom(for: other))
   }
 
-  // MARK: of a relay
+  // MARK: on a relay
 
   private func save(_ relay: TestRelay, _ device: TestDevice, _ number: Int, size: Int) throws {
     let text = String(repeating: "x", count: size)
@@ -149,7 +149,7 @@ struct AdmissionTests {
 }
 
 extension RelayNode {
-  /// Memory of the body that came in so far.
+  /// Returns the memory of the body received so far.
   fileprivate func bodyCapacity(of id: ConnectionID) -> Int {
     guard let slot = connections.slot(of: id) else { return 0 }
     return connections[slot].http.exchange?.value.body.capacity ?? 0

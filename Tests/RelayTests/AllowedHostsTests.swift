@@ -42,7 +42,7 @@ struct AllowedHostsTests {
   }
 }
 
-/// What a node answers to requests that name another host.
+/// Answers of a node to requests that name another host.
 struct RelayHostsTests {
   private func ask(
     _ relay: TestRelay, _ host: String, _ path: String = "/v1/time", door: Opening.Door = .front,

@@ -40,7 +40,7 @@ struct AllowedOriginsTests {
   }
 }
 
-/// What a browser is told, by a node.
+/// Answers of a node to requests with an origin.
 struct CrossOriginTests {
   private func page(_ origin: String) -> [(String, String)] { [("Origin", origin)] }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What is made of refusals and of the store's answers.
+/// Answers built from refusals and from the store's results.
 struct AnswerTests {
   @Test func refusalsAreProblemsWithTheirHeaders() {
     let wait = Answer(Refusal(.overloaded, "Later.", retryAfterMilliseconds: 1_001))

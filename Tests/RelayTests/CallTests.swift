@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Each call of the protocol over HTTP: what it answers, and what it refuses.
+/// Each call of the protocol over HTTP: its answers and its refusals.
 struct CallTests {
   let relay = TestRelay()
 
@@ -249,7 +249,7 @@ struct CallTests {
       "POST", "/v1/zones/z/records", token: mine.token, saveBody("r", id: batch(1)))
     let page = try ChangePage.decoded(
       body: client.call("GET", "/v1/changes", token: mine.token).body)
-    // Not even that it exists is told apart from what does not.
+    // A record of another account is answered like one that does not exist.
     #expect(try client.call("GET", "/v1/zones/z/records/r", token: other.token).status == 404)
     let foreign = try client.call(
       "GET", "/v1/changes?since=\(page.token.text)", token: other.token)

@@ -47,7 +47,7 @@ struct ChunkDownloadTests {
     expect(download.nextRead(), is: 5..<(size + 5))
     expect(download.nextRead(), is: nil)
     expect(download.take(size)?.status, is: 206)
-    // A file may be read in smaller parts than were asked for.
+    // A file may be read in smaller parts than requested.
     expect(download.nextRead(), is: (size + 5)..<(2 * size + 5))
     expect(download.take(1), is: nil)
     expect(download.nextRead(), is: (size + 6)..<(2 * size + 6))

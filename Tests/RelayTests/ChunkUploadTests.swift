@@ -16,7 +16,7 @@ struct ChunkUploadTests {
     #expect(!upload.isBegun)
     expect(upload.nextStep(), is: .append([1, 2]))
     #expect(upload.isBegun)
-    // What comes meanwhile is joined.
+    // Bytes that come meanwhile are joined.
     upload.take([3])
     upload.take([4, 5])
     expect(upload.nextStep(), is: nil)

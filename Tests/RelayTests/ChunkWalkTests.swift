@@ -5,9 +5,9 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Chunks that go up and down on two nodes while clients leave, stores fail, leases end and the
-/// process dies, in any order: what was answered is there, what a record names stays, no client is
-/// ever told other bytes, and in the end there is no file without an owner.
+/// Uploads and downloads of chunks on two nodes, while clients leave, stores fail, leases end and
+/// the process dies, in any order. An answered upload exists, a chunk that a record references
+/// stays, no client gets other bytes, and at the end there is no file without an owner.
 struct ChunkWalkTests {
   @Test(arguments: 0..<8)
   func chunksAreWholeOrNotThere(block: Int) throws {
@@ -27,7 +27,7 @@ struct ChunkWalkTests {
 
 /// One run from a seed.
 private struct ChunkWalk {
-  /// A client in the middle of a call.
+  /// A client with a call under way.
   struct PendingRequest {
     enum Kind {
       case upload
@@ -37,7 +37,7 @@ private struct ChunkWalk {
     var client: HTTPClient
     var chunk: Int
     var kind: Kind
-    /// What it has not sent.
+    /// Bytes of the request that are not sent yet.
     var rest: [UInt8]
   }
 
@@ -46,7 +46,7 @@ private struct ChunkWalk {
   var relay: TestRelay
   var random: SeededRandom
   var errands: [PendingRequest] = []
-  /// By chunk: until when it must be there, because an answer said so; and the record's version.
+  /// By chunk: the time until which it was promised to exist; and if a record references it.
   var promised: [Int64]
   var named: [Bool]
   var saves = 0
@@ -99,7 +99,7 @@ private struct ChunkWalk {
     try collect()
   }
 
-  /// All heals, all ends, and all is looked at.
+  /// Removes all faults, ends all calls, and checks everything.
   mutating func end() throws {
     (relay.filesFault, relay.commitFault) = (nil, nil)
     for index in errands.indices {
@@ -110,7 +110,7 @@ private struct ChunkWalk {
     try collect()
     if !errands.isEmpty { breach("\(errands.count) calls were not answered") }
     try look()
-    // With a node's next commit what a failed one left is gone.
+    // The next commit of a node removes what a failed one left.
     for node in 0...1 { try save(node: node) }
     relay.settle()
     if !(try relay.hasNoStrayFiles()) { breach("files without an owner are left") }
@@ -120,7 +120,7 @@ private struct ChunkWalk {
     if relay.files.counts.whole != kept { breach("\(relay.files.counts) files for \(kept) pieces") }
   }
 
-  // MARK: what happens
+  // MARK: events
 
   private mutating func begin(upload: Bool, _ node: Int) {
     let index = Int.random(in: 0..<chunks.count, using: &random)
@@ -157,7 +157,7 @@ private struct ChunkWalk {
     Bool.random(using: &random) ? .diskFull(path: "store") : nil
   }
 
-  /// A record begins to name a chunk, or ceases to.
+  /// Saves a record that references a chunk, or one that does not any more.
   private mutating func save(node: Int = 0) throws {
     relay.settle()
     let index = Int.random(in: 0..<chunks.count, using: &random)
@@ -191,7 +191,7 @@ private struct ChunkWalk {
     }
   }
 
-  /// The process dies, and another comes up on what is on the disk.
+  /// Kills the process, and starts another one on the same disk.
   private mutating func crash() throws {
     errands = []
     let former = relay
@@ -206,7 +206,7 @@ private struct ChunkWalk {
     try look()
   }
 
-  // MARK: what must hold
+  // MARK: invariants
 
   private func mustBeThere(_ index: Int) -> Bool {
     named[index] || promised[index] > relay.moment.wall
@@ -223,7 +223,7 @@ private struct ChunkWalk {
     }
   }
 
-  /// Takes the answers that have come.
+  /// Reads the answers that have arrived.
   private mutating func collect() throws {
     for index in errands.indices.reversed() {
       let errand = errands[index]
@@ -235,7 +235,7 @@ private struct ChunkWalk {
       switch (errand.kind, response.status) {
       case (.upload, 200), (.upload, 201):
         uploaded += 1
-        // It was there when the commit was made, which may be a while ago.
+        // It existed at the time of the commit, which may be a while ago.
         promised[errand.chunk] = max(promised[errand.chunk], relay.moment.wall)
         if !errand.rest.isEmpty { breach("an upload was answered before it ended") }
       case (.download(let range), 206), (.download(let range), 200):

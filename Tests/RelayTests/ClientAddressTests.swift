@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Who a request is from, behind proxies and without.
+/// The client of a request, behind proxies and without.
 struct ClientAddressTests {
   private let proxy = PeerAddress.host("10.0.0.1", port: 4_000)
 
@@ -38,7 +38,7 @@ struct ClientAddressTests {
     ("[2001:db8::1]:443", "2001:db8:0:0::/64"),
     ("2001:db8::1", "2001:db8:0:0::/64"),
     ("rubbish, 192.0.2.7", "192.0.2.7"),
-    // Malformed from its end: the proxy itself.
+    // The last entry is malformed: the client is the proxy itself.
     ("192.0.2.7, rubbish", "10.0.0.1"),
     ("192.0.2.7, unknown", "10.0.0.1"),
     ("192.0.2.7, 10.0.0.2, [::1", "10.0.0.1"),
@@ -82,11 +82,11 @@ struct ClientAddressTests {
     let client = try client(fields, peer: stranger)
     #expect(client.network.text == "198.51.100.1")
     #expect(!client.isUndeclared(headers(fields)))
-    // One that nobody declared, on this machine, is worth a word.
+    // An undeclared proxy on this machine is reported.
     let local = try self.client(fields, peer: .host("127.0.0.1", port: 1))
     #expect(local.isUndeclared(headers(fields)))
     #expect(!local.isUndeclared(headers([])))
-    // One that is trusted is declared.
+    // A trusted proxy is declared.
     #expect(try !self.client(fields, exempt: "0.0.0.0/0").isUndeclared(headers(fields)))
   }
 
@@ -94,7 +94,7 @@ struct ClientAddressTests {
     #expect(try client([], exempt: "10.0.0.0/8").isExempt)
     #expect(try !client([("X-Forwarded-For", "192.0.2.7")], exempt: "10.0.0.0/8").isExempt)
     #expect(try client([("X-Forwarded-For", "192.0.2.7")], exempt: "192.0.2.0/24").isExempt)
-    // What cannot be understood does not make a client one of the proxy's own.
+    // A malformed field does not make a client exempt as the proxy is.
     #expect(try !client([("X-Forwarded-For", "rubbish")], exempt: "10.0.0.0/8").isExempt)
   }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// How sockets ended, and records that were not saved, as the metrics tell.
+/// Metrics of ended sockets, and of records that were not saved.
 struct CloseTallyTests {
   private func metrics(_ relay: TestRelay) throws -> String {
     let answer = try HTTPClient(relay, door: .admin).call("GET", "/metrics")

@@ -6,7 +6,7 @@ import Testing
 
 /// Large messages on a socket, for clients that take them compressed (RFC 7692).
 struct CompressionTests {
-  /// A save whose record has so many bytes.
+  /// Returns a save of a record with this number of bytes.
   private func save(_ bytes: Int, _ number: Int, name: String = "r") -> DeviceMessage {
     var request = RelayTests.save(name, id: batch(number))
     let text = String(repeating: "ab", count: bytes / 2)
@@ -14,12 +14,12 @@ struct CompressionTests {
     return .save(request)
   }
 
-  /// The first byte of what has come: 0xC1 is a compressed text.
+  /// Returns the first byte received: 0xC1 is a compressed text.
   private func firstByte(_ socket: SocketClient) -> UInt8? {
     socket.relay.wire(socket.id).incoming.first
   }
 
-  /// The token before the account's first save.
+  /// Returns the token before the account's first save.
   private func start(_ socket: SocketClient) throws -> ChangeToken {
     socket.call(.fetch(id: "start", FetchQuery()))
     guard case .changes("start", let page)? = try socket.next() else {
@@ -59,7 +59,7 @@ struct CompressionTests {
       #expect(firstByte(socket) == 0x81)
       #expect(try pushedTag(socket) == 1)
     }
-    // What is small goes to all of them plain, and together.
+    // A small message is sent uncompressed to all sockets together.
     saver.call(save(200, 2))
     #expect(relay.multicasts.suffix(2).map(\.receivers).sorted() == [2, 6])
     for socket in small + plain {
@@ -75,7 +75,7 @@ struct CompressionTests {
     #expect(socket.deflate?.sending != nil)
     let held = relay.wire(socket.id)
     let token = try start(socket)
-    // The save goes up compressed, since the client's harness compresses what is large.
+    // The save is sent compressed, because the test client compresses large messages.
     socket.call(save(500_000, 1))
     guard case .saved? = try socket.next() else { return #expect(Bool(false)) }
     socket.call(.fetch(id: "f", FetchQuery()))
@@ -83,14 +83,14 @@ struct CompressionTests {
     #expect(held.incoming.count < 5_000)
     guard case .changes("f", let page)? = try socket.next() else { return #expect(Bool(false)) }
     #expect(page.changes.first?.fields?.count ?? 0 > 500_000)
-    // A conflict brings the whole record back with the answer.
+    // The answer to a conflict contains the whole record.
     var request = RelayTests.save("r", base: 0, id: batch(2))
     request.mutations[0].baseTag = 0
     socket.call(.save(request))
     #expect(firstByte(socket) == 0xC1)
     guard case .saved(_, let answer)? = try socket.next(), case .conflict? = answer.results.first
     else { return #expect(Bool(false)) }
-    // What was missed comes compressed as well.
+    // Missed changes are compressed too.
     let late = try SocketClient(relay, token: device.token, deflate: .withoutContext)
     late.call(.hello(token: nil, since: token))
     #expect(relay.wire(late.id).incoming.count < 5_000)
@@ -144,7 +144,7 @@ struct CompressionTests {
   }
 
   @Test func whatIsInflatedWithCountsAsHeld() throws {
-    // Room for the state of some connections that are within a compressed message, not of all.
+    // Room for the state of some connections within a compressed message, but not of all.
     let relay = TestRelay {
       $0.isOpen = true
       $0.limits.bodyBudgetBytes = 500 << 10
@@ -154,7 +154,7 @@ struct CompressionTests {
     for _ in 0..<20 {
       sockets.append(try SocketClient(relay, as: device, deflate: .withoutContext))
     }
-    // The beginning of a compressed message: its first byte alone.
+    // The beginning of a compressed message: only its first byte.
     for socket in sockets { relay.send(socket.id, [0x41, 0x81, 0, 0, 0, 0, 0xF2]) }
     for socket in sockets { _ = try socket.all() }
     let closed = sockets.filter(\.isClosed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// The chain, event by event.
+/// The cursor chain, event by event.
 struct CursorChainTests {
   private func at(_ sequence: Int64, pinned: Int64? = nil) -> ChangeToken {
     ChangeToken(generation: 7, sequence: sequence, pinned: pinned)
@@ -44,7 +44,7 @@ struct CursorChainTests {
     ahead.horizon = 9
     expect(chain.fetched(to: ahead, more: false), is: .nothing)
     #expect(chain.cursor == ahead)
-    // The commit's own link begins with another text, so what follows is read.
+    // The commit's own link begins with another text, so the changes after it are read.
     expect(heard(&chain, 5, 6), is: .read)
     #expect(chain.awaitsPage(since: ahead))
   }
@@ -107,7 +107,7 @@ struct CursorChainTests {
     #expect(chain.state == .behind)
     expect(heard(&chain, 4, 5, isClogged: true), is: .nothing)
     expect(chain.unclogged(), is: .hint)
-    // It may have acted on the hint by HTTP, which the chain does not see.
+    // The device may have acted on the hint by HTTP, which the chain does not see.
     expect(heard(&chain, 4, 5), is: .nothing)
     expect(heard(&chain, 5, 6), is: .hint)
     chain.fetchBegan(ofWholeAccount: true)

@@ -54,7 +54,7 @@ struct DeviceTests {
       #expect(response.status == 429)
       #expect(response.headers["Retry-After"] == "60")
     }
-    // Others are let in meanwhile, and a right code does not count.
+    // Other networks are not affected, and a right code does not count.
     let elsewhere = HTTPClient(relay, node: 1, from: "198.51.100.1")
     for _ in 0...Limits.pairingGuessesPerAddress {
       let offer = try PairingOffer.decoded(
@@ -81,7 +81,7 @@ struct DeviceTests {
     #expect(wrong.status == 429)
     #expect(wrong.headers["Retry-After"] == "60")
     #expect(try elsewhere.call("POST", "/v1/devices", join(offer.code)).status == 201)
-    // The networks that guessed learn nothing, not even by a right code.
+    // The networks that guessed learn nothing, not even from a right code.
     let second = try PairingOffer.decoded(
       body: HTTPClient(relay).call("POST", "/v1/pairings", token: first.token).body)
     let guesser = HTTPClient(relay, from: "203.0.113.1")
@@ -145,7 +145,7 @@ struct DeviceTests {
   }
 
   @Test func lastSeenIsWrittenAtMostOnceAMinute() throws {
-    // The first node has other commits to make besides.
+    // The first node makes other commits too.
     let relay = TestRelay(nodes: 2)
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: device)
@@ -204,7 +204,7 @@ struct DeviceTests {
     let second = try relay.newDevice(beside: first)
     let late = HTTPClient(relay)
     late.send("GET", "/v1/changes?wait=60", token: second.token)
-    // The store has said who it is, but the node has not heard it yet.
+    // The store has identified the device, but the node has not got the answer yet.
     #expect(relay.runRead(0))
     let answer = relay.places[0].readEvents.removeFirst()
     let path = "/v1/devices/\(second.credentials.device.text)"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What each door serves.
+/// The calls that each listener serves.
 struct DoorTests {
   @Test func theOwnerMakesAccountsByTheControlDoor() throws {
     let relay = TestRelay { $0.isOpen = false }

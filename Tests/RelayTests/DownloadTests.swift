@@ -5,9 +5,9 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Chunks of files that go out: whole or in part, as the client takes them.
+/// Downloads of chunks: whole or in part, as fast as the client takes them.
 struct DownloadTests {
-  /// A relay with a chunk, and who has it.
+  /// Creates a relay with a chunk, and the device that uploaded it.
   private func kept(
     _ chunk: Chunk, rules: StoreRules = StoreRules(),
     _ configure: (inout RelayConfiguration) -> Void = { _ in }
@@ -86,12 +86,12 @@ struct DownloadTests {
     #expect(try HTTPClient(relay).call("GET", chunk.path).status == 401)
   }
 
-  /// Somebody removed the file, or the disk lost it.
+  /// The file was removed, or lost by the disk.
   @Test func aChunkWhoseFileIsGoneIsLackingUntilItComesAgain() throws {
     let chunk = try Chunk(count: 300_000)
     let (relay, device) = try kept(chunk)
     _ = try relay.files.perform(.remove(relay.files.files))
-    // Nobody has looked so far; whoever brings it now has it kept all the same.
+    // The loss is not detected yet; a new upload is kept all the same.
     #expect(try relay.missing([chunk], by: device) == [])
     #expect(try relay.put(chunk, by: device) == 200)
     #expect(try relay.get(chunk, by: device).body == chunk.bytes)
@@ -165,7 +165,7 @@ struct DownloadTests {
       relay.setTakesBytes(client.id, true)
       relay.settle()
     }
-    // Who came when nothing more could be taken is refused, and nobody else.
+    // Only a client that came when there was no room is refused.
     let answers = try clients.map { try #require(try $0.next()) }
     #expect(answers[0].body == chunk.bytes)
     #expect(answers.allSatisfy { $0.body == chunk.bytes || $0.code == "overloaded" })
@@ -185,7 +185,7 @@ struct DownloadTests {
     }
   }
 
-  // MARK: files that fail or go
+  // MARK: files that fail or disappear
 
   @Test func aFileThatGoesMeanwhileEndsTheAnswerEarly() throws {
     let chunk = try Chunk(count: 500_000)
@@ -240,7 +240,7 @@ struct DownloadTests {
     #expect(client.isClosed)
   }
 
-  // MARK: the end
+  // MARK: end
 
   @Test func aRevokedDevicesDownloadEnds() throws {
     let chunk = try Chunk(count: 500_000)

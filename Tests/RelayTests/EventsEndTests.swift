@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Streams of events that stand for long, are slow, and end.
+/// Event streams that stay open for long, are slow, and end.
 struct EventsEndTests {
   let relay = TestRelay {
     $0.isOpen = true
@@ -34,7 +34,7 @@ struct EventsEndTests {
     return refusal
   }
 
-  // MARK: slow ones
+  // MARK: slow streams
 
   @Test func aSlowStreamGetsItsBacklogWhenItTakesBytesAgain() throws {
     let device = try relay.newAccount()
@@ -135,7 +135,7 @@ struct EventsEndTests {
     }
   }
 
-  // MARK: the end
+  // MARK: end
 
   @Test func aStreamEndsWithTheRelay() throws {
     let device = try relay.newAccount()

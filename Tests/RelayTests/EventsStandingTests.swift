@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Streams of events, and what plans and subscriptions do to them.
+/// Effects of plans and subscriptions on event streams.
 struct EventsStandingTests {
   let relay = TestRelay(nodes: 2)
 
@@ -20,7 +20,8 @@ struct EventsStandingTests {
     try #require(response.status == 200)
   }
 
-  /// By news alone: the store does not know of it, so a sign-in on the same node would undo it.
+  /// Subscribes by news only: a sign-in on the same node would undo it, as the store does not have
+  /// it.
   private func subscribe(_ device: TestDevice, to zones: String...) {
     tell(
       .subscribed(
@@ -83,7 +84,7 @@ struct EventsStandingTests {
   @Test func aStreamThatIsBeginningIsRefusedByANewPlan() throws {
     let device = try relay.newAccount()
     let stream = EventsClient(relay, as: device, settles: false)
-    // Who it is; the page is being read.
+    // The sign-in is read; the page is being read.
     #expect(relay.runRead(0) && relay.deliverRead(0))
     tell(.planChanged(device.credentials.account, Plan(zones: [])))
     #expect(try stream.all().isEmpty)

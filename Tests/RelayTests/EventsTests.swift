@@ -34,7 +34,7 @@ struct EventsTests {
 
   private var node: RelayStatus { relay.places[0].node.currentStatus }
 
-  // MARK: the beginning
+  // MARK: start
 
   @Test func withoutATokenAStreamBeginsAtTheNewestOne() throws {
     let device = try relay.newAccount()
@@ -215,9 +215,9 @@ struct EventsTests {
     let warm = EventsClient(relay, as: device)
     let since = try page(warm.next()).token
     let stream = EventsClient(relay, as: device, since: since, settles: false)
-    // Who it is.
+    // The sign-in is read.
     #expect(relay.runRead(0) && relay.deliverRead(0))
-    // What it missed: nothing, so far.
+    // The missed changes are read: none so far.
     #expect(relay.runRead(0))
     let answer = relay.places[0].readEvents.removeFirst()
     try save(device, 1)
@@ -269,7 +269,7 @@ struct EventsTests {
     #expect(next.changes.count == 3)
   }
 
-  /// On a connection that has signed in before the reads failed.
+  /// Saves on a connection that signed in before the reads failed.
   private func saveWithoutReading(_ device: TestDevice, _ number: Int) throws {
     relay.readFault = nil
     let client = HTTPClient(relay)

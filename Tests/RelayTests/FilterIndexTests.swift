@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Many records looked into at once; what matches is in FilterTableTests.
+/// Evaluation of many records at once; FilterTableTests tests the matching.
 struct FilterIndexTests {
   @Test(arguments: [1, 63, 64, 65, 128, 400]) func theLastOfManyRecordsIsSeen(_ count: Int) {
     var conditions = FilterConditions()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What a subscription matches (`FilterTable`, and `FilterIndex`, which looks into the records): by a
-/// table, and against a plain reading of the protocol.
+/// Matching of subscriptions (`FilterTable`, and `FilterIndex`, which parses the records): by a
+/// table, and compared with a plain implementation of the protocol.
 struct FilterTableTests {
   private typealias Case = (rule: [Subscription.Kind], records: [WakeRecord], wakes: Bool)
 
@@ -38,10 +38,10 @@ struct FilterTableTests {
       ([query("Note", [JSONMember("done", false), JSONMember("n", 2)])], [note], false),
       ([query("Note", [JSONMember("absent", .null)])], [note], false),
       ([query("Note", [JSONMember("deep", ["done": true])])], [note], true),
-      // A delete matches without.
+      // A deletion matches without fields.
       ([query("Note", [JSONMember("done", true)])], [gone], true),
       ([query("Note", [JSONMember("done", true)], [.create, .update])], [gone], false),
-      // The conditions are met by one record, not by several together.
+      // One record must meet all conditions, not several records together.
       (
         [query("Note", [JSONMember("a", 1), JSONMember("b", 1)])],
         [WakeRecord("Note", #"{"a":1}"#), WakeRecord("Note", #"{"b":1}"#)], false
@@ -77,7 +77,7 @@ struct FilterTableTests {
     #expect(!wakes([rule], [WakeRecord("t", "{\"\(name)!\":1,\"b\":1}")]))
     let twice = query("t", [JSONMember("a", ["b": 1])])
     #expect(!wakes([twice], [WakeRecord("t", #"{"a":{"b":1,"b":1}}"#)]))
-    // What follows such a value is read.
+    // Members after such a value are read.
     #expect(wakes([twice], [WakeRecord("t", #"{"a":{"b":1,"b":1},"a":{"b":1}}"#)]))
     let long = String(repeating: "x", count: Limits.comparedValueBytes - 2)
     for (text, isCompared) in [(long, true), (long + "x", false)] {
@@ -109,7 +109,7 @@ struct FilterTableTests {
       var table = FilterTable()
       table.setRule(rule([query("Note", [JSONMember("done", true)], events)]), of: device(1))
       #expect(table.wakes(device(1), standing: records) == isWoken)
-      // Whoever has no rule is woken by everything.
+      // Everything matches for a device without a filter.
       #expect(table.wakes(device(2), standing: []))
     }
   }
@@ -188,7 +188,7 @@ struct FilterTableTests {
   }
 }
 
-/// What docs/protocol.md says of one record, read out as plainly as can be.
+/// The rules of docs/protocol.md for one record, implemented as plainly as possible.
 private enum PlainReading {
   static func matches(
     _ kind: Subscription.Kind, _ record: Record, _ event: ChangeEvents
@@ -207,7 +207,7 @@ private enum PlainReading {
   }
 }
 
-/// A record and what happened to it.
+/// A record and its change event.
 private struct WakeRecord {
   var record: Record
   var event: ChangeEvents

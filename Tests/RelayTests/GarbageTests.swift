@@ -5,13 +5,13 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Files that nobody needs go, and no others.
+/// Unneeded files are removed, and no others.
 struct GarbageTests {
   private let stranger = AccountID(rawValue: 77)
 
   private func file(_ number: UInt64) -> ChunkFile { ChunkFile(account: stranger, number: number) }
 
-  /// Files of a relay that crashed, of which no account knows.
+  /// Creates files of a relay that crashed, which no account references.
   private func strays(_ count: UInt64) throws -> MemoryChunkStore {
     let files = MemoryChunkStore()
     for number in 0..<count {
@@ -37,7 +37,7 @@ struct GarbageTests {
     #expect(try relay.hasNoStrayFiles())
   }
 
-  /// After an older copy of the store was put back, what still lies on the disk is not asked for.
+  /// After the restore of an older store, files that are still on the disk are not requested.
   @Test func chunksWhoseFilesStandAreThereAfterARestore() throws {
     let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
@@ -56,7 +56,7 @@ struct GarbageTests {
     #expect(try restored.hasNoStrayFiles())
   }
 
-  /// The sweep meets neither what is being uploaded nor what is whole and not yet committed.
+  /// The sweep removes neither an upload under way nor a complete one that is not yet committed.
   @Test func whatIsUploadedDuringTheSweepStays() throws {
     for steps in 0..<25 {
       let relay = TestRelay.keepingChunks(nodes: 2, files: try strays(300), isSettled: false)
@@ -135,7 +135,7 @@ struct GarbageTests {
     #expect(left == [count, Limits.collectedChunks + 3, 3, 0])
   }
 
-  /// The first node of a process sees to it, and it keeps no connection's time awake.
+  /// The first node of a process does this; the other nodes have no timer for it.
   @Test func onlyOneNodeLooks() {
     let relay = TestRelay.keepingChunks(nodes: 3)
     #expect(relay.places.map { $0.node.nextDeadline != nil } == [true, false, false])

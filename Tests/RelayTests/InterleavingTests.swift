@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepRelay
 
 /// Sockets, long-polls and polls on two nodes, while commits, reads, news and slow readers come in
-/// any order: nobody misses a change, none sees one twice, and none sleeps through one.
+/// any order: each device gets every change exactly once, and is notified of each.
 struct InterleavingTests {
   @Test(arguments: 0..<8)
   func nobodyMissesAChange(block: Int) throws {
@@ -19,7 +19,7 @@ struct InterleavingTests {
     }
   }
 
-  /// The two nodes are relays of their own, and what they tell each other is now and then lost.
+  /// The two nodes are separate relays, and some of their hints to each other are lost.
   @Test(arguments: 0..<8)
   func nobodyMissesAChangeOfAnotherRelay(block: Int) throws {
     for seed in UInt64(block * 10)..<UInt64(block * 10 + 5) {
@@ -34,8 +34,8 @@ struct InterleavingTests {
     }
   }
 
-  /// Devices subscribe and unsubscribe meanwhile. Nobody sleeps through what would wake them, and
-  /// once all have unsubscribed everybody knows everything.
+  /// Devices subscribe and unsubscribe meanwhile. Each is notified of changes that match its
+  /// filter, and once all have unsubscribed, all have all changes.
   @Test(arguments: 0..<8)
   func nobodySleepsThroughWhatWakesThem(block: Int) throws {
     for seed in UInt64(block * 10)..<UInt64(block * 10 + 5) {
@@ -91,7 +91,7 @@ private struct Story {
     }
   }
 
-  /// A millisecond: what was sent in one moment is then past.
+  /// Advances a millisecond, so that bytes sent in one moment are past.
   private func passTime() {
     relay.moment.instant = relay.moment.instant.advanced(milliseconds: 1)
     for node in relay.places.indices { relay.tell(node, .deadlineReached) }
@@ -133,7 +133,7 @@ private struct Story {
       "r\(Int.random(in: 0..<6, using: &random))", value: batches,
       zone: Bool.random(using: &random) ? "a" : "b", id: batch(batches))
     if Int.random(in: 0..<12, using: &random) == 0 {
-      // Too large to be pushed.
+      // Too large for a push.
       request.mutations[0].fields =
         Array("{\"v\":\"".utf8)
         + Array(repeating: UInt8(ascii: "x"), count: Limits.pushBytes) + Array("\"}".utf8)
@@ -174,7 +174,7 @@ private struct Story {
     }
   }
 
-  /// All comes to rest. What lies behind a cursor then wakes nobody.
+  /// Runs all that waits. Afterwards no change after a cursor matches that device's filter.
   mutating func rest() throws {
     try comeToRest()
     for (index, device) in devices.enumerated() {
@@ -199,8 +199,8 @@ private struct Story {
     }
     var rules = FilterTable()
     rules.setRule(rule, of: principal.device)
-    // An older form of a record may have been what the rule asks for, but whoever heard of it has
-    // been told.
+    // An older version of a record may have matched the filter, but a device that heard of it has
+    // got it.
     return rules.sleepers(
       through: page.changes, page.changes.map { $0.isDeleted ? .delete : .update }
     ).isEmpty
@@ -212,7 +212,7 @@ private struct Story {
     breaches = devices.flatMap(\.breaches) + pollers.flatMap(\.breaches)
   }
 
-  /// All comes to rest; then everybody must know everything, without having asked once more.
+  /// Runs all that waits. Afterwards all devices must have all changes, without a further request.
   mutating func end() throws {
     try comeToRest()
     guard case .token(let newest)? = try newestToken() else {
@@ -235,7 +235,7 @@ private struct Story {
     for device in devices { relay.setTakesBytes(device.socket.id, true) }
     if relay.areNeighbours {
       relay.settle()
-      // What was lost is found by looking.
+      // The periodic check finds lost hints.
       relay.advance(Limits.movementMilliseconds + 1)
       try collect()
     }

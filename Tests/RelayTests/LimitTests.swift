@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What the node refuses because there is a limit, and what it does when the store fails.
+/// Refusals because of limits, and answers while the store fails.
 struct LimitTests {
   private let fault = StorageError.diskFull(path: "store")
 
@@ -123,7 +123,7 @@ struct LimitTests {
     relay.advance(Limits.requestMilliseconds)
     #expect(try body.next()?.status == 408)
 
-    // Each answer begins the wait anew.
+    // Each answer restarts the timeout.
     let busy = HTTPClient(relay)
     for _ in 0..<5 {
       relay.advance(Limits.idleMilliseconds - 1)
@@ -174,8 +174,8 @@ struct LimitTests {
         == [.storeFailed(fault), .storeRecovered])
   }
 
-  /// A proxy sends nobody to a relay that is not ready, so nobody's request would show that the
-  /// store works again.
+  /// A proxy sends no request to a relay that is not ready, so no request would show that the store
+  /// works again.
   @Test func aStoreThatComesBackIsFoundWithoutAnybodyAsking() throws {
     let relay = TestRelay()
     let device = try relay.newAccount()
@@ -196,7 +196,7 @@ struct LimitTests {
     #expect(
       relay.reports.filter { $0 == .storeFailed(fault) || $0 == .storeRecovered }
         == [.storeFailed(fault), .storeRecovered])
-    // And then nothing is tried any more.
+    // After that, the store is not tested any more.
     relay.commitFault = fault
     relay.advance(10 * Limits.storeTrialMilliseconds)
     #expect(try client.call("GET", "/readyz").status == 200)
@@ -212,7 +212,7 @@ struct LimitTests {
     saver.call(.save(save("r", id: batch(1))))
     let socket = try SocketClient(relay)
     socket.say(.hello(token: device.token, since: start))
-    // The sign-in and the newest token are read; what was missed is not.
+    // The sign-in and the newest token are read; the missed changes are not.
     for _ in 0..<2 { _ = relay.runRead(0) && relay.deliverRead(0) }
     relay.readFault = fault
     relay.settle()

@@ -63,7 +63,7 @@ struct LongPollTests {
     let since = try start(device)
     try save(device, 1)
     #expect(try park(device, "wait=60&since=\(since.text)").next()?.status == 200)
-    // Without a token it is a snapshot, which waits for nothing.
+    // A poll without a token is a snapshot, which never waits.
     #expect(try park(device, "wait=60").next()?.status == 200)
   }
 
@@ -131,7 +131,7 @@ struct LongPollTests {
     poll.send("GET", "/v1/changes?wait=60&zone=z&since=\(since.text)", token: device.token)
     relay.settle()
     poll.send("GET", "/v1/time")
-    // The save still counts with the store when the poll is to be read again.
+    // The save still counts as a store request when the poll is to be read again.
     let saved = try HTTPClient(relay).call(
       "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
     #expect(saved.status == 200)
@@ -139,7 +139,7 @@ struct LongPollTests {
     #expect(try poll.next()?.status == 200)
   }
 
-  // MARK: without a look into the store
+  // MARK: without a read of the store
 
   @Test func whoStandsWhereTheAccountDoesWaitsUnread() throws {
     let device = try relay.newAccount()

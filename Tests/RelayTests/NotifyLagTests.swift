@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// How long it takes from when a change is durable until its receivers are sent it.
+/// Time from the moment a change is durable until it is sent to its receivers.
 struct NotifyLagTests {
   @Test func eachReceiverOfAChangeCounts() throws {
     let relay = TestRelay(nodes: 2)
@@ -23,7 +23,7 @@ struct NotifyLagTests {
     relay.runCommits(1)
     relay.advance(3)
     relay.settle()
-    // The nodes tell one another what they counted.
+    // The nodes send each other their counters.
     relay.advance(Limits.statusMilliseconds)
     let metrics = try HTTPClient(relay, door: .admin).call("GET", "/metrics")
     let text = String(decoding: metrics.body, as: UTF8.self)

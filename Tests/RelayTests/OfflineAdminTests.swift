@@ -29,7 +29,7 @@ struct OfflineAdminTests {
     let account = try #require(made.json["accountID"]?.string)
     let devices = try ask("GET", "accounts", account, "devices")
     #expect(devices.status == 200 && devices.json["devices"]?.array == [])
-    // The same secret again is taken for as long as the first code stands.
+    // The same secret is already taken for as long as the first code is valid.
     let path = ["accounts", account, "pairings"]
     #expect(try ask("POST", path[0], path[1], path[2]).status == 500)
     let paired = try ask("POST", path[0], path[1], path[2], wall: 1_000_000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// docs/openapi.json is written by hand; these hold it against the code.
+/// docs/openapi.json is written by hand; these tests compare it with the code.
 @Suite struct OpenAPITests {
   private let document: JSONValue
 
@@ -23,7 +23,7 @@ import Testing
       })
     let missing = routed.subtracting(documented).sorted()
     #expect(missing.isEmpty, "docs/openapi.json lacks \(missing)")
-    // HEAD is answered wherever GET is, and has an entry where it means something of its own.
+    // HEAD is answered wherever GET is, and has an entry only if it has a meaning of its own.
     let unknown = documented.subtracting(routed).filter {
       !$0.hasPrefix("HEAD ") || !routed.contains("GET " + $0.dropFirst("HEAD ".count))
     }
@@ -57,7 +57,7 @@ import Testing
     #expect(documented.sorted() == limits?.sorted())
   }
 
-  /// The limits that the document writes as numbers, because whoever reads it wants to see them.
+  /// The limits that the document gives as numbers, for its readers.
   @Test(arguments: [
     (["Name", "maxLength"], Limits.nameBytes),
     (["Label", "maxLength"], Limits.descriptionBytes),
@@ -75,9 +75,9 @@ import Testing
     #expect(try value(["components", "schemas"] + path).int64 == Int64(limit))
   }
 
-  // MARK: reading it
+  // MARK: reading the document
 
-  /// `METHOD /path`, with `*` for what stands in braces.
+  /// Returns `METHOD /path` of each call, with `*` for a part in braces.
   private func calls() throws -> Set<String> {
     var calls: Set<String> = []
     for path in try value(["paths"]).members ?? [] {

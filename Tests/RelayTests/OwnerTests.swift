@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What a relay's owner asks, and how he is answered.
+/// The owner's calls and their answers.
 struct OwnerTests {
   private let account = AccountID(rawValue: 0x0123_4567_89AB_CDEF)
   private let id = "0123456789abcdef"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Browsers load pages from the relay.
+/// Pages that browsers load from the relay.
 struct PageFileTests {
   private func relay() -> TestRelay {
     TestRelay {

@@ -5,13 +5,13 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Many devices that read at once: bounded memory, and nobody starves.
+/// Many devices that read at once: memory is bounded, and none of them starves.
 struct PageReadingTests {
   private func pagesAsked(_ relay: TestRelay) -> Int {
     relay.places[0].reads.count { if case .page = $0.1 { true } else { false } }
   }
 
-  /// Sockets of one account that have each asked for a page, which the store has not read.
+  /// Creates sockets of one account that have each requested a page, which the store has not read.
   private func readers(_ count: Int, _ relay: TestRelay, _ device: TestDevice) throws
     -> [SocketClient]
   {
@@ -25,7 +25,7 @@ struct PageReadingTests {
     let device = try relay.newAccount()
     let sockets = try readers(3 * Limits.pagesUnderWay, relay, device)
     #expect(pagesAsked(relay) == Limits.pagesUnderWay)
-    // Each that is read makes room for the next.
+    // Each page that was read makes room for the next.
     #expect(relay.runRead(0) && relay.deliverRead(0))
     #expect(pagesAsked(relay) == Limits.pagesUnderWay)
     relay.settle()
@@ -76,7 +76,7 @@ struct PageReadingTests {
     for socket in sockets.dropLast() { relay.cut(socket.id) }
     let before = relay.readsDone
     relay.settle()
-    // Those under way, and the one that is still there.
+    // The pages under way, and the one of the connection that is still open.
     #expect(relay.readsDone - before == Limits.pagesUnderWay + 1)
     guard case .changes("f", _)? = try sockets.last?.next() else {
       Issue.record("who stayed was forgotten")
@@ -101,7 +101,7 @@ struct PageReadingTests {
             account: credentials.account, device: credentials.device, request: large, digest: [1]))
       ], wall: 1)
     let sockets = try readers(Limits.pagesUnderWay + 2, relay, device)
-    // Those who read nothing leave their pages here.
+    // The pages of clients that read nothing stay in memory.
     for socket in sockets.dropLast() { relay.setTakesBytes(socket.id, false) }
     relay.settle()
     let last = try #require(try sockets.last?.next())

@@ -62,7 +62,7 @@ struct PairingTests {
     now = now.advanced(milliseconds: 1_000)
     guesses.guessed(from: fresh, at: now)
     expect(guesses.waitInAll(at: now), is: Limits.pairingWindowMilliseconds - 1_000)
-    // It was right, and counts no more.
+    // The code was right, and counts no more.
     guesses.provedRight(from: fresh)
     expect(guesses.waitInAll(at: now), is: nil)
   }

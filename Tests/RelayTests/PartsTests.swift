@@ -28,7 +28,7 @@ struct PartsTests {
     change { $0.mutations = [] }
     let digests = ([base] + others).map { BatchDigest.hash(of: $0) }
     #expect(Set(digests).count == digests.count)
-    // The id names the batch and is no part of what it says.
+    // The id is the batch's name, and not a part of its digest.
     var renamed = base
     renamed.id = batch(2)
     #expect(BatchDigest.hash(of: renamed) == digests[0])

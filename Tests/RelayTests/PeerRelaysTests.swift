@@ -5,11 +5,11 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Two relays on one store, which tell each other which account moved, and nothing more.
+/// Two relays on one store, which tell each other only the account that moved, and its token.
 struct PeerRelaysTests {
   private func neighbours() -> TestRelay { TestRelay(nodes: 2, areNeighbours: true) }
 
-  /// The next hints to that relay are lost.
+  /// Drops the next hints to that relay.
   private func loseHints(to node: Int, _ relay: TestRelay) {
     relay.runCommits(relay.commits.count)
     relay.places[node].told.removeAll()
@@ -33,7 +33,7 @@ struct PeerRelaysTests {
     try socket.all().compactMap { if case .changes(nil, let page) = $0 { page } else { nil } }
   }
 
-  /// The database goes back below the relays, and nothing in it tells. Nobody saves.
+  /// The database is set back below the relays, and nothing in it shows that. There are no saves.
   @Test func whoIsConnectedLearnsThatTheStoreWentBack() throws {
     let relay = neighbours()
     let phone = try relay.newAccount()
@@ -46,7 +46,7 @@ struct PeerRelaysTests {
     let lost = try newest(relay, phone)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: lost)
     let poll = park(relay, laptop, since: lost)
-    // A look that is only late ends nothing.
+    // A check that is only late ends nothing.
     relay.advance(Limits.movementMilliseconds)
     #expect(!socket.isClosed)
     copy.begin(run: OpeningNumber.draw(wall: relay.moment.wall, random: 2))
@@ -94,7 +94,7 @@ struct PeerRelaysTests {
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
-    // It has polled here, and does not now: nobody waits when the hint comes.
+    // The device has polled here before, and does not now: no connection waits when the hint comes.
     let client = HTTPClient(relay, node: 1)
     _ = try client.call("GET", "/v1/changes?since=\(since.text)", token: laptop.token)
     let writer = try SocketClient(relay, node: 0, as: phone)
@@ -132,21 +132,21 @@ struct PeerRelaysTests {
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
 
-  /// A relay is in the middle of telling a commit when the next one is told elsewhere, and then a
-  /// poll comes that was told of neither: it must not be answered with the first alone.
+  /// A relay is sending one commit when the next one is announced elsewhere. Then a poll comes that
+  /// has got neither: it must not be answered with the first one only.
   @Test(arguments: [0, 1])
   func aPollThatCameAfterACommitIsToldOfIt(firstAt node: Int) throws {
     let relay = neighbours()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
-    // Somebody waits there already, so that the first is read for the account.
+    // A poll waits there already, so the first commit is read for the account.
     let early = park(relay, laptop, since: since)
     let here = try SocketClient(relay, node: node, as: phone, since: since)
     let there = try SocketClient(relay, node: 0, as: phone, since: since)
     here.say(.save(save("first", zone: "z", id: batch(1))))
     relay.runCommits(relay.commits.count)
-    // The store is read at relay 1, and what was read is on its way.
+    // The store was read at relay 1, and the result is not delivered yet.
     while relay.deliverCommitEvent(1) || relay.deliverTold(1) {}
     while relay.runRead(1) {}
     there.say(.save(save("second", zone: "z", id: batch(2))))
@@ -199,7 +199,7 @@ struct PeerRelaysTests {
     let laptop = try relay.newDevice(beside: phone)
     let socket = try SocketClient(relay, node: 1, as: laptop)
     let bystander = try SocketClient(relay, node: 1, as: phone)
-    // The first look tells how the account's affairs stand.
+    // The first check reports the account's `affairs`.
     relay.advance(Limits.movementMilliseconds)
     let owner = HTTPClient(relay, node: 0)
     owner.send("DELETE", "/v1/devices/\(laptop.credentials.device.text)", token: phone.token)
@@ -242,7 +242,7 @@ struct PeerRelaysTests {
     #expect(try pushes(socket).map { $0.changes.count } == [2])
   }
 
-  /// The relay's own commit, which wakes nobody, comes after another's of which it has not heard.
+  /// The relay's own commit, which matches no filter, follows an unheard one of another relay.
   @Test func whatWakesADeviceIsNotPassedOverWithWhatCameAfterIt() throws {
     let relay = neighbours()
     let phone = try relay.newAccount()
@@ -257,12 +257,12 @@ struct PeerRelaysTests {
     loseHints(to: 1, relay)
     here.call(.save(save("s", zone: "b", id: batch(2))))
     #expect(try pushes(socket).flatMap { $0.changes.map(\.name.text) } == ["r", "s"])
-    // The one that saved has both too, and its answer.
+    // The device that saved has both changes too, and its answer.
     let said = try here.all()
     #expect(said.contains { if case .saved = $0 { true } else { false } })
   }
 
-  /// The word of another's commit comes while the device signs in.
+  /// The hint of another relay's commit comes while the device signs in.
   @Test func whoHasJustComeIsNotWokenByWhatItDoesNotWatch() throws {
     let relay = neighbours()
     let phone = try relay.newAccount()
@@ -277,7 +277,7 @@ struct PeerRelaysTests {
       there.say(.save(save("r\(steps)", zone: "b", id: batch(3 * steps + 1))))
       for _ in 0..<steps { _ = relay.step() }
       relay.settle()
-      // What it missed until it was there it may be told.
+      // Changes that it missed before its sign-in may be sent to it.
       _ = try client.all()
       there.call(.save(save("s\(steps)", zone: "b", id: batch(3 * steps + 2))))
       #expect(try client.all().isEmpty, "after \(steps) steps")

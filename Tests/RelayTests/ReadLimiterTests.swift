@@ -68,9 +68,9 @@ struct ReadLimiterTests {
     #expect(gate.next(at: start) == nil)
   }
 
-  // MARK: who has had much read
+  // MARK: accounts that read much
 
-  /// Ten accounts have large pages read without end; somebody else reads what has just changed.
+  /// Ten accounts have large pages read without end; another one reads what has just changed.
   @Test func whoHasMuchReadNeverTakesAllPlaces() {
     var gate = ReadLimiter(limit: 8)
     let long: Int64 = 1_000_000_000
@@ -83,7 +83,7 @@ struct ReadLimiterTests {
     for number: UInt64 in 1...9 {
       #expect(gate.admits(id(100 + number), page(of: number), at: start) == false)
     }
-    // One of them is read, and one alone.
+    // Exactly one of them is read.
     #expect(gate.nextAt == Instant(nanoseconds: 0))
     #expect(gate.next(at: start)?.id == id(101))
     #expect(gate.next(at: start) == nil)
@@ -97,7 +97,7 @@ struct ReadLimiterTests {
     #expect(gate.next(at: start)?.id == id(37))
   }
 
-  /// Account 1 has had much read, and its pages 2 and 3 wait.
+  /// Returns a limiter in which account 1 has read much, and its pages 2 and 3 wait.
   private func gateThatPutsOff() -> ReadLimiter {
     var gate = ReadLimiter(limit: 2)
     #expect(gate.admits(id(1), page(of: 1), at: start) == true)
@@ -120,11 +120,11 @@ struct ReadLimiterTests {
       gate.ended(number, nanoseconds: 100_000, at: after(milliseconds))
       if gate.next(at: after(milliseconds)) != nil { done.append(milliseconds) }
     }
-    // 32 times 2 ms, and a hundred times the one beyond the first.
+    // 32 times 2 ms, plus a hundred times the one beyond the first.
     #expect(done == [270])
   }
 
-  /// Nobody else reads, but somebody saves what a person does.
+  /// No other account reads, but one makes small saves, as a person does.
   @Test func whatIsPutOffRestsWhileOthersSave() {
     var gate = gateThatPutsOff()
     #expect(gate.next(at: after(100))?.id == id(2))
@@ -133,7 +133,7 @@ struct ReadLimiterTests {
       gate.sawCommit(save(of: 2, records: 1), at: after(milliseconds))
       #expect(gate.next(at: after(milliseconds)) == nil)
     }
-    // Neither its own saves count nor large ones, which are put off themselves.
+    // Neither its own saves count, nor large ones, which are deferred themselves.
     var other = gateThatPutsOff()
     #expect(other.next(at: after(100))?.id == id(2))
     other.ended(id(2), nanoseconds: 2_000_000, at: after(105))

@@ -52,7 +52,7 @@ struct ReadPageTests {
     let store = MemoryZoneStore()
     let request = ReadRequest.changes(
       AccountID(rawValue: 1), since: nil, zone: nil, limit: 1)
-    // Why there is none is told as for any other read.
+    // The reason for a missing page is reported as for any other read.
     #expect(
       StoreWork.read(.page(request, as: PageForm(shape: .frame(request: nil))), on: store)
         == .read(.success(.refused(StoreRefusals.unknownAccount))))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// How devices are told to come back where all of them lose the relay at once.
+/// The period over which devices reconnect if all of them lose the relay at once.
 struct ReconnectSpreadTests {
   @Test func theSpanGrowsWithTheConnections() {
     let spans = [0, 3, 20, 100, 300, 10_000, 40_000, 1_000_000].map {
@@ -20,7 +20,7 @@ struct ReconnectSpreadTests {
     return try (0..<count).map { _ in try SocketClient(relay, as: device) }
   }
 
-  /// The last that it was told; nil where it was told nothing.
+  /// Returns the last period that it received; nil if there was none.
   private func told(_ socket: SocketClient) throws -> Int64? {
     _ = try socket.all()
     return socket.reconnectWithin

@@ -49,7 +49,7 @@ struct RelayLimitsTests {
       limit.set(&seen, other)
       #expect(limit.value(seen) == other, "\(limit.name)")
     }
-    // Each sets a field of its own: none was overwritten by another.
+    // Each limit sets a field of its own: none was overwritten by another.
     for (index, limit) in SettableLimit.all.enumerated() {
       #expect(limit.value(seen) == limit.range.lowerBound + index, "\(limit.name)")
     }

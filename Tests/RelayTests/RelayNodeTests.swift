@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// One node as a whole: doors, pipelining, input in pieces, deadlines.
+/// One node as a whole: listeners, pipelining, input in parts, deadlines.
 struct RelayNodeTests {
   @Test func aChangeReachesTheOtherDevice() throws {
     let relay = TestRelay()
@@ -82,7 +82,7 @@ struct RelayNodeTests {
     #expect(socket.isClosed)
     let node = relay.places[0]
     let timers: TimerWheel<TimerID> = node.node.timers
-    // When the device was last heard of is still to be written, and files are looked after.
+    // The device's sighting is still to be written, and the collection of files goes on.
     #expect(timers.count == 2)
     #expect(node.node.hub.accountCount == 0)
     #expect(node.node.connections.count == 0)

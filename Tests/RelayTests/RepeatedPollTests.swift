@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepRelay
 
-/// A client that polls again and again with the same head, but for its token.
+/// A client that polls repeatedly with the same head, except for its token.
 struct RepeatedPollTests {
-  // MARK: what counts as the same again
+  // MARK: bytes that count as a repetition
 
   private func head(_ text: String) throws -> HTTPRequestHead {
     var parser = HTTPRequestParser()
@@ -56,12 +56,12 @@ struct RepeatedPollTests {
     #expect(try form(text(since: "a.1", fields: "Content-Length: 2\r\n"), since: "a.1") == nil)
     let old = text(since: "a.1").replacing("HTTP/1.1", with: "HTTP/1.0", maxReplacements: 1)
     #expect(try form(old, since: "a.1") == nil)
-    // A name that only ends like it, in front of the one that is meant.
+    // Another parameter whose name ends with `since`, before the real one.
     let like = text(since: "a.1").replacing("?", with: "?xsince=a.1&", maxReplacements: 1)
     #expect(try form(like, since: "a.1") == nil)
   }
 
-  /// What is taken for a repetition is read as one, whatever comes.
+  /// Bytes accepted as a repetition are also parsed as one, for any input.
   @Test(arguments: 0..<20)
   func whatIsTakenForARepetitionIsOne(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
@@ -113,7 +113,7 @@ struct RepeatedPollTests {
       relay.settle()
     }
 
-    /// The answer, whose token is asked with next.
+    /// Returns the answer, whose token is used for the next poll.
     func answer() throws -> ChangePage {
       let page = try ChangePage.decoded(body: #require(try client.next()).body)
       token = page.token.text
@@ -128,7 +128,7 @@ struct RepeatedPollTests {
     try #require(response.status == 200)
   }
 
-  /// A poll, a save that answers it, and the token to ask with next.
+  /// Polls, saves a record that answers the poll, and keeps the token for the next one.
   private func hear(_ poller: Poller, of number: Int, by device: TestDevice) throws {
     poller.ask()
     try save(poller.relay, device, number)
@@ -220,7 +220,7 @@ struct RepeatedPollTests {
     let (device, other) = (try relay.newAccount(), try relay.newAccount())
     let poller = try Poller(relay, device)
     try hear(poller, of: 1, by: device)
-    // A proxy gives the connection to somebody else for a moment.
+    // A proxy uses the connection for another client in between.
     #expect(try poller.client.call("GET", "/v1/devices", token: other.token).status == 200)
     poller.ask()
     #expect(isWaiting(relay))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Who asks too often, and what becomes of it.
+/// Handling of clients that send too many requests.
 struct RequestRatesTests {
   private func relay(
     _ configure: @escaping (inout RelayLimits) -> Void
@@ -31,7 +31,7 @@ struct RequestRatesTests {
     #expect(refused.code == "tooManyRequests")
     #expect(refused.headers["Retry-After"] == "1")
     #expect(refused.keepsAlive)
-    // Nobody asked the store for it, and the body of one is passed over.
+    // The store was not asked for it, and the body of the next request is skipped.
     let body = saveBody("r", id: batch(1))
     #expect(
       try client.call("POST", "/v1/zones/z/records", token: device.token, body).status == 429)
@@ -58,7 +58,7 @@ struct RequestRatesTests {
     relay.advance(1)
     #expect(try client.next()?.status == 429)
     #expect(try client.next() == nil)
-    // Behind a proxy others have the proxy's other connections meanwhile.
+    // Other clients behind a proxy use its other connections meanwhile.
     #expect(try HTTPClient(relay, from: "192.0.2.99").call("GET", "/v1/time").status == 200)
     var statuses: [Int] = []
     for _ in 0..<20 {
@@ -70,7 +70,8 @@ struct RequestRatesTests {
     #expect(try client.call("GET", "/v1/time").status == 200, "a client that waited")
   }
 
-  /// An account whose sockets come and go without end is let in at a pace; others are not held up.
+  /// An account that opens sockets without end is welcomed at a limited rate; others are not
+  /// delayed.
   @Test func anAccountsSocketsAreWelcomedAtAPace() throws {
     let relay = relay { _ in }
     let device = try relay.newAccount()
@@ -97,7 +98,7 @@ struct RequestRatesTests {
     }
     let device = try relay.newAccount()
     let other = try relay.newAccount()
-    // Each comes with a connection of its own, and is looked up first.
+    // Each request has a connection of its own, and is looked up first.
     let statuses = try (0..<6).map { _ in
       try HTTPClient(relay).call("GET", "/v1/devices", token: device.token).status
     }
@@ -117,11 +118,11 @@ struct RequestRatesTests {
     for number in 0..<30 {
       statuses.append(try client.call("GET", "/v1/devices", token: "guess\(number)").status)
     }
-    // Each refusal takes a quarter of a second, in which a quarter of a token comes.
+    // Each refusal takes a quarter of a second, in which a quarter of a token is added.
     #expect(statuses.prefix(9).allSatisfy { $0 == 401 })
     #expect(statuses.suffix(20).count { $0 == 429 } >= 15)
     #expect(relay.readsDone - reads < 16)
-    // From elsewhere it works as ever: also for the device whose token was not guessed.
+    // Other addresses are not affected, not even for the device whose token was not guessed.
     let elsewhere = HTTPClient(relay, from: "192.0.2.99")
     for _ in 0..<50 {
       #expect(try elsewhere.call("GET", "/v1/devices", token: device.token).status == 200)
@@ -204,7 +205,7 @@ struct RequestRatesTests {
     relay.settle()
     var answers = try socket.all()
     #expect(answers.count < 6)
-    // A second, ten messages.
+    // One second, ten messages.
     for _ in 0..<10 {
       relay.advance(100)
       answers += try socket.all()
@@ -231,7 +232,7 @@ struct RequestRatesTests {
     let pings = (0..<50_000).flatMap { _ in WebSocketFrame.ping(mask: 7) }
     relay.send(flooder.id, pings)
     #expect(relay.wire(flooder.id).incoming.count < 100)
-    // What the node took in is a bounded part; the rest is not read from the peer.
+    // The node has received a bounded part; the rest is not read from the peer.
     #expect(relay.wire(flooder.id).isPaused)
     #expect(
       relay.places[0].node.currentStatus.bodyBytes <= Limits.pipelineBytes + Limits.receiveBytes)
@@ -250,7 +251,7 @@ struct RequestRatesTests {
     let poll = HTTPClient(relay)
     poll.send("GET", "/v1/changes?wait=50&since=\(start.text)", token: device.token)
     relay.settle()
-    // No socket, stream or waiting poll more.
+    // No further socket, stream or waiting poll is allowed.
     let second = try SocketClient(relay)
     second.call(.hello(token: device.token, since: nil))
     _ = try second.all()
@@ -263,7 +264,8 @@ struct RequestRatesTests {
       "GET", "/v1/changes?wait=50&since=\(start.text)", token: device.token)
     #expect(refused.status == 429)
     #expect(refused.headers["Retry-After"] == "30")
-    // What asks once is no such connection, another account has its own, and a place comes back.
+    // A single request is not such a connection, another account has its own limit, and a closed
+    // connection makes room.
     #expect(
       try HTTPClient(relay).call("GET", "/v1/changes", token: device.token).status == 200)
     _ = try SocketClient(relay, as: try relay.newAccount())
@@ -324,7 +326,7 @@ struct RequestRatesTests {
       $0.limits.requestBurstPerAddress = 2
       $0.trustedProxies = IPNetwork("10.0.0.1").map { [$0] } ?? []
     }
-    // One connection of the proxy carries the requests of many.
+    // One connection of the proxy carries the requests of many clients.
     let proxy = HTTPClient(relay, from: "10.0.0.1")
     for client in ["192.0.2.7", "192.0.2.8"] {
       let statuses = try (0..<3).map { _ in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// A device that asks for it is told when the relay did what with its save; nobody else is.
+/// A device that asks for it gets the times of its save; others do not.
 struct SaveTimingTests {
   private func timed(_ name: String, _ number: Int, base: ChangeTag? = nil) -> SaveRequest {
     var request = save(name, base: base, id: batch(number))
@@ -17,7 +17,7 @@ struct SaveTimingTests {
     throw Refusal(.internalError, "no save was answered")
   }
 
-  /// Two milliseconds until the commit, three more until its outcome is heard.
+  /// Lets two milliseconds pass until the commit, and three more until its outcome is delivered.
   private func pass(_ relay: TestRelay) throws {
     while relay.commits.isEmpty { try #require(relay.step(), "the save reaches the store") }
     relay.advance(2)
@@ -74,7 +74,7 @@ struct SaveTimingTests {
     #expect(response.json?["results"] != nil && response.json?["timing"] == nil)
   }
 
-  /// Neither the times of the first answer nor any other: nothing was saved.
+  /// A repeated batch has neither the times of the first answer nor any other: nothing was saved.
   @Test func aRepeatedBatchIsTheSameAndHasNoTimes() throws {
     let relay = TestRelay()
     let device = try relay.newAccount()
@@ -107,7 +107,7 @@ struct SaveTimingTests {
     #expect(answer.timing == nil)
   }
 
-  /// Saves that share a transaction, by others and of both kinds: each has its own times or none.
+  /// Saves of several devices and both kinds share a transaction: each has its own times or none.
   @Test(arguments: 0..<20) func mixedSavesHaveTheirOwnTimes(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let relay = TestRelay(nodes: 2, seed: seed)

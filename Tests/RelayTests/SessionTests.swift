@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What guests and sessions ask of the store.
+/// Requests of unauthenticated clients and sessions to the store.
 struct SessionTests {
   private let session = Session(
     account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), tokenHash: [3])
@@ -69,7 +69,7 @@ struct SessionTests {
     for (call, body, code) in bodies {
       do {
         let step = try UnauthenticatedClient().perform(call, body: Array(body.utf8), in: context)
-        // What cannot be a code is answered, not thrown: it was a guess.
+        // A text that cannot be a code is answered, not thrown, because it was a guess.
         guard case .answer(let answer) = step else {
           Issue.record("\(call) took \(body)")
           continue

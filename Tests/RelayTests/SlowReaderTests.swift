@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Connections that take few bytes: bounded memory, one hint, nothing stale, and then all again.
+/// Connections that take few bytes: bounded memory, one hint, nothing stale, and then all changes.
 struct SlowReaderTests {
-  /// A live socket, and who saves beside it.
+  /// Returns a live socket, its device, and the token of its first page.
   private func live(_ relay: TestRelay) throws -> (SocketClient, TestDevice, ChangeToken) {
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, as: device)

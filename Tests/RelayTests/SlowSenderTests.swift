@@ -4,14 +4,14 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Sockets that send slowly, or much, or never answer: nothing of theirs lies here for long.
+/// Sockets that send slowly, or much, or never answer: none of their bytes stay in memory for long.
 struct SlowSenderTests {
-  /// The head of a text frame with `count` bytes, which do not follow.
+  /// Returns the head of a text frame of `count` bytes, without these bytes.
   private func head(ofText count: Int) -> [UInt8] {
     Array(WebSocketFrame.text(Array(repeating: 0x20, count: count), mask: 0).dropLast(count))
   }
 
-  /// A part of a text that is not its last.
+  /// Returns a fragment of a text that is not the last one.
   private func fragment(_ part: [UInt8], isFirst: Bool = true) -> [UInt8] {
     var frame = WebSocketFrame.text(part, mask: 0)
     frame[0] = isFirst ? 0x01 : 0x00
@@ -88,7 +88,7 @@ struct SlowSenderTests {
     relay.send(socket.id, Array(frame.prefix(10)))
     for _ in 0..<5 {
       relay.advance(Limits.requestMilliseconds - 1_000)
-      // The rest of one, and the beginning of the next.
+      // The rest of one message, and the beginning of the next.
       relay.send(socket.id, Array(frame.dropFirst(10)) + frame.prefix(10))
       for message in try socket.all() { if case .time = message { count += 1 } }
     }

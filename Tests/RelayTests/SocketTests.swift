@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What a socket is told, and when it is closed.
+/// Messages that a socket gets, and the reasons for which it is closed.
 struct SocketTests {
   @Test func aPlainRequestIsToldToUpgrade() throws {
     let response = try HTTPClient(TestRelay()).call("GET", "/v1/socket")
@@ -66,7 +66,7 @@ struct SocketTests {
     saver.send(
       "POST", "/v1/zones/z/records", token: device.token,
       Array(saveBody("r", id: batch(1)).utf8))
-    // Who it is has been read when the commit lands, and is told before or after the news of it.
+    // The sign-in has been read when the commit is made, and is delivered before or after its news.
     socket.say(.hello(token: device.token, since: page.token))
     #expect(relay.runRead(0))
     relay.runCommits(1)
@@ -352,7 +352,7 @@ struct SocketTests {
     try SocketClient(relay, as: device).call(.save(save("r", id: batch(1))))
     let socket = try SocketClient(relay)
     socket.say(.hello(token: device.token, since: start))
-    // The sign-in and the newest token are read; what was missed is not.
+    // The sign-in and the newest token are read; the missed changes are not.
     for _ in 0..<2 { _ = relay.runRead(0) && relay.deliverRead(0) }
     for number in 1...Limits.socketRequests + 10 {
       socket.say(.save(save("s\(number)", id: batch(1 + number))))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// What news of a device's standing do to the connections that it has, on each node.
+/// Effects of news about a device on its connections, on each node.
 struct StandingTests {
   private func tell(_ relay: TestRelay, _ news: RelayNews) {
     for node in relay.places.indices { relay.tell(node, .news(news)) }
@@ -35,7 +35,7 @@ struct StandingTests {
     tell(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "in")])))
     for (zone, status) in [("in", 200), ("out", 402)] {
       let client = HTTPClient(relay)
-      // The first request signs in and learns the plan from the store, so this is said again.
+      // The first request signs in and reads the plan from the store, so the news are sent again.
       _ = try client.call("GET", "/v1/devices", token: device.token)
       tell(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "in")])))
       let answer = try client.call(
@@ -49,7 +49,7 @@ struct StandingTests {
       return
     }
     #expect(refusal.code == .planRequired)
-    // What is there may be read.
+    // Existing records may be read.
     socket.call(.fetch(id: "f", FetchQuery()))
     guard case .changes("f", let page)? = try socket.all().last else {
       Issue.record("no page came")
@@ -172,7 +172,7 @@ struct StandingTests {
     let second = try relay.newDevice(beside: first)
     let since = try begin(relay, second)
     let polls = (0...1).map { park(relay, node: $0, second, since: since) }
-    // Requests behind a poll, and a body that has not come whole.
+    // Requests after a poll, and an incomplete body.
     polls[0].send("GET", "/v1/time")
     let half = HTTPClient(relay, node: 1)
     let body = Array(saveBody("r", id: batch(1)).utf8)
@@ -278,7 +278,7 @@ struct StandingTests {
       let answer = relay.places[0].readEvents.removeFirst()
       relay.tell(0, .news(one))
       relay.tell(0, answer)
-      // It is asked again, and this store has not heard of the news.
+      // The store is asked again, and does not have the change that the news reported.
       #expect(relay.places[0].reads.count == 1)
       relay.settle()
       #expect(try late.next()?.status == 200)

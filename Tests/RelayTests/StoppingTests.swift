@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// How a node ends.
+/// Stopping of a node.
 struct StoppingTests {
   @Test func anIdleNodeStopsAtOnce() throws {
     let relay = TestRelay()
@@ -72,7 +72,7 @@ struct StoppingTests {
     relay.advance(1)
     #expect(relay.reports == [.stopped])
     #expect(client.isClosed)
-    // Nobody is taken any more.
+    // No new connection is accepted.
     #expect(HTTPClient(relay).isClosed)
   }
 

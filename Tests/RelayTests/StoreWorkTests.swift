@@ -39,7 +39,7 @@ struct StoreWorkTests {
       #expect(change.origin == origin)
       return [change.since.sequence, change.token.sequence]
     }
-    // A retry and a conflict change nothing, and nobody is told.
+    // A retry and a conflict change nothing, and make no news.
     #expect(links == [[0, 1], [1, 2], [], []])
   }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// The calls about subscriptions, and whom a commit then wakes, on two nodes.
+/// The calls about subscriptions, and the devices that a commit then notifies, on two nodes.
 struct SubscriptionTests {
   let relay = TestRelay(nodes: 2)
 
@@ -38,7 +38,7 @@ struct SubscriptionTests {
     try ChangePage.decoded(body: #require(response).body)
   }
 
-  /// The names in the pages that came, and that they form a chain from `cursor` on.
+  /// Returns the names in the pages received, and checks that they form a chain from `cursor` on.
   private func names(_ socket: SocketClient, _ cursor: inout ChangeToken) throws -> [String] {
     var names: [String] = []
     for message in try socket.all() {
@@ -77,7 +77,7 @@ struct SubscriptionTests {
     try put(device, "0", #"{"kind":"database"}"#)
     let list = try client.call("GET", "/v1/subscriptions", token: device.token)
     #expect(list.json?["subscriptions"]?.array?.map { $0["id"] } == ["0", "a/b"])
-    // They are the device's own.
+    // Subscriptions belong to one device.
     #expect(try client.call("GET", path, token: other.token).status == 404)
     #expect(
       try client.call("GET", "/v1/subscriptions", token: other.token).json
@@ -138,7 +138,7 @@ struct SubscriptionTests {
       return
     }
     #expect(token == cursors[0])
-    // The next one that matches follows the cursor, and is pushed as it is.
+    // The next matching change follows the cursor, and is pushed directly.
     try save(other, 4, zone: "a")
     for index in 0...1 { #expect(try names(sockets[index], &cursors[index]) == ["r4"]) }
   }
@@ -191,7 +191,7 @@ struct SubscriptionTests {
     try put(device, "s", #"{"kind":"query","recordType":"t","events":["delete"]}"#)
     try save(other, 2, zone: "b")
     #expect(try names(socket, &cursor).isEmpty)
-    // What the former ones passed over is told with the change.
+    // Changes that the former subscriptions skipped are sent with the new ones.
     try put(device, "s", #"{"kind":"query","recordType":"t"}"#, status: 200)
     #expect(try names(socket, &cursor) == ["r2"])
     try put(device, "s", #"{"kind":"zone","zone":"c"}"#, status: 200)
@@ -202,7 +202,7 @@ struct SubscriptionTests {
     #expect(try names(socket, &cursor) == ["r3"])
     try save(other, 4, zone: "b")
     #expect(try names(socket, &cursor).isEmpty)
-    // Without any it is woken by everything again.
+    // Without subscriptions everything matches again.
     try remove(device, "u")
     #expect(try names(socket, &cursor) == ["r4"])
     try save(other, 5, zone: "b")
@@ -227,7 +227,7 @@ struct SubscriptionTests {
     try save(2, value: 1)
     #expect(try names(socket, &cursor).isEmpty)
     try save(3, value: 2)
-    // Each record once, in its newest form.
+    // Each record once, in its newest version.
     #expect(try names(socket, &cursor) == ["r"])
   }
 
@@ -249,7 +249,7 @@ struct SubscriptionTests {
     let polls = (0...1).map { park(device, node: $0, "wait=60&since=\(since.text)") }
     try save(device, 1, zone: "b")
     for poll in polls { #expect(try poll.next() == nil) }
-    // One that comes now has to pass over what lies there.
+    // A poll that comes now must skip the existing changes.
     let late = park(device, node: 1, "wait=60&since=\(since.text)")
     #expect(try late.next() == nil)
     #expect(try page(of: park(device, "since=\(since.text)").next()).changes.count == 1)
@@ -259,7 +259,7 @@ struct SubscriptionTests {
       #expect(page.since == since)
       #expect(page.changes.map(\.name.text) == ["r1", "r2"])
     }
-    // What lies there and matches is told at once.
+    // An existing change that matches is sent at once.
     #expect(try park(device, "wait=60&since=\(since.text)").next() != nil)
   }
 
@@ -333,10 +333,10 @@ struct SubscriptionTests {
     let device = try relay.newAccount()
     try put(device, "s", #"{"kind":"query","recordType":"t","where":{"v":2}}"#)
     let poll = HTTPClient(relay)
-    // Of one zone, so that the relay has to read where it stands.
+    // Of one zone, so that the relay must read the store.
     let since = try page(of: poll.call("GET", "/v1/changes?zone=z", token: device.token)).token
     poll.send("GET", "/v1/changes?wait=60&zone=z&since=\(since.text)", token: device.token)
-    // The store is read, and then one commit makes the record match and the next unmakes it.
+    // The store is read; then one commit makes the record match, and the next undoes that.
     #expect(relay.runRead(0))
     for (number, value) in [(1, 2), (2, 1)] {
       let saver = HTTPClient(relay, node: 1)

@@ -5,8 +5,9 @@ import Testing
 
 @testable import LockstepRelay
 
-/// All four ways in speak of the same cursor: a client changes from one to another at any moment,
-/// connections are cut in the middle of anything, others save all the while, and nothing is missed.
+/// All four transports use the same cursor: a client changes from one to another at any moment,
+/// connections are cut in the middle of any message, others save all the time, and no change is
+/// missed.
 struct SwitchingTests {
   @Test(arguments: 0..<8)
   func aClientThatChangesItsWayMissesNothing(seed: UInt64) throws {
@@ -70,7 +71,7 @@ private struct Story {
     }
   }
 
-  /// A millisecond: what was sent in one moment is then past.
+  /// Advances a millisecond, so that bytes sent in one moment are past.
   private func passTime() {
     relay.moment.instant = relay.moment.instant.advanced(milliseconds: 1)
     for node in relay.places.indices { relay.tell(node, .deadlineReached) }
@@ -100,7 +101,7 @@ private struct Story {
     wanderer.act()
   }
 
-  /// One of the devices, a wanderer's own too, saves a few records, or deletes some.
+  /// Saves or deletes a few records, by any of the devices, including those that change transports.
   private mutating func save() {
     let (client, device) = savers[Int.random(in: 0..<savers.count, using: &random)]
     batches += 1
@@ -133,7 +134,7 @@ private struct Story {
     }
   }
 
-  /// Whatever the cursor covers is held as it stands in the store.
+  /// Checks that each record that the cursor covers is held as it is in the store.
   private mutating func check() throws {
     let stored = try storedRecords()
     for (index, wanderer) in wanderers.enumerated() {
@@ -146,12 +147,12 @@ private struct Story {
     }
   }
 
-  /// All comes to rest; then everybody knows everything.
+  /// Runs all that waits. Afterwards all devices must have all changes.
   mutating func end() throws {
     for wanderer in wanderers {
       for id in wanderer.connections { relay.setTakesBytes(id, true) }
     }
-    // Who is far behind reads page by page; who sleeps would not in any number of rounds.
+    // A device far behind reads page by page; one that missed a notification never catches up.
     for round in 0..<1_000 {
       passTime()
       relay.settle()
@@ -170,7 +171,7 @@ private struct Story {
     }
   }
 
-  /// The first wanderer is told of a commit, and the bytes are lost on the way.
+  /// Sends a commit to the first wanderer, and loses the bytes on the way.
   mutating func loseAnEvent() throws {
     wanderers[0].mayLose = true
     try wanderers[0].change(to: .events)

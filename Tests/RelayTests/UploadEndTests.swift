@@ -5,12 +5,12 @@ import Testing
 
 @testable import LockstepRelay
 
-/// How uploads end otherwise than by their last byte: clients that go, stores that fail, time that
-/// passes, relays that stop. No file is ever left over.
+/// Ends of uploads other than their last byte: clients that leave, stores that fail, timeouts,
+/// relays that stop. No file is ever left over.
 struct UploadEndTests {
   private let fault = StorageError.diskFull(path: "chunks")
 
-  /// Every step that the relay takes for an upload may be the last that its client sees.
+  /// Every step that the relay takes for an upload may be the last one before its client leaves.
   @Test func aClientMayGoAtAnyMoment() throws {
     var outcomes: Set<Int> = []
     for steps in 0..<30 {
@@ -29,7 +29,7 @@ struct UploadEndTests {
         #expect(relay.places[0].node.uploads.isEmpty)
         #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
         if bytes == 400_000 { outcomes.insert(relay.files.counts.whole) }
-        // Where all of it had come, it may have been kept; it is there then, or it is not.
+        // If all bytes had arrived, the chunk may have been kept: it exists, or it does not.
         let isKept = relay.files.counts.whole == 1
         #expect(try relay.put(chunk, by: device) == (isKept ? 200 : 201))
       }
@@ -76,8 +76,8 @@ struct UploadEndTests {
     #expect(try relay.hasNoStrayFiles())
   }
 
-  /// What a failed commit wrote may come back with a crash as long as none has followed it. Until
-  /// then the file stays, so that the chunk would be whole.
+  /// A failed commit may become durable with a crash as long as none has followed it. Until then
+  /// the file stays, so that the chunk would be complete.
   @Test func whereTheCommitFailsTheFileGoesWithTheNextOne() throws {
     let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
@@ -116,7 +116,7 @@ struct UploadEndTests {
     #expect(relay.files.counts == (0, 0))
   }
 
-  // MARK: time
+  // MARK: timeouts
 
   @Test func anUploadMayTakeLongAsLongAsItGoesOn() throws {
     let relay = TestRelay.keepingChunks()
@@ -135,7 +135,7 @@ struct UploadEndTests {
       relay.settle()
     }
     #expect(!client.isClosed)
-    // A byte now and then is not enough.
+    // A single byte from time to time is not enough.
     relay.advance(Limits.requestMilliseconds - 1)
     relay.send(client.id, [0])
     relay.advance(1)
@@ -161,7 +161,7 @@ struct UploadEndTests {
     #expect(try client.next()?.status == 201)
   }
 
-  // MARK: who asks
+  // MARK: devices and plans
 
   @Test func aRevokedDevicesUploadEnds() throws {
     let relay = TestRelay.keepingChunks()
@@ -199,7 +199,7 @@ struct UploadEndTests {
     #expect(relay.files.counts == (1, 0))
   }
 
-  // MARK: the end
+  // MARK: end
 
   @Test func aBegunUploadIsFinishedWhileTheRelayStops() throws {
     let relay = TestRelay.keepingChunks()

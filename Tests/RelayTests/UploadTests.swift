@@ -5,8 +5,8 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Chunks of files that come in: whatever happens on the way, the account gets the chunk whole or
-/// not at all, and no file is left over.
+/// Uploads of chunks: in all cases the account gets the chunk completely or not at all, and no file
+/// is left over.
 struct UploadTests {
   private let fault = StorageError.diskFull(path: "chunks")
 
@@ -55,7 +55,7 @@ struct UploadTests {
     #expect(try relay.hasNoStrayFiles())
   }
 
-  /// `size`: how many bytes come at once.
+  /// `size`: bytes sent at once.
   @Test(arguments: [1, 7, 1_000, 200_000], [false, true])
   func bytesMayComeInAnyChunks(size: Int, isChunked: Bool) throws {
     let relay = TestRelay.keepingChunks()
@@ -72,7 +72,7 @@ struct UploadTests {
       }
       request += Array("0\r\n\r\n".utf8)
     }
-    // What is asked behind it is answered behind it.
+    // A request after the upload is answered after it.
     request += HTTPClient.bytes("GET", "/v1/time")
     let client = HTTPClient(relay)
     for _ in 0..<2 { client.expectAnswer(to: "GET") }
@@ -169,7 +169,7 @@ struct UploadTests {
     #expect(try relay.put(try Chunk("x"), by: try relay.newAccount()) == 201)
   }
 
-  /// So many uploads of the chunk, each without its last byte.
+  /// Starts `count` uploads of the chunk, each without its last byte.
   private func begin(
     _ count: Int, _ chunk: Chunk, by token: String, at relay: TestRelay
   ) -> [HTTPClient] {
@@ -229,7 +229,7 @@ struct UploadTests {
     let client = HTTPClient(relay)
     client.expectAnswer(to: "PUT")
     relay.send(client.id, chunk.upload(device.token))
-    // Nobody is signed in yet.
+    // The connection is not signed in yet.
     func held() -> Int { relay.places[0].node.currentStatus.bodyBytes }
     #expect(held() > Limits.chunkWaitingBytes / 2)
     #expect(relay.wire(client.id).isPaused)
@@ -275,7 +275,7 @@ struct UploadTests {
     let saver = HTTPClient(relay)
     saver.send(
       "POST", "/v1/zones/z/records", token: device.token, Array(saveBody("r", id: batch(1)).utf8))
-    // Nothing is done for the files.
+    // No job of the chunk store is done.
     while relay.deliverRead(0) || relay.runRead(0) {}
     #expect(!relay.fileJobs.isEmpty)
     relay.runCommits(relay.commits.count)
@@ -285,7 +285,7 @@ struct UploadTests {
     for upload in uploads { #expect(try upload.next()?.status == 201) }
   }
 
-  // MARK: leave to send
+  // MARK: 100-continue
 
   @Test func leaveToSendIsGivenToWhoMaySend() throws {
     let relay = TestRelay.keepingChunks()

@@ -4,7 +4,7 @@ import LockstepStorage
 /// The answer to `GET /v1/admin/accounts`: `{"accounts":[…],"more"}`.
 package struct AccountList: Hashable, Sendable {
   package var accounts: [AccountSummary]
-  /// There are further ones after the last.
+  /// True if more accounts follow the last one.
   package var more: Bool
 
   package init(_ accounts: [AccountSummary], more: Bool) {
@@ -64,8 +64,8 @@ extension AccountSummary {
 }
 
 extension Plan {
-  /// `{"zones":["timer",…]}`, or `{"zones":null}` for all; with `recordBytes` and `records` where
-  /// the account has limits of its own.
+  /// `{"zones":["timer",…]}`, or `{"zones":null}` for all zones; with `recordBytes` and `records`
+  /// if the account has limits of its own.
   package var json: JSONValue {
     var json: JSONValue = ["zones": zones.map { .array($0.map { .string($0.text) }) } ?? .null]
     if let bytes { json = json.setting("recordBytes", to: JSONValue(integerLiteral: bytes)) }
@@ -79,7 +79,7 @@ extension Plan {
     try Plan(json: try AdminBody.parsed(body))
   }
 
-  /// The zones come out in order, each once.
+  /// Decodes a plan. Its zones are sorted and without duplicates.
   fileprivate init(json: JSONValue) throws(Refusal) {
     guard let zones = json["zones"] else {
       throw Refusal(.badRequest, "`zones` must be there: a list of zones, or null for all.")
@@ -108,7 +108,7 @@ extension Plan {
     self.init(zones: names.sorted(), bytes: bytes, records: records)
   }
 
-  /// nil where it is left out: what the relay allows every account.
+  /// Returns nil if the limit is left out: the relay's limit for every account applies.
   private static func limit(_ name: String, in json: JSONValue) throws(Refusal) -> Int64? {
     guard let value = json[name], !value.isNull else { return nil }
     guard let number = value.int64, (0...1 << 50).contains(number) else {
@@ -118,7 +118,7 @@ extension Plan {
   }
 }
 
-/// The bodies of the owner's calls, which are few and rare: read as any JSON.
+/// Parses the bodies of the owner's calls as generic JSON, because these calls are few and rare.
 enum AdminBody {
   static func parsed(_ body: [UInt8]) throws(Refusal) -> JSONValue {
     do throws(JSONFault) {

@@ -2,16 +2,17 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// A new account that has no device yet, and the code that lets its first one in: what a relay's
-/// owner makes for a person, through the running relay or, where none runs, in its store.
+/// A new account without devices, and the pairing code for its first device. A relay's owner makes
+/// it for a person, through the running relay or, if none runs, directly in its store.
 package struct AccountOffer: Hashable, Sendable {
   package let account: AccountID
   package let pairing: PairingOffer
 
-  /// Draws account and code, and says what to commit for them; only then does the offer stand.
+  /// Draws the account's id and its code, and returns the request to commit for them. The offer is
+  /// valid only after that commit.
   ///
-  /// `label` is what the owner calls the account, at most `Limits.nameBytes`; `wall` is
-  /// relay time. Throws where the label is too long.
+  /// `label` is the owner's name for the account, at most `Limits.nameBytes`; `wall` is relay time.
+  /// Throws if the label is too long or has control characters.
   package static func make(
     label: String, secrets: SecretSource, wall: Int64
   ) throws(Refusal) -> (AccountOffer, CommitRequest) {
@@ -40,7 +41,7 @@ package struct AccountOffer: Hashable, Sendable {
     return body.serialized()
   }
 
-  /// Throws `badMessage` or `badJSON` where `body` is no such answer.
+  /// Throws `badMessage` or `badJSON` if `body` is not such an answer.
   package static func decoded(body: [UInt8]) throws(Refusal) -> AccountOffer {
     let pairing = try PairingOffer.decoded(body: body)
     let text = try AdminBody.parsed(body)["accountID"]?.string

@@ -2,12 +2,12 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// The calls of a relay's owner on a store that no relay serves: found, checked, done and answered
-/// as a running relay would, one at a time and at once.
+/// Performs the owner's calls on a store that no relay serves. Each call is routed, checked,
+/// performed and answered as by a running relay, one at a time and synchronously.
 package struct OfflineAdmin: Sendable {
   package struct Response: Hashable, Sendable {
     package var status: Int
-    /// JSON; a problem where the status says so.
+    /// JSON; a problem document if the status is an error.
     package var body: [UInt8]
   }
 
@@ -15,8 +15,8 @@ package struct OfflineAdmin: Sendable {
 
   package init(secrets: SecretSource) { self.secrets = secrets }
 
-  /// `wall` is the time in milliseconds since the Unix epoch. Throws where the store failed, and
-  /// nothing was done.
+  /// `wall` is the time in milliseconds since the Unix epoch. Throws if the store failed; nothing
+  /// was done then.
   package func answer(
     _ method: String, _ target: RequestTarget, body: [UInt8], on store: some ZoneStore,
     _ files: some ChunkStore, wall: Int64
@@ -69,7 +69,7 @@ package struct OfflineAdmin: Sendable {
     }
   }
 
-  /// The bytes of a chunk, in memory: it has no more than `Limits.chunkBytes`.
+  /// Builds the answer with a chunk's bytes in memory: a chunk has at most `Limits.chunkBytes`.
   private func answer(to result: ReadResult, from files: some ChunkStore) throws -> Answer {
     switch result {
     case .refused(let refusal): throw refusal

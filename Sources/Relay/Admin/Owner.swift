@@ -2,10 +2,10 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What a relay's owner may ask, by the control door alone: about every account, and never about
-/// what is in a record.
+/// The calls of a relay's owner, accepted on the control socket only. They apply to any account;
+/// none of them interprets the contents of a record.
 enum AdminCall: Hashable, Sendable {
-  /// An account without a device, and a code for its first.
+  /// Creates an account without devices, and a pairing code for its first device.
   case makeAccount
   case accounts(after: AccountID?, limit: Int)
   case account(AccountID)
@@ -14,14 +14,14 @@ enum AdminCall: Hashable, Sendable {
   case issuePairing(AccountID)
   case devices(AccountID)
   case changes(AccountID, FetchQuery)
-  /// A chunk of a file, whole.
+  /// A whole chunk of a file.
   case chunk(AccountID, ChunkHash)
 }
 
-/// Whoever comes by the control door. Whether he may is not asked here: the door is a socket in the
-/// store's folder, which only its owner can reach.
+/// A caller on the control socket. No authentication is needed: the socket is in the store's
+/// folder, which only its owner can access.
 struct Owner: Sendable {
-  /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
+  /// Performs the call. `body`: at most `Call.bodyLimit` bytes. Throws a refusal if it is invalid.
   func perform(
     _ call: AdminCall, body: [UInt8], in context: CallContext
   ) throws(Refusal) -> HandlerResult {
@@ -54,7 +54,7 @@ struct Owner: Sendable {
     }
   }
 
-  /// `{"label"}`, which may be left out.
+  /// Reads `{"label"}`, which may be left out.
   private static func label(in body: [UInt8]) throws(Refusal) -> String {
     let label: JSONValue?
     do throws(JSONFault) {
@@ -70,7 +70,7 @@ struct Owner: Sendable {
   }
 }
 
-/// What to make of the store's answer to a call of the owner.
+/// Builds the answer to an owner's call from the store's result.
 enum AdminContinuation: Hashable, Sendable {
   case made(AccountOffer)
   case paired(AccountOffer)
@@ -80,12 +80,12 @@ enum AdminContinuation: Hashable, Sendable {
   case account
   case devices(AccountID)
   case changes
-  /// The files are asked next, for the bytes.
+  /// The chunk's bytes are read from the chunk store next.
   case chunk(ChunkFetch)
 }
 
 extension AdminContinuation {
-  /// Throws what the store refused.
+  /// Returns the answer to a call that wrote. Throws the store's refusal.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (_, .refused(let refusal)): throw refusal
@@ -97,7 +97,8 @@ extension AdminContinuation {
     }
   }
 
-  /// `shown`: a device of the account, with what the store does not know of it.
+  /// Returns the answer to a call that read. `shown` completes a device of the account with what
+  /// the store does not know about it.
   func answer(
     to result: ReadResult, shown: (Device, AccountID) -> Device
   ) throws(Refusal) -> Answer {

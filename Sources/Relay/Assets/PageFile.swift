@@ -3,7 +3,7 @@ import LockstepModel
 
 /// A file that a browser may load from the relay.
 public struct PageFile: Sendable, Hashable {
-  /// From the root, without the slash in front: `client/limits.js`.
+  /// Path from the root, without the leading slash: `client/limits.js`.
   public let path: String
   public let bytes: [UInt8]
 
@@ -12,11 +12,11 @@ public struct PageFile: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// The same bytes have the same tag (RFC 9110 section 8.8.3). Reckoned when it is asked for: a
-  /// relay starts without.
+  /// Entity tag (RFC 9110 section 8.8.3); equal bytes have equal tags. Computed on access, so that
+  /// a relay's start does not wait for it.
   var tag: String { "\"\((ChunkHash(bytes: SHA256.hash(bytes))?.text ?? "").prefix(24))\"" }
 
-  /// What the file is, by the end of its name.
+  /// Media type, derived from the file name's extension.
   var mediaType: String {
     switch path.split(separator: ".").last {
     case "html": "text/html; charset=utf-8"
@@ -31,20 +31,21 @@ public struct PageFile: Sendable, Hashable {
 }
 
 extension Answer {
-  /// Nothing of a page comes from elsewhere, nothing goes elsewhere, and no other page frames it.
+  /// Content security policy: a page loads nothing from other origins, sends nothing to them, and
+  /// no other page may frame it.
   private static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
     "connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'",
     "form-action 'none'", "frame-ancestors 'none'",
   ].joined(separator: "; ")
 
-  /// `ifNoneMatch`: the tags that the browser holds already.
+  /// `ifNoneMatch`: the entity tags that the browser already has.
   init(page: PageFile, ifNoneMatch: [String]) {
     let tag = page.tag
     let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
     self.init(status: isHeld ? 304 : 200)
     headers.append("ETag", tag)
-    // A newer program has newer pages.
+    // A newer program has newer pages, so browsers must revalidate.
     headers.append("Cache-Control", "no-cache")
     headers.append("Content-Security-Policy", Answer.policy)
     if isHeld { return }

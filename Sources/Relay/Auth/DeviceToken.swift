@@ -1,8 +1,8 @@
 import LockstepCrypto
 import LockstepModel
 
-/// The secret that proves a device: 32 random bytes, as text that stands in a header as it is. Only
-/// its hash is stored, and only its hash is kept in memory.
+/// The secret that authenticates a device: 32 random bytes, encoded as text that needs no escaping
+/// in a header. Only its hash is stored, and only its hash is kept in memory.
 enum DeviceToken {
   static func make(from secrets: SecretSource) -> String { Base64.encodeURL(secrets.bytes(32)) }
 

@@ -3,17 +3,17 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// The code that lets one device into an account: 60 random bits, shown as three groups that can be
+/// The code that adds one device to an account: 60 random bits, shown as three groups that can be
 /// read aloud and typed.
 ///
-/// The alphabet is Crockford's base 32: no I, L, O or U, and what people type for them counts as
-/// what was meant.
+/// The alphabet is Crockford's base 32: no I, L, O or U. Letters that people type in their place
+/// are mapped to the intended symbols.
 struct PairingCode: Hashable, Sendable {
   private let symbols: [UInt8]
 
   init(from secrets: SecretSource) { symbols = CodeLetters.draw(secrets.word()) }
 
-  /// nil where `typed` cannot be a code.
+  /// Returns nil if `typed` is not a valid code.
   init?(typed: String) {
     var symbols: [UInt8] = []
     for byte in typed.utf8 where byte != UInt8(ascii: "-") && byte != UInt8(ascii: " ") {
@@ -26,7 +26,7 @@ struct PairingCode: Hashable, Sendable {
     self.symbols = symbols
   }
 
-  /// A new code, as the store keeps it and as a person gets it. `wall` is relay time.
+  /// Creates a code: the form for the store and the form for a person. `wall` is relay time.
   static func issue(from secrets: SecretSource, wall: Int64) -> (NewPairing, PairingOffer) {
     let code = PairingCode(from: secrets)
     let expiresAt = wall + Limits.pairingMilliseconds
@@ -36,9 +36,9 @@ struct PairingCode: Hashable, Sendable {
     )
   }
 
-  /// `XXXX-XXXX-XXXX`.
+  /// The code as `XXXX-XXXX-XXXX`.
   var text: String { CodeLetters.grouped(symbols) }
 
-  /// What the store keeps of it.
+  /// The hash that the store keeps.
   var hash: [UInt8] { SHA256.hash(symbols) }
 }

@@ -1,14 +1,14 @@
 import LockstepModel
 import LockstepWire
 
-/// Counts wrong pairing codes of the last minute, by the network they come from and in all. News
-/// tell all nodes of the process every guess, so that each counts the same.
+/// Counts wrong pairing codes of the last minute, per network and in total. Every guess is sent as
+/// news to all nodes of the process, so that all count the same.
 ///
-/// A guess counts as wrong from when it is made, so that many at once gain nothing, and is taken
-/// back when it proves right. A network that made too many may make none, right or wrong, until
-/// the first of them are a minute old: otherwise it would learn by its guesses whether one is
-/// right. All others are not concerned. Too many in all only have wrong codes refused in another
-/// way, so that nobody can keep a right one from being taken.
+/// A guess counts as wrong as soon as it is made, so that many parallel guesses gain nothing, and
+/// is uncounted if it proves right. A network with too many guesses may make none, right or wrong,
+/// until the first of them are a minute old: otherwise the answers would tell it if a guess is
+/// right. Other networks are not affected. If the total is too high, only wrong codes get another
+/// refusal, so that an attacker cannot block a right code.
 struct PairingGuesses: Sendable {
   private struct Guess: Sendable {
     var at: Instant
@@ -17,9 +17,9 @@ struct PairingGuesses: Sendable {
 
   private let perAddress: Int
   private let inAll: Int
-  /// When each network made those that count, oldest first.
+  /// Times of the counted guesses per network, oldest first.
   private var byAddress: [PeerNetwork: [Instant]] = [:]
-  /// Oldest first, from `start` on; those that proved right among them.
+  /// All guesses, oldest first, from index `start` on; includes those that proved right.
   private var guesses: [Guess] = []
   private var start = 0
   private var count = 0
@@ -29,16 +29,15 @@ struct PairingGuesses: Sendable {
     inAll = limits.pairingGuessesInAll
   }
 
-  /// nil where another guess may be made from there; otherwise for how many milliseconds it may
-  /// not.
+  /// Returns nil if the network may make another guess; otherwise the wait in milliseconds.
   mutating func wait(for address: PeerNetwork, at now: Instant) -> Int64? {
     forget(at: now)
     guard let own = byAddress[address], own.count >= perAddress else { return nil }
     return PairingGuesses.wait(for: own[own.count - perAddress], at: now)
   }
 
-  /// For how many milliseconds wrong codes are too many in all, the last one included; nil where
-  /// they are not.
+  /// Returns for how many milliseconds the total of wrong codes is too high, including the last
+  /// one; nil if it is not.
   mutating func waitInAll(at now: Instant) -> Int64? {
     forget(at: now)
     guard count > inAll, guesses.count - start >= inAll else { return nil }
@@ -75,7 +74,7 @@ struct PairingGuesses: Sendable {
       if byAddress[oldest.address]?.isEmpty == true { byAddress[oldest.address] = nil }
       count -= 1
     }
-    // Those that are forgotten are moved over once they are half, so that each is moved once.
+    // Forgotten entries are removed once they are half of the array, so that each is moved once.
     if start * 2 > guesses.count {
       guesses.removeFirst(start)
       start = 0

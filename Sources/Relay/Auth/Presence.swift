@@ -1,10 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// Which devices are connected, on any node of the process, and when they were last heard of.
+/// Tracks which devices are connected, on any node of the process, and when they were last seen.
 ///
 /// A device is connected while one of its connections is signed in. A sighting is written soon
-/// after a device comes, then at most once a minute while it is there, and once after it went.
+/// after a device connects, then at most once a minute while it is connected, and once after it
+/// disconnects.
 struct Presence: Sendable {
   struct Key: Hashable, Sendable {
     var account: AccountID
@@ -15,23 +16,23 @@ struct Presence: Sendable {
     /// Signed-in connections of the device on this node.
     var connections = 0
     var lastSeen: Int64
-    /// Not all of it is written.
+    /// True if part of the visit is not written yet.
     var isUnwritten = true
   }
 
   private let node: Int
-  /// Other relays have the same store, and are told by it that a device went.
+  /// True if other relays share the store; they learn from it that a device disconnected.
   private let isShared: Bool
   private var visits: [Key: Visit] = [:]
-  /// A bit for each other node where the device is connected.
+  /// One bit for each other node on which the device is connected.
   private var elsewhere: [Key: UInt64] = [:]
-  /// Devices whose sighting waits to be written with the next batch.
+  /// Devices whose sighting is written with the next batch.
   private var due: [Key] = []
-  /// Devices that were written, in the order in which a minute has passed since.
+  /// Devices whose sighting was written, ordered by the end of their minute.
   private var resting: [(until: Instant, key: Key)] = []
-  /// How many of an account's devices are connected, on any node; none of no account.
+  /// Number of connected devices per account, on any node; accounts with none are absent.
   private var connected: [AccountID: Int] = [:]
-  /// On any node.
+  /// Number of connected devices, on any node.
   private(set) var connectedDevices = 0
 
   init(node: Int, isShared: Bool = false) {
@@ -39,14 +40,14 @@ struct Presence: Sendable {
     self.isShared = isShared
   }
 
-  /// Accounts with a connected device, on any node.
+  /// Number of accounts with a connected device, on any node.
   var connectedAccounts: Int { connected.count }
 
   func isConnected(_ key: Key) -> Bool {
     (visits[key]?.connections ?? 0) > 0 || (elsewhere[key] ?? 0) != 0
   }
 
-  /// A device as the store knows it, with what only the relay knows.
+  /// Returns a device from the store, completed with what only the relay knows.
   func shown(_ device: Device, of account: AccountID, wall: Int64) -> Device {
     var device = device
     device.connected = device.connected || isConnected(Key(account: account, device: device.id))
@@ -54,7 +55,7 @@ struct Presence: Sendable {
     return device
   }
 
-  /// A connection signed in. True for the device's first one on this node.
+  /// Records that a connection signed in. Returns true for the device's first one on this node.
   mutating func arrived(_ key: Key, wall: Int64) -> Bool {
     if visits[key] == nil {
       visits[key] = Visit(lastSeen: wall)
@@ -70,7 +71,8 @@ struct Presence: Sendable {
     return true
   }
 
-  /// A signed-in connection is gone. True for the device's last one on this node.
+  /// Records the end of a signed-in connection. Returns true for the device's last one on this
+  /// node.
   mutating func left(_ key: Key, wall: Int64) -> Bool {
     visits[key]?.lastSeen = wall
     visits[key]?.isUnwritten = true
@@ -100,13 +102,13 @@ struct Presence: Sendable {
     connected[key.account] = rest == 0 ? nil : rest
   }
 
-  /// When sightings have to be written next; nil while nobody is there.
+  /// Returns the time of the next write of sightings; nil if there is none.
   func nextWriting(at now: Instant) -> Instant? {
     if !due.isEmpty { return now.advanced(milliseconds: Limits.sightingDelayMilliseconds) }
     return resting.first?.until
   }
 
-  /// What is to be written now. `isLast`: the relay stops, and no minute is waited for.
+  /// Returns the sightings to write now. `isLast`: the relay stops, so the minute is not awaited.
   mutating func sightings(at now: Instant, wall: Int64, isLast: Bool) -> [DeviceSighting] {
     let rested = isLast ? resting.count : resting.prefix { !(now < $0.until) }.count
     due += resting.prefix(rested).map(\.key)

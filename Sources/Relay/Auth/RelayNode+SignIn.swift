@@ -2,9 +2,9 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a connection becomes a device's, and ceases to be.
+/// Signs connections in to a device, and out again.
 extension RelayNode {
-  /// Asks the store whose token it is. False where too much is asked of it already.
+  /// Looks up the token's device in the store. Returns false if too many requests are pending.
   mutating func askWho(_ id: ConnectionID, tokenHash: [UInt8]) -> Bool {
     ask(
       .read(.authenticate(tokenHash: tokenHash)),
@@ -12,8 +12,8 @@ extension RelayNode {
         id, tokenHash: tokenHash, standings: standings.count, commits: commits.count))
   }
 
-  /// The store knows whose token it is, or that it is nobody's. `standings`, `commits`: how many
-  /// had been heard of when it was asked.
+  /// Handles the store's answer about a token: its device, or a refusal. `standings`, `commits`:
+  /// the counts of both logs when the store was asked.
   mutating func signInAnswered(
     _ id: ConnectionID, tokenHash: [UInt8], standings: Int, commits: Int,
     _ result: Result<ReadResult, Refusal>
@@ -21,9 +21,9 @@ extension RelayNode {
     guard let slot = connections.slot(of: id) else { return }
     switch result {
     case .success(.principal(let principal)):
-      // News may have overtaken this answer; an answer asked for now knows of them.
+      // News may have overtaken this answer; a new request to the store includes them.
       let isNewest = !self.commits.hasChanged(principal.account, since: commits)
-      // Of relays that share a store each must know from where on it has heard of all.
+      // A relay that shares its store must know from which token on it has heard of all commits.
       if self.standings.hasChanged(principal.account, since: standings)
         || (configuration.sharesStore && !isNewest)
       {
@@ -46,7 +46,7 @@ extension RelayNode {
     read(slot)
   }
 
-  /// `newest`: where the account stands, unless commits have been heard of that may be newer.
+  /// `newest`: the account's newest token; nil if commits were heard of that may be newer.
   private mutating func signIn(
     _ slot: Hub.Slot, _ session: Session, _ rule: SubscriptionFilter?, newest: ChangeToken?
   ) {
@@ -62,7 +62,7 @@ extension RelayNode {
     scheduleSightings()
     giveBackToAddress(slot)
     if case .signingIn(let since) = connections[slot].socket?.stage {
-      // Both the upgrade and the hello.
+      // Refunds both the upgrade and the hello.
       giveBackToAddress(slot)
       chargeFrame(slot)
       welcomeInTurn(slot, session, since: since)
@@ -80,7 +80,7 @@ extension RelayNode {
   }
 
   private mutating func signInRefused(_ slot: Hub.Slot, _ refusal: Refusal) {
-    // A token is guessed at the address's cost; that the store cannot answer is not its fault.
+    // A guessed token is charged to the address; a failing store is not the client's fault.
     if refusal.code != .badToken { giveBackToAddress(slot) }
     if connections[slot].socket != nil {
       closeSocket(slot, refusal)
@@ -95,7 +95,7 @@ extension RelayNode {
     proceed(slot)
   }
 
-  /// The connection is nobody's any more.
+  /// Ends the connection's session.
   mutating func signOut(_ slot: Hub.Slot) {
     guard let session = connections[slot].session else { return }
     stopHolding(slot)
@@ -116,7 +116,7 @@ extension RelayNode {
           node: configuration.node, session.account, session.device, isConnected: isConnected)))
   }
 
-  // MARK: when devices were last heard of
+  // MARK: sightings
 
   mutating func scheduleSightings() {
     guard let next = presence.nextWriting(at: moment.instant) else { return }
@@ -130,7 +130,7 @@ extension RelayNode {
     let sightings = presence.sightings(
       at: moment.instant, wall: moment.wall, isLast: isLast)
     if !sightings.isEmpty {
-      // Where the queue is full they are lost, and written again in a minute.
+      // If the queue is full, the sightings are lost, and written again in a minute.
       _ = askCommit(.touchDevices(sightings), for: .sightings)
     }
     if !isLast { scheduleSightings() }

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepWire
 
-/// What news say of a device that is signed in: it takes effect at once, on all its connections.
+/// Applies news about a signed-in device at once, to all its connections.
 extension RelayNode {
-  /// A device's token died. The connection that asked for it still gets its answer.
+  /// Handles a revoked token. The connection that asked for it still gets its answer.
   mutating func revoked(_ account: AccountID, _ device: DeviceID, by origin: CommitOrigin?) {
     standings.changed(account)
     for slot in members(of: account) where connections[slot].session?.device == device {
@@ -20,7 +20,8 @@ extension RelayNode {
     for slot in members(of: account) { end(slot, RelayNode.notSignedIn) }
   }
 
-  /// What was admitted under the former plan may pass; what comes from here on is held to the new.
+  /// Applies a new plan. Requests that were admitted before may finish; later ones need the new
+  /// one.
   mutating func planChanged(_ account: AccountID, _ plan: Plan) {
     standings.changed(account)
     for slot in members(of: account) {
@@ -47,7 +48,7 @@ extension RelayNode {
     }
   }
 
-  /// Refuses, before its body comes, what the account's plan does not include.
+  /// Refuses, before its body arrives, a request that the account's plan does not include.
   mutating func checkPlan(_ slot: Hub.Slot) {
     guard let session = connections[slot].session else { return }
     let refusal: Refusal?
@@ -62,12 +63,12 @@ extension RelayNode {
     endUpload(slot)
   }
 
-  /// In the order in which they came.
+  /// Returns the account's connections, in the order in which they signed in.
   func members(of account: AccountID) -> [Hub.Slot] {
     hub.watchers(of: account)?.members ?? []
   }
 
-  /// Ends a connection whose device is nobody any more, with the answer to what it asks.
+  /// Ends a connection whose device is no longer valid; the refusal answers its request.
   private mutating func end(_ slot: Hub.Slot, _ refusal: Refusal) {
     if connections[slot].socket != nil {
       closeSocket(slot, refusal)
@@ -79,15 +80,16 @@ extension RelayNode {
     }
     switch connections[slot].http.exchange?.value.call {
     case nil where connections[slot].http.exchange == nil: close(slot, .afterSending)
-    // Its answer has begun, and only its early end can say so.
+    // The answer has begun; only closing it early can signal the error.
     case .signed where isSending(slot): close(slot, .afterSending)
     case .signed, .upload: answer(slot, Answer(refusal), isLast: true)
-    // It asks for nothing that only a device may.
+    // The request does not need a signed-in device.
     case .guest, .owner, .health, .page, .socket, nil: signOut(slot)
     }
   }
 
-  /// Ends what waits for news, which will not come any more, and what would go on for long.
+  /// Ends requests that wait for news, which will not come any more, and uploads, which could go on
+  /// for long.
   private mutating func endWaiting(_ slot: Hub.Slot) {
     if connections[slot].socket != nil {
       closeSocket(slot, Session.needsPlan)

@@ -2,12 +2,13 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What a `GET` or `HEAD` of a chunk of a file asks for beside its hash (RFC 9110 sections 13 and
-/// 14). The bytes behind a hash never change, so what a client holds of them is good for ever.
+/// A `GET` or `HEAD` of a chunk of a file: its hash, and the conditions and range of the request
+/// (RFC 9110 sections 13 and 14). The bytes behind a hash never change, so a client's copy never
+/// becomes stale.
 struct ChunkFetch: Hashable, Sendable {
-  /// What of the chunk goes out.
+  /// The part of the chunk to send.
   enum Selection: Hashable, Sendable {
-    /// Nothing: the client holds it.
+    /// Nothing: the client has the chunk.
     case held
     case bytes(Range<Int>, isPart: Bool)
     case unsatisfiable
@@ -15,7 +16,7 @@ struct ChunkFetch: Hashable, Sendable {
 
   let hash: ChunkHash
   private let ifNoneMatch: [String]
-  /// nil where it does not count.
+  /// Value of `Range`; nil if it does not apply.
   private let range: String?
 
   init(_ hash: ChunkHash, headers: HTTPHeaders) {
@@ -23,7 +24,7 @@ struct ChunkFetch: Hashable, Sendable {
     ifNoneMatch = headers.list("If-None-Match")
     let ranges = headers.values("Range")
     let tags = headers.values("If-Range")
-    // A date says nothing of a chunk, which has none, and a weak tag is never enough here.
+    // A date cannot match, because a chunk has none, and a weak tag never matches here.
     let isMeant = tags.isEmpty || tags == [ChunkFetch.tag(of: hash)]
     range = ranges.count == 1 && isMeant ? ranges[0] : nil
   }
@@ -35,7 +36,7 @@ struct ChunkFetch: Hashable, Sendable {
 
   var isHeld: Bool { Answer.isHeld(tag, by: ifNoneMatch) }
 
-  /// `size`: bytes of the chunk.
+  /// Returns the part to send. `size`: bytes of the chunk.
   func selection(of size: Int) -> Selection {
     if isHeld { return .held }
     switch ByteRange(range, of: size) {
@@ -46,17 +47,17 @@ struct ChunkFetch: Hashable, Sendable {
   }
 }
 
-/// A `GET` of a chunk of a file, from the first read to the last byte: its file is read a part at a
-/// time, as the connection takes them.
+/// A `GET` of a chunk of a file, from the first read to the last byte. The file is read one part at
+/// a time, as the connection takes the bytes.
 struct ChunkDownload: Sendable {
   let file: ChunkFile
-  /// The answer's head, with which the first bytes go out; nil once they have.
+  /// Head of the answer, sent with the first bytes; nil after that.
   private(set) var head: Answer?
-  /// The bytes that have not been read.
+  /// Bytes that are not read yet.
   private var rest: Range<Int>
   private var isReading = false
 
-  /// `bytes`: of the file, at least one. `head` without a body.
+  /// `bytes`: range of the file, not empty. `head`: without a body.
   init(_ file: ChunkFile, _ bytes: Range<Int>, head: Answer) {
     precondition(!bytes.isEmpty, "there is nothing to be read")
     self.file = file
@@ -66,14 +67,15 @@ struct ChunkDownload: Sendable {
 
   var isOver: Bool { rest.isEmpty }
 
-  /// What to read now; nil while the last read is under way, and at the end.
+  /// Returns the range to read now; nil while a read is under way, and at the end.
   mutating func nextRead() -> Range<Int>? {
     guard !isReading, !rest.isEmpty else { return nil }
     isReading = true
     return rest.prefix(Limits.chunkPortionBytes)
   }
 
-  /// The bytes of the last read, fewer where the file has no more. The answer's head, at the first.
+  /// Records the bytes of a read, fewer than requested if the file has no more. Returns the
+  /// answer's head after the first read.
   mutating func take(_ count: Int) -> Answer? {
     isReading = false
     rest = rest.dropFirst(count)
@@ -82,20 +84,20 @@ struct ChunkDownload: Sendable {
 }
 
 extension Answer {
-  /// What an answer with a chunk, or about one, says of it.
+  /// Creates an answer with the header fields of all answers about a chunk.
   private init(_ status: Int, _ fetch: ChunkFetch) {
     self.init(status: status)
     headers.append("ETag", fetch.tag)
-    // For whoever has this token alone; and for ever, since the bytes are what they are called.
+    // Private to the holder of this token; cacheable for ever, since the hash identifies the bytes.
     headers.append("Cache-Control", "private, max-age=31536000, immutable")
     headers.append("Vary", "Authorization")
     headers.append("Accept-Ranges", "bytes")
   }
 
-  /// The client holds the chunk.
+  /// Answer if the client has the chunk.
   static func held(_ fetch: ChunkFetch) -> Answer { Answer(304, fetch) }
 
-  /// Of the bytes `range` of a chunk of `size` bytes. The body is still to come.
+  /// Answer with the bytes `range` of a chunk of `size` bytes. The body is sent later.
   static func chunk(
     _ fetch: ChunkFetch, _ range: Range<Int>, isPart: Bool, size: Int
   ) -> Answer {
@@ -110,7 +112,7 @@ extension Answer {
     return answer
   }
 
-  /// A chunk of `size` bytes has no such range.
+  /// Answer if a chunk of `size` bytes has no such range.
   static func noSuchRange(of size: Int) -> Answer {
     var answer = Answer(
       Refusal(.rangeNotSatisfiable, "The piece has \(size) bytes; ask for some of them."))

@@ -1,54 +1,54 @@
 import LockstepModel
 import LockstepStorage
 
-/// One `PUT` of a chunk of a file: takes its bytes as they come, and hands them on a part at a
-/// time, so that never more than a few parts of it lie in memory. A pure value: it knows neither
-/// connections nor stores.
+/// One `PUT` of a chunk of a file: takes its bytes as they arrive, and passes them on one part at a
+/// time, so that only a few parts are in memory. A pure value: it uses neither connections nor
+/// stores.
 struct ChunkUpload: Sendable {
-  /// What the files are to do next.
+  /// The next operation on the chunk store.
   enum Step: Hashable, Sendable {
     case append([UInt8])
     case finish
   }
 
   private enum Stage: Hashable {
-    /// Nothing has been handed on. → writing
+    /// Nothing was passed on yet. → writing
     case new
     /// → finishing
     case writing
-    /// All has been written; whether it is what the hash names is being found out. → finished
+    /// All bytes are written; they are compared with the hash. → finished
     case finishing
     case finished
   }
 
   let hash: ChunkHash
-  /// What it is written to; nil until it is known whose it is.
+  /// The file to write to; nil until the account is known.
   var file: ChunkFile?
-  /// Bytes of it that have come.
+  /// Bytes received so far.
   private(set) var received = 0
   private var stage = Stage.new
-  /// What has come and was not handed on, in parts of at most `Limits.chunkPortionBytes`.
+  /// Received bytes that were not passed on yet, in parts of at most `Limits.chunkPortionBytes`.
   private var waiting: [[UInt8]] = []
   private var waitingBytes = 0
-  /// A step was told, and is not done.
+  /// True while a step is under way.
   private var isUnderWay = false
   private var underWayBytes = 0
   private var isWhole = false
 
   init(_ hash: ChunkHash) { self.hash = hash }
 
-  /// Bytes that are in memory for it.
+  /// Bytes in memory for this upload.
   var heldBytes: Int { waitingBytes + underWayBytes }
 
-  /// Whether as much as may comes in at once would be more than may be held.
+  /// True if the bytes of one more receive could exceed the limit of held bytes.
   var isFull: Bool { heldBytes + Limits.receiveBytes > Limits.chunkWaitingBytes }
 
-  /// The files have heard of it.
+  /// True if the chunk store has been given a first step.
   var isBegun: Bool { stage != .new }
 
   var isFinished: Bool { stage == .finished }
 
-  /// How many parts have come in full: while this number rises, the upload is not too slow.
+  /// Number of complete parts received: while it rises, the upload is not too slow.
   var partsReceived: Int { received / Limits.chunkPortionBytes }
 
   mutating func take(_ bytes: [UInt8]) {
@@ -65,11 +65,11 @@ struct ChunkUpload: Sendable {
     }
   }
 
-  /// No more comes.
+  /// Marks the body as complete.
   mutating func end() { isWhole = true }
 
-  /// What to do now; nil while the last step is under way, or until more has come. A chunk without
-  /// bytes is begun all the same.
+  /// Returns the next step; nil while a step is under way, or until more bytes arrive. A chunk
+  /// without bytes is started all the same.
   mutating func nextStep() -> Step? {
     guard !isUnderWay, stage == .new || stage == .writing else { return nil }
     if !waiting.isEmpty || (isWhole && stage == .new) {
@@ -86,7 +86,7 @@ struct ChunkUpload: Sendable {
     return .finish
   }
 
-  /// The last step is done.
+  /// Marks the step under way as done.
   mutating func stepDone() {
     isUnderWay = false
     underWayBytes = 0

@@ -2,10 +2,10 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a chunk of a file goes out: a part is read, sent, and the next one read while the connection
-/// takes them, so that a slow client holds little memory.
+/// Downloads of chunks. A part is read and sent, and the next one is read as the connection takes
+/// bytes, so that a slow client uses little memory.
 extension RelayNode {
-  /// The account has the chunk. Throws where the files cannot be asked.
+  /// Starts a download. Throws if there is no memory for it, or the chunk store cannot be asked.
   mutating func beginDownload(
     _ slot: Hub.Slot, _ fetch: ChunkFetch, _ chunk: StoredChunk
   ) throws(Refusal) {
@@ -29,7 +29,7 @@ extension RelayNode {
     }
   }
 
-  /// False where the files cannot be asked.
+  /// Reads the next part. Returns false if the chunk store cannot be asked.
   private mutating func readChunk(_ slot: Hub.Slot) -> Bool {
     let id = connections[slot].id
     guard let file = downloads[id]?.file, let range = downloads[id]?.nextRead() else {
@@ -39,8 +39,8 @@ extension RelayNode {
       .chunk(.read(file, offset: range.lowerBound, count: range.count)), for: .download(id, file))
   }
 
-  /// Reads the next part as soon as there is room for it on the connection. Where there is none for
-  /// anybody, it goes on when all that it sent has left.
+  /// Reads the next part as soon as the connection has room for it. If the node has no memory for
+  /// it, continues when all that was sent has left.
   mutating func continueDownload(_ slot: Hub.Slot) {
     let queue = connections[slot].queue
     let hasRoom = admission.hasRoom(for: holder(of: slot))
@@ -54,7 +54,7 @@ extension RelayNode {
     guard let slot = connections.slot(of: id), downloads[id]?.file == file else { return }
     switch result {
     case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(slot, bytes)
-    // The file has fewer bytes than it had.
+    // The file has fewer bytes than recorded.
     case .success(.bytes):
       doubt(file)
       refuseDownload(slot, StoreRefusals.unknownChunk)
@@ -66,13 +66,13 @@ extension RelayNode {
     read(slot)
   }
 
-  /// The chunk is told as lacking from here on, so that whoever holds it brings it again. Where the
-  /// commit cannot be queued or fails, the next reader of the chunk finds the same.
+  /// Marks the chunk as missing, so that devices that have it upload it again. If the commit cannot
+  /// be queued or fails, the next reader of the chunk finds the same.
   private mutating func doubt(_ file: ChunkFile) {
     _ = askCommit(.doubtChunks([file]), for: .doubting)
   }
 
-  /// Whether the head of the answer is out, and not all of its body.
+  /// True if the answer's head was sent, and not all of its body.
   func isSending(_ slot: Hub.Slot) -> Bool {
     guard let download = downloads[connections[slot].id] else { return false }
     return download.head == nil
@@ -100,7 +100,8 @@ extension RelayNode {
     }
   }
 
-  /// The file cannot be read. Where the answer has begun, only its early end can say so.
+  /// Refuses an unreadable download. If the answer has begun, only closing early can signal the
+  /// error.
   private mutating func refuseDownload(_ slot: Hub.Slot, _ refusal: Refusal) {
     if isSending(slot) {
       count(refusal.code)

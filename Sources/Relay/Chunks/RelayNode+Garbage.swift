@@ -2,13 +2,13 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How files go that nobody needs: at the start those that a crash left without an owner, and then,
-/// now and again, chunks that no record names any more. The look through all files tells besides
-/// which of them stand after an older copy of the store was put back. The first node of a process
-/// sees to it, a portion at a time. The store forgets a chunk before its file is removed, never the
-/// other way round, so that whatever an account has can be read.
+/// Removes files that are not needed: at the start those that a crash left without an owner, then,
+/// at intervals, chunks that no record references. The sweep of all files also finds which of them
+/// exist after an older copy of the store was restored. The first node of a process does this, one
+/// portion at a time. The store forgets a chunk before its file is removed, never the reverse, so
+/// that every chunk of an account can be read.
 extension RelayNode {
-  /// Looks through the files that stood when the relay started, from where it stopped.
+  /// Sweeps the files that existed when the relay started, from where it stopped.
   mutating func sweep() {
     let portion = ChunkRequest.list(after: sweptThrough, limit: Limits.collectedChunks)
     if !ask(.chunk(portion), for: .sweep) { scheduleCollection(Limits.collectMilliseconds) }
@@ -26,7 +26,7 @@ extension RelayNode {
     }
   }
 
-  /// What `files` hold, by their place.
+  /// Handles the uses of `files`, which come in the same order.
   mutating func sweepChecked(_ files: [ChunkFile], _ result: Result<ReadResult, Refusal>) {
     guard stage == .running else { return }
     guard case .success(.fileUses(let uses)) = result, uses.count == files.count else {
@@ -42,7 +42,7 @@ extension RelayNode {
     }
   }
 
-  /// The files are vouched for, up to this one; where they are not, the portion is looked at anew.
+  /// Handles the commit that confirmed files up to `last`; if it failed, sweeps the portion again.
   mutating func vouched(through last: ChunkFile?, _ result: Result<CommitResult, Refusal>) {
     guard stage == .running else { return }
     if case .success = result {
@@ -57,13 +57,13 @@ extension RelayNode {
     sweep()
   }
 
-  // MARK: chunks that no record names
+  // MARK: chunks that no record references
 
   private mutating func scheduleCollection(_ milliseconds: Int64) {
     timers.schedule(.collection, at: moment.instant.advanced(milliseconds: milliseconds))
   }
 
-  /// It is time again.
+  /// Runs the next collection, or continues the sweep.
   mutating func collect() {
     if !isSwept {
       sweep()
@@ -79,30 +79,30 @@ extension RelayNode {
     if case .success(.collected(let found)) = result { files = found }
     if !files.isEmpty { removeFiles(files) }
     guard stage == .running else { return }
-    // A full portion: there are more, and others' commits go between.
+    // A full portion: there are more, and other commits come between two portions.
     let isFull = files.count >= Limits.collectedChunks
     scheduleCollection(isFull ? Limits.collectPauseMilliseconds : Limits.collectMilliseconds)
   }
 
   // MARK: files
 
-  /// The files are not needed. What cannot be removed now is, later or with the next start.
+  /// Removes unneeded files. If that fails now, they are removed later or after the next start.
   mutating func removeFiles(_ files: [ChunkFile]) {
     if !ask(.chunk(.remove(files)), for: .removal(files)) { keepLeftover(files) }
   }
 
-  /// All files of an account that was removed. What cannot be removed is with the next start.
+  /// Removes all files of an account that was removed. If that fails, the next start removes them.
   mutating func removeFiles(of account: AccountID) {
     _ = ask(.chunk(.removeAll(of: account)), for: .removal([]))
   }
 
-  /// The files are removed when the store has committed something again. What is too much to be
-  /// remembered waits for the next start.
+  /// Keeps the files for removal after the next successful commit. Files beyond the limit wait for
+  /// the next start.
   mutating func keepLeftover(_ files: [ChunkFile]) {
     leftovers += files.prefix(max(0, Limits.collectedChunks - leftovers.count))
   }
 
-  /// A commit has come through.
+  /// Removes the kept files after a successful commit.
   mutating func removeLeftovers() {
     if leftovers.isEmpty { return }
     let files = leftovers

@@ -2,14 +2,14 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a chunk of a file comes in: its bytes are written as they come, and only when all of them
-/// are durable, and are what their hash says, does the account get the chunk.
+/// Uploads of chunks. Bytes are written as they arrive. The account gets the chunk only when all
+/// bytes are durable and match the hash.
 ///
 ///     bytes → append … append → finish → commit → answer
 ///
-/// Whatever ends it before the commit removes the file.
+/// If an upload ends before the commit, its file is removed.
 extension RelayNode {
-  /// The head of the request has come, and nothing is wrong with it so far.
+  /// Starts an upload after the head of a request that has no error so far.
   mutating func beginUpload(_ slot: Hub.Slot, _ hash: ChunkHash) {
     guard uploads.count < configuration.limits.uploads else {
       connections[slot].http.exchange?.value.verdict = Answer(StoreRefusals.tooManyUploads)
@@ -27,7 +27,7 @@ extension RelayNode {
     advanceUpload(slot)
   }
 
-  /// Hands on what has come, once it is known whose it is and the step before is done.
+  /// Passes on received bytes, once the account is known and the step before is done.
   mutating func advanceUpload(_ slot: Hub.Slot) {
     let id = connections[slot].id
     if connections[slot].http.exchange?.value.stage == .whole { uploads[id]?.end() }
@@ -61,7 +61,7 @@ extension RelayNode {
     }
   }
 
-  /// Counts what lies here for the upload, and says whether more of it is read.
+  /// Counts the bytes held for the upload, and stops or resumes reading of its body.
   private mutating func settleUpload(_ slot: Hub.Slot) {
     guard let upload = uploads[connections[slot].id] else { return }
     connections[slot].http.exchange?.value.bodyBytes = upload.heldBytes
@@ -72,7 +72,7 @@ extension RelayNode {
     }
   }
 
-  /// There is no room for more bytes of anybody: an upload with a step under way waits for its end.
+  /// Stops reading an upload with a step under way, because there is no memory for more bytes.
   mutating func holdUpload(_ slot: Hub.Slot) {
     guard connections[slot].http.exchange?.value.stage == .reading,
       let upload = uploads[connections[slot].id], upload.isBegun, upload.heldBytes > 0
@@ -80,11 +80,11 @@ extension RelayNode {
     connections[slot].http.exchange?.value.stage = .full
   }
 
-  /// The files have done a step.
+  /// Handles the result of a step from the chunk store.
   mutating func uploadStepDone(
     _ id: ConnectionID, _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>
   ) {
-    // An upload that has ended has taken care of its file.
+    // The end of an upload has already handled its file.
     guard let slot = connections.slot(of: id), uploads[id]?.file == file else { return }
     switch result {
     case .success(.done):
@@ -101,14 +101,14 @@ extension RelayNode {
     read(slot)
   }
 
-  /// The upload is refused; what still comes of it is passed over.
+  /// Refuses the upload; the rest of its body is discarded.
   private mutating func refuseUpload(_ slot: Hub.Slot, _ refusal: Refusal) {
     connections[slot].http.exchange?.value.verdict = Answer(refusal)
     endUpload(slot)
     proceed(slot)
   }
 
-  /// The request has its verdict before its upload was added.
+  /// Ends an upload that was refused before its chunk was added.
   mutating func endUpload(_ slot: Hub.Slot) {
     guard uploads[connections[slot].id] != nil else { return }
     dropUpload(connections[slot].id)
@@ -118,18 +118,18 @@ extension RelayNode {
     }
   }
 
-  /// The upload has come to an end before it was added. Its steps are done in order, so its file
-  /// is removed after what is under way.
+  /// Discards an upload that ends before its chunk was added. Its steps are done in order, so its
+  /// file is removed after the step under way.
   mutating func dropUpload(_ id: ConnectionID) {
     guard let upload = uploads.removeValue(forKey: id), upload.isBegun, let file = upload.file
     else { return }
     removeFiles([file])
   }
 
-  // MARK: the commit
+  // MARK: commit
 
-  /// The file is whole and durable: the account gets the chunk. From here on the file is the
-  /// commit's, whatever becomes of the connection.
+  /// Adds the chunk to the account; its file is complete and durable. From here on the commit owns
+  /// the file, whatever happens to the connection.
   private mutating func addChunk(_ slot: Hub.Slot) {
     let id = connections[slot].id
     guard let upload = uploads.removeValue(forKey: id), let file = upload.file else { return }
@@ -152,7 +152,7 @@ extension RelayNode {
       isNew = wasLacking
       removeFiles([old])
     case .failure(let refusal) where refusal.code == .storeUnavailable:
-      // A commit that failed may yet come back with a crash, until another one has followed it.
+      // A failed commit may still become durable after a crash, until another one has followed it.
       keepLeftover([file])
     case .success, .failure: removeFiles([file])
     }

@@ -1,21 +1,21 @@
 import LockstepModel
 
-/// What a node is finding out about the doings of other relays.
+/// State of a node's reads of changes made by other relays.
 struct PeerRelays: Sendable {
   private struct Reading: Sendable {
-    /// The newest token heard of meanwhile.
+    /// The newest token heard of since the read began.
     var heard: ChangeToken
-    /// How many polls had been parked when it began.
+    /// Number of polls parked before the read began.
     var polls: UInt64
   }
 
-  /// Accounts of which is being read what was saved unheard.
+  /// Accounts whose unheard changes are being read.
   private var reading: [AccountID: Reading] = [:]
-  /// Accounts that the store placed, at the last look, before where they stood here then.
+  /// Accounts that were behind in the store at the last check, with the token known here then.
   private var behind: [AccountID: ChangeToken] = [:]
-  /// Long-polls that were parked so far, of whatever account.
+  /// Number of long-polls parked so far, over all accounts.
   private var parked: UInt64 = 0
-  /// Whether the store is asked where accounts stand.
+  /// State of the check of the accounts' tokens in the store.
   enum Look: Sendable {
     case none
     case planned
@@ -23,17 +23,17 @@ struct PeerRelays: Sendable {
   }
 
   var look = Look.none
-  /// The place in the hub that is asked about next; nil where the round ends.
+  /// Hub index to check next; nil at the end of the round.
   var nextPlace: Int?
 
-  /// The number of a poll that is parked now.
+  /// Returns the number of a poll that is parked now.
   mutating func park() -> UInt64 {
     parked += 1
     return parked
   }
 
-  /// Whether the store stands before `newest` at two looks in a row, and nobody has saved between
-  /// them: a single look may only be late.
+  /// True if the store was behind `newest` at two checks in a row, without a save between them: a
+  /// single check may only be late.
   mutating func isBehind(
     _ account: AccountID, _ newest: ChangeToken?, storeAt token: ChangeToken
   ) -> Bool {
@@ -49,7 +49,7 @@ struct PeerRelays: Sendable {
 
   func isReading(_ account: AccountID) -> Bool { reading[account] != nil }
 
-  /// Whether what is being read of the account will be followed up to `token`.
+  /// True if the account is being read; the read is then continued up to `token`.
   mutating func isReading(_ account: AccountID, upTo token: ChangeToken) -> Bool {
     guard let heard = reading[account]?.heard else { return false }
     if !heard.covers(token) { reading[account]?.heard = token }
@@ -60,8 +60,8 @@ struct PeerRelays: Sendable {
     reading[account] = Reading(heard: token, polls: parked)
   }
 
-  /// The newest token that was heard of while the account was read, and the number of the last
-  /// poll that was parked before; nil where it was not read.
+  /// Ends a read. Returns the newest token heard of during it, and the number of the last poll
+  /// parked before it; nil if the account was not being read.
   mutating func end(_ account: AccountID) -> (heard: ChangeToken, lastPoll: UInt64)? {
     reading.removeValue(forKey: account).map { ($0.heard, $0.polls) }
   }

@@ -2,16 +2,17 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a node hears of what other relays do on the store that they share.
+/// Follows the changes of other relays on a shared store.
 ///
-/// They tell which account moved, and how far, but not what was saved: whoever has devices of the
-/// account reads that, once for all of them, and tells it as a commit of its own. What is told may
-/// be lost; so a node also asks the store, every few seconds, where its devices' accounts stand.
+/// Other relays announce which account moved, and to which token, but not the changes. A node with
+/// devices of the account reads the changes once for all of them, and sends them like a commit of
+/// its own. An announcement may be lost; so a node also asks the store, every few seconds, for the
+/// tokens of its devices' accounts.
 extension RelayNode {
-  /// A commit of this relay. Where others came before it of which nobody has heard here, all is
-  /// read: who is woken by one of them and not by this must not be passed over. So it is where
-  /// polls wait: what answers them must be as new as what other relays had told when they came, and
-  /// they may have told what followed this commit.
+  /// Handles a commit of this relay. If earlier commits were not heard of here, all changes are
+  /// read: a device whose filter matches one of them, but not this commit, must not be skipped. All
+  /// changes are also read if polls wait: their answer must be as new as what other relays had
+  /// announced when they came, and that may follow this commit.
   mutating func follow(_ change: AccountChange) {
     guard let watchers = hub.watchers(of: change.account) else { return tell(change) }
     let isNext = watchers.newest == change.since && !neighbours.isReading(change.account)
@@ -22,19 +23,19 @@ extension RelayNode {
     }
   }
 
-  /// Another relay has moved the account on to `token`.
+  /// Handles the announcement that another relay moved the account to `token`.
   mutating func movedElsewhere(_ account: AccountID, to token: ChangeToken) {
     commits.changed(account)
     guard let watchers = hub.watchers(of: account) else { return }
     if let newest = watchers.newest, newest.covers(token) { return }
     guard let since = watchers.newest, hub.watcherCount(of: account) > 0 else {
-      // Nobody to be told.
+      // No connection needs the changes.
       tellUnread(account, token)
       return
     }
     if neighbours.isReading(account, upTo: token) { return }
     let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
-    // Where there is no room, the next look finds it again.
+    // If there is no room, the next check finds it again.
     if admission.hasRoom(for: .anybody),
       ask(.read(request), for: .movedElsewhere(account, since: since))
     {
@@ -42,44 +43,45 @@ extension RelayNode {
     }
   }
 
-  /// The store was read for what was saved unheard.
+  /// Handles the changes that were read from the store.
   mutating func readElsewhere(
     _ account: AccountID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
   ) {
     guard let (heard, lastPoll) = neighbours.end(account) else { return }
     switch result {
     case .success(.page(let page)):
-      // Otherwise all have gone meanwhile, and somebody else came.
+      // Otherwise all connections left meanwhile, and another one came.
       guard hub.newest(of: account) == since else { return }
-      // Where the store has nothing new it has not come that far; the next look finds it.
+      // If the store has nothing new, it has not come so far; the next check finds it.
       guard page.token != since else { return }
       tell(AccountChange(account, page), lastPoll: lastPoll)
       movedElsewhere(account, to: heard)
     case .failure(let refusal) where refusal.code.advice == .fetchFirst:
-      // An older copy of the store was put back, or deletions are forgotten: each asks for himself.
+      // An older store was restored, or tombstones are forgotten: each device fetches.
       tellUnread(account, heard)
-    // The next look asks again.
+    // The next check asks again.
     case .success, .failure: break
     }
   }
 
-  /// Tells that the account has moved, and not by what.
+  /// Announces that the account moved, without the changes.
   private mutating func tellUnread(_ account: AccountID, _ token: ChangeToken) {
     if let newest = hub.newest(of: account), newest.covers(token) { return }
     tell(AccountChange(account: account, zone: nil, origin: nil, since: token, token: token))
   }
 
-  // MARK: what wakes nobody
+  // MARK: pages that match no filter
 
-  /// Whether pages may be kept back from the connection's device. One who came when a commit of
-  /// another relay had not been heard of here is told of it together with what he has already read,
-  /// so that whether it wakes him is known only by what he reads himself.
+  /// True if pages may be withheld from the connection's device. If a device came before a commit
+  /// of another relay was heard of here, that commit is sent to it together with changes that it
+  /// has already read; only the page that is read for the device itself shows if its filter
+  /// matches.
   func mayPassPages(_ slot: Hub.Slot) -> Bool {
     guard configuration.sharesStore, let session = connections[slot].session else { return false }
     return hub.rule(of: session.device, session.account) != nil
   }
 
-  /// Whether the page, the next one of that chain, is kept back.
+  /// True if the page, the next one of that chain, is withheld.
   func passes(_ slot: Hub.Slot, _ page: ReadPage, _ chain: CursorChain?) -> Bool {
     mayPassPages(slot) && chain?.mayPassPage == true && !page.more && !page.records.isEmpty
       && !isWoken(slot, by: page.records)
@@ -87,8 +89,8 @@ extension RelayNode {
 
   // MARK: devices, plans, subscriptions
 
-  /// Another relay has changed something of the account: the store is asked what its devices here
-  /// are now.
+  /// Asks the store for the state of the account's devices here, because another relay changed
+  /// something of the account.
   mutating func askAfterMembers(of account: AccountID) {
     standings.changed(account)
     var asked: [DeviceID] = []
@@ -118,21 +120,21 @@ extension RelayNode {
       }
     case .failure(let refusal) where refusal.code == .badToken:
       revoked(account, device, by: nil)
-    // The next look at the account's affairs asks again.
+    // The next check of the account's `affairs` asks again.
     case .success, .failure: hub.doubtAffairs(of: account)
     }
   }
 
-  // MARK: what was lost
+  // MARK: lost announcements
 
-  /// A device signed in, of which the store tells its account's affairs.
+  /// Starts the checks of an account whose device signed in. `affairs`: from the store.
   mutating func beginLooking(at account: AccountID, affairs: Int64) {
     guard configuration.sharesStore else { return }
     if hub.learned(account, affairs: affairs) { askAfterMembers(of: account) }
     if neighbours.look == .none { scheduleLook() }
   }
 
-  /// Asks where the accounts stand, a part of them at a time.
+  /// Asks the store for the accounts' tokens, a part of them at a time.
   mutating func lookForMovements() {
     guard configuration.sharesStore, stage == .running, neighbours.look != .underWay else { return }
     lookOn(from: 0)
@@ -169,15 +171,15 @@ extension RelayNode {
     if let place = neighbours.nextPlace { lookOn(from: place) } else { scheduleLook() }
   }
 
-  /// All that the store is kept in went back below this relay. Who is connected comes back, and
-  /// learns by his own token what is lost.
+  /// Handles a store that was set back behind this relay. Connected devices reconnect, and learn by
+  /// their own tokens what is lost.
   private mutating func wentBack(_ account: AccountID, to token: ChangeToken) {
     commits.changed(account)
     hub.moved(account, to: token)
     for slot in members(of: account) { windDown(slot) }
   }
 
-  /// None while nobody is there: the next who comes begins it.
+  /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
   private mutating func scheduleLook() {
     guard hub.accountCount > 0, stage == .running else {
       neighbours.look = .none
@@ -190,8 +192,8 @@ extension RelayNode {
 }
 
 extension AccountChange {
-  /// What another relay saved, as the store tells it: whether a record was made or changed nobody
-  /// knows then, so either may wake a device.
+  /// Creates a change from the page of another relay's changes. The store does not tell if a record
+  /// was created or updated, so a filter for either matches.
   fileprivate init(_ account: AccountID, _ page: ChangePage) {
     self.init(
       account: account, zone: page.changes.onlyZone, origin: nil, since: page.since ?? page.token,
@@ -201,7 +203,7 @@ extension AccountChange {
 }
 
 extension [Record] {
-  /// nil where they are of several zones, or none.
+  /// The zone of all records; nil if they are of several zones, or if there are none.
   fileprivate var onlyZone: Name? {
     guard let zone = first?.zone, allSatisfy({ $0.zone == zone }) else { return nil }
     return zone

@@ -1,30 +1,29 @@
 import LockstepModel
 
-/// The chain of cursors of one socket or stream: says what may be sent next so that no gap goes
-/// unseen, and nothing stale is told (docs/protocol.md, "WebSocket", "Events").
+/// The cursor chain of one socket or stream: decides what may be sent next, so that no gap goes
+/// unnoticed and nothing stale is sent (docs/protocol.md, "WebSocket", "Events").
 ///
-/// Knows tokens only: who asks the store and who writes frames is not its matter. News of a commit
-/// and pages read from the store come in any order; whatever the order, the `since` of each link
-/// that goes out is the `token` of the one before: the same text, for clients compare texts. So
-/// where only the cursor says how far the account had come, the store is read for the next link.
+/// Handles tokens only; the store is read and frames are written by others. News of commits and
+/// pages from the store come in any order. In every order, the `since` of each link that is sent is
+/// the `token` of the one before: the same text, because clients compare texts. So if only the
+/// cursor shows how far the account had come, the next link is read from the store.
 struct CursorChain: Sendable {
   enum State: Hashable, Sendable {
-    /// The device has not been welcomed, and is told nothing. → unset, catchingUp, live
+    /// The device has no welcome yet, and is sent nothing. → unset, catchingUp, live
     case unwelcomed
     /// No cursor: hints only. → fetching, catchingUp
     case unset
-    /// The relay reads on the device's behalf what it missed. → live, behind, fetching
+    /// The relay reads for the device what it missed. → live, behind, fetching
     case catchingUp
     /// The cursor is the newest token. → catchingUp, behind, fetching
     case live
-    /// The device's own fetches are under way; what comes meanwhile waits. → live, catchingUp,
-    /// behind
+    /// The device's own fetches are under way; news wait meanwhile. → live, catchingUp, behind
     case fetching
-    /// The device was told to fetch, or has more pages to ask for. → fetching
+    /// The device got a hint, or has more pages to fetch. → fetching
     case behind
   }
 
-  /// What to do about a commit.
+  /// Reaction to a commit.
   enum Push: Hashable, Sendable {
     case nothing
     /// Send its records; the cursor has moved.
@@ -35,7 +34,7 @@ struct CursorChain: Sendable {
     case read
   }
 
-  /// The answer to a save that waits for its place in the chain.
+  /// The answer to a save, waiting for its place in the chain.
   struct Saved: Hashable, Sendable {
     var id: BatchID
     var answer: SaveAnswer
@@ -44,46 +43,46 @@ struct CursorChain: Sendable {
   enum Turn: Hashable, Sendable {
     /// Send it: its `since` and `token` are the next link.
     case send(Saved)
-    /// Read from the cursor: what came before is not told yet.
+    /// Read from the cursor: earlier changes are not sent yet.
     case read
     case wait
   }
 
-  /// Of a stream: what its device fetches and saves goes by other connections.
+  /// True for a stream: its device fetches and saves on other connections.
   private let isOneWay: Bool
   private(set) var state = State.unwelcomed
-  /// Where the device stands once it has read all that was sent.
+  /// The device's token once it has read all that was sent.
   private(set) var cursor: ChangeToken?
-  /// The newest token that news have named.
+  /// The newest token in news.
   private var newest: ChangeToken?
   private var fetches = 0
-  /// A hint is out that the device has not acted on.
+  /// True if a hint was sent on which the device has not acted.
   private var isHinted = false
-  /// Newer tokens than the last hint's were not told because the connection was clogged.
+  /// True if newer tokens than the last hint's were not sent because the connection was clogged.
   private var owesHint = false
-  /// The newest token of what did not wake the device.
+  /// The newest token of changes that did not match the device's filter.
   private var passed: ChangeToken?
-  /// What the device had missed when it came has been read.
+  /// True once all that the device had missed when it came has been read.
   private var hasCaughtUp = false
   private var waiting: [Saved] = []
 
-  /// Answers to saves that have not found their place yet.
+  /// True if answers to saves wait for their place in the chain.
   var owesSaved: Bool { !waiting.isEmpty }
 
-  /// The newest token worth naming in a hint.
+  /// The newest token for a hint.
   var hintToken: ChangeToken? { newest ?? cursor }
 
   init(isOneWay: Bool = false) { self.isOneWay = isOneWay }
 
   // MARK: hello
 
-  /// The device stands at `since`, and the page after it is at hand: `paged` follows.
+  /// Starts at the device's token `since`. The page after it has been read; `paged` follows.
   mutating func beginReading(from since: ChangeToken) {
     cursor = since
     state = .catchingUp
   }
 
-  /// The device has been welcomed with the account's `newest` token. `since` is its own cursor.
+  /// Starts after the welcome with the account's `newest` token. `since`: the device's own cursor.
   mutating func begin(since: ChangeToken?, newest welcome: ChangeToken) -> Push {
     let hasMoved = newest.map { !welcome.covers($0) } ?? false
     if !hasMoved { newest = welcome }
@@ -103,10 +102,10 @@ struct CursorChain: Sendable {
 
   // MARK: commits
 
-  /// A commit moved the account from `since` to `token`. `isOwn`: this connection asked for it, and
-  /// `saved` follows. `isLarge`: its records are too many bytes for a push. `isCrowded`: much waits
-  /// on the connection, or may. `isClogged`: much waits on it, and its driver will say when it does
-  /// not.
+  /// Handles a commit that moved the account from `since` to `token`. `isOwn`: this connection
+  /// asked for it, and `saved` follows. `isLarge`: its records are too many bytes for a push.
+  /// `isCrowded`: many bytes wait on the connection, or may wait. `isClogged`: many bytes wait on
+  /// it, and its driver will report when they have left.
   mutating func heard(
     since: ChangeToken, token: ChangeToken, isOwn: Bool, isLarge: Bool, isCrowded: Bool,
     isClogged: Bool
@@ -128,7 +127,7 @@ struct CursorChain: Sendable {
         return .hint
       }
       if isCrowded {
-        // A hint would wait as long as what it stands for.
+        // A hint would wait as long as the changes that it replaces.
         state = .catchingUp
         return .read
       }
@@ -139,9 +138,10 @@ struct CursorChain: Sendable {
     }
   }
 
-  /// Tells someone behind of a commit. A stream is read for: what its device fetches the chain does
-  /// not see. To a socket each commit is hinted as long as it takes bytes, for a device may act on
-  /// a hint by HTTP. While it takes none, one hint stands for all.
+  /// Announces a commit to a device that is behind. For a stream the store is read, because the
+  /// chain does not see the fetches of its device. A socket gets a hint for each commit as long as
+  /// it takes bytes, because a device may act on a hint by HTTP. While it takes none, one hint
+  /// covers all commits.
   private mutating func recall(isClogged: Bool) -> Push {
     if isOneWay {
       state = .catchingUp
@@ -155,14 +155,15 @@ struct CursorChain: Sendable {
     return .hint
   }
 
-  /// A commit up to `token` did not wake the device. The cursor stays, so that the next one that
-  /// does, or the device's own save, does not follow it, and all since then is read.
+  /// Records that a commit up to `token` did not match the device's filter. The cursor stays, so
+  /// that the next matching commit, or the device's own save, does not follow it, and all changes
+  /// since then are read.
   mutating func passedOver(_ token: ChangeToken, isOwn: Bool) {
-    // An own save is answered, whatever the device waits for.
+    // An own save is answered, whatever the filter.
     if !isOwn { passed = token }
   }
 
-  /// Something else wakes the device from here on: what was passed over is told.
+  /// Applies a new filter: changes that the old one skipped are sent.
   mutating func ruleChanged(isClogged: Bool) -> Push {
     guard let token = passed else { return .nothing }
     passed = nil
@@ -178,23 +179,23 @@ struct CursorChain: Sendable {
     }
   }
 
-  /// The connection takes bytes again. `.hint`: commits were folded meanwhile.
+  /// Handles a connection that takes bytes again. Returns `.hint` if commits were folded meanwhile.
   mutating func unclogged() -> Push {
     guard owesHint else { return .nothing }
     owesHint = false
     return state == .unset || state == .behind ? .hint : .nothing
   }
 
-  // MARK: what the relay reads for the device
+  // MARK: pages read for the device
 
-  /// Whether a page read after `since` is the next link.
+  /// True if a page read after `since` is the next link.
   func awaitsPage(since: ChangeToken) -> Bool { state == .catchingUp && cursor == since }
 
-  /// Whether the next page may be kept back where nothing in it wakes the device. What it missed
-  /// until it came it is told, and an answer to a save waits for its place.
+  /// True if the next page may be withheld if nothing in it matches the device's filter. Changes
+  /// from before the device came are always sent, and an answer to a save waits for its place.
   var mayPassPage: Bool { hasCaughtUp && !owesSaved }
 
-  /// A page up to `token` was read, and kept back. `.read`: there is more by now.
+  /// Handles a page up to `token` that was withheld. Returns `.read` if there are more changes now.
   mutating func passedPage(to token: ChangeToken) -> Push {
     if let newest, !token.covers(newest) { return .read }
     newest = cursor
@@ -203,29 +204,29 @@ struct CursorChain: Sendable {
     return .nothing
   }
 
-  /// The page was sent. `.read`: go on reading.
+  /// Handles a page that was sent. Returns `.read` if reading goes on.
   mutating func paged(to token: ChangeToken, more: Bool) -> Push {
     cursor = token
     return more ? .read : settle(at: token)
   }
 
-  /// The store could not be read: the device has to ask itself.
+  /// Handles a failed read of the store: the device must fetch.
   mutating func pageFailed() -> Push {
     state = .behind
     isHinted = true
     return .hint
   }
 
-  /// The device's cursor cannot be followed: it goes on without one.
+  /// Continues without a cursor, because the device's cursor was refused.
   mutating func cursorRefused() {
     state = .unset
     cursor = nil
   }
 
-  // MARK: what the device fetches
+  // MARK: fetches by the device
 
-  /// A fetch of the whole account sets the cursor; one of a zone does not, and only shows that the
-  /// device has heard the hint.
+  /// Records the start of a fetch. One of the whole account sets the cursor; one of a zone does
+  /// not, and only shows that the device has received the hint.
   mutating func fetchBegan(ofWholeAccount: Bool) {
     isHinted = false
     guard ofWholeAccount else { return }
@@ -233,10 +234,10 @@ struct CursorChain: Sendable {
     state = .fetching
   }
 
-  /// A fetch of the whole account was answered with a page.
+  /// Handles the page that answers a fetch of the whole account.
   mutating func fetched(to token: ChangeToken, more: Bool) -> Push {
     fetches -= 1
-    // The end of a snapshot may lie before what was pushed while the fetch was on its way.
+    // The end of a snapshot may be older than what was pushed during the fetch.
     let isPassed =
       !more
       && cursor.map { $0.pinned == nil && $0.covers(token) && !$0.isSamePlace(as: token) } ?? false
@@ -250,7 +251,7 @@ struct CursorChain: Sendable {
     return settle(at: reached)
   }
 
-  /// A fetch of the whole account was refused.
+  /// Handles a refused fetch of the whole account.
   mutating func fetchFailed() {
     fetches -= 1
     if fetches == 0 { state = cursor == nil ? .unset : .behind }
@@ -269,17 +270,17 @@ struct CursorChain: Sendable {
 
   // MARK: saves
 
-  /// A save of this connection is durable.
+  /// Records that a save of this connection is durable.
   mutating func saved(_ saved: Saved) { waiting.append(saved) }
 
-  /// What to do next about the answers to saves that wait.
+  /// Returns the next step for the answers to saves that wait.
   mutating func nextSaved() -> Turn {
     guard var next = waiting.first else { return .wait }
     switch state {
     case .unwelcomed, .fetching: return .wait
     case .unset, .behind: break
     case .catchingUp:
-      // Where commits never pause the reading may go on for long; what it has passed is told.
+      // If commits never pause, reading may take long; saves that it has passed are answered.
       guard let cursor, cursor.pinned == nil, cursor.covers(next.answer.token) else {
         return .wait
       }
@@ -288,7 +289,7 @@ struct CursorChain: Sendable {
     case .live:
       guard let cursor else { return .wait }
       if cursor.covers(next.answer.token) {
-        // What was read meanwhile holds this save already: a link that moves nothing.
+        // The changes read meanwhile contain this save already: the link moves nothing.
         next.answer.since = cursor
         next.answer.token = cursor
       } else if cursor == next.answer.since {

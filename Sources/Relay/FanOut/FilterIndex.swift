@@ -1,8 +1,8 @@
 import LockstepModel
 
-/// Some records and what happened to them, sorted so that many queries can be asked about all of
-/// them at once: each record is looked into once at most, and only where a query has conditions
-/// that it could meet. A query then costs a few steps for each of its conditions, however many
+/// Some records and their change events, indexed so that many queries can be evaluated on all of
+/// them at once. The fields of each record are parsed once at most, and only if a query has
+/// conditions that it could meet. A query then costs a few steps per condition, however many
 /// records there are.
 struct FilterIndex: Sendable {
   private let records: [Record]
@@ -11,11 +11,11 @@ struct FilterIndex: Sendable {
   private var created: RecordSet
   private var updated: RecordSet
   private var deleted: RecordSet
-  /// By a condition's number: where `holders` has the records that meet it; -1 for none.
+  /// Index into `holders` per condition number, for the records that meet it; -1 for none.
   private var places: [Int32] = []
   private var holders: [RecordSet] = []
 
-  /// `events`: what happened to each record, by its place.
+  /// `events`: the events of each record, in the same order.
   init(_ records: [Record], _ events: [ChangeEvents]) {
     self.records = records
     let none = RecordSet(count: records.count)
@@ -31,7 +31,7 @@ struct FilterIndex: Sendable {
 
   func hasZone(_ zone: Name) -> Bool { zones[zone] != nil }
 
-  /// Looks into the records for what these queries ask for, before they are asked.
+  /// Parses the records for the conditions of these queries, before `matches` is called.
   mutating func look(for queries: [FilterTable.Query], _ conditions: FilterConditions) {
     var readable = RecordSet(count: records.count)
     for query in queries where !query.conditions.isEmpty {
@@ -44,10 +44,10 @@ struct FilterIndex: Sendable {
     }
   }
 
-  /// Whether some record matches.
+  /// True if a record matches.
   func matches(_ query: FilterTable.Query) -> Bool {
     guard var matching = candidates(for: query) else { return false }
-    // A delete has no fields, and matches without.
+    // A deletion has no fields, and matches without them.
     if query.conditions.isEmpty || matching.intersects(deleted) { return true }
     for condition in query.conditions {
       guard condition < places.count, places[condition] >= 0 else { return false }
@@ -56,7 +56,7 @@ struct FilterIndex: Sendable {
     return !matching.isEmpty
   }
 
-  /// The records that match as far as can be told without looking into them; nil where none does.
+  /// Returns the records that match as far as known without their fields; nil if there are none.
   private func candidates(for query: FilterTable.Query) -> RecordSet? {
     guard let ofType = types[query.recordType] else { return nil }
     var candidates = RecordSet(count: records.count)
@@ -71,8 +71,8 @@ struct FilterIndex: Sendable {
     return candidates.isEmpty ? nil : candidates
   }
 
-  /// Notes which of the conditions a record meets. A name that stands twice in it counts twice;
-  /// fields that are broken further on count as far as they can be read.
+  /// Records the conditions that a record meets. If a name occurs twice, both members count; if the
+  /// fields are invalid, the members before the error count.
   private mutating func read(_ fields: [UInt8], of index: Int, _ conditions: FilterConditions) {
     var scanner = JSONScanner(fields.span.bytes)
     do throws(JSONFault) {
@@ -99,13 +99,13 @@ struct FilterIndex: Sendable {
     holders[Int(places[condition])].insert(index)
   }
 
-  /// nil where it has a name twice: a value that no condition can have.
+  /// Returns nil if an object in it has a duplicate name: no condition has such a value.
   private static func value(_ json: [UInt8]) -> JSONValue? {
     JSONValue(ifJSON: json)
   }
 }
 
-/// Some of a list's records, by their places. All sets of a list are of one length.
+/// A set of records of a list, as a bit set of indexes. All sets of a list have one length.
 private struct RecordSet: Sendable {
   private var words: [UInt64]
 

@@ -1,8 +1,8 @@
 import LockstepModel
 
-/// The rules of an account's devices, made ready to be asked about its commits: each condition
-/// stands once, with a number, however many rules have it. What that costs is paid when a device
-/// comes or subscribes, not with each commit.
+/// The filters of an account's devices, prepared for evaluation on its commits. Each condition is
+/// stored once, with a number, however many filters have it. This costs time when a device connects
+/// or subscribes, not with each commit.
 struct FilterTable: Sendable {
   /// A query with the numbers of its conditions.
   struct Query: Sendable {
@@ -24,7 +24,7 @@ struct FilterTable: Sendable {
 
   var isEmpty: Bool { followers.isEmpty }
 
-  /// What wakes the device from here on; nil: everything.
+  /// Sets the device's filter; nil: everything matches.
   mutating func setRule(_ rule: SubscriptionFilter?, of device: DeviceID) {
     let place = followers.firstIndex { $0.device == device }
     if let place {
@@ -52,15 +52,15 @@ struct FilterTable: Sendable {
     followers.first { $0.device == device }?.rule
   }
 
-  /// The devices that nothing of this wakes, of those that have rules. `events`: what happened to
-  /// each record, by its place.
+  /// Returns the devices whose filters do not match these changes. `events`: the events of each
+  /// record, in the same order.
   func sleepers(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
     var index = FilterIndex(records, events)
     index.look(for: followers.flatMap(\.queries), conditions)
     return Set(followers.filter { !FilterTable.wakes($0, index) }.map(\.device))
   }
 
-  /// Those that the deletion of some records of the zone, nobody knows which, does not wake.
+  /// Returns the devices whose filters do not match the deletion of unknown records of the zone.
   func sleepers(throughDeletionsIn zone: Name) -> Set<DeviceID> {
     let sleeping = followers.filter { follower in
       !follower.zones.contains(zone)
@@ -71,8 +71,8 @@ struct FilterTable: Sendable {
     return Set(sleeping.map(\.device))
   }
 
-  /// Whether some of the records, as a read from the store shows them, wake the device: whether a
-  /// live one was made or changed is not known then, so either counts.
+  /// True if one of the records, as read from the store, matches the device's filter. The read does
+  /// not tell if a live record was created or updated, so both events count.
   func wakes(_ device: DeviceID, standing records: [Record]) -> Bool {
     guard let follower = followers.first(where: { $0.device == device }) else { return true }
     var index = FilterIndex(
@@ -87,7 +87,7 @@ struct FilterTable: Sendable {
 }
 
 extension AccountChange {
-  /// The devices that it does not wake, of those that have rules.
+  /// Returns the devices whose filters do not match the change.
   func sleepers(_ rules: FilterTable?) -> Set<DeviceID> {
     guard let rules else { return [] }
     guard let told else { return zone.map(rules.sleepers(throughDeletionsIn:)) ?? [] }
@@ -95,16 +95,16 @@ extension AccountChange {
   }
 }
 
-/// Conditions that some rules have, each once, by number.
+/// The conditions of some filters, each once, by number.
 struct FilterConditions: Sendable {
   private var numbers: [JSONMember: Int] = [:]
-  /// By number: the condition, and how many queries have it; 0 where the number is free.
+  /// By number: the condition, and the number of queries that have it; 0 if the number is free.
   private var entries: [(condition: JSONMember, uses: Int)] = []
   private var free: [Int] = []
-  /// How many conditions ask for a member of that name.
+  /// Number of conditions on a member of that name.
   private var keys: [JSONKey: Int] = [:]
 
-  /// All numbers are below it.
+  /// Upper bound of all numbers, exclusive.
   var limit: Int { entries.count }
 
   mutating func add(_ condition: JSONMember) -> Int {
@@ -131,12 +131,12 @@ struct FilterConditions: Sendable {
     let key = JSONKey(condition.name.utf8)
     let others = (keys[key] ?? 1) - 1
     keys[key] = others > 0 ? others : nil
-    // What it held is given back at once, not with the next condition.
+    // Frees its memory at once, not with the next condition.
     entries[number].condition = JSONMember("", .null)
     free.append(number)
   }
 
-  /// Whether some condition may ask for a member of that name.
+  /// True if a condition may need a member of that name.
   func asks(for key: JSONKey) -> Bool { keys[key] != nil }
 
   func number(of member: JSONMember) -> Int? { numbers[member] }

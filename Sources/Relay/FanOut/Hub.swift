@@ -1,44 +1,44 @@
 import LockstepModel
 
-/// Who watches which account on this node, in the order in which they came, which is the order in
-/// which they are told.
+/// The connections that watch each account on this node, in the order in which they came, which is
+/// the order of delivery.
 struct Hub: Sendable {
-  /// A connection's place in the node's table.
+  /// Index of a connection in the node's table.
   typealias Slot = Int
 
   struct Watchers: Sendable {
-    /// nil where the place is free.
+    /// nil if the entry is free.
     var account: AccountID?
     /// All connections that are signed in to the account.
     var members: [Slot] = []
-    /// Those of them that are sockets with a welcome under way or behind them.
+    /// Sockets among them, from the start of their welcome on.
     var sockets: [Slot] = []
-    /// Those that hold a long-poll, being read or parked.
+    /// Connections among them with a long-poll, being read or parked.
     var polls: [Slot] = []
-    /// Those with a stream of events under way.
+    /// Connections among them with an event stream under way.
     var streams: [Slot] = []
-    /// Of the devices among them that not everything wakes; nil where there is none.
+    /// Filters of the devices among them; nil if there are none.
     var rules: FilterTable?
-    /// Where the account stands, as far as has been heard; nil until the store has told it once.
+    /// The account's newest token heard of; nil until the store has reported it once.
     var newest: ChangeToken?
-    /// `AccountVersion.affairs`, as the store told them last; nil until it has.
+    /// `AccountVersion.affairs`, as the store last reported it; nil until then.
     var affairs: Int64?
   }
 
   private var places: [AccountID: Int] = [:]
   private var watchers: [Watchers] = []
   private var free: [Int] = []
-  /// Long-polls and streams under way, over all accounts.
+  /// Number of long-polls and streams under way, over all accounts.
   private(set) var pollCount = 0
   private(set) var streamCount = 0
 
-  /// How many accounts have somebody here.
+  /// Number of accounts with a connection on this node.
   var accountCount: Int { places.count }
 
-  /// nil where nobody watches the account.
+  /// Returns nil if the account has no connection on this node.
   func watchers(of account: AccountID) -> Watchers? { places[account].map { watchers[$0] } }
 
-  /// Sockets, streams and long-polls of the account.
+  /// Returns the number of sockets, streams and long-polls of the account.
   func watcherCount(of account: AccountID) -> Int {
     places[account].map { watcherCount(at: $0) } ?? 0
   }
@@ -52,7 +52,7 @@ struct Hub: Sendable {
     watchers[place].members.append(slot)
   }
 
-  /// The connection is no longer signed in; it stops watching too.
+  /// Removes a connection that is no longer signed in; it stops watching too.
   mutating func leave(_ slot: Slot, _ account: AccountID) {
     guard let place = places[account] else { return }
     _ = watchers[place].members.removeFirst(slot)
@@ -77,8 +77,8 @@ struct Hub: Sendable {
     pollCount += 1
   }
 
-  /// The same for a poll that asks for what comes after `since`. False, with nothing done, where
-  /// the account does not stand there, or `limit` watch it already.
+  /// Does the same for a poll that asks for changes after `since`. Returns false, and does nothing,
+  /// if that is not the account's newest token, or if `limit` connections watch it already.
   mutating func watchByPoll(
     _ slot: Slot, _ account: AccountID, standingAt since: ChangeToken, limit: Int
   ) -> Bool {
@@ -106,27 +106,27 @@ struct Hub: Sendable {
     streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
   }
 
-  /// Where the account stands, as far as this node has heard; nil where it does not know. A commit
-  /// beyond it is still to be heard of, so who stands here need not ask the store.
+  /// Returns the account's newest token, as far as this node has heard; nil if it is unknown. Any
+  /// later commit is still to be announced, so a device with this token need not read the store.
   func newest(of account: AccountID) -> ChangeToken? {
     places[account].flatMap { watchers[$0].newest }
   }
 
-  /// A commit of the account was heard of.
+  /// Records the token of a commit.
   mutating func moved(_ account: AccountID, to token: ChangeToken) {
     guard let place = places[account] else { return }
     watchers[place].newest = token
   }
 
-  /// The store was read, and says that the account stands at `token`. `token` counts where nothing
-  /// was heard of the account since before it was asked: what was heard is as new.
+  /// Records the account's token as read from the store. It is used only if no commit was heard of
+  /// before: a token from news is as new.
   mutating func learned(_ account: AccountID, standsAt token: ChangeToken) {
     guard let place = places[account], watchers[place].newest == nil else { return }
     watchers[place].newest = token
   }
 
-  /// What the store says of the account's affairs. True where they were others before: what is
-  /// known of its devices is to be asked for again.
+  /// Records `affairs` as the store reports them. Returns true if older ones were known: the
+  /// account's devices must be read again.
   mutating func learned(_ account: AccountID, affairs: Int64) -> Bool {
     guard let place = places[account] else { return false }
     let known = watchers[place].affairs
@@ -135,14 +135,14 @@ struct Hub: Sendable {
     return known != nil
   }
 
-  /// What is known of the account's affairs may be old.
+  /// Marks the known `affairs` as possibly outdated.
   mutating func doubtAffairs(of account: AccountID) {
     guard let place = places[account] else { return }
     watchers[place].affairs = -1
   }
 
-  /// At most so many accounts that have somebody here, in the order of their places from `place`
-  /// on, and the place that follows; nil where that was the last.
+  /// Returns at most `limit` accounts with a connection here, in index order from `place` on, and
+  /// the next index; nil if that was the last.
   func accounts(from place: Int, limit: Int) -> (accounts: [AccountID], next: Int?) {
     var accounts: [AccountID] = []
     for index in watchers.indices.dropFirst(place) {
@@ -152,7 +152,7 @@ struct Hub: Sendable {
     return (accounts, nil)
   }
 
-  /// What wakes the device from here on; nil: everything.
+  /// Sets the device's filter; nil: everything matches.
   mutating func setRule(_ rule: SubscriptionFilter?, of device: DeviceID, _ account: AccountID) {
     guard let place = places[account], rule != nil || watchers[place].rules != nil else { return }
     if watchers[place].rules == nil { watchers[place].rules = FilterTable() }
@@ -160,7 +160,7 @@ struct Hub: Sendable {
     if watchers[place].rules?.isEmpty == true { watchers[place].rules = nil }
   }
 
-  /// nil where everything wakes the device.
+  /// Returns nil if everything matches.
   func rule(of device: DeviceID, _ account: AccountID) -> SubscriptionFilter? {
     places[account].flatMap { watchers[$0].rules?.rule(of: device) }
   }
@@ -175,7 +175,7 @@ struct Hub: Sendable {
 }
 
 extension [Hub.Slot] {
-  /// Whether it was there.
+  /// Returns true if the slot was in the list.
   fileprivate mutating func removeFirst(_ slot: Hub.Slot) -> Bool {
     guard let index = firstIndex(of: slot) else { return false }
     remove(at: index)

@@ -1,30 +1,30 @@
 import LockstepModel
 import LockstepWire
 
-/// A `GET /v1/changes` with `wait`, while there is nothing to tell.
+/// A `GET /v1/changes` with `wait`, while there are no changes.
 struct LongPoll: Sendable {
   private(set) var query: FetchQuery
   private(set) var endsAt: Instant
-  /// Where the account stood when it was last read.
+  /// The account's token at the last read.
   var token: ChangeToken?
   /// The newest token heard of while the store was being read.
   var heard: ChangeToken?
-  /// A commit that wakes the device was heard of: whatever is read next is the answer.
+  /// True if a matching commit was heard of: the next page read is the answer.
   var isWoken = false
-  /// The newest token of what did not wake the device.
+  /// The newest token of changes that did not match the device's filter.
   var passed: ChangeToken?
 
-  /// Its place in the order in which polls were parked.
+  /// Its number in the order in which polls were parked.
   var number: UInt64 = 0
-  /// Whether a commit alone may be its whole answer, in the bytes that others get too.
+  /// True if a single commit may be the whole answer, in bytes shared with other connections.
   var sharesAnswers = false
 
-  /// Whether the client, or what was read for it, is past the token.
+  /// True if the client's token, or that of the last read, covers `token`.
   func knows(_ token: ChangeToken) -> Bool {
     query.since?.covers(token) == true || self.token?.covers(token) == true
   }
 
-  /// Whether it asks for what comes after `newest`, where an account stands.
+  /// True if it asks for the changes after `newest`, the account's token.
   func stands(at newest: ChangeToken) -> Bool { query.zone == nil && query.since == newest }
 
   init(_ query: FetchQuery, at now: Instant) {
@@ -32,7 +32,7 @@ struct LongPoll: Sendable {
     endsAt = LongPoll.end(of: query, begunAt: now)
   }
 
-  /// Begins anew, at the token where the account stands.
+  /// Starts again, at the account's token.
   mutating func wait(since: ChangeToken, at now: Instant) {
     query.since = since
     endsAt = LongPoll.end(of: query, begunAt: now)
@@ -47,15 +47,15 @@ struct LongPoll: Sendable {
   }
 }
 
-/// How a client asks that polls again with the same head, but for its token: bytes that would be
-/// read as the head that was read before.
+/// The request bytes of a client that polls again with the same head, except for its token: such
+/// bytes would be parsed as the head before.
 struct RepeatedPoll: Sendable {
   private let bytes: [UInt8]
-  /// Where the token stands in them.
+  /// Range of the token in `bytes`.
   private let token: Range<Int>
 
-  /// nil where a poll has no form that could come again: it is limited to a zone, or its connection
-  /// ends behind it.
+  /// Returns nil if the poll cannot be repeated: it is limited to a zone, or its connection closes
+  /// after it.
   init?(_ head: HTTPRequestHead, _ query: FetchQuery) {
     guard query.zone == nil, head.isPlainGet, head.framing == .none, let since = query.since else {
       return nil
@@ -63,7 +63,7 @@ struct RepeatedPoll: Sendable {
     let target = Array(head.target.text.utf8)
     let text = Array(("since=" + since.text).utf8)
     let place = target.indices.first { target[$0...].starts(with: text) }
-    // Where it does not begin an item, that name only ends with it.
+    // Otherwise another parameter's name ends with `since`.
     guard let place, place > 0, "?&".utf8.contains(target[place - 1]) else { return nil }
     var bytes = Array("GET ".utf8)
     let start = bytes.count + place + "since=".utf8.count
@@ -75,7 +75,7 @@ struct RepeatedPoll: Sendable {
     self.bytes = bytes
   }
 
-  /// The token that `said` asks with; nil where it is anything else than the same request again.
+  /// Returns the token in `said`; nil if it is anything else than the same request again.
   func since(in said: RawSpan) -> ChangeToken? {
     let end = said.byteCount - (bytes.count - token.upperBound)
     let known = bytes.span.bytes
@@ -89,6 +89,6 @@ struct RepeatedPoll: Sendable {
 }
 
 extension HTTPRequestHead {
-  /// Whether its answer is like that to anybody else who asks the same, and the connection stays.
+  /// True if other clients get the same answer to the same request, and the connection stays open.
   var isPlainGet: Bool { method == "GET" && minorVersion == 1 && keepsAlive }
 }

@@ -1,12 +1,12 @@
 import LockstepModel
 import LockstepWire
 
-/// Lets only so many pages of changes be read for a node at once: each may be large, and lies in
-/// memory until it has left. The others wait outside, where one is no more than its request;
-/// accounts take turns, and who has had much read waits while others read or save: its pages come
-/// one by one, so that they never take all places.
+/// Limits the pages of changes that are read for a node at once: each may be large, and stays in
+/// memory until it has been sent. Other pages wait here, where each costs only its request.
+/// Accounts take turns. An account that has read much is deferred while others read or save: its
+/// pages are read one by one, so that they never use all slots.
 ///
-/// Knows neither the store nor the connections.
+/// Uses neither the store nor the connections.
 struct ReadLimiter: Sendable {
   private struct Waiting: Sendable {
     var id: JobID
@@ -14,21 +14,21 @@ struct ReadLimiter: Sendable {
   }
 
   private let limit: Int
-  /// The pages that are read, and whose they are.
+  /// The pages being read, with their owners.
   private var underWay: [JobID: UInt64] = [:]
-  /// Of those under way, the one that was put off.
+  /// The deferred page among those under way.
   private var late: JobID?
   private var waiting = Backlog<Waiting>(StoreWork.pagePortions)
 
   init(limit: Int = Limits.pagesUnderWay) { self.limit = limit }
 
-  /// The moment at which `next` may give back what is put off; nil where nothing waits for that.
+  /// Time at which `next` may return a deferred page; nil if none waits for that.
   var nextAt: Instant? {
     guard late == nil, underWay.count < limit else { return nil }
     return waiting.nextAt
   }
 
-  /// Whether the page may be read now; if not, `next` gives it back when its turn has come.
+  /// Returns true if the page may be read now; otherwise `next` returns it in its turn.
   mutating func admits(_ id: JobID, _ job: StoreJob, at now: Instant) -> Bool {
     let weight = WorkWeight(owner: Self.owner(of: job))
     if underWay.count < limit, waiting.isAtRest, !waiting.putsOff(weight, at: now) {
@@ -41,16 +41,15 @@ struct ReadLimiter: Sendable {
 
   private static func owner(of job: StoreJob) -> UInt64 { StoreWork.weight(of: job).owner }
 
-  /// The outcome of a request is back, or it will not be made after all. `nanoseconds`: how long it
-  /// took to be read.
+  /// Ends a page: its outcome is back, or it will not be read. `nanoseconds`: duration of the read.
   mutating func ended(_ id: JobID, nanoseconds: Int64, at now: Instant) {
     guard let owner = underWay.removeValue(forKey: id) else { return }
     waiting.performed(owner, wasPutOff: late == id, nanoseconds: nanoseconds, at: now)
     if late == id { late = nil }
   }
 
-  /// The page whose turn it is, which is under way from here on; nil while there is no room or
-  /// nothing may be read now.
+  /// Returns the next page to read, which is then under way; nil if there is no room, or if nothing
+  /// may be read now.
   mutating func next(at now: Instant) -> (id: JobID, job: StoreJob)? {
     guard underWay.count < limit,
       let next = waiting.nextPortion(at: now, besidesPutOff: late == nil).first
@@ -60,13 +59,13 @@ struct ReadLimiter: Sendable {
     return (next.id, next.job)
   }
 
-  /// A commit was asked for. What a person does would be slowed down by pages that are put off.
+  /// Records a commit. A small one is a person's action, which deferred pages would slow down.
   mutating func sawCommit(_ job: StoreJob, at now: Instant) {
     let weight = StoreWork.weight(of: job)
     guard weight.owner != 0, weight.cost <= Limits.freeCost else { return }
     waiting.sawWork(of: weight.owner, at: now)
   }
 
-  /// From now on nobody is put off: nothing new comes.
+  /// Ends all deferral, because nothing new comes.
   mutating func hurry() { waiting.hurry() }
 }

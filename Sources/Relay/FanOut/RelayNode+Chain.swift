@@ -2,10 +2,10 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a socket's chain of cursors goes on: pages that the relay reads for it, its own fetches, and
-/// the answers to its saves.
+/// Continues a socket's cursor chain: pages that the relay reads for it, its own fetches, and the
+/// answers to its saves.
 extension RelayNode {
-  /// Does what the chain asks for, and then what has become due by it.
+  /// Performs the chain's action, and then sends the answers that it makes due.
   mutating func follow(_ slot: Hub.Slot, _ push: CursorChain.Push) {
     switch push {
     case .nothing, .push: break
@@ -19,7 +19,7 @@ extension RelayNode {
     sendSaved(slot)
   }
 
-  /// Reads what comes after the cursor, as soon as the connection takes bytes.
+  /// Reads the changes after the cursor, as soon as the connection takes bytes.
   mutating func readPage(_ slot: Hub.Slot) {
     guard let session = connections[slot].session,
       let cursor = connections[slot].socket?.chain.cursor
@@ -36,7 +36,7 @@ extension RelayNode {
     if !isAsked { pageFailed(slot) }
   }
 
-  /// Whether the connection is a socket that takes compressed messages.
+  /// True if the connection is a socket that takes compressed messages.
   func takesCompressed(_ slot: Hub.Slot) -> Bool {
     connections[slot].socket?.takesCompressed ?? false
   }
@@ -57,7 +57,7 @@ extension RelayNode {
       let push = connections[slot].socket?.chain.passedPage(to: page.token)
       follow(slot, push ?? .nothing)
     case .success(let page):
-      // An empty page that leads nowhere says nothing.
+      // An empty page that does not move the cursor carries no information.
       if !page.isEmpty || page.token != since { send(slot, page.bytes) }
       let push = connections[slot].socket?.chain.paged(to: page.token, more: page.more)
       follow(slot, push ?? .nothing)
@@ -109,7 +109,7 @@ extension RelayNode {
     guard let slot = connections.slot(of: id) else { return }
     connections[slot].socket?.requestBytes -= bytes
     if case .success(.saved(let outcome)) = result {
-      // It counts as a request until it has its place in the chain.
+      // Counts as a request until it has its place in the chain.
       connections[slot].socket?.requestBytes += outcome.answer.conflictBytes
       connections[slot].socket?.chain.saved(.init(id: batch, answer: outcome.answer))
       sendSaved(slot)
@@ -125,7 +125,7 @@ extension RelayNode {
     read(slot)
   }
 
-  /// Sends the answers to saves whose turn it is.
+  /// Sends the answers to saves that are due.
   private mutating func sendSaved(_ slot: Hub.Slot) {
     while let turn = connections[slot].socket?.chain.nextSaved() {
       switch turn {
@@ -143,7 +143,7 @@ extension RelayNode {
 }
 
 extension SaveAnswer {
-  /// Bytes of the records that its conflicts hold.
+  /// Bytes of the records in its conflicts.
   fileprivate var conflictBytes: Int {
     results.reduce(0) { sum, result in
       guard case .conflict(_, let record) = result else { return sum }

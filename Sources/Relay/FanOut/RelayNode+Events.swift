@@ -2,12 +2,12 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How a stream of events goes: its beginning, what it is told, and its end. Nothing is asked on
-/// it, so nothing that its client sends is read.
+/// Event streams: start, delivery and end. A stream takes no requests, so bytes that its client
+/// sends are ignored.
 extension RelayNode {
-  // MARK: the beginning
+  // MARK: start
 
-  /// A stream begins to listen before the store is read for it.
+  /// Registers a stream for news, before the store is read for it.
   mutating func watchEvents(_ slot: Hub.Slot) {
     guard let session = connections[slot].session,
       let head = connections[slot].http.exchange?.value.head
@@ -16,7 +16,7 @@ extension RelayNode {
     hub.watchByStream(slot, session.account)
   }
 
-  /// The store was read for a stream: its first event is the page.
+  /// Starts a stream after the store was read: its first event is the page.
   mutating func beginStream(_ slot: Hub.Slot, _ page: ReadPage) {
     guard let method = connections[slot].http.exchange?.value.head.method, let since = page.since
     else { return }
@@ -39,12 +39,12 @@ extension RelayNode {
     tellPage(slot, page)
   }
 
-  /// Without a cursor it begins at the account's newest token: with an event that says so.
+  /// Starts a stream without a cursor at the account's newest token, with an event that carries it.
   mutating func beginStream(_ slot: Hub.Slot, at newest: ChangeToken) {
     beginStream(slot, ReadPage(ChangePage(nothingSince: newest), as: eventForm(slot)))
   }
 
-  /// How the pages of a stream leave.
+  /// Returns the form of a stream's pages.
   func eventForm(_ slot: Hub.Slot) -> PageForm {
     PageForm(
       shape: .event(isChunked: connections[slot].stream?.value.isChunked ?? false),
@@ -54,7 +54,7 @@ extension RelayNode {
   private mutating func sendStreamHead(_ slot: Hub.Slot, closes: Bool) {
     var headers = HTTPHeaders()
     headers.append("Content-Type", "text/event-stream")
-    // Proxies are to pass each event on as it comes, and to keep none.
+    // Proxies must pass each event on as it comes, and store none.
     headers.append("Cache-Control", "no-cache, no-store, no-transform")
     headers.append("X-Accel-Buffering", "no")
     headers.append("Lockstep-Keep-Alive", String(configuration.keepAliveMilliseconds))
@@ -96,7 +96,7 @@ extension RelayNode {
     for slot in behind { readBacklog(slot) }
   }
 
-  /// The same event for many streams: one buffer for all whose chunks are chunks, and one for the
+  /// Sends the same event to many streams: one buffer for all chunked streams, and one for the
   /// others.
   private mutating func multicast(_ event: [UInt8], to slots: [Hub.Slot]) {
     let plain = slots.filter { connections[$0].stream?.value.isChunked == false }
@@ -110,16 +110,16 @@ extension RelayNode {
     actions.append(.multicast(bytes, slots.map { connections[$0].id }))
   }
 
-  // MARK: what was missed
+  // MARK: missed changes
 
-  /// The device's subscriptions are others now: what they passed over is told.
+  /// Handles new subscriptions of the device: changes that the old ones skipped are sent.
   mutating func ruleChanged(ofStream slot: Hub.Slot) {
     let isClogged = isClogged(slot)
     let push = connections[slot].stream?.value.chain.ruleChanged(isClogged: isClogged)
     if push == .read { readBacklog(slot) }
   }
 
-  /// Reads what comes after the cursor, as soon as the connection takes bytes.
+  /// Reads the changes after the cursor, as soon as the connection takes bytes.
   mutating func readBacklog(_ slot: Hub.Slot) {
     guard let session = connections[slot].session,
       let cursor = connections[slot].stream?.value.chain.cursor
@@ -145,7 +145,7 @@ extension RelayNode {
       if push == .read { readBacklog(slot) }
     case .success(let page): tellPage(slot, page)
     case .failure(let refusal) where refusal.code.advice == .fetchFirst:
-      // The cursor cannot be followed any more.
+      // The cursor is no longer valid.
       endStream(slot, refusal)
       return
     case .failure: backlogFailed(slot)
@@ -153,7 +153,7 @@ extension RelayNode {
     read(slot)
   }
 
-  /// The device has to ask itself.
+  /// Sends a hint: the device must fetch.
   private mutating func backlogFailed(_ slot: Hub.Slot) {
     guard connections[slot].stream?.value.chain.pageFailed() == .hint,
       let token = connections[slot].stream?.value.chain.hintToken
@@ -168,12 +168,12 @@ extension RelayNode {
     if push == .read { readBacklog(slot) }
   }
 
-  // MARK: the end
+  // MARK: end
 
-  /// Ends a stream in order, with the reason as its last event.
+  /// Ends a stream cleanly, with the reason as its last event.
   mutating func endStream(_ slot: Hub.Slot, _ refusal: Refusal) {
     count(refusal.code)
-    // Those that end together do not come back together.
+    // Streams that end together must not reconnect together.
     let retry = refusal.retryAfterMilliseconds.map {
       $0 + Int64.random(in: 0...1_000, using: &random)
     }
@@ -182,14 +182,14 @@ extension RelayNode {
     close(slot, .afterSending)
   }
 
-  // MARK: saying
+  // MARK: sending
 
   private mutating func sendEvent(_ slot: Hub.Slot, _ event: [UInt8]) {
     let isChunked = connections[slot].stream?.value.isChunked ?? false
     send(slot, isChunked ? HTTPWriter.chunk(event) : event)
   }
 
-  /// Says nothing, so that all on the way see that the stream stands.
+  /// Sends a heartbeat, so that the client and all proxies see that the stream is alive.
   mutating func beat(_ slot: Hub.Slot) {
     let isChunked = connections[slot].stream?.value.isChunked ?? false
     send(slot, isChunked ? RelayNode.heartbeat : EventStreamWriter.heartbeat)
@@ -199,7 +199,7 @@ extension RelayNode {
 }
 
 extension Connection {
-  /// What a stream is told of a commit. `limit`: bytes that may wait.
+  /// Returns a stream's reaction to a commit. `limit`: bytes that may wait.
   fileprivate mutating func hearOnStream(
     _ change: borrowing AccountChange, limit: Int, at now: Instant
   ) -> CursorChain.Push {
@@ -211,7 +211,7 @@ extension Connection {
 }
 
 extension ChangePage {
-  /// A link that moves nothing.
+  /// Creates a page that does not move the cursor.
   init(nothingSince token: ChangeToken) {
     self.init(since: token, token: token, more: false, changes: [])
   }

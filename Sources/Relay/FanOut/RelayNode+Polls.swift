@@ -2,9 +2,9 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How long-polls wait, and how they are told of a commit.
+/// Long-polls: waiting, and answers to commits.
 extension RelayNode {
-  /// A poll begins to listen before the store is read for it.
+  /// Registers a poll for news, before the store is read for it.
   mutating func watchChanges(_ slot: Hub.Slot, _ query: FetchQuery) {
     guard query.waitMilliseconds > 0, let since = query.since, since.pinned == nil,
       let session = connections[slot].session
@@ -17,8 +17,8 @@ extension RelayNode {
     hub.watchByPoll(slot, session.account)
   }
 
-  /// A poll that stands where the account does, as far as has been heard, waits without a look into
-  /// the store. False where it has to be read for.
+  /// Parks a poll at the account's newest known token, without a read of the store. Returns false
+  /// if the store must be read.
   mutating func parkAtOnce(_ slot: Hub.Slot) -> Bool {
     guard stage == .running, let session = connections[slot].session,
       let newest = hub.newest(of: session.account),
@@ -34,7 +34,7 @@ extension RelayNode {
     connections[slot].http.exchange?.value.stage = .parked
   }
 
-  /// The store was read for a poll: it is answered, or waits.
+  /// Answers or parks a poll after the store was read for it.
   mutating func pageRead(_ slot: Hub.Slot, _ query: FetchQuery, _ page: ReadPage) {
     guard let poll = connections[slot].http.exchange?.value.poll, !page.more,
       page.isEmpty || !(poll.isWoken || isWoken(slot, by: page.records))
@@ -59,13 +59,13 @@ extension RelayNode {
       return
     }
     if let session = connections[slot].session, poll.query.zone == nil {
-      // It was a member from before it was read for, so all commits since then were heard of.
+      // The connection was a member before the read, so all commits since then were heard of.
       hub.learned(session.account, standsAt: page.token)
     }
     park(slot)
   }
 
-  /// Whether what was read contains something that wakes the device.
+  /// True if one of the records matches the device's filter.
   func isWoken(_ slot: Hub.Slot, by records: [Record]) -> Bool {
     guard let session = connections[slot].session,
       let rules = hub.watchers(of: session.account)?.rules
@@ -104,7 +104,7 @@ extension RelayNode {
     for slot in behind { readAgain(slot) }
     for slot in behind { read(slot) }
     for slot in answered {
-      // Mostly nothing stands behind a poll.
+      // Usually no request follows a poll.
       if connections[slot].holdsNothing(), !isCrowded(slot) {
         watchRequest(slot)
       } else {
@@ -113,7 +113,7 @@ extension RelayNode {
     }
   }
 
-  /// The device's subscriptions are others now: what they passed over is looked at again.
+  /// Handles new subscriptions of the device: changes that the old ones skipped are checked again.
   mutating func ruleChanged(ofPoll slot: Hub.Slot) {
     guard let passed = connections[slot].http.exchange?.value.poll?.passed else { return }
     switch connections[slot].http.exchange?.value.stage {
@@ -125,7 +125,7 @@ extension RelayNode {
     }
   }
 
-  /// Whether the commit alone is the whole answer, in the bytes that others get too.
+  /// True if the commit alone is the whole answer, in bytes shared with other connections.
   private func isSharedAnswer(_ change: borrowing AccountChange, _ poll: LongPoll) -> Bool {
     guard poll.sharesAnswers, stage == .running, let count = change.told?.records.count else {
       return false
@@ -139,7 +139,7 @@ extension RelayNode {
     let body = told.changes.body(since: change.since, token: change.token, more: false)
     let answer = answerWithReconnect(body)
     status.pushes += slots.count
-    // Pages of one origin get the same bytes, and so does whoever is no page.
+    // Pages of one origin get the same bytes, and so do all clients that are not pages.
     var rest = slots
     while let first = rest.first {
       let crossOrigin = connections[first].crossOrigin
@@ -176,28 +176,29 @@ extension RelayNode {
     if !isAsked { answer(slot, Answer(admission.refusal(of: holder(of: slot)))) }
   }
 
-  /// A poll's time is up. Where other relays may have saved unheard it is read for once more.
+  /// Ends a poll whose time is up. If the store is shared, it is read once more, because commits of
+  /// other relays may be unheard.
   mutating func endPoll(_ slot: Hub.Slot) {
     if configuration.sharesStore { readAgain(slot) } else { answerEmpty(slot) }
   }
 
-  /// A poll with nothing to tell ends: its time is up, the relay stops, or the client has ended its
-  /// stream and says nothing more (`isLast`).
+  /// Ends a poll without changes: its time is up, the relay stops, or the client has closed its
+  /// side and sends no more (`isLast`).
   mutating func answerEmpty(_ slot: Hub.Slot, isLast: Bool = false) {
     guard let poll = connections[slot].http.exchange?.value.poll,
-      // What did not wake the device it has not been told.
+      // Skipped changes were not sent to the device, so its token stays.
       let token = poll.passed == nil ? poll.token ?? poll.query.since : poll.query.since
     else { return }
     let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
     answer(slot, answerWithReconnect(page.encodedBody()), isLast: isLast)
   }
 
-  // MARK: the same again
+  // MARK: repeated polls
 
-  /// Takes up a poll again that differs from the one before in its token alone, as a client's do
-  /// that has nothing else to ask: what was read of its head holds still, and so does who asks.
-  /// False, with nothing done, where it must be looked at: it is another request, or not all of it
-  /// is here, or more than waiting is to be done.
+  /// Restarts a poll that differs from the one before only in its token, as clients send it that
+  /// ask for nothing else: the parsed head and the session stay valid. Returns false, and does
+  /// nothing, if the bytes must be parsed: it is another request, or incomplete, or needs more than
+  /// waiting.
   mutating func pollsAgain(_ slot: Hub.Slot, _ bytes: RawSpan) -> Bool {
     guard let since = connections[slot].http.repeatedSince(in: bytes), stage == .running,
       !isCrowded(slot), let session = connections[slot].session, !session.plan.hasNoZone,
@@ -216,7 +217,7 @@ extension RelayNode {
 }
 
 extension HTTPState {
-  /// A poll has its answer: what was read of it is kept for its repetition.
+  /// Keeps an answered poll for its repetition.
   mutating func expectRepetition() {
     if exchange?.value.repetition == nil {
       guard let request = exchange?.value, request.headBytes == 0,
@@ -227,13 +228,13 @@ extension HTTPState {
     if exchange?.value.repetition != nil { swap(&exchange, &lastPoll) }
   }
 
-  /// The token of the last poll's repetition, where `bytes` are one and nothing else has come.
+  /// Returns the token if `bytes` repeat the last poll and nothing else has come.
   fileprivate mutating func repeatedSince(in bytes: RawSpan) -> ChangeToken? {
     guard exchange == nil, awaitsRequest() else { return nil }
     return lastPoll?.value.repetition?.since(in: bytes)
   }
 
-  /// The last poll waits anew, for what comes after `since`, where the account stands.
+  /// Restarts the last poll, for changes after `since`, the account's token.
   fileprivate mutating func repeatPoll(since: ChangeToken, number: UInt64, at now: Instant) {
     swap(&exchange, &lastPoll)
     exchange?.value.repeatPoll(since: since, number: number, at: now)

@@ -2,8 +2,8 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How those who watch an account are told of a commit: each form of it is made once, whoever many
-/// take it.
+/// Sends a commit to the connections that watch the account. Each encoding is built once and shared
+/// by all receivers.
 extension RelayNode {
   mutating func heard(_ news: RelayNews) {
     switch news {
@@ -32,8 +32,8 @@ extension RelayNode {
     }
   }
 
-  /// Tells all who watch the account. `lastPoll`: the last that was parked before the store was
-  /// read for this; later ones may have to be told more.
+  /// Sends a change to all connections that watch the account. `lastPoll`: the last poll parked
+  /// before the store was read for this; later ones may need more changes.
   mutating func tell(_ change: AccountChange, lastPoll: UInt64 = .max) {
     commits.changed(change.account)
     hub.moved(change.account, to: change.token)
@@ -46,7 +46,7 @@ extension RelayNode {
     measureLag(of: change, receivers: status.pushes - before)
   }
 
-  /// The clock is read once a turn, so a change may seem to be durable a little after it was heard.
+  /// The clock is read once a turn, so a change may seem durable slightly after it was heard of.
   private mutating func measureLag(of change: AccountChange, receivers: Int) {
     guard receivers > 0, let durableAt = change.durableAt else { return }
     let lag = moment.instant.nanoseconds - durableAt.nanoseconds
@@ -72,7 +72,7 @@ extension RelayNode {
         connections[slot].socket?.chain.passedOver(change.token, isOwn: isOwn)
         continue
       }
-      // One access: this is what every delivery costs.
+      // One access, because every delivery costs this.
       let (id, push, isDeflated) = connections[slot].hear(
         change, own: own, frameBytes: frame.count, limit: limit, at: moment.instant)
       switch push {
@@ -91,7 +91,7 @@ extension RelayNode {
     for slot in behind { readPage(slot) }
   }
 
-  /// Sends the same to those that take it compressed, which is done once for all of them.
+  /// Sends the same frame to connections that take it compressed; it is compressed once for all.
   private mutating func sendDeflated(_ frame: [UInt8], to ids: [ConnectionID]) {
     let deflated = deflater.frame(of: frame)
     for id in ids {
@@ -116,9 +116,9 @@ extension RelayNode {
 }
 
 extension Connection {
-  /// What a socket is told of a commit, and whether it takes that compressed; only a plain push is
-  /// added to its queue here. `own`: the connection that asked for the commit. `frameBytes`: of the
-  /// push, 0 where it is too large to be one. `limit`: bytes that may wait.
+  /// Returns a socket's reaction to a commit, and whether the push is compressed. Only an
+  /// uncompressed push is added to its queue here. `own`: the connection that asked for the commit.
+  /// `frameBytes`: of the push, 0 if it is too large for one. `limit`: bytes that may wait.
   fileprivate mutating func hear(
     _ change: borrowing AccountChange, own: ConnectionID?, frameBytes: Int, limit: Int,
     at now: Instant

@@ -1,17 +1,17 @@
 import LockstepModel
 
-/// How much waits to leave one connection, and since when it has not moved. The bytes themselves
-/// lie with the driver, which tells what is left only where not all could leave at once.
+/// Counts the unsent bytes of one connection, and the time since some left. The driver holds the
+/// bytes, and reports the rest only if not all could be sent at once.
 struct SendQueue: Sendable {
-  /// What the driver said still waits, and what was sent after that.
+  /// Bytes that the driver reported as unsent, and those sent after that.
   private(set) var unsent = 0
-  /// Memory that it takes, as the driver told last; 0 where nothing waits.
+  /// Memory of the unsent bytes, as the driver last reported it; 0 if nothing waits.
   private var told = 0
-  /// When the driver last said that some has left, or that something waits.
+  /// Time of the driver's last report that some bytes left, or that some wait.
   private(set) var movedAt = Instant(nanoseconds: 0)
-  /// A timer watches whether it moves.
+  /// True if a timer checks for progress.
   var isWatched = false
-  /// Bytes sent at `burstAt`, while nothing waited: whether they left is known a moment later.
+  /// Bytes sent at `burstAt`, while nothing waited: a moment later it is known if they left.
   private var burst = 0
   private var burstAt = Instant(nanoseconds: 0)
 
@@ -26,7 +26,7 @@ struct SendQueue: Sendable {
     }
   }
 
-  /// The driver's word on what still waits.
+  /// Records the driver's report of unsent bytes.
   mutating func drained(to count: Int, at now: Instant) {
     unsent = count
     if count == 0 { told = 0 }
@@ -34,23 +34,23 @@ struct SendQueue: Sendable {
     burst = 0
   }
 
-  /// The driver's word on the memory that it takes.
+  /// Records the driver's report of the memory of unsent bytes.
   mutating func holds(_ bytes: Int) { told = bytes }
 
-  /// Memory that is known to be taken by what waits.
+  /// Memory that unsent bytes are known to use.
   var held: Int { max(unsent, told) }
 
-  /// The same where the connection is closed now: what was sent in this moment may wait as well.
+  /// Returns the same for a connection that is closed now: bytes sent in this moment may wait too.
   func heldAtEnd(at now: Instant) -> Int { held > 0 || burstAt != now ? held : burst }
 
-  /// About what a frame takes besides its bytes.
+  /// Approximate memory of a frame in addition to its bytes.
   private static let frameOverhead = 128
 
-  /// Whether more than `limit` bytes are known to wait. The driver will tell when some have left,
-  /// so what is put off because of it is not forgotten.
+  /// True if more than `limit` bytes are known to wait. The driver will report when some have left,
+  /// so work that was deferred because of it is resumed.
   func isClogged(limit: Int) -> Bool { unsent > limit }
 
-  /// Whether more than `limit` bytes wait, or may wait: too much to add a push.
+  /// True if more than `limit` bytes wait, or may wait: too many to add a push.
   func isCrowded(limit: Int, at now: Instant) -> Bool {
     unsent > limit || (burstAt == now && burst > limit)
   }

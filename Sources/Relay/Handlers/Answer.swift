@@ -1,19 +1,19 @@
 import LockstepModel
 import LockstepWire
 
-/// What an HTTP request is answered with, before it becomes bytes.
+/// The answer to an HTTP request, before it is encoded.
 struct Answer: Hashable, Sendable {
   var status: Int
   var headers = HTTPHeaders()
   var body: [UInt8] = []
-  /// Of the whole body, where `body` has only its beginning.
+  /// Bytes of the whole body, if `body` has only its beginning.
   var bodyCount: Int?
-  /// For the counters; nil where nothing was refused.
+  /// Refusal code for the counters; nil if nothing was refused.
   var refused: RefusalCode?
 
   init(status: Int) { self.status = status }
 
-  /// JSON that concerns this one client at this one time.
+  /// Creates a JSON answer for this client only, not to be cached.
   init(status: Int, json body: [UInt8]) {
     self.status = status
     self.body = body
@@ -29,7 +29,7 @@ struct Answer: Hashable, Sendable {
     headers.append("Cache-Control", "no-store")
   }
 
-  /// `methods`: what the path takes, for a 405.
+  /// `methods`: the methods that the path takes, for a 405.
   init(_ refusal: Refusal, methods: [String] = []) {
     self.init(status: refusal.code.status, problem: refusal)
     if let seconds = refusal.retryAfterSeconds {
@@ -47,7 +47,7 @@ struct Answer: Hashable, Sendable {
     }
   }
 
-  /// Where no token was sent there is no error in it either (RFC 6750 section 3.1).
+  /// Answer without an `error` attribute, because no token was sent (RFC 6750 section 3.1).
   static var missingToken: Answer {
     let refusal = Refusal(
       .badToken, "Send the device's token as `Authorization: Bearer <token>`.")
@@ -56,7 +56,7 @@ struct Answer: Hashable, Sendable {
     return answer
   }
 
-  /// `isForeign`: a page asks that may not use the relay, and is told nothing that would let it.
+  /// `isForeign`: a page asks that may not use the relay, so the answer allows it nothing.
   static func options(methods: [String], isForeign: Bool = false) -> Answer {
     var answer = Answer(status: 204)
     let list = methods.joined(separator: ", ")
@@ -72,12 +72,12 @@ struct Answer: Hashable, Sendable {
 }
 
 extension Answer {
-  /// Whether the client has what the tag names already (RFC 9110 section 13.1.2).
+  /// True if the client already has the content that the tag names (RFC 9110 section 13.1.2).
   static func isHeld(_ tag: String, by ifNoneMatch: [String]) -> Bool {
     ifNoneMatch.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
   }
 
-  /// `ifNoneMatch`: the tags that the client holds already.
+  /// `ifNoneMatch`: the entity tags that the client already has.
   init(record: Record, ifNoneMatch: [String]) {
     let tag = "\"\(record.tag)\""
     let isHeld = Answer.isHeld(tag, by: ifNoneMatch)

@@ -1,21 +1,21 @@
 import LockstepModel
 import LockstepWire
 
-/// A call of the protocol, as path and method name it.
+/// A call of the protocol, given by path and method.
 enum Call: Hashable, Sendable {
-  /// Anyone may make it.
+  /// Open to all clients.
   case guest(UnauthenticatedCall)
-  /// Only a signed-in device may.
+  /// For signed-in devices only.
   case signed(SignedCall)
-  /// Only the relay's owner may.
+  /// For the relay's owner only.
   case owner(AdminCall)
-  /// A signed-in device sends a chunk of a file, which is written as it comes.
+  /// Upload of a chunk of a file by a signed-in device; written as it arrives.
   case upload(ChunkHash)
-  /// What supervisors ask about the process.
+  /// Health and metrics of the process, for supervisors.
   case health(HealthCall)
-  /// A browser loads a page, or what belongs to one.
+  /// A page, or a file of one, for a browser.
   case page(PageFile)
-  /// An upgrade to WebSocket; a device may sign in before or behind it.
+  /// An upgrade to WebSocket; a device may sign in before or after it.
   case socket
 }
 
@@ -34,7 +34,7 @@ enum SignedCall: Hashable, Sendable {
   case save(zone: Name)
   case record(RecordKey)
   case changes(FetchQuery)
-  /// A stream; `Last-Event-ID` goes before `since`.
+  /// An event stream; `Last-Event-ID` takes precedence over `since`.
   case events(since: ChangeToken?)
   case listZones(after: Name?, limit: Int)
   case deleteZone(Name, through: ChangeToken?)
@@ -43,16 +43,16 @@ enum SignedCall: Hashable, Sendable {
   case putSubscription(Name)
   case removeSubscription(Name)
   case chunk(ChunkHash)
-  /// Asks for it, so that it is kept.
+  /// Checks for a chunk, so that it is kept.
   case keepChunk(ChunkHash)
   case missingChunks
-  /// Something is wrong with its path or its query.
+  /// Its path or its query is invalid.
   case refused(Refusal)
 }
 
 extension SignedCall {
-  /// Whether it is of use only where the account's plan has a zone. Devices may always be managed,
-  /// and a save may be asked about that was made before.
+  /// True if the call is useful only if the account's plan has a zone. Devices may always be
+  /// managed, and a save may be a retry of one that was made before.
   var needsPlan: Bool {
     switch self {
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .save, .refused: false
@@ -71,20 +71,20 @@ enum HealthCall: Hashable, Sendable {
 }
 
 extension Call {
-  /// The most bytes of a body that are taken.
+  /// Maximum bytes of the body.
   var bodyLimit: Int {
     switch self {
     case .signed(.save): Limits.batchBytes
     case .signed(.putSubscription): Limits.subscriptionBytes
     case .signed(.missingChunks): Limits.chunkHashesBytes
-    // What is wrong is said whatever comes behind it.
+    // The error is reported whatever body follows.
     case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
     case .guest, .signed, .owner, .health, .page, .socket: Limits.smallBodyBytes
     }
   }
 
-  /// Whether the call reads a body of JSON.
+  /// True if the call reads a JSON body.
   var readsBody: Bool {
     switch self {
     case .guest(.createAccount), .guest(.join), .signed(.renameDevice), .signed(.save),

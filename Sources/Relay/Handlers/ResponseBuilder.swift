@@ -2,13 +2,13 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What to make of the store's answer to a call.
+/// Builds the answer to a call from the store's result.
 enum ResponseBuilder: Sendable {
   case account(Credentials)
   case joined(DeviceID, token: String, from: PeerNetwork)
   case pairing(PairingOffer)
   case devices
-  /// The device is read next, to be shown with its new name.
+  /// The device is read next, to be returned with its new name.
   case renamed(DeviceID)
   case device(DeviceID)
   case revoked(AccountID, DeviceID)
@@ -18,7 +18,7 @@ enum ResponseBuilder: Sendable {
   case events
   case zones
   case zoneDeleted
-  /// The device's own are read with who it is.
+  /// The device's subscriptions are read with its principal.
   case subscriptions
   case subscription(Name)
   case subscribed(Subscription)
@@ -30,7 +30,7 @@ enum ResponseBuilder: Sendable {
 }
 
 extension ResponseBuilder {
-  /// The answer to a call that wrote. Throws what the store refused.
+  /// Returns the answer to a call that wrote. Throws the store's refusal.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (_, .refused(let refusal)):
@@ -64,7 +64,7 @@ extension ResponseBuilder {
     }
   }
 
-  /// The answer to a call that read, where no more is needed than what was read.
+  /// Returns the answer to a call that read, if it needs only the result.
   func answer(showing result: ReadResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (.record(let ifNoneMatch), .record(let record)):
@@ -84,7 +84,7 @@ extension ResponseBuilder {
     }
   }
 
-  /// The store answered something else than it was asked: a fault of ours.
+  /// The store's result does not fit the request: a bug of the relay.
   static let mismatch = Refusal(.internalError, "The relay made a mistake; it is logged.")
 }
 

@@ -2,19 +2,19 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Which call a path and a method name, at which door. Knows no state.
+/// Maps path, method and listener to a call. Stateless.
 enum Router {
   enum Routing: Hashable, Sendable {
     case call(Call)
-    /// A browser asks what it may do here (CORS), or anyone what a path takes.
+    /// Request for the methods of a path: a CORS preflight of a browser, or any other `OPTIONS`.
     case options(methods: [String])
-    /// `methods`: what the path takes, where it is only the method that is wrong.
+    /// `methods`: the methods that the path takes, if only the method is wrong.
     case refused(Refusal, methods: [String])
   }
 
   struct Entry: Sendable {
     var method: String
-    /// `*` stands for any segment.
+    /// `*` matches any segment.
     var pattern: [String]
     var doors: [Opening.Door]
     var make: @Sendable (RequestTarget) throws(Refusal) -> Call
@@ -31,13 +31,13 @@ enum Router {
 
   }
 
-  /// What stands at one path, a method an entry.
+  /// The entries of one path, one per method.
   private struct Place {
     let pattern: [String]
     let doors: [Opening.Door]
     var entries: [Entry]
 
-    /// `path` has as many segments.
+    /// True if the pattern matches. `path` must have the same number of segments.
     func matches(_ path: [String], at door: Opening.Door) -> Bool {
       for index in pattern.indices where pattern[index] != path[index] && pattern[index] != "*" {
         return false
@@ -51,7 +51,7 @@ enum Router {
 
   static let entries = common + owner
 
-  /// By how many segments their paths have.
+  /// Indexed by the number of segments of their paths.
   private static let places: [[Place]] = {
     let longest = entries.map(\.pattern.count).max() ?? 0
     var places = [[Place]](repeating: [], count: longest + 1)
@@ -130,7 +130,7 @@ enum Router {
     Entry("GET", "status", inside) { _ in .health(.status) },
   ]
 
-  /// What the relay's owner asks. No device does, so docs/protocol.md does not tell of it.
+  /// The calls of the relay's owner. docs/protocol.md does not list them: devices do not use them.
   private static let owner = [
     Entry("POST", "v1/admin/accounts", [.control]) { _ in .owner(.makeAccount) },
     Entry("GET", "v1/admin/accounts", [.control]) { (target) throws(Refusal) in
@@ -171,7 +171,7 @@ enum Router {
     else {
       return .refused(Refusal(.notFound, "There is nothing at this path."), methods: [])
     }
-    // HEAD asks for what GET would answer (RFC 9110 section 9.3.2), and may do something besides.
+    // HEAD gets the header of GET's answer (RFC 9110 section 9.3.2), or has its own call.
     let asked = found.first { $0.method == method }
     guard let entry = asked ?? (method == "HEAD" ? found.first { $0.method == "GET" } : nil)
     else {
@@ -193,15 +193,15 @@ enum Router {
       }
       return .call(call)
     } catch {
-      // The owner is known by the door.
+      // The listener identifies the owner.
       if entry.doors == [.control] { return .refused(error, methods: []) }
-      // Whoever else asks must be known before what they ask is judged, and only what signed-in
-      // devices ask has anything in its path or query.
+      // All other clients must be authenticated before their request is judged, and only calls of
+      // signed-in devices have parameters in path or query.
       return .call(.signed(.refused(error)))
     }
   }
 
-  /// A path that is named in full is meant, where a pattern fits as well.
+  /// Returns the place of a path. A literal path takes precedence over a pattern.
   private static func place(_ path: [String], at door: Opening.Door) -> Place? {
     guard path.count < places.count else { return nil }
     var found: Place?
@@ -269,7 +269,7 @@ enum Router {
       limit: try limit(target, atMost: Limits.listedAccounts, of: "accounts"))
   }
 
-  /// What is left out, or more than the relay gives, counts as the most that it gives.
+  /// Returns the maximum if the limit is left out or higher.
   private static func limit(
     _ target: RequestTarget, atMost most: Int, of things: String
   ) throws(Refusal) -> Int {
@@ -294,7 +294,8 @@ enum Router {
     return query
   }
 
-  /// Digits alone; however many there are, more than `limit` counts as `limit`.
+  /// Returns nil unless `text` is all digits. A number above `limit`, however long, counts as
+  /// `limit`.
   private static func number(_ text: String, atMost limit: Int64) -> Int64? {
     guard !text.isEmpty else { return nil }
     var value: Int64 = 0

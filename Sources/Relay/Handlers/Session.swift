@@ -2,19 +2,19 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// A connection after it has signed in: which device of which account it is, and what it may ask.
-/// Every request to the store that it makes carries its own account, so that nothing crosses.
+/// A connection after sign-in: its account and device, and the calls that it may make. Each of its
+/// requests to the store carries its own account, so that accounts do not mix.
 struct Session: Hashable, Sendable {
   let account: AccountID
   let device: DeviceID
-  /// Of the token that it signed in with: the same again need not be asked about.
+  /// Hash of the token that it signed in with: the same token needs no second lookup.
   let tokenHash: [UInt8]
-  /// As news last told it.
+  /// The account's plan, updated by news.
   var plan = Plan.everything
 
   var presenceKey: Presence.Key { Presence.Key(account: account, device: device) }
 
-  /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
+  /// Performs the call. `body`: at most `Call.bodyLimit` bytes. Throws a refusal if it is invalid.
   func perform(
     _ call: SignedCall, body: [UInt8], headers: HTTPHeaders, in context: CallContext
   ) throws(Refusal) -> HandlerResult {
@@ -71,8 +71,8 @@ struct Session: Hashable, Sendable {
     }
   }
 
-  /// Where a stream that comes back was told to go on. A browser sends it by itself, beside the
-  /// `since` that it began with.
+  /// Returns the token at which a reconnecting stream continues. A browser sends it by itself,
+  /// beside the original `since`.
   private static func lastEventID(_ headers: HTTPHeaders) throws(Refusal) -> ChangeToken? {
     guard let text = headers["Last-Event-ID"], !text.isEmpty else { return nil }
     guard let token = ChangeToken(text: text) else {
@@ -83,14 +83,14 @@ struct Session: Hashable, Sendable {
     return token
   }
 
-  /// What is wrong with the call, or what the account's plan has against it; of a save the store
-  /// knows whether it was made before.
+  /// Returns the refusal of a call that is invalid or not in the account's plan. A save is not
+  /// refused here: only the store knows if it was made before.
   func refusal(of call: SignedCall) -> Refusal? {
     if case .refused(let refusal) = call { return refusal }
     return plan.hasNoZone && call.needsPlan ? Session.needsPlan : nil
   }
 
-  /// What the account's plan has against a save.
+  /// Returns the refusal of a save into a zone that the account's plan does not include.
   private func refusal(ofSaveInto zone: Name) -> Refusal? {
     if plan.hasNoZone { return Session.needsPlan }
     if plan.includes(zone) { return nil }
@@ -99,7 +99,7 @@ struct Session: Hashable, Sendable {
       "The account's plan does not include the zone \"\(zone)\"; ask the owner of the relay.")
   }
 
-  /// There is nothing that the account's devices may do.
+  /// Refusal if the account's plan includes no zone.
   static let needsPlan = Refusal(
     .planRequired, "The account's plan includes no zone; ask the owner of the relay.")
 
@@ -107,13 +107,13 @@ struct Session: Hashable, Sendable {
     .changes(account, since: query.since, zone: query.zone, limit: query.limit)
   }
 
-  /// The batch as the store takes it: with its digest, and with the faults of single records that
+  /// Returns the batch for the store: with its digest, and with the faults of single records that
   /// only the relay can find.
   ///
   /// `wall`: relay time, milliseconds.
   func commit(of request: SaveRequest, wall: Int64) -> SaveCommit {
     var checked = request
-    // Looked for in the request: what is changed is copied, and mostly nothing is.
+    // Reads `request`: a change copies `checked`, and usually nothing changes.
     for (index, mutation) in request.mutations.enumerated() where mutation.refusal == nil {
       guard mutation.modifiedAt > wall + Limits.clockAheadMilliseconds else { continue }
       checked.mutations[index].refusal = Refusal(

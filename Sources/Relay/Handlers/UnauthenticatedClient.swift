@@ -2,27 +2,26 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What a call needs to know of the relay.
+/// The relay's data that a call needs.
 struct CallContext: Sendable {
   var configuration: RelayConfiguration
   var secrets: SecretSource
   /// Relay time, milliseconds since the Unix epoch.
   var wall: Int64
-  /// Who asks, as far as limits are concerned.
+  /// The client's network, for limits.
   var address: PeerNetwork
 }
 
-/// What a call comes to: an answer at once, or a question to the store and what to make of its
-/// answer.
+/// The result of a call: an answer, or a request to the store and the builder of its answer.
 enum HandlerResult: Sendable {
   case answer(Answer)
   case commit(CommitRequest, ResponseBuilder)
   case read(ReadRequest, ResponseBuilder)
 }
 
-/// A connection before it has signed in: what it may ask is what anyone may.
+/// A connection before sign-in: it may make the calls that are open to all clients.
 struct UnauthenticatedClient: Sendable {
-  /// `body`: at most `Call.bodyLimit` bytes. Throws what is wrong with it.
+  /// Performs the call. `body`: at most `Call.bodyLimit` bytes. Throws a refusal if it is invalid.
   func perform(
     _ call: UnauthenticatedCall, body: [UInt8], in context: CallContext
   ) throws(Refusal) -> HandlerResult {

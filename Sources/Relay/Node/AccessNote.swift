@@ -1,23 +1,23 @@
 public import LockstepWire
 
-/// One HTTP request, for the log of a person who looks closely. It has the path and not the query,
-/// where a client may have put what nobody else should read.
+/// One HTTP request, for a detailed log. It has the path but not the query, in which a client may
+/// have put private data.
 public struct AccessNote: Sendable, Hashable {
   public var method: String
   public var path: String
-  /// Of the answer; 0 where the client went before there was one.
+  /// Status of the answer; 0 if the client left before there was one.
   public var status: Int
-  /// From the request's head to the end of its answer.
+  /// Time from the request's head to the end of its answer.
   public var milliseconds: Int64
-  /// Of the answer's body; of one that goes out in parts, 0.
+  /// Bytes of the answer's body; 0 if it is sent in parts.
   public var bytes: Int
   public var peer: PeerAddress
-  /// Who counts as the client, as a trusted proxy says it: an IPv4 address or a network of IPv6.
+  /// Network that counts as the client, by a trusted proxy: an IPv4 address or a network of IPv6.
   public var client: PeerNetwork
 }
 
 extension RelayNode {
-  /// The request of a connection is over.
+  /// Reports the end of a connection's request.
   mutating func noteRequest(_ slot: Hub.Slot, status: Int? = nil) {
     guard configuration.notesRequests, let exchange = connections[slot].http.exchange?.value else {
       return

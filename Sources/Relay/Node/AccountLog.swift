@@ -1,14 +1,14 @@
 import LockstepModel
 
-/// Which accounts something was heard of lately, so that an answer of the store that such news may
-/// have overtaken is not taken for the newest: it is asked again. Of fixed size: accounts share
-/// places, and now and then one is asked again for another's sake.
+/// Tracks the accounts that recently had news. An answer of the store that such news may have
+/// overtaken is not used as the newest, and the store is asked again. Its size is fixed: accounts
+/// share entries, so the store is sometimes asked again because of another account.
 struct AccountLog: Sendable {
   private static let places = 1_024
 
-  /// What was heard so far.
+  /// Number of news so far.
   private(set) var count = 0
-  /// What `count` was when something was last heard of an account of that place.
+  /// Value of `count` at the last news of an account of that entry.
   private var latest = Array(repeating: 0, count: AccountLog.places)
 
   mutating func changed(_ account: AccountID) {
@@ -16,12 +16,12 @@ struct AccountLog: Sendable {
     latest[AccountLog.place(of: account)] = count
   }
 
-  /// Whether it may have, since `count` was `before`.
+  /// True if the account may have had news since `count` was `before`.
   func hasChanged(_ account: AccountID, since before: Int) -> Bool {
     latest[AccountLog.place(of: account)] > before
   }
 
-  /// Ids are random, so a part of one spreads as well as all of it.
+  /// Ids are random, so a part of one spreads as evenly as all of it.
   private static func place(of account: AccountID) -> Int {
     Int(account.rawValue % UInt64(places))
   }

@@ -2,22 +2,22 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// How much the node takes on: bytes of bodies, guesses at pairing codes.
+/// Limits of the node's load: bytes of bodies, guesses of pairing codes.
 struct Admission: Sendable {
-  /// Whose share of the memory something counts in.
+  /// The client to whose share memory is charged.
   enum Holder: Hashable, Sendable {
     case account(AccountID)
-    /// Of those who have not signed in.
+    /// A network of clients that have not signed in.
     case address(PeerNetwork)
-    /// Only what all hold together is bounded: the owner, and whoever has no limit by address.
+    /// Bounded only by the total: the owner, and clients without a limit by address.
     case anybody
   }
 
   private let bodyLimit: Int
   private let shareLimit: Int
-  /// Memory that bodies, messages and unsent answers take over all connections.
+  /// Memory of bodies, messages and unsent answers, over all connections.
   private(set) var bodyBytes = 0
-  /// Of that, what each takes who takes any.
+  /// Its parts by holder; holders with none are absent.
   private var shares: [Holder: Int] = [:]
   var guesses: PairingGuesses
 
@@ -27,11 +27,11 @@ struct Admission: Sendable {
     guesses = PairingGuesses(configuration.limits)
   }
 
-  /// Whether more may be taken on for it, such as a page of changes.
+  /// True if the holder may use more memory, for example for a page of changes.
   func hasRoom(for holder: Holder) -> Bool { bodyBytes <= bodyLimit && hasShare(holder) }
 
-  /// A connection of `holder` takes `now` bytes, and took `before`. False where that is more than
-  /// there is, for it or for all: this connection should give way.
+  /// Records that a connection of `holder` uses `now` bytes, after `before`. Returns false if the
+  /// holder's share or the total is exceeded: this connection should then give way.
   mutating func hold(_ now: Int, before: Int, by holder: Holder) -> Bool {
     guard now != before else { return true }
     bodyBytes += now - before
@@ -42,13 +42,13 @@ struct Admission: Sendable {
     return now < before || hasRoom(for: holder)
   }
 
-  /// Why there is no room.
+  /// Returns the refusal for a holder without room.
   func refusal(of holder: Holder) -> Refusal {
     bodyBytes > bodyLimit || hasShare(holder) ? CommitQueue.overloaded : Admission.shareUsedUp
   }
 
   private func hasShare(_ holder: Holder) -> Bool {
-    // While all together hold no more than one may, nobody is looked up.
+    // While the total is within one share, no holder is looked up.
     bodyBytes <= shareLimit || (shares[holder] ?? 0) <= shareLimit
   }
 
@@ -65,7 +65,7 @@ struct Admission: Sendable {
 }
 
 extension CommitRequest {
-  /// What it takes in memory besides the bytes that it came as.
+  /// Memory in addition to the bytes of the request as received.
   var overheadBytes: Int {
     guard case .save(let save) = self else { return 0 }
     return save.request.mutations.count * Limits.recordOverheadBytes

@@ -1,17 +1,17 @@
-/// How WebSockets ended: how many by each close code (RFC 6455 section 7.4). The codes are the
-/// relay's own, so that nobody outside makes more of them.
+/// Number of ended WebSockets per close code (RFC 6455 section 7.4). The codes are the relay's own,
+/// so that clients cannot add rows.
 public struct CloseTally: Sendable, Hashable {
   struct Row: Sendable, Hashable {
     var code: UInt16
     var count: Int
   }
 
-  /// The device ended it, with whatever code.
+  /// The device closed the socket, with any code.
   static let byTheDevice: UInt16 = 1000
-  /// It broke off without a word.
+  /// The connection ended without a close frame.
   static let brokenOff: UInt16 = 1006
 
-  /// By rising code.
+  /// In ascending order of the codes.
   private(set) var rows: [Row] = []
 
   mutating func add(_ code: UInt16, _ count: Int = 1) {

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepWire
 
-/// One connection of the node: who is behind it, and how far its talk has come. It is large: hot
-/// paths look at its parts where it lies (`ConnectionTable`), and some methods are mutating only
-/// because those are called without a copy.
+/// One connection of the node: its client and its protocol state. The value is large: hot paths
+/// access its parts in place (`ConnectionTable`), and some methods are mutating only because such a
+/// call makes no copy.
 struct Connection: Sendable {
   enum Identity: Sendable {
     case guest(UnauthenticatedClient)
@@ -12,26 +12,26 @@ struct Connection: Sendable {
 
   let id: ConnectionID
   let opening: Opening
-  /// Who made the request that is being read or answered, or the socket.
+  /// Client of the request that is being read or answered, or of the socket.
   var client: ClientAddress
-  /// What its answer says to the page that it is from.
+  /// The origin of that request's page, for the header fields of the answer.
   var crossOrigin = CrossOrigin.none
   var identity = Identity.guest(UnauthenticatedClient())
   var queue = SendQueue()
   var http = HTTPState()
-  /// From the upgrade on.
+  /// Set from the upgrade on.
   var socket: WebSocketState?
-  /// From a `GET /v1/events` on.
+  /// Set from a `GET /v1/events` on.
   var stream: CopyOnWriteBox<EventStreamState>?
-  /// Nothing is read from it until it has room again.
+  /// True while nothing is read from it, until it has room again.
   var isPaused = false
-  /// Memory that the node's budget counts for what came in.
+  /// Memory of received data that counts in the node's budget, in bytes.
   var heldBytes = 0
-  /// Memory that the node's budget counts for what waits to leave.
+  /// Memory of unsent data that counts in the node's budget, in bytes.
   var heldUnsent = 0
 
-  /// `exempt`: whose requests are not limited by their address. `trustedProxies`: whose word is
-  /// taken on whom they pass on.
+  /// `exempt`: networks without limits by address. `trustedProxies`: proxies that may name the
+  /// client whose request they forward.
   init(
     id: ConnectionID, opening: Opening, exempt: [IPNetwork] = [], trustedProxies: [IPNetwork] = []
   ) {
@@ -47,7 +47,7 @@ struct Connection: Sendable {
     }
   }
 
-  /// The holder of the share of the memory that its bytes count in.
+  /// The holder to whose share of the memory its bytes are charged.
   var holder: Admission.Holder {
     mutating get {
       if case .session(let session) = identity { return .account(session.account) }
@@ -58,10 +58,10 @@ struct Connection: Sendable {
     }
   }
 
-  /// Whether its answer is a stream of events, which only ends with it.
+  /// True if its answer is an event stream, which ends only with the connection.
   var isStreaming: Bool { stream?.value.hasBegun ?? false }
 
-  /// Bytes that the client has sent and nobody looks at yet.
+  /// Received bytes that are not processed yet.
   var bufferedBytes: Int {
     mutating get {
       socket?.reader.bufferedBytes
@@ -69,15 +69,15 @@ struct Connection: Sendable {
     }
   }
 
-  /// Whether nothing lies here, and nothing did when it was last counted, so that there is nothing
-  /// to count or to pause for.
+  /// True if no bytes are held, and none were at the last count, so that there is nothing to count
+  /// or to pause for.
   mutating func holdsNothing() -> Bool {
     guard !isPaused, heldBytes == 0, heldUnsent == queue.held, stream == nil else { return false }
     if let requestBytes = socket?.requestBytes { return requestBytes == 0 && bufferedBytes == 0 }
     return !http.holdsBytes()
   }
 
-  /// Memory of what lies here and waits for something.
+  /// Memory of received data that waits for something, in bytes.
   var bytesToHold: Int {
     mutating get {
       if let requestBytes = socket?.requestBytes {
@@ -88,24 +88,24 @@ struct Connection: Sendable {
   }
 }
 
-/// A connection's requests and answers, one at a time.
+/// Requests and answers of a connection, one at a time.
 struct HTTPState: Sendable {
   var parser = HTTPRequestParser()
   /// The request that is being read or answered; nil between two.
   var exchange: CopyOnWriteBox<HTTPExchange>?
-  /// The request before, where it was a long-poll of which the next may be a repetition.
+  /// The request before, if it was a long-poll that the next request may repeat.
   var lastPoll: CopyOnWriteBox<HTTPExchange>?
-  /// What the timer `.request` stands for, and when that is due.
+  /// Meaning of the timer `.request`, and the time at which that is due.
   var deadline = Deadline.none
   var dueAt = Instant(nanoseconds: 0)
-  /// When the timer expires; nil where it is not set. It may be before `dueAt`: most deadlines are
-  /// put off before they are due, and a timer that is left where it stands costs nothing.
+  /// Expiry of the timer; nil if it is not set. It may be before `dueAt`: most deadlines are
+  /// postponed before they are due, and an unchanged timer costs nothing.
   var timerAt: Instant?
 
-  /// Whether the client's bytes are left where they are at once: an upload has sent enough, or
-  /// nothing more is to be learned of a client while its answer goes out. One that ends its stream
-  /// behind its request still gets all of it. So does one that ends it behind a long-poll, which
-  /// is to be parked before that is learned of.
+  /// True if reading of the client's bytes stops at once: an upload has sent enough, or more bytes
+  /// have no use while the answer is sent. A client that closes its side after its request still
+  /// gets the whole answer. So does one that closes it after a long-poll, which is parked before
+  /// the close is read.
   var isHeldBack: Bool {
     switch exchange?.value.stage {
     case .full, .delayed, .sending: true
@@ -114,23 +114,23 @@ struct HTTPState: Sendable {
     }
   }
 
-  /// Whether nothing of the next request has come.
+  /// True if no byte of the next request has come.
   mutating func awaitsRequest() -> Bool { parser.isIdle }
 
-  /// Whether bytes of a request lie here, or must not come in.
+  /// True if bytes of a request are held, or must not be read.
   mutating func holdsBytes() -> Bool {
     parser.bufferedBytes > 0 || isHeldBack || exchange?.value.heldBytes ?? 0 > 0
   }
 
   enum Deadline: Hashable, Sendable {
     case none
-    /// Nothing is asked.
+    /// No request is pending.
     case idle
-    /// The head of a request must be whole.
+    /// The head of a request must be complete.
     case head
-    /// Its body must be whole.
+    /// Its body must be complete.
     case body
-    /// Of a chunk of a file: the next part must be whole, after so many.
+    /// Upload of a chunk: the next part must be complete, after this number of parts.
     case part(Int)
     /// A long-poll ends.
     case poll
@@ -140,47 +140,47 @@ struct HTTPState: Sendable {
 /// One HTTP request, from its head to its answer.
 struct HTTPExchange: Sendable {
   enum Stage: Hashable, Sendable {
-    /// The body is coming in. → full, whole, answering
+    /// The body is being received. → full, whole, answering
     case reading
-    /// More of an upload's body has come than was written, and no more is read. → reading
+    /// More of an upload's body has come than was written; no more is read. → reading
     case full
-    /// All of it is here; it may wait for the sign-in. → answering, parked, delayed
+    /// The request is complete; it may wait for the sign-in. → answering, parked, delayed
     case whole
-    /// The store has been asked. → parked, sending, streaming, delayed
+    /// The store was asked. → parked, sending, streaming, delayed
     case asking
-    /// It is one too many (429), and its answer leaves a little later.
+    /// Over the rate limit (429); its answer is sent a little later.
     case delayed
-    /// The answer goes out a part at a time.
+    /// The answer is sent one part at a time.
     case sending
-    /// A long-poll with nothing to tell yet. → asking
+    /// A long-poll without changes so far. → asking
     case parked
-    /// The answer is a stream of events.
+    /// The answer is an event stream.
     case streaming
   }
 
   let head: HTTPRequestHead
-  /// nil where only `verdict` is left to be said.
+  /// nil if only `verdict` is left to be sent.
   var call: Call?
-  /// Known before the body was read.
+  /// Answer that was known before the body was read.
   var verdict: Answer?
   var stage = Stage.reading
   var body: [UInt8] = []
-  /// Of the body, also once it was handed on and lies with the store.
+  /// Bytes of the body, including those passed on to the store.
   var bodyBytes = 0
-  /// Of its head, where that is long.
+  /// Bytes of its head if that is long, otherwise 0.
   let headBytes: Int
-  /// It waits where there is nothing to tell.
+  /// True if it waits while there are no changes.
   let isLongPoll: Bool
   var isSigningIn = false
   var owesContinue = false
   var poll: LongPoll?
-  /// How it would be asked again; nil until it is answered.
+  /// The form in which it would be repeated; nil until it is answered.
   var repetition: RepeatedPoll?
-  /// When its head was whole.
+  /// Time at which its head was complete.
   var begunAt = Instant(nanoseconds: 0)
-  /// Of the answer; 0 until there is one.
+  /// Status of the answer; 0 until there is one.
   var status = 0
-  /// Of the answer's body, where it leaves at once.
+  /// Bytes of the answer's body, if it is sent at once.
   var answerBytes = 0
 
   init(head: HTTPRequestHead, call: Call?) {
@@ -195,30 +195,30 @@ struct HTTPExchange: Sendable {
     }
   }
 
-  /// Memory that it takes.
+  /// Memory that it uses, in bytes.
   var heldBytes: Int { headBytes + max(bodyBytes, body.capacity) }
 
-  /// For the log: what it is answered with.
+  /// Records the answer for the log.
   mutating func note(_ answer: borrowing Answer) {
     status = answer.status
     answerBytes = answer.body.count
   }
 }
 
-/// A `GET /v1/events`, from the moment when it listens.
+/// A `GET /v1/events`, from its registration for news on.
 struct EventStreamState: Sendable {
-  /// Each chunk is a chunk; otherwise the connection's end is the stream's (HTTP/1.0).
+  /// True for chunked transfer coding; otherwise the connection's end is the stream's (HTTP/1.0).
   let isChunked: Bool
-  /// The store was read for the first event; before, the request may still be refused.
+  /// True once the store was read for the first event; before that, the request may be refused.
   var hasBegun = false
   var chain = CursorChain(isOneWay: true)
-  /// A page must be read as soon as the connection takes bytes again.
+  /// True if a page must be read as soon as the connection takes bytes again.
   var owesRead = false
-  /// Bytes that came behind the request and were thrown away: nothing is asked on a stream.
+  /// Bytes received after the request and discarded: a stream takes no requests.
   var ignoredBytes = 0
 }
 
-/// A connection's talk after the upgrade to WebSocket.
+/// State of a connection after the upgrade to WebSocket.
 struct WebSocketState: Sendable {
   enum Stage: Hashable, Sendable {
     /// → signingIn, welcoming
@@ -231,28 +231,29 @@ struct WebSocketState: Sendable {
   }
 
   var reader: WebSocketReader
-  /// Large messages are compressed for it, as `RelayNode.deflate` says.
+  /// True if large messages are compressed for it, with `RelayNode.deflate`.
   let takesCompressed: Bool
   var stage = Stage.awaitingHello
   var chain = CursorChain()
-  /// Requests whose answer is still to come, and the bytes of their messages.
+  /// Requests without an answer so far, and the bytes of their messages.
   var requests = 0
   var requestBytes = 0
-  /// One of the requests is a fetch.
+  /// True if one of the requests is a fetch.
   var isFetching = false
-  /// A page must be read as soon as the connection takes bytes again.
+  /// True if a page must be read as soon as the connection takes bytes again.
   var owesRead = false
   var unansweredPings = 0
-  /// What has begun to come is to be whole when the timer `.request` expires.
+  /// True if what has begun to come must be complete when the timer `.request` expires.
   var isTimed = false
-  /// Over how long it was told to come back where all devices lose the relay, in milliseconds.
+  /// Period, last sent to its device, over which devices reconnect if all lose the relay, in
+  /// milliseconds.
   var reconnectWithin: Int64 = 0
-  /// Its device asks too often: it is read on when the timer `.throttled` says so.
+  /// True if its device asks too often: reading resumes with the timer `.throttled`.
   var isThrottled = false
-  /// It has signed in, and is welcomed when the timer `.throttled` says so.
+  /// True if it has signed in, and is welcomed with the timer `.throttled`.
   var isKeptWaiting = false
 
-  /// `deflate`: what was agreed on compression.
+  /// `deflate`: the negotiated compression.
   init(deflate: DeflateTerms?) {
     reader = WebSocketReader(
       role: .server, maximumMessageBytes: Limits.helloBytes, deflate: deflate)

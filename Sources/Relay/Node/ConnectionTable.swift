@@ -1,14 +1,14 @@
 import LockstepModel
 import LockstepWire
 
-/// The node's connections, each in a slot that stays the same as long as it lives, in one block of
+/// The node's connections, each in a slot that does not change during its life, in one block of
 /// memory.
 struct ConnectionTable: ~Copyable {
   typealias Slot = Hub.Slot
 
   private var slots = UnsafeMutablePointer<Connection>.allocate(capacity: 0)
   private var capacity = 0
-  /// Of all slots that have ever been taken.
+  /// One flag for each slot that has ever been used.
   private var isTaken: [Bool] = []
   private var free: [Slot] = []
   private var places: [ConnectionID: Slot] = [:]
@@ -20,7 +20,7 @@ struct ConnectionTable: ~Copyable {
 
   var count: Int { places.count }
 
-  /// All slots that are taken, in their order.
+  /// All slots in use, in ascending order.
   var taken: [Slot] { isTaken.indices.filter { isTaken[$0] } }
 
   func slot(of id: ConnectionID) -> Slot? { places[id] }
@@ -55,7 +55,7 @@ struct ConnectionTable: ~Copyable {
   mutating func remove(_ slot: Slot) {
     let (id, opening) = (slots[slot].id, slots[slot].opening)
     places[id] = nil
-    // What lay in it is given back at once, not with the next connection.
+    // Frees its memory at once, not with the next connection.
     slots[slot] = Connection(id: id, opening: opening)
     isTaken[slot] = false
     free.append(slot)

@@ -1,9 +1,9 @@
-/// A large value that few have at a time, kept outside of what it belongs to: who does not have it
-/// pays for a pointer only. Copied like the value itself.
+/// Boxed copy-on-write value, for a large value that is rarely present: an owner without it pays
+/// only for a pointer. Copied like the value itself.
 struct CopyOnWriteBox<Value: Sendable>: Sendable {
-  /// Only ever changed by the one who holds it alone.
+  /// Changed only by its sole owner.
   private final class Storage: @unchecked Sendable {
-    // Who accesses the whole holds it alone already.
+    // Access to the whole box is exclusive already.
     @exclusivity(unchecked) var value: Value
     init(_ value: Value) { self.value = value }
   }

@@ -1,9 +1,9 @@
-/// How many values were at most each of some bounds, and their sum: what Prometheus calls a
-/// histogram. The unit of the values is the owner's.
+/// Number of values up to each of some bounds, and their sum: a histogram in Prometheus' sense. The
+/// owner defines the unit of the values.
 public struct Histogram: Sendable, Hashable {
-  /// Rising; a bucket each, and one more for what is above the last.
+  /// Ascending; one bucket each, and one more for values above the last.
   public let bounds: [Int64]
-  /// Values of each bucket alone.
+  /// Number of values of each bucket alone.
   private(set) var counts: [Int]
   public private(set) var sum: Int64 = 0
 
@@ -12,13 +12,13 @@ public struct Histogram: Sendable, Hashable {
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
-  /// `times`: as often as that.
+  /// Adds the value `times` times.
   public mutating func observe(_ value: Int64, times: Int = 1) {
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += times
     sum += value * Int64(times)
   }
 
-  /// Takes in what another of the same bounds has.
+  /// Adds the values of another histogram with the same bounds.
   mutating func add(_ other: Histogram) {
     precondition(bounds == other.bounds, "two histograms of different things")
     for index in counts.indices { counts[index] += other.counts[index] }
@@ -27,7 +27,7 @@ public struct Histogram: Sendable, Hashable {
 
   public var count: Int { counts.reduce(0, +) }
 
-  /// Values up to each bound, and then all of them.
+  /// Number of values up to each bound, and then of all values.
   var cumulative: [Int] {
     var total = 0
     return counts.map { count in

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// The answer to `GET /v1/limits`: what a client must keep to, and what it may count on.
+/// The answer to `GET /v1/limits`: limits that a client must keep, and those that it may rely on.
 package enum LimitsInForce {
   package static func encodedBody(_ configuration: RelayConfiguration) -> [UInt8] {
     JSONValue.object(
@@ -13,7 +13,7 @@ package enum LimitsInForce {
       + SettableLimit.all.map { ($0.name, Int64($0.value(configuration.limits))) }
   }
 
-  /// Clients and relay are compiled with them.
+  /// Compiled into clients and relay.
   private static let fixed = [
     ("nameBytes", Int64(Limits.nameBytes)),
     ("recordBytes", Int64(Limits.recordBytes)),
@@ -46,7 +46,7 @@ package enum LimitsInForce {
     ("pairingWindowMilliseconds", Limits.pairingWindowMilliseconds),
   ]
 
-  /// The owner sets them by options of their own.
+  /// Set by the owner with separate options.
   private static func store(_ configuration: RelayConfiguration) -> [(String, Int64)] {
     [
       ("chunkBytesPerAccount", configuration.rules.chunkBytesPerAccount),

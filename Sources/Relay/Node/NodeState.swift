@@ -1,37 +1,37 @@
 public import LockstepModel
 
-/// What a node holds at one moment, for a person who looks for what is wrong. It names accounts and
-/// devices by their ids, and holds no secret and nothing of what they say.
+/// A node's state at one moment, for troubleshooting. It names accounts and devices by their ids,
+/// and contains no secret and none of their data.
 public struct NodeState: Sendable, Hashable {
-  /// Bytes that wait to leave one connection.
+  /// Unsent bytes of one connection.
   public struct Queue: Sendable, Hashable {
     public var transport: String
-    /// nil where nobody has signed in.
+    /// nil if it has not signed in.
     public var account: AccountID?
     public var device: DeviceID?
     public var bytes: Int
-    /// Since the driver last said that some of them has left.
+    /// Time since the driver last reported that some of them left.
     public var stillMilliseconds: Int64
   }
 
   /// `running`, `stopping` or `stopped`.
   public var stage: String
-  /// Connections by what they carry: `socket`, `events`, `longPoll`, `upload`, `download`, and
-  /// `plain` for those between two requests or within a short one; in that order, each once.
+  /// Connections by transport: `socket`, `events`, `longPoll`, `upload`, `download`, and `plain`
+  /// for those between two requests or within a short one; in that order, each once.
   public var connections: [(transport: String, count: Int)] {
     zip(Self.transports, counts).map { ($0, $1) }
   }
   var counts: [Int]
   public var accountsWatched: Int
-  /// Connections that are signed in.
+  /// Number of signed-in connections.
   public var sessions: Int
   public var storeRequestsWaiting: Int
   public var timers: Int
-  /// Bytes of bodies, messages and unsent answers, and how many there may be.
+  /// Bytes of bodies, messages and unsent answers, and their limit.
   public var budgetBytes: Int
   public var budgetLimitBytes: Int
   public var unsentBytes: Int
-  /// Connections with unsent bytes, and those with the most of them, the largest first.
+  /// Number of connections with unsent bytes, and those with the most, largest first.
   public var waitingConnections: Int
   public var largestQueues: [Queue]
 
@@ -39,7 +39,7 @@ public struct NodeState: Sendable, Hashable {
 }
 
 extension RelayNode {
-  /// What the connection carries, as its place in `NodeState.transports`.
+  /// Returns the connection's transport as an index into `NodeState.transports`.
   private func transport(of slot: Hub.Slot) -> Int {
     if connections[slot].socket != nil { return 0 }
     if connections[slot].stream != nil { return 1 }
@@ -49,7 +49,7 @@ extension RelayNode {
     return downloads[id] != nil ? 4 : 5
   }
 
-  /// Looks at every connection: for a person's question, not for each event.
+  /// Visits every connection: for a person's request, not for each event.
   var currentState: NodeState {
     var counts = Array(repeating: 0, count: NodeState.transports.count)
     var sessions = 0

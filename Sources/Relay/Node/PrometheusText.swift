@@ -11,13 +11,13 @@ struct PrometheusText: Sendable {
 
   private(set) var text = ""
 
-  /// A metric without labels.
+  /// Adds a metric without labels.
   mutating func add(_ name: String, _ kind: Kind, _ meaning: String, _ value: String) {
     begin(name, kind, meaning)
     text += "\(name) \(value)\n"
   }
 
-  /// A metric with one label: its values, each once.
+  /// Adds a metric with one label; each value once.
   mutating func add(
     _ name: String, _ kind: Kind, _ meaning: String, by label: String,
     _ values: [(value: String, count: Int)]
@@ -28,7 +28,7 @@ struct PrometheusText: Sendable {
     }
   }
 
-  /// `scale`: how many of the histogram's units make one of the metric's; a power of ten.
+  /// `scale`: number of the histogram's units in one of the metric's; a power of ten.
   mutating func add(_ name: String, _ meaning: String, _ histogram: Histogram, scale: Int64 = 1) {
     begin(name, .histogram, meaning)
     let bounds = histogram.bounds.map { PrometheusText.decimal($0, per: scale) } + ["+Inf"]
@@ -43,7 +43,7 @@ struct PrometheusText: Sendable {
     text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
-  /// Exactly `value / scale`, without zeros at the end.
+  /// Returns exactly `value / scale`, without trailing zeros.
   static func decimal(_ value: Int64, per scale: Int64) -> String {
     let (whole, rest) = value.quotientAndRemainder(dividingBy: scale)
     if rest == 0 { return String(whole) }
@@ -66,7 +66,7 @@ struct PrometheusText: Sendable {
 }
 
 extension PrometheusText {
-  /// What all collectors of Prometheus tell of a process, under the names that they all use.
+  /// Adds the process metrics that all Prometheus collectors report, under their common names.
   fileprivate mutating func addProcess(_ measures: ProcessMeasures, startedAt: Int64) {
     add(
       "process_start_time_seconds", .gauge, "When the process began, in Unix time.",
@@ -101,7 +101,7 @@ extension PrometheusText {
 }
 
 extension RelayNode {
-  /// All that `GET /metrics` shows: the sums of all nodes, and what the process has once.
+  /// Text of `GET /metrics`: the sums of all nodes, and the metrics of the process.
   var metricsText: String {
     let sum = sumOfStatuses
     let measures = measures.read()

@@ -1,10 +1,10 @@
 import LockstepModel
 
-/// How far apart the devices of a relay come back where all of them lose it at once.
+/// The period over which a relay's devices reconnect if all of them lose it at once.
 enum ReconnectSpread {
-  /// Milliseconds, so that of some hundred devices at most a fifth come in any second, also where
-  /// they try before the relay is back, and of very many no more a second than it takes with ease.
-  /// A household is back at once.
+  /// Returns the period in milliseconds. Of some hundred devices, at most a fifth reconnect in any
+  /// second, even if they try before the relay is back; of very many, only as many per second as
+  /// the relay handles with ease. The devices of one household reconnect at once.
   static func milliseconds(connections: Int) -> Int64 {
     let count = Int64(clamping: max(0, connections))
     let perConnection = Limits.reconnectPerConnectionMilliseconds
@@ -16,7 +16,7 @@ enum ReconnectSpread {
 }
 
 extension RelayNode {
-  /// Over how long the devices of all nodes are to come back; 0 where they are few.
+  /// Period over which the devices of all nodes reconnect; 0 if they are few.
   var reconnectWithin: Int64 {
     if let stoppingSpread { return stoppingSpread }
     let connections = otherStatuses.reduce(connections.count) { $0 + $1.connections }
@@ -24,7 +24,7 @@ extension RelayNode {
     return spread < Limits.reconnectFloorMilliseconds ? 0 : spread
   }
 
-  /// Tells a socket how to come back, where that is not about what it was told last.
+  /// Sends a socket the period for reconnecting, if it differs much from the one sent last.
   mutating func tellReconnect(_ slot: Hub.Slot) {
     guard let told = connections[slot].socket?.reconnectWithin else { return }
     let within = reconnectWithin
@@ -33,7 +33,7 @@ extension RelayNode {
     say(slot, .reconnect(withinMilliseconds: within))
   }
 
-  /// An answer of JSON that tells a device without a socket how to come back.
+  /// Returns a JSON answer that gives a device without a socket the period for reconnecting.
   func answerWithReconnect(_ json: [UInt8]) -> Answer {
     var answer = Answer(status: 200, json: json)
     addReconnect(to: &answer)
@@ -45,7 +45,7 @@ extension RelayNode {
     if within > 0 { answer.headers.append("Lockstep-Reconnect-Within", String(within)) }
   }
 
-  /// What whoever hears it is told of the end of the relay: each a moment of its own to come back.
+  /// Returns the refusal while the relay stops, with a random time to reconnect for each receiver.
   mutating func stoppingRefusal() -> Refusal {
     var refusal = RelayNode.isStopping
     let within = reconnectWithin

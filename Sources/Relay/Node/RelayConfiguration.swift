@@ -2,51 +2,52 @@ import LockstepModel
 public import LockstepStorage
 public import LockstepWire
 
-/// How one node of a relay is set up.
+/// Configuration of one node of a relay.
 public struct RelayConfiguration: Sendable, Hashable {
-  /// Whether anyone may make an account. Off: a relay is for those whom its owner lets in.
+  /// True if any client may create an account; otherwise only the owner admits people.
   public var isOpen = false
-  /// This node's number in its process, from 0, and how many there are (1…64).
+  /// This node's number in its process, from 0, and the number of nodes (1…64).
   public var node = 0
   public var nodes = 1
-  /// Whether other relays may write into the store, and tell of it (`RelayNews.movedElsewhere` and
-  /// the two below it).
+  /// True if other relays may write to the store, and announce it (`RelayNews.movedElsewhere` and
+  /// the two cases after it).
   public var sharesStore = false
   /// Milliseconds between two pings of a socket.
   public var keepAliveMilliseconds = Limits.keepAliveMilliseconds
-  /// Whether a socket's client may have large messages compressed (RFC 7692).
+  /// True if a socket's client may have large messages compressed (RFC 7692).
   public var compresses = true
-  /// What the owner may set of how much the relay takes on.
+  /// Limits that the owner may set.
   public var limits = RelayLimits()
-  /// Free bytes of the store's disk below which nothing new is taken; 0: no such floor. It does not
-  /// hold for a store that does not tell (`StoreMeasures.freeBytes`), as a database elsewhere.
+  /// Free bytes of the store's disk below which no new data is taken; 0: no such limit. It has no
+  /// effect on a store that does not report them (`StoreMeasures.freeBytes`), such as a remote
+  /// database.
   public var diskFloorBytes: Int64 = 0
-  /// Whose requests are not limited by their address.
+  /// Networks without limits by address.
   public var exempt: [IPNetwork] = []
-  /// Whose word is taken on where the requests come from that they pass on.
+  /// Proxies that are trusted to report the client of a request that they forward.
   public var trustedProxies: [IPNetwork] = []
-  /// The pages of which origins may use the relay from a browser.
+  /// Origins whose pages may use the relay from a browser.
   public var origins = AllowedOrigins.own
   /// The names by which clients may reach the relay.
   public var hosts = AllowedHosts()
-  /// For how many milliseconds browsers that came by TLS are to come by nothing else (RFC 6797); 0:
-  /// they are not told.
+  /// Milliseconds for which browsers that came by TLS must use only TLS (RFC 6797); 0: the header
+  /// is not sent.
   public var strictTransportMilliseconds: Int64 = 0
-  /// What the store behind the node keeps to, to be told to clients.
+  /// Rules of the store behind the node, for clients.
   public var rules = StoreRules()
-  /// What browsers may load.
+  /// Files that browsers may load.
   public var pages = WebAssetCache()
 
-  /// Whether a node reports every request that it has answered (`RelayReport.answered`).
+  /// True if a node reports every request that it has answered (`RelayReport.answered`).
   public var notesRequests = false
-  /// Of the program, to be shown.
+  /// The program's version, for display.
   public var version = ""
-  /// When the process began, in milliseconds since the Unix epoch.
+  /// Start of the process, in milliseconds since the Unix epoch.
   public var startedAt: Int64 = 0
 
   public init() {}
 
-  /// All faults at once, each a sentence; empty where the configuration is good.
+  /// Returns all faults, each a sentence; empty if the configuration is valid.
   public func validate() -> [String] {
     var faults: [String] = []
     if nodes < 1 || nodes > 64 { faults.append("a relay has 1 to 64 nodes, not \(nodes)") }

@@ -1,10 +1,10 @@
 import LockstepModel
 
-/// The limits that a relay's owner may set: how much the relay takes on, from whom, and for how
-/// long it waits. What clients and relay are compiled with (names, records, batches, pages) is in
-/// `Limits` alone, and the same for all relays.
+/// The limits that a relay's owner may set: on load, on clients, and on waiting times. Limits
+/// compiled into clients and relay (names, records, batches, pages) are in `Limits` alone, and the
+/// same for all relays.
 public struct RelayLimits: Sendable, Hashable {
-  // Of the relay as a whole.
+  // Of the whole relay.
   public var connections = Limits.connections
   public var connectionsPerAddress = Limits.connectionsPerAddress
   public var connectionsPerAccount = Limits.connectionsPerAccount
@@ -34,7 +34,7 @@ public struct RelayLimits: Sendable, Hashable {
 
   public init() {}
 
-  /// Sets a limit by its name, from text: digits, and for bytes also `K`, `M` or `G` behind them.
+  /// Sets a limit by its name, from text: digits, and for bytes also `K`, `M` or `G` after them.
   public mutating func set(_ name: String, to text: String) throws(LimitFault) {
     guard let limit = SettableLimit.named(name) else { throw .unknown(name) }
     guard let value = limit.unit.parse(text) else { throw .noNumber(limit, text) }
@@ -42,10 +42,10 @@ public struct RelayLimits: Sendable, Hashable {
     limit.set(&self, value)
   }
 
-  /// What a loop may hold of `bodyBudgetBytes`, where there are so many.
+  /// Returns the share of one of so many loops in `bodyBudgetBytes`.
   func bodyBudgetBytes(ofOneIn nodes: Int) -> Int { bodyBudgetBytes / nodes }
 
-  /// All faults at once, each a sentence.
+  /// Returns all faults, each a sentence.
   func validate() -> [String] {
     SettableLimit.all.compactMap { limit in
       let value = limit.value(self)
@@ -55,8 +55,8 @@ public struct RelayLimits: Sendable, Hashable {
   }
 }
 
-/// One limit that a relay's owner may set, with all that is told of it: by `--limits`, by
-/// `GET /v1/limits` and by docs/operations.md.
+/// One limit that a relay's owner may set, with all that `--limits`, `GET /v1/limits` and
+/// docs/operations.md show of it.
 public struct SettableLimit: Sendable {
   public enum Unit: String, Sendable {
     case count
@@ -66,7 +66,7 @@ public struct SettableLimit: Sendable {
     case perHour = "per hour"
     case perMinute = "per minute"
 
-    /// nil for what is no such number.
+    /// Returns nil if the text is not a number of this unit.
     func parse(_ text: String) -> Int? {
       var digits = text[...]
       var factor = 1
@@ -84,7 +84,7 @@ public struct SettableLimit: Sendable {
     }
   }
 
-  /// What each loop, account and so on has of its own, or all of them together.
+  /// Scope of a limit: each connection, each loop, or the whole relay.
   public enum Scope: String, Sendable {
     case relay
     case loop
@@ -95,12 +95,12 @@ public struct SettableLimit: Sendable {
   public let unit: Unit
   public let scope: Scope
   public let range: ClosedRange<Int>
-  /// A sentence.
+  /// Description, one sentence.
   public let meaning: String
   let value: @Sendable (RelayLimits) -> Int
   let set: @Sendable (inout RelayLimits, Int) -> Void
 
-  /// What holds where the owner says nothing.
+  /// Default value.
   public var usual: Int { value(RelayLimits()) }
 
   init(
@@ -118,7 +118,7 @@ public struct SettableLimit: Sendable {
 
   public static func named(_ name: String) -> SettableLimit? { all.first { $0.name == name } }
 
-  /// In the order in which people are told of them.
+  /// In the order of display.
   public static let all = admission + rates + memory + times
 
   private static let admission = [
@@ -207,13 +207,13 @@ public struct SettableLimit: Sendable {
   ]
 }
 
-/// Why a name and a value are no limit: for whoever reads them from an option or a file.
+/// The fault of a name or a value that is not a limit, from an option or a file.
 public enum LimitFault: Error, Sendable, CustomStringConvertible {
   case unknown(String)
   case noNumber(SettableLimit, String)
   case outOfRange(SettableLimit, String)
 
-  /// A sentence without its dot. Whoever knows how to guess adds the name that was meant.
+  /// A sentence without its final dot. A caller that can guess the intended name adds it.
   public var description: String {
     switch self {
     case .unknown(let name): "there is no limit \"\(name)\""

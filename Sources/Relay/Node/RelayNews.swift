@@ -1,38 +1,38 @@
 public import LockstepModel
 import LockstepWire
 
-/// What one node's work means for the others of the process. News of commits come in the order of
-/// the commits.
+/// Events of one node's work for the other nodes of the process. News of commits come in the order
+/// of the commits.
 public enum RelayNews: Sendable {
-  /// A commit moved an account on. Comes from `StoreWork`, to the node that asked as well.
+  /// A commit moved an account to a new token. Sent by `StoreWork`, also to the node that asked.
   case changed(AccountChange)
-  /// A device's token died: its connections close. From `StoreWork` likewise, as the next three.
+  /// A device's token was revoked: its connections close. Sent by `StoreWork`, as the next three.
   case revoked(AccountID, DeviceID, by: CommitOrigin)
-  /// What the account may save from here on.
+  /// The account's new plan.
   case planChanged(AccountID, Plan)
-  /// All of the device's subscriptions as they stand now.
+  /// All current subscriptions of the device.
   case subscribed(AccountID, DeviceID, [Subscription])
-  /// The account is gone, and the tokens of all its devices with it.
+  /// The account was removed, with the tokens of all its devices.
   case accountRemoved(AccountID)
-  /// The first connection of a device on a node came, or its last one went.
+  /// A device's first connection on a node came, or its last one ended.
   case presence(node: Int, AccountID, DeviceID, isConnected: Bool)
-  /// Someone at this address tries a pairing code: it counts as wrong until it proves right.
+  /// A client at this address tries a pairing code: it counts as wrong until it proves right.
   case pairingGuess(address: PeerNetwork)
-  /// The guess was right after all.
+  /// The guess was right.
   case pairingRight(address: PeerNetwork)
-  /// An account is made for somebody at this address.
+  /// An account is created for a client at this address.
   case newAccount(address: PeerNetwork)
-  /// A node's counters, now and then, so that each can tell the sum.
+  /// A node's counters, sent at intervals, so that each node can report the sum.
   case status(node: Int, RelayStatus)
-  /// Another relay on the same store moved an account on to that token. Hints, all three: they may
+  /// Another relay on the same store moved an account to that token. All three are hints: they may
   /// come late, twice or never.
   case movedElsewhere(AccountID, ChangeToken)
-  /// Another relay changed an account's devices, its plan or what wakes them.
+  /// Another relay changed an account's devices, its plan or its subscriptions.
   case affairsElsewhere(AccountID)
-  /// What other relays told may have been lost.
+  /// Announcements of other relays may have been lost.
   case missedElsewhere
 
-  /// The same, and of a change also when it was durable.
+  /// Returns the same news; a change also carries the time at which it was durable.
   public func durable(at instant: Instant) -> RelayNews {
     guard case .changed(var change) = self else { return self }
     change.durableAt = instant
@@ -40,35 +40,35 @@ public enum RelayNews: Sendable {
   }
 }
 
-/// A commit, as those who watch the account are told it. Encoded once, by the worker, for all nodes
-/// and all receivers.
+/// A commit, as sent to the connections that watch the account. Encoded once, by the worker, for
+/// all nodes and all receivers.
 public struct AccountChange: Sendable {
   public let account: AccountID
-  /// nil where it may be several.
+  /// nil if there may be several.
   public let zone: Name?
-  /// nil where another relay saved it.
+  /// nil if another relay saved it.
   public let origin: CommitOrigin?
   /// The account's newest token before and after.
   public let since: ChangeToken
   public let token: ChangeToken
-  /// What was saved or deleted; nil where it is too much to be told but by a hint.
+  /// The records saved or deleted; nil if only a hint is sent.
   let told: Told?
-  /// The push as a WebSocket frame; nil where it is over `Limits.pushBytes`.
+  /// The push as a WebSocket frame; nil if it exceeds `Limits.pushBytes`.
   let frame: [UInt8]?
-  /// When it was; nil where nobody measures.
+  /// Time at which it was durable; nil if that is not measured.
   var durableAt: Instant?
 
   struct Told: Sendable {
-    /// The records as they now stand, and what happened to each, by its place.
+    /// The records in their new state, and the events of each, in the same order.
     let records: [Record]
     let events: [ChangeEvents]
     let changes: EncodedChanges
   }
 
-  /// Whether something of the zone may be in it; nil: of any.
+  /// True if the change may include records of the zone; nil: of any zone.
   func mayConcern(_ zone: Name?) -> Bool { zone == nil || self.zone == nil || zone == self.zone }
 
-  /// Too many bytes for a push.
+  /// True if there are too many bytes for a push.
   var isLarge: Bool { frame == nil }
 
   init(
@@ -90,7 +90,7 @@ public struct AccountChange: Sendable {
       : nil
   }
 
-  /// More than is told: the deletion of many records of a zone, or what nobody here has read.
+  /// Creates a change without records: a deletion of many in a zone, or changes not read here.
   init(
     account: AccountID, zone: Name?, origin: CommitOrigin?, since: ChangeToken, token: ChangeToken
   ) {

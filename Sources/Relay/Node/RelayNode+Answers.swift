@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepWire
 
-/// How answers leave, and what becomes of the connection then.
+/// Sending of answers, and the connection's state after them.
 extension RelayNode {
-  /// Answers the request that is being read or answered. `isLast`: and nothing behind it.
+  /// Answers the request that is being read or answered. `isLast`: the connection closes after it.
   mutating func answer(_ slot: Hub.Slot, _ answer: Answer, isLast: Bool = false) {
     guard connections[slot].http.exchange != nil else { return }
     if !isLast, delays(slot, answer) { return }
@@ -19,7 +19,7 @@ extension RelayNode {
     endExchange(slot, closes: closes)
   }
 
-  /// The request has its answer.
+  /// Ends a request that has its answer.
   mutating func endExchange(_ slot: Hub.Slot, closes: Bool) {
     noteRequest(slot)
     if connections[slot].http.exchange?.value.poll != nil, let session = connections[slot].session {
@@ -35,15 +35,15 @@ extension RelayNode {
     if closes { close(slot, .afterSending) }
   }
 
-  /// Whether the connection cannot carry another request: where the rest of a body would be taken
-  /// for one, it cannot.
+  /// True if the connection cannot carry another request, for example because the rest of a body
+  /// would be parsed as one.
   func closesAfterAnswer(_ slot: Hub.Slot) -> Bool {
     let stage = connections[slot].http.exchange?.value.stage
     return connections[slot].http.exchange?.value.head.keepsAlive != true || stage == .reading
       || stage == .full || self.stage != .running
   }
 
-  /// The bytes of an answer. `head`: of the request, nil where it was not understood.
+  /// Returns the bytes of an answer. `head`: of the request; nil if it could not be parsed.
   func response(
     _ answer: Answer, head: HTTPRequestHead?, opening: Opening, crossOrigin: CrossOrigin,
     closes: Bool
@@ -62,12 +62,12 @@ extension RelayNode {
       omitsBody: head?.method == "HEAD", bodyCount: answer.bodyCount)
   }
 
-  /// What every answer says.
+  /// Adds the header fields of every answer.
   func addCommonFields(
     _ headers: inout HTTPHeaders, _ opening: Opening, _ crossOrigin: CrossOrigin
   ) {
     headers.append("Date", HTTPDate.text(moment.wall))
-    // The other doors trust the place that a request comes from, and no page may use them.
+    // The other listeners trust a request for its source, and no page may use them.
     guard opening.door == .front else { return }
     let lapse = configuration.strictTransportMilliseconds
     if lapse > 0, opening.isSecure {
@@ -82,7 +82,7 @@ extension RelayNode {
 
   mutating func count(_ code: RefusalCode) { status.count(code) }
 
-  /// A fault is told in the store's own words where only the owner hears them.
+  /// A fault is reported in the store's own words only on the owner's listeners.
   mutating func healthAnswer(_ call: HealthCall, door: Opening.Door) -> Answer {
     switch call {
     case .live: return RelayNode.plain(200, "alive\n")
@@ -91,7 +91,7 @@ extension RelayNode {
       if let fault = health.fault {
         return Answer(door == .front ? StoreHealth.unavailable : StoreHealth.refusal(of: fault))
       }
-      // Reads, deletions and pushes go on, so whoever sends devices here may go on.
+      // Reads, deletions and pushes still work, so a load balancer may keep sending devices here.
       return RelayNode.plain(
         200, isDiskLow() ? "ready, but takes nothing new: the disk is nearly full\n" : "ready\n")
     case .metrics:

@@ -2,9 +2,9 @@ import LockstepCrypto
 import LockstepModel
 import LockstepWire
 
-/// How requests are read: one at a time, in order, each answered before the next is looked at.
+/// Reading of requests: one at a time, in order, each answered before the next is parsed.
 extension RelayNode {
-  /// Whether bytes of a request would be looked at now.
+  /// True if bytes of a request would be parsed now.
   func readsRequests(_ slot: Hub.Slot) -> Bool {
     guard let stage = connections[slot].http.exchange?.value.stage else { return !isCrowded(slot) }
     return stage == .reading
@@ -33,11 +33,11 @@ extension RelayNode {
     if connections.isTaken(slot) { watchRequest(slot) }
   }
 
-  /// The bytes cannot be understood, or there is no room for them: the answer is the connection's
-  /// last.
+  /// Refuses bytes that cannot be parsed, or for which there is no room: the answer is the
+  /// connection's last.
   mutating func refuseBytes(_ slot: Hub.Slot, _ refusal: Refusal) {
     if let verdict = connections[slot].http.exchange?.value.verdict {
-      // The request was refused before its body came, and that is the better answer.
+      // The request was refused before its body came, and that answer is the better one.
       answer(slot, verdict)
       return
     }
@@ -49,7 +49,7 @@ extension RelayNode {
     close(slot, .afterSending)
   }
 
-  // MARK: the head
+  // MARK: head
 
   private mutating func begin(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
     status.requests += 1
@@ -92,7 +92,7 @@ extension RelayNode {
     continueBody(slot)
   }
 
-  /// Notes who asks, and from which page.
+  /// Determines the client, and the origin of its page.
   private mutating func meet(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
     guard connections[slot].opening.door == .front else { return }
     if connections[slot].client.isBehindProxy {
@@ -110,8 +110,8 @@ extension RelayNode {
     }
   }
 
-  /// What a page of a foreign origin may not do: what needs no token. The rest its browser keeps
-  /// from it.
+  /// Returns the refusal of a call that needs no token, from a page of a foreign origin. The
+  /// answers to all other calls are withheld from the page by its browser.
   private func refusal(ofOriginOf call: Call, _ slot: Hub.Slot) -> Refusal? {
     guard connections[slot].crossOrigin == .foreign else { return nil }
     switch call {
@@ -120,14 +120,14 @@ extension RelayNode {
     }
   }
 
-  /// Whoever asks too often is told so, whatever else is wrong with the request.
+  /// Refuses a client that asks too often, whatever else is wrong with the request.
   private mutating func refuseTooOften(_ slot: Hub.Slot, _ refusal: Refusal?) {
     guard let refusal else { return }
     connections[slot].http.exchange?.value.verdict = Answer(refusal)
     connections[slot].http.exchange?.value.body = []
   }
 
-  /// A browser that asks for the status is shown the page of it; programs get the figures.
+  /// Returns the status page for a browser; programs get the figures.
   private func shown(_ call: Call, _ head: HTTPRequestHead) -> Call {
     guard call == .health(.status),
       head.headers.list("Accept").contains(where: { $0.hasPrefix("text/html") }),
@@ -136,8 +136,8 @@ extension RelayNode {
     return .page(page)
   }
 
-  /// The call, or where its head names a body that it does not take, the refusal of that: a device
-  /// must be known before what it asks is judged.
+  /// Returns the call, or, if its head announces a body that it does not take, the refusal of that:
+  /// a device must be authenticated before its request is judged.
   private static func checked(_ call: Call, _ head: HTTPRequestHead) -> Call {
     guard let refusal = refusal(ofBodyOf: call, head) else { return call }
     switch call {
@@ -146,13 +146,13 @@ extension RelayNode {
     }
   }
 
-  /// What is wrong with the body, as far as the head tells of it.
+  /// Returns the refusal of the body, as far as the head shows it.
   private static func refusal(ofBodyOf call: Call, _ head: HTTPRequestHead) -> Refusal? {
     if call.readsBody, let type = head.headers["Content-Type"], !isJSON(type) {
       return Refusal(
         .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
     }
-    // Nobody here would decode it, and what is stored must be what was meant.
+    // The relay does not decode bodies, and must store what was meant.
     let codings = head.headers.list("Content-Encoding")
     if head.framing != .none, codings.contains(where: { $0.lowercased() != "identity" }) {
       return Refusal(
@@ -165,7 +165,7 @@ extension RelayNode {
     return nil
   }
 
-  /// What is known to be wrong before the body comes.
+  /// Returns the refusal that is known before the body comes.
   private mutating func refusal(of call: Call, _ head: HTTPRequestHead) -> Refusal? {
     if stage != .running {
       if case .health = call { return nil }
@@ -179,20 +179,20 @@ extension RelayNode {
     return nil
   }
 
-  /// `application/json` or a type made of it (RFC 6839), whatever the parameters.
+  /// True for `application/json` and types based on it (RFC 6839), whatever the parameters.
   private static func isJSON(_ type: String) -> Bool {
     let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
     return essence == "application/json" || essence.hasSuffix("+json")
   }
 
-  /// Finds out who asks, where the call needs to know.
+  /// Authenticates the client, if the call needs it.
   private mutating func startSignIn(_ slot: Hub.Slot, _ headers: HTTPHeaders) {
     let isNeeded: Bool
     switch connections[slot].http.exchange?.value.call {
     case .signed, .upload: isNeeded = true
     case .socket:
       isNeeded = headers.contains("Authorization")
-      // Whoever asked before on this connection may have been somebody else, behind a proxy.
+      // Behind a proxy, the request before on this connection may be from another client.
       if !isNeeded { signOut(slot) }
     case .guest, .owner, .health, .page, nil: isNeeded = false
     }
@@ -218,7 +218,7 @@ extension RelayNode {
     }
   }
 
-  /// RFC 6750 section 2.1; nil where there is none.
+  /// Returns the bearer token (RFC 6750 section 2.1); nil if there is none.
   private static func bearerToken(_ headers: HTTPHeaders) -> ArraySlice<UInt8>? {
     let blank = UInt8(ascii: " ")
     guard headers.count(of: "Authorization") == 1, let value = headers.bytes(of: "Authorization"),
@@ -230,8 +230,8 @@ extension RelayNode {
     return token.isEmpty ? nil : token
   }
 
-  /// A client that waits for leave to send its body gets it once the sign-in is through, or its
-  /// answer instead.
+  /// Sends `100 Continue` to a client that waits for it, once the sign-in is done, or its answer
+  /// instead.
   mutating func continueBody(_ slot: Hub.Slot) {
     guard connections[slot].http.exchange?.value.head.expectsContinue == true,
       connections[slot].http.exchange?.value.stage == .reading,
@@ -244,10 +244,10 @@ extension RelayNode {
     }
   }
 
-  // MARK: the body
+  // MARK: body
 
   private mutating func add(_ slot: Hub.Slot, _ bytes: [UInt8]) {
-    // A body that nobody will read is passed over, so that the connection can go on behind it.
+    // A body that will not be read is skipped, so that the connection can continue after it.
     guard connections[slot].http.exchange?.value.verdict == nil else { return }
     if case .upload = connections[slot].http.exchange?.value.call {
       addToUpload(slot, bytes)
@@ -257,9 +257,9 @@ extension RelayNode {
     connections[slot].http.exchange?.value.bodyBytes += bytes.count
   }
 
-  // MARK: the call
+  // MARK: call
 
-  /// Does what is asked, once the request is whole and it is known who asks.
+  /// Performs the call, once the request is complete and the client is authenticated.
   mutating func proceed(_ slot: Hub.Slot) {
     guard connections[slot].http.exchange?.value.isSigningIn == false else { return }
     if case .upload = connections[slot].http.exchange?.value.call,
@@ -292,7 +292,7 @@ extension RelayNode {
       case .guest(let call):
         if call == .createAccount { try refuseAccountsTooMany() }
         let step = try UnauthenticatedClient().perform(call, body: body, in: context)
-        // A body without a code in it is no guess.
+        // A body without a code is not a guess.
         if call == .join { try countGuess(slot) }
         if call == .createAccount { try countNewAccount(slot) }
         try take(slot, step)
@@ -308,7 +308,7 @@ extension RelayNode {
     }
   }
 
-  /// An open relay takes so many accounts of strangers, and none while its disk is nearly full.
+  /// Refuses new accounts on an open relay that has reached its limit, or has a nearly full disk.
   private mutating func refuseAccountsTooMany() throws(Refusal) {
     guard configuration.isOpen else { return }
     if isDiskLow() { throw StoreHealth.diskLow }
@@ -359,13 +359,13 @@ extension RelayNode {
     if !isAsked { throw CommitQueue.overloaded }
   }
 
-  /// Throws where no page is read for whoever asks.
+  /// Throws if there is no memory for a page for this client.
   private mutating func checkRoom(_ slot: Hub.Slot) throws(Refusal) {
     let holder = holder(of: slot)
     if !admission.hasRoom(for: holder) { throw admission.refusal(of: holder) }
   }
 
-  /// A pairing code is tried: counted here and, by news, on all other nodes.
+  /// Counts a guess of a pairing code here and, by news, on all other nodes.
   private mutating func countGuess(_ slot: Hub.Slot) throws(Refusal) {
     let address = connections[slot].client.network
     if let wait = admission.guesses.wait(for: address, at: moment.instant) {

@@ -3,9 +3,9 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What devices say on a socket, and its beginning and end.
+/// Messages of devices on a socket, and its start and end.
 extension RelayNode {
-  // MARK: the upgrade
+  // MARK: upgrade
 
   mutating func upgrade(_ slot: Hub.Slot) {
     guard let head = connections[slot].http.exchange?.value.head else { return }
@@ -39,7 +39,7 @@ extension RelayNode {
 
   // MARK: messages
 
-  /// Whether a message would be looked at now.
+  /// True if a message would be read now.
   func readsMessages(_ slot: Hub.Slot) -> Bool {
     guard connections[slot].socket?.isThrottled == false,
       let stage = connections[slot].socket?.stage,
@@ -48,7 +48,7 @@ extension RelayNode {
     else { return false }
     switch stage {
     case .awaitingHello, .open:
-      // One page at a time: each may be large, and an answer to a save may wait for its end.
+      // One page at a time: each may be large, and the answer to a save may wait for its end.
       return requests < configuration.limits.socketRequests && !isFetching && !isCrowded(slot)
     case .signingIn, .welcoming: return false
     }
@@ -110,8 +110,8 @@ extension RelayNode {
     }
   }
 
-  /// A message that is not of the protocol's form ends the socket; what is wrong in a request
-  /// answers that request.
+  /// Handles an invalid message. If it does not have the protocol's form, the socket closes; an
+  /// error in a request answers that request.
   private mutating func refuseMessage(_ slot: Hub.Slot, _ bytes: [UInt8], _ refusal: Refusal) {
     let isOpen = connections[slot].socket?.stage == .open
     switch refusal.code {
@@ -191,7 +191,7 @@ extension RelayNode {
     if !askWho(id, tokenHash: hash) { closeSocket(slot, CommitQueue.overloaded) }
   }
 
-  /// From here on news of the account are heard, and only then is the store read.
+  /// Registers the socket for news of the account, and only then reads the store.
   mutating func welcome(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
     if session.plan.hasNoZone {
       closeSocket(slot, Session.needsPlan)
@@ -226,7 +226,8 @@ extension RelayNode {
     read(slot)
   }
 
-  /// The account stands at `newest`: the device is told, and then what it has missed after `since`.
+  /// Sends the welcome with the `newest` token, then the changes that the device missed since
+  /// `since`.
   private mutating func open(
     _ slot: Hub.Slot, _ session: Session, since: ChangeToken?, newest: ChangeToken
   ) {
@@ -242,7 +243,7 @@ extension RelayNode {
     follow(slot, push ?? .nothing)
   }
 
-  // MARK: the end
+  // MARK: end
 
   mutating func closeSocket(_ slot: Hub.Slot, _ refusal: Refusal) {
     count(refusal.code)
@@ -255,7 +256,7 @@ extension RelayNode {
     close(slot, .afterSending)
   }
 
-  // MARK: saying
+  // MARK: sending
 
   mutating func say(_ slot: Hub.Slot, _ message: RelayMessage) {
     let payload = message.encoded()

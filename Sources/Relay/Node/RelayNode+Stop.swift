@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// How a node ends: what was begun is answered, what is new is refused.
+/// Stopping of a node: requests under way are answered, new ones are refused.
 extension RelayNode {
   mutating func stop() {
     guard stage == .running else { return }
@@ -19,7 +19,7 @@ extension RelayNode {
     writeSightings(isLast: true)
   }
 
-  /// Ends what a connection has no business with any more.
+  /// Ends a connection's socket, stream or parked poll that has no request under way.
   mutating func windDown(_ slot: Hub.Slot) {
     if let socket = connections[slot].socket {
       if socket.requests == 0 && !socket.chain.owesSaved { sayGoodbye(slot) }
@@ -30,8 +30,8 @@ extension RelayNode {
     }
   }
 
-  /// Closes a socket because the relay stops. A close tells no time to come back, so that is said
-  /// before.
+  /// Closes a socket because the relay stops. A close frame carries no time to reconnect, so that
+  /// is sent before it.
   private mutating func sayGoodbye(_ slot: Hub.Slot) {
     if reconnectWithin > 0, connections[slot].socket?.stage == .open {
       say(slot, .error(id: nil, stoppingRefusal()))
@@ -39,7 +39,7 @@ extension RelayNode {
     closeSocket(slot, RelayNode.isStopping)
   }
 
-  /// Whether a request is under way; a connection that merely stands has nothing to lose.
+  /// True if a request is under way; an idle connection has nothing to lose.
   private func isBusy(_ slot: Hub.Slot) -> Bool {
     connections[slot].socket != nil || connections[slot].http.exchange != nil
       || !connections[slot].http.parser.isIdle
@@ -53,7 +53,7 @@ extension RelayNode {
     endStopping()
   }
 
-  /// The time for stopping is up.
+  /// Closes all connections, because the time for stopping is over.
   mutating func giveUp() {
     guard stage == .stopping else { return }
     for slot in connections.taken { close(slot, .now) }

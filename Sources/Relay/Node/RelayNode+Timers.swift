@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// What happens because time passes.
+/// Handling of expired timers.
 extension RelayNode {
   mutating func expireTimers() {
     while let timer = timers.popExpired(at: moment.instant) {
@@ -24,16 +24,16 @@ extension RelayNode {
 
   // MARK: requests
 
-  /// Sets the timer for what a connection before its upgrade has to do next.
+  /// Sets the timer for the next deadline of a connection before its upgrade.
   mutating func watchRequest(_ slot: Hub.Slot) {
     guard connections[slot].socket == nil else { return }
     let deadline: HTTPState.Deadline
     switch connections[slot].http.exchange?.value.stage {
-    // While its answers wait, its requests are not looked at, and `.stalled` watches it.
+    // While its answers wait, its requests are not read, and `.stalled` checks it.
     case nil where isClogged(slot): deadline = .none
     case nil: deadline = connections[slot].http.awaitsRequest() ? .idle : .head
     case .reading:
-      // A chunk of a file is large: it is enough that it goes on.
+      // A chunk of a file is large: progress is enough.
       deadline = uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
     case .full, .whole, .asking, .delayed, .sending, .streaming: deadline = .none
     case .parked: deadline = .poll
@@ -87,7 +87,7 @@ extension RelayNode {
 
   // MARK: messages
 
-  /// Sets the timer for what has begun to come on an open socket, as for the body of a request.
+  /// Sets the timer for a message that has begun on an open socket, as for a request's body.
   mutating func watchMessage(_ slot: Hub.Slot) {
     guard connections[slot].socket?.stage == .open, connections[slot].socket?.isTimed == false,
       connections[slot].socket?.reader.isInMidst == true
@@ -98,8 +98,8 @@ extension RelayNode {
       at: moment.instant.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds)))
   }
 
-  /// A message or a control frame is whole. One between the fragments of a message does not put off
-  /// the end of that.
+  /// Handles a complete message or control frame. A control frame between the fragments of a
+  /// message does not postpone that message's deadline.
   mutating func messageCame(_ slot: Hub.Slot) {
     guard connections[slot].socket?.isTimed == true,
       connections[slot].socket?.reader.isInMessage == false
@@ -114,7 +114,7 @@ extension RelayNode {
       return
     }
     connections[slot].socket?.isTimed = false
-    // While the relay itself does not read on, nobody is late.
+    // While the relay itself does not read, no device is late.
     guard readsMessages(slot) else {
       watchMessage(slot)
       return
@@ -123,10 +123,10 @@ extension RelayNode {
     closeSocket(slot, code: 4408, "The message did not arrive in time.")
   }
 
-  // MARK: connections that are silent
+  // MARK: silent connections
 
-  /// From here on the connection says something at least every `keepAlive`. Those that came
-  /// together do not do so together.
+  /// Starts the keep-alive: the connection sends something at least every `keepAlive`. The first
+  /// delay is random, so that connections that came together do not send together.
   mutating func scheduleKeepAlive(_ slot: Hub.Slot) {
     let keepAlive = configuration.keepAliveMilliseconds
     let first = Int64.random(in: keepAlive / 2...keepAlive, using: &random)
@@ -136,7 +136,7 @@ extension RelayNode {
 
   private mutating func keepAlive(_ id: ConnectionID) {
     guard let slot = connections.slot(of: id) else { return }
-    // What is said behind bytes that wait says nothing: `.stalled` watches.
+    // A ping after unsent bytes shows nothing; `.stalled` checks the connection.
     if connections[slot].queue.unsent == 0 {
       if connections[slot].isStreaming {
         beat(slot)
@@ -150,9 +150,9 @@ extension RelayNode {
       at: moment.instant.advanced(milliseconds: configuration.keepAliveMilliseconds))
   }
 
-  /// False where too many pings were not answered.
+  /// Sends a ping. Returns false if too many pings were not answered.
   private mutating func ping(_ slot: Hub.Slot) -> Bool {
-    // A pong that is not read says nothing either.
+    // A pong that is not read shows nothing either.
     guard let socket = connections[slot].socket, !connections[slot].isPaused,
       !socket.reader.isInMidst || readsMessages(slot)
     else { return true }
@@ -163,7 +163,7 @@ extension RelayNode {
     return true
   }
 
-  /// Bytes wait on the connection: it is closed if none of them leaves for long.
+  /// Starts the check of unsent bytes: the connection is closed if none of them leaves for long.
   mutating func watchQueue(_ slot: Hub.Slot) {
     guard !connections[slot].queue.isWatched else { return }
     connections[slot].queue.isWatched = true
@@ -189,7 +189,7 @@ extension RelayNode {
     }
   }
 
-  /// The device is not there any more, or takes nothing: no word would reach it.
+  /// Closes a connection whose device is gone, or takes nothing: a close frame would not arrive.
   private mutating func giveUp(_ slot: Hub.Slot) {
     if connections[slot].socket != nil { status.socketsClosed.add(CloseTally.brokenOff) }
     close(slot, .now)
@@ -197,7 +197,7 @@ extension RelayNode {
 
   // MARK: counters
 
-  /// The counters as they stand.
+  /// The current counters.
   var currentStatus: RelayStatus {
     var status = status
     status.connections = connections.count
@@ -212,7 +212,7 @@ extension RelayNode {
     return status
   }
 
-  /// Of all nodes, as far as they have told.
+  /// Counters of all nodes, as last reported.
   var sumOfStatuses: RelayStatus {
     otherStatuses.reduce(currentStatus) { $0.adding($1) }
   }

@@ -2,15 +2,15 @@ public import LockstepModel
 import LockstepStorage
 public import LockstepWire
 
-/// The middle of Lockstep: takes connections, saves through the store, and tells every device of an
-/// account what changed. One runs on each loop; they share nothing but the store and `RelayNews`.
+/// The core of Lockstep: accepts connections, saves through the store, and sends each change to all
+/// devices of an account. One node runs on each loop; nodes share nothing but the store and
+/// `RelayNews`.
 ///
-/// This file takes events in; `RelayNode+HTTP` and `RelayNode+Socket` read what clients say,
-/// `RelayNode+Outcomes` what the store answers, `RelayNode+Push` tells those who watch by a socket,
-/// `RelayNode+Polls` and `RelayNode+Events` those who do by a long-poll or a stream;
-/// `RelayNode+Standing` applies what news say of a device, `RelayNode+PeerRelays` what other relays
-/// do on the same store; `RelayNode+Uploads` and `+Downloads`
-/// move chunks of files, `RelayNode+Garbage` removes them.
+/// This file handles events. `RelayNode+HTTP` and `RelayNode+Socket` read the clients' requests,
+/// `RelayNode+Outcomes` handles the store's results. `RelayNode+Push` sends changes to sockets,
+/// `RelayNode+Polls` and `RelayNode+Events` to long-polls and streams. `RelayNode+Standing` applies
+/// news about a device, `RelayNode+Neighbours` follows other relays on the same store.
+/// `RelayNode+Uploads` and `+Downloads` transfer chunks of files, `RelayNode+Garbage` removes them.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -21,7 +21,7 @@ public struct RelayNode: Node, ~Copyable {
   enum Stage: Hashable, Sendable {
     /// → stopping
     case running
-    /// What was begun is answered, what is new is refused. → stopped
+    /// Requests under way are answered, new ones are refused. → stopped
     case stopping
     case stopped
   }
@@ -30,12 +30,12 @@ public struct RelayNode: Node, ~Copyable {
   let secrets: SecretSource
   let measures: MeasureSource
   var random: SeededRandom
-  /// One for all sockets, whose messages depend on none before them.
+  /// One for all sockets: no message depends on earlier ones.
   var deflater = Deflater(RelayNode.deflate)
-  /// The moment of the event that is being handled.
+  /// Time of the event that is being handled.
   var moment = Moment(instant: Instant(nanoseconds: 0), wall: 0)
   var stage = Stage.running
-  /// `reconnectWithin` as it was when the relay began to stop; nil before.
+  /// Value of `reconnectWithin` when the relay began to stop; nil before.
   var stoppingSpread: Int64?
   var connections = ConnectionTable()
   var hub = Hub()
@@ -43,49 +43,49 @@ public struct RelayNode: Node, ~Copyable {
   var pages = ReadLimiter()
   var admission: Admission
   var rates: RequestRates
-  /// The names by which clients may reach the relay, and the value of `Host` that was found to be
-  /// one of them last: most requests say the same.
+  /// The names by which clients may reach the relay, and the value of `Host` that was last found to
+  /// be one of them: most requests have the same value.
   var hosts: AllowedHosts
   var allowedHost: [UInt8] = []
-  /// Whether it was told that a request was refused for its host.
+  /// True if a request that was refused for its host was reported.
   var hasToldOfHost = false
-  /// Whether it was told that a proxy which nobody declared passes requests on.
+  /// True if an undeclared proxy was reported.
   var hasToldOfProxy = false
   var presence: Presence
   var neighbours = PeerRelays()
   var health = StoreHealth()
   var timers = TimerWheel<TimerID>()
   var status = RelayStatus()
-  /// The counters of the other nodes, by their number, as they last told them.
+  /// Counters of the other nodes, by their number, as last reported.
   var otherStatuses: [RelayStatus]
   var toldStatus = RelayStatus()
   var isStatusPlanned = false
   var sightingsAt: Instant?
-  /// How many of the connections are sockets.
+  /// Number of connections that are sockets.
   var sockets = 0
-  /// Accounts whose standing changed, and those that a commit moved on.
+  /// Accounts whose devices, plan or subscriptions changed, and accounts moved by a commit.
   var standings = AccountLog()
   var commits = AccountLog()
-  /// When this node's change that was heard of last was durable. Its outcome comes right behind it.
+  /// Time at which this node's last change was durable. Its outcome follows directly.
   var durableAt: Instant?
-  /// Connections that are closed, for which the driver still holds what they have not taken.
+  /// Closed connections whose unsent bytes the driver still holds.
   var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
-  /// Chunks of files that are coming in and going out, by their connection.
+  /// Uploads and downloads of chunks, by connection.
   var uploads: [ConnectionID: ChunkUpload] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]
-  /// Files to be removed when the store has committed something again.
+  /// Files to remove after the next successful commit.
   var leftovers: [ChunkFile] = []
-  /// How far the files have been swept since the start, and whether to their end.
+  /// Last file that was swept since the start, and whether the sweep is complete.
   var sweptThrough: ChunkFile?
   var isSwept = false
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
 
-  /// How every socket that takes compressed messages gets them.
+  /// Compression for every socket that takes compressed messages.
   static let deflate = DeflateTerms.Sending(
     windowBits: Limits.deflateWindowBits, keepsContext: false)
 
-  /// `secrets` gives tokens and codes; `random` only spreads what must not happen all at once;
-  /// `measures` are shown where metrics are asked for.
+  /// `secrets` draws tokens and codes; `random` only spreads work that must not happen all at once;
+  /// `measures` are shown in metrics.
   public init(
     configuration: RelayConfiguration, secrets: SecretSource, random: SeededRandom,
     measures: MeasureSource = .none
@@ -100,7 +100,7 @@ public struct RelayNode: Node, ~Copyable {
     rates = RequestRates(configuration.limits)
     presence = Presence(node: configuration.node, isShared: configuration.sharesStore)
     otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
-    // One for all nodes.
+    // One sweep for all nodes.
     if configuration.node == 0 { sweep() }
   }
 
@@ -199,7 +199,7 @@ public struct RelayNode: Node, ~Copyable {
   private mutating func closed(_ id: ConnectionID, _ cause: CloseCause) {
     guard let slot = connections.slot(of: id) else { return }
     if cause == .endOfStream, connections[slot].http.exchange?.value.stage == .parked {
-      // The client may still read; half a connection is not kept waiting.
+      // The client may still read; a half-closed connection does not wait.
       answerEmpty(slot, isLast: true)
       return
     }
@@ -208,7 +208,7 @@ public struct RelayNode: Node, ~Copyable {
     forget(slot)
   }
 
-  /// Reads on where a connection stands, as far as there is room for more.
+  /// Continues to read a connection, as far as there is room for more.
   mutating func read(_ slot: Hub.Slot) {
     guard connections.isTaken(slot) else { return }
     if stage == .stopping { windDown(slot) }
@@ -229,15 +229,15 @@ public struct RelayNode: Node, ~Copyable {
     actions.append(.send(connections[slot].id, bytes))
   }
 
-  /// Ends a connection; what was sent may leave before.
+  /// Closes a connection; `manner` decides if sent bytes leave first.
   mutating func close(_ slot: Hub.Slot, _ manner: CloseManner) {
     actions.append(.close(connections[slot].id, manner))
     if manner == .afterSending { keepHolding(slot) }
     forget(slot)
   }
 
-  /// The connection is about to be forgotten; what waits to leave it is counted until the driver
-  /// has let go of it.
+  /// Counts the unsent bytes of a connection that is about to be forgotten, until the driver has
+  /// released them.
   private mutating func keepHolding(_ slot: Hub.Slot) {
     let bytes = connections[slot].queue.heldAtEnd(at: moment.instant)
     guard bytes > 0 else { return }
@@ -252,17 +252,18 @@ public struct RelayNode: Node, ~Copyable {
     return connections[slot].queue.isClogged(limit: limit)
   }
 
-  /// Bytes that may wait to leave one connection before its changes become a hint. Where its
-  /// account, or all together, hold as much as they may, whoever has bytes waiting gets no more.
+  /// Returns the bytes that may wait to leave one connection before its changes become a hint. If
+  /// its account, or the node, holds as much as it may, a connection with unsent bytes gets no
+  /// more.
   func sendQueueLimit(for holder: Admission.Holder) -> Int {
     admission.hasRoom(for: holder) ? configuration.limits.sendQueueBytes : 0
   }
 
-  /// Whose share of the memory the connection's bytes count in.
+  /// Returns the holder to whose share of the memory the connection's bytes are charged.
   mutating func holder(of slot: Hub.Slot) -> Admission.Holder { connections[slot].holder }
 
-  /// Whether what was sent is too much to answer more in this moment. The driver only tells of what
-  /// could not leave, so a moment later it is looked at again.
+  /// True if too much was sent to answer more in this moment. The driver reports only what could
+  /// not leave, so this is checked again a moment later.
   func isCrowded(_ slot: Hub.Slot) -> Bool {
     connections[slot].queue.isCrowded(
       limit: configuration.limits.sendQueueBytes, at: moment.instant)
@@ -284,7 +285,7 @@ public struct RelayNode: Node, ~Copyable {
     connections.remove(slot)
   }
 
-  /// Nothing is counted for the connection until it is settled anew: it becomes somebody else's.
+  /// Releases the connection's counted memory until the next count, because its holder changes.
   mutating func stopHolding(_ slot: Hub.Slot) {
     let held = connections[slot].heldBytes + connections[slot].heldUnsent
     guard held > 0 else { return }
@@ -293,11 +294,11 @@ public struct RelayNode: Node, ~Copyable {
     connections[slot].heldUnsent = 0
   }
 
-  /// Counts what the connection holds, pauses it where it holds enough, and refuses it where all
-  /// together hold too much.
+  /// Counts the connection's memory, pauses reading if it holds enough, and refuses it if the limit
+  /// is exceeded.
   private mutating func settleBudget(_ slot: Hub.Slot) {
     if connections[slot].holdsNothing() { return }
-    // What waits to leave takes the room of others, but only what comes in is refused for it.
+    // Unsent bytes use the room of others, but only incoming bytes are refused because of it.
     let holder = holder(of: slot)
     let unsent = connections[slot].queue.held
     _ = admission.hold(unsent, before: connections[slot].heldUnsent, by: holder)
@@ -319,12 +320,12 @@ public struct RelayNode: Node, ~Copyable {
     actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
   }
 
-  /// Whether bytes that come in would be looked at now.
+  /// True if received bytes would be parsed now.
   private func wantsBytes(_ slot: Hub.Slot) -> Bool {
     connections[slot].socket == nil ? readsRequests(slot) : readsMessages(slot)
   }
 
-  /// The connection cannot go on for a reason that is not in any single request.
+  /// Refuses the connection for a reason that is not in a single request.
   private mutating func refuseStream(_ slot: Hub.Slot, _ refusal: Refusal) {
     if connections[slot].socket == nil {
       refuseBytes(slot, refusal)

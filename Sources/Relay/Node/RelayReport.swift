@@ -2,40 +2,40 @@ public import LockstepModel
 public import LockstepStorage
 public import LockstepWire
 
-/// What the person at the relay may ask of a node.
+/// Requests of the relay's operator to a node.
 public enum RelayOrder: Sendable, Hashable {
   /// Answered with `RelayReport.status`.
   case reportStatus
   /// Answered with `RelayReport.state`.
   case reportState
-  /// From now on these are the names by which clients may reach the relay.
+  /// Sets the names by which clients may reach the relay.
   case allowHosts(AllowedHosts)
 }
 
-/// What a node tells the person at the relay, for the log. Never holds a secret.
+/// Reports of a node to the relay's operator, for the log. They never contain a secret.
 public enum RelayReport: Sendable, Hashable {
   case accountMade(AccountID)
   case planChanged(AccountID)
   case accountRemoved(AccountID)
   case deviceJoined(AccountID, DeviceID)
   case deviceRevoked(AccountID, DeviceID)
-  /// The store failed; nothing was done. Told once, until it works again.
+  /// The store failed; nothing was done. Reported once, until it works again.
   case storeFailed(StorageError)
   case storeRecovered
-  /// The store's disk has too little room, and nothing new is taken; or has enough again.
+  /// The store's disk has too little room, and no new data is taken; or it has enough again.
   case disk(isLow: Bool, free: Int64)
-  /// Requests from there say that they were passed on, and the relay was not told to believe it.
-  /// Told once.
+  /// Requests from there have forwarding fields, but the relay is not configured to trust them.
+  /// Reported once.
   case undeclaredProxy(PeerNetwork)
-  /// A request was refused because no name of the relay is in it. Told once.
+  /// A request was refused because its host is not a name of the relay. Reported once.
   case unknownHost(Refusal)
-  /// A request was answered; only where the configuration asks for it.
+  /// A request was answered; reported only if the configuration asks for it.
   case answered(AccessNote)
-  /// What this node holds.
+  /// The state of this node.
   case state(NodeState)
   /// The counters of this node alone.
   case status(RelayStatus)
-  /// After `NodeEvent.stopping`: all that was begun is answered. What was sent may still wait in
+  /// After `NodeEvent.stopping`: all requests under way are answered. Sent bytes may still wait in
   /// the driver.
   case stopped
 }

@@ -1,46 +1,46 @@
 import LockstepModel
 import LockstepWire
 
-/// What a node has done and holds, in plain numbers, for logs and metrics.
+/// Counters and current values of a node, for logs and metrics.
 public struct RelayStatus: Sendable, Hashable {
-  // What stands now.
+  // Current values.
   public var connections = 0
   public var sockets = 0
   public var parkedPolls = 0
   public var streams = 0
-  /// Chunks of files that are coming in, and going out.
+  /// Uploads and downloads of chunks under way.
   public var uploads = 0
   public var downloads = 0
   public var storeRequestsWaiting = 0
   public var bodyBytes = 0
-  /// Bytes that the driver said still wait to leave.
+  /// Bytes that the driver reported as unsent.
   public var unsentBytes = 0
-  // What has happened since the start.
+  // Totals since the start.
   public var connectionsOpened = 0
   public var requests = 0
   public var messages = 0
   public var commits = 0
   public var recordsSaved = 0
-  /// Records that were not saved because they had moved on.
+  /// Records that were not saved because they had changed.
   public var conflicts = 0
-  /// Changes that went out as frames, events or answers to parked polls, one a receiver.
+  /// Changes sent as frames, events or answers to parked polls, one per receiver.
   public var pushes = 0
   /// `changed` messages and events.
   public var hints = 0
-  /// Of each push, nanoseconds from when its change was durable until its node sent it.
+  /// Nanoseconds from the moment a change was durable until its node sent it, per push.
   public var notifyLag = Histogram(bounds: [10_000, 25_000, 50_000] + StoreMeasures.durations)
   public var storeFailures = 0
   /// Times that a socket was not read because its device asked too often.
   public var throttles = 0
-  /// Connections closed because nothing of what waited left for long.
+  /// Connections closed because none of their unsent bytes left for long.
   public var slowConsumers = 0
   public var socketsClosed = CloseTally()
-  /// Devices that read what they had missed, a page at a time, and those that began to read all.
+  /// Pages of changes that devices had missed, and devices that began to read everything.
   public var deltas = 0
   public var snapshots = 0
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
-  /// Connections closed before they were let in, in the order of `TurnedAway.allCases`.
+  /// Connections closed before they were accepted, in the order of `TurnedAway.allCases`.
   public var turnedAway = Array(repeating: 0, count: TurnedAway.allCases.count)
 
   public init() {}
@@ -74,10 +74,10 @@ extension RelayStatus {
     }
   }
 
-  /// All numbers but those by a reason, with their names outside.
+  /// All numbers except those by a reason, with their external names.
   private static let metrics = openConnections + recoveries + others
 
-  /// `/metrics` shows them as one metric, by transport.
+  /// Shown in `/metrics` as one metric, by transport.
   private static let openConnections = [
     Metric("connections", .gauge, "Open connections.", \.connections),
     Metric("sockets", .gauge, "Open WebSockets.", \.sockets),
@@ -85,7 +85,7 @@ extension RelayStatus {
     Metric("streams", .gauge, "Open streams of events.", \.streams),
   ]
 
-  /// `/metrics` shows them as one metric, by the result.
+  /// Shown in `/metrics` as one metric, by result.
   private static let recoveries = [
     Metric("deltas_total", .counter, "Pages of what a device had missed.", \.deltas),
     Metric("snapshots_total", .counter, "Devices that began to read all.", \.snapshots),
@@ -117,13 +117,13 @@ extension RelayStatus {
       \.slowConsumers),
   ]
 
-  /// Each of these has its device read all anew.
+  /// Number of refusals after which a device must read everything again.
   private var resets: Int {
     let codes: [RefusalCode] = [.tokenExpired, .storeRestored, .filterChanged, .badChangeToken]
     return zip(RefusalCode.allCases, refusals).reduce(0) { $0 + (codes.contains($1.0) ? $1.1 : 0) }
   }
 
-  /// The counters of two nodes together.
+  /// Returns the sums of two nodes' counters.
   func adding(_ other: RelayStatus) -> RelayStatus {
     var sum = self
     for metric in RelayStatus.metrics {
@@ -136,7 +136,7 @@ extension RelayStatus {
     return sum
   }
 
-  /// Prometheus' text format, version 0.0.4.
+  /// The counters in Prometheus' text format, version 0.0.4.
   var prometheusText: String {
     var text = PrometheusText()
     for metric in RelayStatus.others {

@@ -1,29 +1,29 @@
 import LockstepWire
 
-/// Names the node's timers.
+/// Names of the node's timers.
 enum TimerID: Hashable, Sendable {
-  /// A connection's next step: a request, a hello, the end of a long-poll.
+  /// A connection's next deadline: a request, a hello, the end of a long-poll.
   case request(ConnectionID)
   /// The next ping of a socket.
   case keepAlive(ConnectionID)
-  /// Whether a connection on which bytes wait still takes some.
+  /// Check that a connection with unsent bytes still takes some.
   case stalled(ConnectionID)
-  /// A connection that was sent much in one moment is read on.
+  /// A connection that was sent much in one moment is read again.
   case crowded(ConnectionID)
-  /// A socket whose device asked too often is read on.
+  /// A socket whose device asked too often is read again.
   case throttled(ConnectionID)
-  /// When devices were last heard of is to be written.
+  /// Sightings of devices are to be written.
   case sightings
-  /// A store that failed is tried.
+  /// A store that failed is to be tested.
   case storeTrial
-  /// A page that was put off may be read.
+  /// A deferred page may be read.
   case pages
-  /// The counters are told to the other nodes.
+  /// The counters are to be sent to the other nodes.
   case status
-  /// What other relays on the same store moved is looked for.
+  /// The store is to be checked for changes by other relays.
   case movements
-  /// Files that nobody needs are looked for.
+  /// Unneeded files are to be collected.
   case collection
-  /// The end of stopping.
+  /// End of the time for stopping.
   case drain
 }

@@ -3,17 +3,17 @@ import LockstepWire
 
 /// The names by which clients may reach the relay.
 ///
-/// A page of a foreign site can have its name lead to this relay (DNS rebinding). To a browser the
-/// relay is then of that page's origin, and the page may ask for all that needs no token. The
-/// browser still says the page's name in `Host`, so a name that is not the relay's is refused. A
-/// literal address, and `localhost`, lead to no place of the page's choice.
+/// A page of a foreign site can make its own name resolve to this relay (DNS rebinding). For a
+/// browser the relay then has that page's origin, and the page may make all calls that need no
+/// token. The browser still sends the page's name in `Host`, so a name that is not the relay's is
+/// refused. A page cannot choose the target of a literal address or of `localhost`.
 public struct AllowedHosts: Sendable, Hashable {
-  /// Any name is the relay's.
+  /// True if any name is accepted.
   public var isAny = false
-  /// Each as `normalized` gives it. `*.example.org` stands for every name with one label more.
+  /// Each in the form that `normalized` returns. `*.example.org` matches names with one label more.
   public private(set) var names: Set<String>
 
-  /// Texts that are no names are passed over.
+  /// Ignores texts that are not names.
   public init(_ listed: [String] = []) {
     names = Set(listed.compactMap(AllowedHosts.normalized))
   }
@@ -30,8 +30,8 @@ public struct AllowedHosts: Sendable, Hashable {
     return hosts
   }
 
-  /// A name in the one spelling that is compared: small letters, no dot at its end. Its first label
-  /// may be `*`. nil for any other text, also for an address, and a name with a port.
+  /// Returns the spelling of a name for comparisons: lower case, no final dot. Its first label may
+  /// be `*`. Returns nil for any other text, including an address, and a name with a port.
   public static func normalized(_ text: String) -> String? {
     var name = text.lowercased()
     if name.hasSuffix(".") { name.removeLast() }
@@ -55,7 +55,7 @@ public struct AllowedHosts: Sendable, Hashable {
       }
   }
 
-  /// `host` is a `Host` field, or what stands in place of it.
+  /// True if the host is allowed. `host`: a `Host` field, or the field that replaces it.
   func allow(_ host: String) -> Bool {
     if isAny { return true }
     switch Authority(host)?.host {
@@ -66,7 +66,7 @@ public struct AllowedHosts: Sendable, Hashable {
   }
 
   private func allow(name: String) -> Bool {
-    // No browser leaves it empty.
+    // No browser sends an empty name.
     if name.isEmpty { return true }
     let name = name.hasSuffix(".") ? String(name.dropLast()) : name
     if name == "localhost" || names.contains(name) { return true }

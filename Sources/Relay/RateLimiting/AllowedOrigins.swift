@@ -1,22 +1,22 @@
 import LockstepModel
 import LockstepWire
 
-/// The pages of which origins may use the relay from a browser. Programs that are no browser name
-/// no origin, and are not concerned.
+/// The origins whose pages may use the relay from a browser. Programs that are not browsers send no
+/// origin, and are not affected.
 ///
-/// What protects an account is its token, which no page has that was not given it: no cookie is
-/// ever sent along. What the rule adds is that a page from elsewhere can neither try tokens, nor
-/// make accounts, from the browser of whoever looks at it. The relay's own origin is made of the
-/// host that the request names, so it holds only together with `AllowedHosts`.
+/// An account is protected by its token, which a page has only if it was given to it: no cookie is
+/// ever sent. This rule also prevents a foreign page from trying tokens, or creating accounts, from
+/// the browser of a visitor. The relay's own origin is built from the host in the request, so the
+/// rule holds only together with `AllowedHosts`.
 public enum AllowedOrigins: Sendable, Hashable {
-  /// Pages that the relay's own address serves.
+  /// Pages served by the relay's own address.
   case own
-  /// Those, and pages of these origins, each as `normalized` gives it.
+  /// Those, and pages of these origins, each in the form that `normalized` returns.
   case listed(Set<String>)
   /// Any page.
   case any
 
-  /// `origin` is the field of a request. `own` is the relay's origin, as the client knows it.
+  /// True if the origin's pages are allowed. `own`: the relay's origin, as the client knows it.
   func allow(_ origin: String, own: String?) -> Bool {
     guard let origin = AllowedOrigins.normalized(origin) else { return self == .any }
     switch self {
@@ -26,9 +26,9 @@ public enum AllowedOrigins: Sendable, Hashable {
     }
   }
 
-  /// An origin (RFC 6454 section 6.2) in the one spelling that is compared: small letters, and no
-  /// port where it is the usual one. `null` stands for pages without an origin. nil for any other
-  /// text, also for an address with a path.
+  /// Returns an origin (RFC 6454 section 6.2) in its only spelling for comparisons: lower case,
+  /// without a default port. `null` is the origin of pages without one. Returns nil for any other
+  /// text, including an address with a path.
   public static func normalized(_ text: String) -> String? {
     if text == "null" { return text }
     guard let colon = text.firstIndex(of: ":") else { return nil }
@@ -57,16 +57,16 @@ public enum AllowedOrigins: Sendable, Hashable {
   }
 }
 
-/// What a request says of the page that it is from, and what the answer says to that (the WHATWG's
-/// Fetch, section 3.3).
+/// The origin of a request's page, and the answer's header fields for it (WHATWG Fetch, section
+/// 3.3).
 enum CrossOrigin: Hashable, Sendable {
-  /// It names no origin: no browser, or one that asks where the page is from.
+  /// No origin: the client is not a browser, or asks the server from which the page came.
   case none
   /// A page that may read the answer.
   case allowed(String)
   case foreign
 
-  /// `own` is asked for only where the request names an origin.
+  /// `own` is evaluated only if the request has an origin.
   init(_ headers: HTTPHeaders, _ allowed: AllowedOrigins, own: @autoclosure () -> String?) {
     guard let origin = headers["Origin"] else {
       self = .none
@@ -80,7 +80,7 @@ enum CrossOrigin: Hashable, Sendable {
     .originNotAllowed,
     "Pages of this origin may not use the relay; its owner may allow them with --origin.")
 
-  /// Adds what browsers read. `exposes`: which fields a page may see.
+  /// Adds the header fields for browsers. `exposes`: header fields that a page may read.
   func addFields(to headers: inout HTTPHeaders, _ allowed: AllowedOrigins, exposes: String) {
     if allowed == .any {
       headers.append("Access-Control-Allow-Origin", "*")

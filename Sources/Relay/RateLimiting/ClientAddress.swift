@@ -1,27 +1,28 @@
 import LockstepModel
 import LockstepWire
 
-/// Who a request is from, as far as limits and origins are concerned: the peer of its connection,
-/// or whoever a trusted proxy says that it passes on.
+/// The client of a request, for limits and origins: the peer of its connection, or the client that
+/// a trusted proxy names.
 struct ClientAddress: Hashable, Sendable {
-  /// Who counts together with it.
+  /// Network that is counted as one client.
   var network: PeerNetwork
-  /// It is not limited by its address.
+  /// True if it has no limits by address.
   var isExempt: Bool
-  /// The peer is a trusted proxy: each of its requests may be somebody else's.
+  /// True if the peer is a trusted proxy: each of its requests may be from another client.
   let isBehindProxy: Bool
-  /// How the client reached the proxy, where that says so.
+  /// Scheme and host by which the client reached the proxy, if the proxy reports them.
   private var scheme: String?
   private(set) var host: String?
 
-  /// Before anything was read: the peer itself.
+  /// Creates the client before any request was read: the peer itself.
   init(_ opening: Opening, exempt: [IPNetwork], trustedProxies: [IPNetwork]) {
     network = PeerNetwork(of: opening)
     isExempt = opening.address.map(exempt.contains) ?? false
     isBehindProxy = opening.address.map(trustedProxies.contains) ?? false
   }
 
-  /// Whose the request with these fields is, as the trusted proxy that is the peer says it.
+  /// Creates the client of the request with these fields, as named by a peer that is a trusted
+  /// proxy.
   init(_ opening: Opening, headers: HTTPHeaders, _ configuration: RelayConfiguration) {
     let (exempt, trusted) = (configuration.exempt, configuration.trustedProxies)
     self.init(opening, exempt: exempt, trustedProxies: trusted)
@@ -32,39 +33,39 @@ struct ClientAddress: Hashable, Sendable {
     case .address(let address):
       network = PeerNetwork(of: address)
       isExempt = exempt.contains(address: address)
-    // Counts with the proxy, but never as one of this machine's own programs.
+    // Counted together with the proxy, but never exempt like this machine's own programs.
     case .malformed: isExempt = false
     }
     scheme = forwarding.scheme
     host = forwarding.host
   }
 
-  /// Whether the peer says that it passes on somebody else's request, and nobody told the relay to
-  /// trust it.
+  /// True if an exempt peer says that it forwards requests, but is not configured as a trusted
+  /// proxy.
   func isUndeclared(_ headers: HTTPHeaders) -> Bool {
     !isBehindProxy && isExempt && Forwarding.isNamed(in: headers)
   }
 
-  /// The origin that the relay has for the client, `https://relay.example`; nil where the request
-  /// names no host. `isSecure`: of the connection.
+  /// Returns the relay's origin as the client knows it, `https://relay.example`; nil if the request
+  /// names no host. `isSecure`: true if the connection uses TLS.
   func ownOrigin(_ headers: HTTPHeaders, isSecure: Bool) -> String? {
     guard let host = host ?? headers["Host"] else { return nil }
     return AllowedOrigins.normalized("\(scheme ?? (isSecure ? "https" : "http"))://\(host)")
   }
 }
 
-/// What proxies say of the request that they pass on: in `X-Forwarded-For`, `-Proto` and `-Host`,
-/// or in `Forwarded` (RFC 7239).
+/// The proxies' fields about a request that they forward: `X-Forwarded-For`, `-Proto` and `-Host`,
+/// or `Forwarded` (RFC 7239).
 ///
-/// Each proxy adds the address that it was called from behind those that stand there, so the list
-/// is good from its end as far as the proxies are trusted: the client is the last hop that is no
-/// trusted proxy, whatever it wrote before its own place.
+/// Each proxy appends the address of its own client to the list, so the list is reliable from its
+/// end as far as the proxies are trusted. The client is the last hop that is not a trusted proxy,
+/// whatever it wrote before its own entry.
 struct Forwarding: Hashable, Sendable {
   enum Client: Hashable, Sendable {
-    /// Nothing is said of it.
+    /// No field names a client.
     case none
     case address(IPAddress)
-    /// Something is said that cannot be understood, or two things that differ.
+    /// A field cannot be parsed, or the two fields differ.
     case malformed
   }
 
@@ -84,7 +85,7 @@ struct Forwarding: Hashable, Sendable {
     let named = Forwarding.client(
       elements?.map { $0["for"].flatMap(Forwarding.address) } ?? [nil],
       headers.contains("Forwarded"), trusted)
-    // A proxy writes one of the two and may let the other pass as its client wrote it.
+    // A proxy writes one of the two, and may forward the other as its client wrote it.
     client = listed == .none ? named : named == .none || named == listed ? listed : .malformed
     scheme = Forwarding.scheme(headers.list("X-Forwarded-Proto").last ?? elements?.last?["proto"])
     host = headers.list("X-Forwarded-Host").last ?? elements?.last?["host"]
@@ -122,8 +123,8 @@ struct Forwarding: Hashable, Sendable {
     return IPAddress(parts.count == 2 ? parts[0] : text[...])
   }
 
-  /// The elements of a `Forwarded` field, their parameters by their names in small letters; nil
-  /// where it is none (RFC 7239 section 4).
+  /// Returns the elements of a `Forwarded` field, with parameter names in lower case; nil if it is
+  /// invalid (RFC 7239 section 4).
   private static func elements(_ text: String) -> [[String: String]]? {
     var elements: [[String: String]] = [[:]]
     var (name, value, isValue, isQuoted, isEscaped) = ("", "", false, false, false)

@@ -1,10 +1,11 @@
 import LockstepModel
 import LockstepWire
 
-/// Requests that name another host than the relay (`AllowedHosts`).
+/// Refuses requests that name another host than the relay (`AllowedHosts`).
 extension RelayNode {
-  /// nil where the request names the relay, or no host at all. The control socket is no place that
-  /// a browser reaches, and who asks for health says nothing that a page could use.
+  /// Returns nil if the request names the relay, or no host at all. The control socket is not
+  /// checked, because browsers cannot reach it; health checks are not, because a page cannot use
+  /// their answers.
   mutating func refusalOfHost(
     _ slot: Hub.Slot, _ headers: HTTPHeaders, of routing: Router.Routing
   ) -> Refusal? {
@@ -13,7 +14,7 @@ extension RelayNode {
     case .call, .options, .refused: break
     }
     guard connections[slot].opening.door != .control, !hosts.isAny else { return nil }
-    // A trusted proxy may pass on what its client wrote into X-Forwarded-Host, so both must hold.
+    // A trusted proxy may forward X-Forwarded-Host as its client wrote it, so both must be allowed.
     if let forwarded = connections[slot].client.host, !hosts.allow(forwarded) {
       return refuseHost(forwarded)
     }

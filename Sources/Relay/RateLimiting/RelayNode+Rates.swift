@@ -1,19 +1,19 @@
 import LockstepModel
 import LockstepWire
 
-/// Rates of requests and sockets: who pays for what is asked, and what becomes of those who ask too
-/// often. A request is answered with 429, a little later, so that a client that does not wait costs
-/// little. A socket is not read until there is a token again, so that nothing of it is lost. The
-/// owner's doors are free.
+/// Rate limits of requests and sockets: the device or address that is charged, and the handling of
+/// clients that exceed their rate. A request is answered with 429 after a short delay, so that a
+/// client that does not wait costs little. A socket is not read until a token is available again,
+/// so that no message is lost. The owner's listeners are not limited.
 extension RelayNode {
-  /// A request of nobody in particular, or of somebody who is still to be looked up.
+  /// Charges the address for a request without a device, or with one that is still to be looked up.
   mutating func chargeAddress(_ slot: Hub.Slot) -> Refusal? {
     guard isCharged(slot), !connections[slot].client.isExempt else { return nil }
     let network = connections[slot].client.network
     return rates.addresses.take(network, at: moment.instant).map(RequestRates.tooOften)
   }
 
-  /// It was a device's, which pays itself.
+  /// Refunds the address: the request was a device's, which is charged itself.
   mutating func giveBackToAddress(_ slot: Hub.Slot) {
     guard isCharged(slot), !connections[slot].client.isExempt else { return }
     rates.addresses.giveBack(connections[slot].client.network)
@@ -24,8 +24,8 @@ extension RelayNode {
     return rates.devices.take(session.presenceKey, at: moment.instant).map(RequestRates.tooOften)
   }
 
-  /// A message or a control frame of a socket was read. Where it was one too many, the next is
-  /// looked at later.
+  /// Charges a message or a control frame that was read on a socket. If it exceeds the rate, the
+  /// next one is read later.
   mutating func chargeFrame(_ slot: Hub.Slot) {
     guard isCharged(slot), connections[slot].socket != nil else { return }
     let wait: Int64?
@@ -43,8 +43,8 @@ extension RelayNode {
       .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
   }
 
-  /// Keeps back the answer to a request that was one too many; false where it is to leave now.
-  /// If the body has not come whole, the connection ends with the answer, and nothing waits.
+  /// Delays the answer to a request that exceeds the rate; returns false if it is to be sent now.
+  /// If the body is not complete, the connection closes after the answer, without a delay.
   mutating func delays(_ slot: Hub.Slot, _ answer: Answer) -> Bool {
     guard answer.refused == .tooManyRequests, isCharged(slot), stage == .running else {
       return false
@@ -61,7 +61,7 @@ extension RelayNode {
     return true
   }
 
-  /// Welcomes a socket that has signed in: now, or later where its account's come too often.
+  /// Welcomes a socket that has signed in: now, or later if its account's sockets come too often.
   mutating func welcomeInTurn(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
     let wait = isCharged(slot) ? rates.welcomes.take(session.account, at: moment.instant) : nil
     connections[slot].socket?.isKeptWaiting = wait != nil
@@ -89,7 +89,7 @@ extension RelayNode {
     read(slot)
   }
 
-  /// An account is about to be made for somebody: counted here and, by news, on all other nodes.
+  /// Counts an account that is about to be created here and, by news, on all other nodes.
   mutating func countNewAccount(_ slot: Hub.Slot) throws(Refusal) {
     guard isCharged(slot), !connections[slot].client.isExempt else { return }
     let network = connections[slot].client.network
@@ -99,7 +99,7 @@ extension RelayNode {
     actions.append(.tell(.newAccount(address: network)))
   }
 
-  /// Throws where the account may not hold one more socket, stream or waiting poll on this node.
+  /// Throws if the account may not hold one more socket, stream or waiting poll on this node.
   func checkConnections(_ slot: Hub.Slot, of account: AccountID) throws(Refusal) {
     guard hub.watcherCount(of: account) < watcherLimit(slot) else {
       throw RequestRates.tooManyConnections

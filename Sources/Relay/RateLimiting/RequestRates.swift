@@ -1,15 +1,15 @@
 import LockstepModel
 import LockstepWire
 
-/// How often devices and addresses may ask one node. A request is paid for by the device that makes
-/// it. Where nobody knows whose it is, and where its token proves wrong, its address pays: so both
-/// guessing tokens and asking without one are bounded.
+/// Rate limits of devices and addresses on one node. A request is charged to the device that makes
+/// it. If the device is unknown, or its token proves wrong, it is charged to the address: this
+/// bounds both guesses of tokens and requests without one.
 struct RequestRates: Sendable {
   var devices: TokenBuckets<Presence.Key>
   var addresses: TokenBuckets<PeerNetwork>
-  /// Sockets that are welcomed, by account.
+  /// Welcomes of sockets, by account.
   var welcomes: TokenBuckets<AccountID>
-  /// Accounts made on an open relay. News tell all nodes of each, so that they count the same.
+  /// Accounts created on an open relay. News of each go to all nodes, so that they count the same.
   var newAccounts: TokenBuckets<PeerNetwork>
 
   init(_ limits: RelayLimits) {

@@ -1,14 +1,13 @@
 import LockstepCrypto
 import LockstepModel
 
-/// What tells a retry from another batch under the same id: a hash over all that the batch says.
+/// Distinguishes a retry from another batch with the same id: a hash over the whole batch.
 ///
-/// Each part goes in with its length before it, so that two different batches never run together to
-/// the same bytes:
+/// Each part is preceded by its length, so that two different batches never give the same bytes:
 ///
 ///     zone   atomic   count   ( name  type?  fields?  modifiedAt  baseTag?  refusal?
 ///                             chunk … ) …
-///     refusal: the code of what the decoder found, which may lie in a part that is not kept
+///     refusal: the code of the decoder's error, which may be in a part that is not kept
 ///     text:   8 bytes of length, the bytes;   optional: one byte 0, or 1 and the part
 enum BatchDigest {
   static func hash(of request: SaveRequest) -> [UInt8] {

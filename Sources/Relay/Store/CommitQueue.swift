@@ -2,51 +2,51 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What a store request was for, kept until its outcome is back.
+/// The purpose of a store request, kept until its outcome is back.
 enum PendingRequest: Sendable {
-  /// The request that an HTTP connection is being answered.
+  /// An HTTP request that waits for its answer.
   case call(ConnectionID, ResponseBuilder)
-  /// Who is it that presents a token of this hash?
-  /// `standings`, `commits`: how many of them had been heard of when it was asked.
+  /// Lookup of the device with a token of this hash. `standings`, `commits`: the counts of both
+  /// logs when the store was asked.
   case signIn(ConnectionID, tokenHash: [UInt8], standings: Int, commits: Int)
   case welcome(ConnectionID)
-  /// What a socket missed after its cursor.
+  /// Changes that a socket missed after its cursor.
   case catchUp(ConnectionID, since: ChangeToken)
-  /// What a stream missed after its cursor.
+  /// Changes that a stream missed after its cursor.
   case backlog(ConnectionID, since: ChangeToken)
   case socketFetch(ConnectionID, request: String, ofWholeAccount: Bool)
-  /// `bytes`: of the message, which count as held until the answer. `timedFrom`: when it came,
-  /// where the answer is to tell.
+  /// `bytes`: of the message, which count as held until the answer. `timedFrom`: time of its
+  /// arrival, if the answer reports times.
   case socketSave(ConnectionID, BatchID, bytes: Int, timedFrom: Instant?)
-  /// When devices were last heard of; nobody waits for it.
+  /// Last-seen times of devices; no connection waits for it.
   case sightings
-  /// Whether a store that failed works again; nobody waits for it.
+  /// Test of a store that failed; no connection waits for it.
   case storeTrial
-  /// A step of an upload, by the files.
+  /// A step of an upload, in the chunk store.
   case upload(ConnectionID, ChunkFile)
-  /// An upload is whole: its account gets the chunk.
+  /// A complete upload: its account gets the chunk.
   case addChunk(ConnectionID, ChunkFile)
-  /// A part of a file that goes out.
+  /// A part of a download.
   case download(ConnectionID, ChunkFile)
-  /// Files that nobody needs; nobody waits for it.
+  /// Removal of unneeded files; no connection waits for it.
   case removal([ChunkFile])
-  /// What files there are, and which of them hold what an account has.
+  /// List of the files, and check which of them hold chunks of an account.
   case sweep
   case sweepCheck([ChunkFile])
-  /// Files stand that were doubted.
+  /// Confirmation of files that were doubted.
   case vouching(through: ChunkFile?)
-  /// A file is gone or not whole; nobody waits for it.
+  /// Report of a file that is gone or incomplete; no connection waits for it.
   case doubting
-  /// Chunks that no record names.
+  /// Chunks that no record references.
   case collection
-  /// What another relay on the same store saved, after a token that is known here.
+  /// Changes saved by another relay on the same store, after a token that is known here.
   case movedElsewhere(AccountID, since: ChangeToken)
-  /// Where accounts stand that other relays may have moved.
+  /// Tokens of accounts that other relays may have moved.
   case movements([AccountID])
-  /// What the store says of a device that is connected already.
+  /// The store's data about a device that is already connected.
   case standing(AccountID, DeviceID)
 
-  /// Who waits for the outcome.
+  /// The connection that waits for the outcome.
   var connection: ConnectionID? {
     switch self {
     case .call(let id, _), .signIn(let id, _, _, _), .welcome(let id), .catchUp(let id, _),
@@ -60,12 +60,12 @@ enum PendingRequest: Sendable {
   }
 }
 
-/// The node's requests to the store that have no outcome yet, bounded: what cannot be queued is
-/// refused, and the client comes back later.
+/// The node's requests to the store that have no outcome yet. Their number is limited: further ones
+/// are refused, and the client retries later.
 struct CommitQueue: Sendable {
   private let limit: Int
   private var errands: [JobID: PendingRequest] = [:]
-  /// Commits that may have to be gone on with, by a job of its own each time.
+  /// Commits that may have to be continued, each time by a job of its own.
   private var portions: [JobID: CommitRequest] = [:]
   private var lastID: UInt64 = 0
 
@@ -73,7 +73,7 @@ struct CommitQueue: Sendable {
 
   var count: Int { errands.count }
 
-  /// The name for a request that is now under way; nil where too many are.
+  /// Returns the id of a request that is now under way; nil if there are too many.
   mutating func add(_ errand: PendingRequest) -> JobID? {
     guard errands.count < limit else { return nil }
     lastID += 1
@@ -82,16 +82,16 @@ struct CommitQueue: Sendable {
     return id
   }
 
-  /// The request's result may say that some of it is left undone.
+  /// Keeps a request whose result may leave a part of it undone.
   mutating func note(_ request: CommitRequest, as id: JobID) { portions[id] = request }
 
-  /// What is to be asked next; nil where the request is done.
+  /// Returns the next request; nil if the request is done.
   mutating func rest(of id: JobID, after result: CommitResult) -> CommitRequest? {
-    // Mostly there are none, and nothing is looked up.
+    // Usually there are none, and nothing is looked up.
     portions.isEmpty ? nil : portions.removeValue(forKey: id)?.rest(after: result)
   }
 
-  /// Who waits for the outcome of a request; nil where nobody does.
+  /// Returns the connection that waits for the outcome of a request; nil if there is none.
   func connection(of id: JobID) -> ConnectionID? { errands[id]?.connection }
 
   mutating func take(_ id: JobID) -> PendingRequest? {

@@ -1,35 +1,35 @@
 import LockstepModel
 import LockstepWire
 
-/// In which bytes a page of changes leaves.
+/// Encoding of a page of changes.
 public struct PageForm: Sendable, Hashable {
   public enum Shape: Sendable, Hashable {
     /// A message on a socket, in its frame; with `request`, the answer to that fetch. The socket
     /// may take it compressed.
     case frame(request: String?, isCompressed: Bool = false)
-    /// An event of a stream, as a chunk of it where its chunks are chunks.
+    /// An event of a stream; a chunk of the transfer coding if the stream is chunked.
     case event(isChunked: Bool)
     /// The body of an answer.
     case body
   }
 
   let shape: Shape
-  /// The records are looked at once more, for what wakes a device.
+  /// True if the records are needed once more, for a device's filter.
   var keepsRecords = false
 }
 
-/// A page of changes that was read for one connection, encoded where it was read: a node's loop has
-/// only to send it.
+/// A page of changes that was read for one connection. It is encoded by the worker that read it: a
+/// node's loop only sends it.
 public struct ReadPage: Sendable, Hashable {
-  /// Which part of the account's history it is: `since` is nil at the start of a snapshot.
+  /// Range in the account's history: `since` is nil at the start of a snapshot.
   let since: ChangeToken?
   let token: ChangeToken
   let more: Bool
   let isEmpty: Bool
-  /// Only where its form keeps them.
+  /// Empty unless its form keeps them.
   let records: [Record]
   let bytes: [UInt8]
-  /// The nanoseconds that it took to be read and encoded; 0 where nobody measured.
+  /// Nanoseconds for reading and encoding; 0 if not measured.
   var nanoseconds: Int64 = 0
 
   init(_ page: ChangePage, as form: PageForm) {

@@ -2,9 +2,9 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What the store answers, and what becomes of it.
+/// Requests to the store, and handling of its results.
 extension RelayNode {
-  /// Asks the store. False where too much is asked of it already.
+  /// Sends a request to the store. Returns false if too many are pending.
   mutating func ask(_ job: StoreJob, for errand: PendingRequest) -> Bool {
     guard let id = queue.add(errand) else { return false }
     let lane: Lane
@@ -26,7 +26,7 @@ extension RelayNode {
     return true
   }
 
-  /// Asks for a commit, by whoever waits for it. False where too much is asked already.
+  /// Requests a commit for the waiting connection. Returns false if too many requests are pending.
   mutating func askCommit(_ request: CommitRequest, for errand: PendingRequest) -> Bool {
     let origin = CommitOrigin(node: configuration.node, connection: errand.connection)
     if case .save(let taken) = request, taken.unlessKnown == nil,
@@ -39,8 +39,8 @@ extension RelayNode {
     return ask(.commit(request, by: origin), for: errand)
   }
 
-  /// True while the store's disk has less room than its owner wants left. The disk is looked at now
-  /// and again, when something new comes.
+  /// Returns true while the store's disk has less room than its owner wants. The disk is checked at
+  /// intervals, when new data comes.
   mutating func isDiskLow() -> Bool {
     guard configuration.diskFloorBytes > 0, health.looksAtDisk(at: moment.instant) else {
       return health.isDiskLow
@@ -51,7 +51,7 @@ extension RelayNode {
     return isLow
   }
 
-  /// Asks for a page of changes. False where there is no room for it, or too much is asked.
+  /// Requests a page of changes. Returns false without memory for it, or if too many are pending.
   mutating func askPage(
     _ session: Session, _ query: FetchQuery, as form: PageForm, for errand: PendingRequest
   ) -> Bool {
@@ -59,7 +59,7 @@ extension RelayNode {
       && ask(.page(session.read(of: query), as: form), for: errand)
   }
 
-  /// Has the pages read whose turn has come, but for those that nobody is there for any more.
+  /// Starts the reads of pages that are due, except those whose connection is gone.
   mutating func passPages() {
     while let (id, job) = pages.next(at: moment.instant) {
       let connection = queue.connection(of: id)
@@ -78,7 +78,7 @@ extension RelayNode {
     planPages()
   }
 
-  /// Looks again when what is put off may be read.
+  /// Schedules the next check for deferred pages.
   private mutating func planPages() {
     if let instant = pages.nextAt { timers.schedule(.pages, at: instant) }
   }
@@ -98,7 +98,7 @@ extension RelayNode {
     switch outcome {
     case .committed(.success(let result)):
       status.commits += 1
-      // Behind the commits that came meanwhile. Whoever waits is answered when all is done.
+      // Queued after the commits that came meanwhile. The client is answered when all is done.
       if let rest {
         durableAt = nil
         if !askCommit(rest, for: errand) {
@@ -171,7 +171,7 @@ extension RelayNode {
     }
   }
 
-  /// When a save came whose answer is to tell of its times; nil for everything else.
+  /// Returns the arrival time of a save whose answer reports its times; nil for everything else.
   private func timedFrom(_ errand: PendingRequest) -> Instant? {
     if case .socketSave(_, _, _, let instant) = errand { return instant }
     guard case .call(let id, .saved(_, timed: true)) = errand, let slot = connections.slot(of: id)
@@ -179,8 +179,8 @@ extension RelayNode {
     return connections[slot].http.exchange?.value.begunAt
   }
 
-  /// By the clock that only goes forward, told as relay time. It is read once a turn, so a change
-  /// may seem to be durable a little after it was handed on.
+  /// Converts times of the monotonic clock to relay time. The clock is read once a turn, so a
+  /// change may seem durable slightly after it was sent.
   private func timing(receivedAt: Instant, durableAt: Instant) -> SaveTiming {
     func relayTime(_ instant: Instant) -> Int64 {
       moment.wall * 1_000 + (instant.nanoseconds - moment.instant.nanoseconds) / 1_000
@@ -229,14 +229,14 @@ extension RelayNode {
     }
   }
 
-  // MARK: a store that failed
+  // MARK: store failures
 
   private mutating func storeFailed(_ error: StorageError) {
     actions.append(.report(.storeFailed(error)))
     planStoreTrial()
   }
 
-  /// Notices what is wrong with the store's files where nobody saves.
+  /// Detects a fault of the store's files if there are no saves.
   mutating func askFiles() {
     guard health.fault == nil, let fault = measures.fault() else { return }
     status.storeFailures += 1
@@ -249,8 +249,8 @@ extension RelayNode {
       .storeTrial, at: moment.instant.advanced(milliseconds: Limits.storeTrialMilliseconds))
   }
 
-  /// Whether it works again is found out by itself: whoever sends devices only to relays that are
-  /// ready would never send the one that shows it.
+  /// Tests if the store works again. The relay must find out by itself: a load balancer that sends
+  /// devices only to ready relays would never send the one that shows it.
   mutating func tryStore() {
     guard health.fault != nil, stage == .running else { return }
     if !askCommit(.proveWritable, for: .storeTrial) { planStoreTrial() }
@@ -333,8 +333,8 @@ extension RelayNode {
     read(slot)
   }
 
-  /// Only a wrong code stays counted; one of too many is refused as that. Whatever else may have
-  /// kept a device out is no guess.
+  /// Uncounts a guess unless the code was wrong; a wrong code over the limit is refused as that.
+  /// Any other reason for a refusal is not a guess.
   private mutating func judgedGuess(
     _ result: Result<CommitResult, Refusal>, from address: PeerNetwork
   ) -> Result<CommitResult, Refusal> {
@@ -369,7 +369,7 @@ extension RelayNode {
 }
 
 extension CommitResult {
-  /// A refusal is one way not to succeed, whoever says it.
+  /// Returns a failure for a refusal.
   fileprivate var orRefusal: Result<CommitResult, Refusal> {
     if case .refused(let refusal) = self { return .failure(refusal) }
     return .success(self)
@@ -384,7 +384,7 @@ extension ChunkResult {
 }
 
 extension Result where Success == ReadResult, Failure == Refusal {
-  /// What there is instead of a page, which comes encoded.
+  /// Returns a failure in place of a page, because a page comes encoded.
   fileprivate var withoutPage: Result<ReadPage, Refusal> {
     flatMap { _ in .failure(ResponseBuilder.mismatch) }
   }

@@ -1,18 +1,18 @@
 import LockstepModel
 import LockstepStorage
 
-/// Whether the store works, as far as the last commits and reads tell.
+/// Health of the store, as far as the last commits and reads show it.
 struct StoreHealth: Sendable {
   private var commitFault: StorageError?
   private var readFault: StorageError?
-  /// Chunks of files lie apart: without them the relay still does most of its work, so this does
-  /// not count as the store's.
+  /// Chunks of files are stored separately: without them the relay still does most of its work, so
+  /// this does not count as a fault of the store.
   private var filesFault: StorageError?
 
-  /// nil where the store works.
+  /// nil if the store works.
   var fault: StorageError? { commitFault ?? readFault }
 
-  /// True where this is what makes the store not work.
+  /// Records a failed commit. Returns true if the store worked before.
   mutating func commitFailed(_ error: StorageError) -> Bool {
     let wasGood = fault == nil
     commitFault = error
@@ -25,8 +25,8 @@ struct StoreHealth: Sendable {
     return wasGood
   }
 
-  /// True where this is what makes the store work again. A commit shows that reads work too: both
-  /// need the same files.
+  /// Records a successful commit. Returns true if the store did not work before. A commit shows
+  /// that reads work too: both need the same files.
   mutating func commitWorked() -> Bool {
     let wasBad = fault != nil
     commitFault = nil
@@ -40,23 +40,23 @@ struct StoreHealth: Sendable {
     return fault == nil
   }
 
-  /// True where this is news.
+  /// Records a failure of the chunk store. Returns true if it worked before.
   mutating func filesFailed(_ error: StorageError) -> Bool {
     defer { filesFault = error }
     return filesFault == nil
   }
 
-  /// A file was written and synced. True where that had failed.
+  /// Records that a file was written and synced. Returns true if that had failed before.
   mutating func filesWorked() -> Bool {
     defer { filesFault = nil }
     return filesFault != nil
   }
 
-  /// When the disk's free bytes were last looked at, and whether there were too few.
+  /// Time of the last check of the disk's free bytes, and whether there were too few.
   private var lookedAt: Instant?
   private(set) var isDiskLow = false
 
-  /// True where it is time to look.
+  /// Returns true if the disk is due for a check.
   mutating func looksAtDisk(at instant: Instant) -> Bool {
     if let lookedAt, instant < lookedAt.advanced(milliseconds: Limits.diskLookMilliseconds) {
       return false
@@ -65,7 +65,7 @@ struct StoreHealth: Sendable {
     return true
   }
 
-  /// True where this is news.
+  /// Records the result of a check. Returns true if it differs from the last one.
   mutating func found(isDiskLow: Bool) -> Bool {
     defer { self.isDiskLow = isDiskLow }
     return self.isDiskLow != isDiskLow

@@ -1,8 +1,8 @@
 public import LockstepStorage
 public import LockstepWire
 
-/// What a relay node asks of the store. A driver runs it elsewhere (`StoreWork`), so that a node
-/// never waits.
+/// A request of a relay node to the store. A driver runs it on another thread (`StoreWork`), so
+/// that a node never waits.
 public enum StoreJob: Sendable, Hashable {
   /// For `Lane.commits`.
   case commit(CommitRequest, by: CommitOrigin)
@@ -14,12 +14,12 @@ public enum StoreJob: Sendable, Hashable {
   case chunk(ChunkRequest)
 }
 
-/// Which connection of which node of this process asked for a commit, so that nobody is pushed what
-/// he saved himself.
+/// The connection and the node of this process that asked for a commit, so that a device is not
+/// pushed its own saves.
 public struct CommitOrigin: Sendable, Hashable {
   /// The node's number in this process.
   public var node: Int
-  /// nil where the node asked on its own account.
+  /// nil if the node itself asked.
   public var connection: ConnectionID?
 
   public init(node: Int, connection: ConnectionID?) {
@@ -28,15 +28,15 @@ public struct CommitOrigin: Sendable, Hashable {
   }
 }
 
-/// What came of a `StoreJob`. A failure says that nothing at all was done.
+/// The outcome of a `StoreJob`. A failure means that nothing at all was done.
 public enum StoreOutcome: Sendable, Hashable {
   case committed(Result<CommitResult, StorageError>)
   case read(Result<ReadResult, StorageError>)
-  /// The page that was asked for. Where there is none, `read` says why.
+  /// The requested page. If there is none, `read` gives the reason.
   case page(ReadPage)
   case chunk(Result<ChunkResult, StorageError>)
 
-  /// Notes how long a read took: a page tells it to its node.
+  /// Records the duration of a read in its page, for the node.
   public mutating func wasRead(inNanoseconds nanoseconds: Int64) {
     guard case .page(var page) = self else { return }
     page.nanoseconds = nanoseconds

@@ -2,15 +2,14 @@ import LockstepModel
 import LockstepStorage
 public import LockstepWire
 
-/// What a request to the store weighs against others: whose it is, and what it costs in records of
-/// up to a KiB. An account's connections take turns, and so do accounts; of one connection nothing
-/// is overtaken.
+/// Weights of requests to the store: the owner of each, and its cost in records of up to a KiB. An
+/// account's connections take turns, and so do accounts; requests of one connection stay in order.
 extension StoreWork {
   public static let portions = WorkPortions(
     cost: Limits.portionCost, lightCost: Limits.lightCost)
 
-  /// For commits, which wait for the disk: who takes much of the time is put off. Reads take turns
-  /// here, since of pages, which alone take long, few are under way (`ReadLimiter`).
+  /// For commits, which wait for the disk: an account that takes much of the time is deferred.
+  /// Reads only take turns here: of pages, the only slow ones, few are under way (`ReadLimiter`).
   public static let commitPortions = WorkPortions(
     cost: Limits.portionCost, lightCost: Limits.lightCost,
     pace: pace(
@@ -19,7 +18,7 @@ extension StoreWork {
       microsecondsPerSecond: Limits.commitMicrosecondsPerSecond,
       longRest: Limits.putOffCommitLongRest))
 
-  /// For pages of changes: one a turn, whatever its size.
+  /// For pages of changes: one per turn, whatever its size.
   static let pagePortions = WorkPortions(
     cost: 1, lightCost: 1,
     pace: pace(
@@ -52,13 +51,13 @@ extension StoreWork {
 
   // MARK: files
 
-  /// What is asked of one file is a line, so that its bytes come in their order and its removal
-  /// behind them.
+  /// Returns the weight of a request to the chunk store. The requests of one file form a line, so
+  /// that its bytes come in order and its removal after them.
   private static func weight(of request: ChunkRequest) -> WorkWeight {
     switch request {
     case .append(let file, let bytes): WorkWeight(of: file, cost: 1 + bytes.count >> 10)
     case .read(let file, _, let count): WorkWeight(of: file, cost: 1 + max(0, count) >> 10)
-    // It waits for the disk.
+    // Waits for the disk.
     case .finish(let file, _): WorkWeight(of: file, cost: Limits.lightCost)
     case .remove(let files): WorkWeight(of: files.first, cost: 1 + files.count)
     case .removeAll(let account): WorkWeight(owner: account.rawValue, cost: Limits.portionCost)
@@ -87,7 +86,7 @@ extension StoreWork {
   private static func cost(of request: CommitRequest) -> Int {
     switch request {
     case .save(let commit):
-      // Each hash that a record names is looked up.
+      // Each hash in a record is looked up.
       max(
         1,
         commit.request.mutations.reduce(0) {
@@ -97,7 +96,7 @@ extension StoreWork {
     case .renewChunks(_, let hashes): 1 + hashes.count
     case .vouchForChunks(let files), .doubtChunks(let files): 1 + files.count
     case .collectChunks(let count): 1 + count
-    // A portion each, however many records there are.
+    // One portion each, however many records there are.
     case .deleteZone, .deleteZoneRest, .removeAccount: Limits.portionCost
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .putSubscription, .removeSubscription, .setPlan, .addChunk, .proveWritable:
@@ -119,7 +118,7 @@ extension StoreWork {
 
   private static func cost(of request: ReadRequest) -> Int {
     switch request {
-    // Rows that are passed over are looked at in the index alone.
+    // Skipped rows are read in the index alone.
     case .changes(_, let since, let zone, let limit):
       1 + max(0, min(limit, Limits.pageRecords))
         + (zone != nil || since?.pinned != nil ? Limits.scannedRecords >> 5 : 0)

@@ -3,14 +3,14 @@ public import LockstepStorage
 
 /// The blocking side of a relay, as pure functions that a driver's worker runs.
 ///
-/// For the commits lane a driver merges the waiting jobs of all nodes into one call. Then it tells
-/// every node, in the order of the commits, the news (all nodes, the one that asked too), and right
-/// after it the outcome (only the node that asked).
+/// For the commits lane a driver merges the waiting jobs of all nodes into one call. Then it sends,
+/// in the order of the commits, the news to every node (including the one that asked), and right
+/// after it the outcome to the node that asked.
 public enum StoreWork {
-  /// What came of one commit.
+  /// Result of one commit.
   public struct Finished: Sendable {
     public var outcome: StoreOutcome
-    /// For all nodes, before the outcome; nil where nothing changed that others must know.
+    /// For all nodes, before the outcome; nil if nothing changed for other nodes.
     public var news: RelayNews?
 
     public init(outcome: StoreOutcome, news: RelayNews?) {
@@ -19,10 +19,10 @@ public enum StoreWork {
     }
   }
 
-  /// Does all `jobs` in one durable transaction; one result a job, in order.
+  /// Performs all `jobs` in one durable transaction. Returns one result per job, in order.
   ///
-  /// `wall` is relay time, milliseconds since the Unix epoch. A failure of the store is the outcome
-  /// of every job; nothing was done then.
+  /// `wall` is relay time, milliseconds since the Unix epoch. If the store fails, every job has
+  /// that failure as its outcome, and nothing was done.
   public static func commit(
     _ jobs: [StoreJob], on store: some ZoneStore, wall: Int64
   ) -> [Finished] {
@@ -101,12 +101,12 @@ public enum StoreWork {
       .subscribed(account, device, all)
     case (.removeAccount(let account), .done), (.removeAccount(let account), .removing):
       .accountRemoved(account)
-    // It came to nothing.
+    // Nothing changed.
     case (.save, _), (.deleteZone, _), (.deleteZoneRest, _), (.revokeDevice, _), (.setPlan, _),
       (.putSubscription, _),
       (.removeSubscription, _), (.removeAccount, _):
       nil
-    // Nobody but who asked is told.
+    // Only the client that asked gets the result.
     case (.createAccount, _), (.issuePairing, _), (.redeemPairing, _), (.renameDevice, _),
       (.touchDevices, _), (.proveWritable, _), (.addChunk, _), (.renewChunks, _),
       (.vouchForChunks, _), (.doubtChunks, _), (.collectChunks, _):

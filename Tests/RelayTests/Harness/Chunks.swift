@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// Chunks of files, as tests send them.
+/// A chunk of a file, as tests send it.
 struct Chunk {
   let bytes: [UInt8]
   let hash: ChunkHash
@@ -18,7 +18,7 @@ struct Chunk {
 
   init(_ text: String) throws { try self.init(Array(text.utf8)) }
 
-  /// One of `count` bytes, another for each seed.
+  /// Creates a chunk of `count` bytes, different for each seed.
   init(count: Int, seed: UInt64 = 0) throws {
     var random = SeededRandom(seed: seed)
     var bytes: [UInt8] = []
@@ -34,7 +34,7 @@ struct Chunk {
 
   var path: String { "/v1/chunks/" + hash.text }
 
-  /// The request that uploads it.
+  /// Returns the request that uploads it.
   func upload(_ token: String, headers: [(String, String)] = []) -> [UInt8] {
     HTTPClient.bytes(
       "PUT", path, token: token, bytes,
@@ -43,7 +43,7 @@ struct Chunk {
 }
 
 extension TestRelay {
-  /// One whose store keeps `rules`.
+  /// Creates a relay whose store has `rules`.
   static func keepingChunks(
     nodes: Int = 1, rules: StoreRules = StoreRules(), files: MemoryChunkStore = MemoryChunkStore(),
     isSettled: Bool = true, _ configure: (inout RelayConfiguration) -> Void = { _ in }
@@ -55,7 +55,7 @@ extension TestRelay {
     }
   }
 
-  /// Uploads a chunk, and its status.
+  /// Uploads a chunk, and returns the status.
   @discardableResult
   func put(_ chunk: Chunk, by device: TestDevice, node: Int = 0) throws -> Int {
     let client = HTTPClient(self, node: node)
@@ -71,7 +71,7 @@ extension TestRelay {
     try HTTPClient(self).call("GET", chunk.path, token: device.token, headers: headers)
   }
 
-  /// Those of the chunks that the relay says it lacks, by their place.
+  /// Returns the indexes of the chunks that the relay reports as missing.
   func missing(_ chunks: [Chunk], by device: TestDevice) throws -> [Int] {
     let hashes = chunks.map { "\"\($0.hash.text)\"" }.joined(separator: ",")
     let response = try HTTPClient(self).call(
@@ -81,7 +81,7 @@ extension TestRelay {
     return missing.compactMap { hash in chunks.firstIndex { $0.hash == hash } }
   }
 
-  /// Whether all files are whole and hold what an account has.
+  /// Returns true if all files are complete and hold a chunk of an account.
   func hasNoStrayFiles() throws -> Bool {
     let whole = files.files
     guard files.counts.unfinished == 0,

@@ -4,21 +4,21 @@ import Testing
 
 @testable import LockstepRelay
 
-/// A client that holds a stream of events, by bytes.
+/// A client with an event stream, at the level of bytes.
 final class EventsClient {
   let relay: TestRelay
   let id: ConnectionID
   private var parser = HTTPResponseParser()
   private var reader = EventStreamReader()
   private(set) var head: HTTPResponseHead?
-  /// The body of an answer that is no stream.
+  /// The body of an answer that is not a stream.
   private var body: [UInt8] = []
-  /// The answer has its end.
+  /// True once the answer is complete.
   private(set) var isWhole = false
-  /// Bytes of the stream that have come so far.
+  /// Bytes of the stream received so far.
   private(set) var bytes = 0
 
-  /// Asks, and lets the relay do all that follows.
+  /// Sends the request, and runs the relay until nothing is left to do.
   init(
     _ relay: TestRelay, node: Int = 0, as device: TestDevice, since: ChangeToken? = nil,
     lastEventID: String? = nil, method: String = "GET", minorVersion: Int = 1,
@@ -39,18 +39,18 @@ final class EventsClient {
   var lastID: String? { reader.lastID }
   var retryMilliseconds: Int64? { reader.retryMilliseconds }
 
-  /// The code of the problem that came instead of a stream.
+  /// The code of the problem received instead of a stream.
   var code: String? {
     do { return try JSONValue(parsing: body)["code"]?.string } catch { return nil }
   }
 
-  /// The next event that has come; nil where there is none.
+  /// Returns the next event received; nil if there is none.
   func next() throws -> RelayEvent? {
     try take()
     return try reader.next().map { try RelayEvent.decode($0) }
   }
 
-  /// All events that have come.
+  /// Returns all events received.
   func all() throws -> [RelayEvent] {
     var events: [RelayEvent] = []
     while let event = try next() { events.append(event) }

@@ -1,6 +1,6 @@
 import Testing
 
-/// `#expect(value == expected)` for a value that a mutating call gives: the macro cannot take one.
+/// `#expect(value == expected)` for the value of a mutating call, which the macro does not accept.
 func expect<Value: Equatable>(
   _ value: Value, is expected: Value, sourceLocation: SourceLocation = #_sourceLocation
 ) {

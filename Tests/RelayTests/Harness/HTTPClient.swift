@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// A client that speaks HTTP to a node, by bytes.
+/// An HTTP client of a node, at the level of bytes.
 final class HTTPClient {
   struct Response {
     var status: Int
@@ -34,7 +34,7 @@ final class HTTPClient {
 
   var isClosed: Bool { relay.wire(id).closed != nil }
 
-  /// The bytes of a request.
+  /// Returns the bytes of a request.
   static func bytes(
     _ method: String, _ path: String, token: String? = nil, _ body: [UInt8]? = nil,
     headers: [(String, String)] = []
@@ -59,7 +59,7 @@ final class HTTPClient {
     relay.send(id, HTTPClient.bytes(method, path, token: token, body, headers: headers))
   }
 
-  /// Sends bytes that make `count` requests.
+  /// Sends bytes that form `count` requests.
   func sendRaw(_ text: String, answers count: Int = 1, to method: String = "GET") {
     for _ in 0..<count { parser.expectAnswer(to: method) }
     relay.send(id, Array(text.utf8))
@@ -67,7 +67,7 @@ final class HTTPClient {
 
   func expectAnswer(to method: String) { parser.expectAnswer(to: method) }
 
-  /// The next response that has come; nil where none is whole.
+  /// Returns the next response received; nil if none is complete.
   func next() throws -> Response? {
     let wire = relay.wire(id)
     parser.receive(wire.incoming.span.bytes)
@@ -87,7 +87,7 @@ final class HTTPClient {
     return nil
   }
 
-  /// A request and its response, with all that it takes in between.
+  /// Sends a request, runs the relay until nothing is left to do, and returns the response.
   func call(
     _ method: String, _ path: String, token: String? = nil, _ body: String? = nil,
     headers: [(String, String)] = []
@@ -95,7 +95,7 @@ final class HTTPClient {
     send(method, path, token: token, body.map { Array($0.utf8) }, headers: headers)
     relay.settle()
     if let answer = try next() { return answer }
-    // A request that is one too many is answered a little later.
+    // A request over the rate limit is answered a little later.
     relay.advance(Limits.tooOftenMilliseconds)
     let answer = try #require(try next(), "\(method) \(path) was not answered")
     #expect(answer.status == 429, "an answer that was waited for")
@@ -103,14 +103,14 @@ final class HTTPClient {
   }
 }
 
-/// Who a test is signed in as.
+/// A signed-in device of a test.
 struct TestDevice {
   var credentials: Credentials
   var token: String { credentials.token }
 }
 
 extension TestRelay {
-  /// A new account with its first device.
+  /// Creates an account with its first device.
   func newAccount(node: Int = 0) throws -> TestDevice {
     let client = HTTPClient(self, node: node)
     let response = try client.call(
@@ -119,7 +119,7 @@ extension TestRelay {
     return TestDevice(credentials: try Credentials.decoded(body: response.body))
   }
 
-  /// Another device of the account.
+  /// Adds another device to the account.
   func newDevice(beside device: TestDevice, name: String = "B") throws -> TestDevice {
     let client = HTTPClient(self)
     let offer = try client.call("POST", "/v1/pairings", token: device.token)
@@ -132,7 +132,7 @@ extension TestRelay {
   }
 }
 
-/// The body of a save of one record.
+/// Returns the body of a save of one record.
 func saveBody(
   _ name: String, value: Int = 1, at modifiedAt: Int64 = 1_700_000_000_000, base: Int64? = nil,
   id: BatchID
@@ -142,7 +142,7 @@ func saveBody(
     + #""modifiedAt":\#(modifiedAt)\#(baseTag)}]}"#
 }
 
-/// The `number`-th batch id of a test.
+/// Returns the `number`-th batch id of a test.
 func batch(_ number: Int) -> BatchID {
   BatchID(high: 0x4000, low: 1 << 63 | UInt64(number))
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import LockstepRelay
 
-/// A device on a socket that follows the protocol to the letter, and notes every breach of the
-/// relay's promises.
+/// A device on a socket that follows the protocol exactly, and records every breach of the relay's
+/// promises.
 final class ModelDevice {
   let relay: TestRelay
   let device: TestDevice
@@ -13,7 +13,7 @@ final class ModelDevice {
   private(set) var cursor: ChangeToken?
   private(set) var records: [RecordKey: Record] = [:]
   private(set) var breaches: [String] = []
-  /// The last things that were said, for a report.
+  /// The last messages, for a report.
   private(set) var talk: [String] = []
   /// The token of the last hint.
   private var hint: ChangeToken?
@@ -28,13 +28,13 @@ final class ModelDevice {
     socket.say(.hello(token: device.token, since: nil))
   }
 
-  /// A hint names something newer than is known.
+  /// True if a hint names a newer token than the known one.
   private var isHinted: Bool {
     guard let hint else { return false }
     return !(cursor.map { $0.covers(hint) } ?? false)
   }
 
-  /// Whether all is done that the device can do by itself.
+  /// True if the device has nothing more to do by itself.
   var isQuiet: Bool { !isHinted && fetches == 0 }
 
   func reconnect(node: Int) throws {
@@ -53,7 +53,7 @@ final class ModelDevice {
     socket.say(.save(request))
   }
 
-  /// Asks for a page, unless one is asked for.
+  /// Requests a page, unless a request is pending.
   func fetch(limit: Int = Limits.pageRecords) {
     guard fetches == 0 else { return }
     requests += 1
@@ -88,7 +88,7 @@ final class ModelDevice {
   private func takePush(_ page: ChangePage) {
     check(page)
     guard page.since == cursor, cursor != nil else {
-      // Only what left before our fetch reached the relay may not fit.
+      // Only a page that was sent before our fetch reached the relay may not fit.
       if fetches == 0 {
         breach("a gap: \(page.since?.text ?? "-") does not follow \(cursor?.text ?? "-")")
       }
@@ -132,7 +132,7 @@ final class ModelDevice {
     let tags = page.changes.map(\.tag)
     let isOrdered = zip(tags, tags.dropFirst()).allSatisfy { $0 < $1 }
     let isWithin = tags.allSatisfy { ($0 > page.since?.sequence ?? 0) && $0 <= page.token.sequence }
-    // The pages of a snapshot go by another order.
+    // The pages of a snapshot have another order.
     if page.since != nil && page.since?.pinned == nil && page.token.pinned == nil {
       if !isOrdered { breach("tags out of order: \(tags)") }
       if !isWithin { breach("tags \(tags) are not within \(page.since?.text ?? "") and the token") }
@@ -161,7 +161,7 @@ final class ModelDevice {
   }
 }
 
-/// A device that asks by HTTP: a long-poll, or a poll at once where `wait` is 0.
+/// A device that asks by HTTP: with a long-poll, or a plain poll if `wait` is 0.
 final class ModelPoller {
   let relay: TestRelay
   let device: TestDevice

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepRelay
 
-/// A client that speaks WebSocket to a node, by bytes.
+/// A WebSocket client of a node, at the level of bytes.
 final class SocketClient {
   let relay: TestRelay
   let id: ConnectionID
@@ -12,16 +12,16 @@ final class SocketClient {
   private var reader: WebSocketReader?
   private(set) var closeCode: UInt16?
   private(set) var pings = 0
-  /// How it was told to come back last; nil where it was told nothing.
+  /// The last period for reconnecting that it received; nil if there was none.
   private(set) var reconnectWithin: Int64?
-  /// Whether pings are answered.
+  /// True if pings are answered.
   var answersPings = true
 
-  /// What was agreed on compression.
+  /// The negotiated compression.
   let deflate: DeflateTerms?
 
-  /// Connects and shakes hands. `token`: for the header. `connection`: one that is there already.
-  /// `deflate`: what is offered of compression.
+  /// Connects and performs the handshake. `token`: for the header. `connection`: an existing one.
+  /// `deflate`: the compression to offer.
   init(
     _ relay: TestRelay, node: Int = 0, token: String? = nil, over connection: ConnectionID? = nil,
     deflate: DeflateOffer? = nil
@@ -53,7 +53,7 @@ final class SocketClient {
     self.reader = reader
   }
 
-  /// Connects, says hello and takes the welcome.
+  /// Connects, sends the hello and reads the welcome.
   convenience init(
     _ relay: TestRelay, node: Int = 0, as device: TestDevice, since: ChangeToken? = nil,
     deflate: DeflateOffer? = nil
@@ -75,13 +75,13 @@ final class SocketClient {
     relay.send(id, WebSocketFrame.text(bytes, mask: 0x1234_5678, deflate: deflate?.sending))
   }
 
-  /// Says something, and lets the relay do all that follows.
+  /// Sends a message, and runs the relay until nothing is left to do.
   func call(_ message: DeviceMessage) {
     say(message)
     relay.settle()
   }
 
-  /// The next message that has come, but for how to come back; nil where there is none.
+  /// Returns the next message received, except those about reconnecting; nil if there is none.
   func next() throws -> RelayMessage? {
     let wire = relay.wire(id)
     reader?.receive(wire.incoming.span.bytes)
@@ -103,7 +103,7 @@ final class SocketClient {
     return nil
   }
 
-  /// All messages that have come.
+  /// Returns all messages received.
   func all() throws -> [RelayMessage] {
     var messages: [RelayMessage] = []
     while let message = try next() { messages.append(message) }
@@ -111,7 +111,7 @@ final class SocketClient {
   }
 }
 
-/// A save of one record.
+/// Returns a save of one record.
 func save(
   _ name: String, value: Int = 1, zone: String = "z", base: ChangeTag? = nil,
   at modifiedAt: Int64 = 1_700_000_000_000, id: BatchID

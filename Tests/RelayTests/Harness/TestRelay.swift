@@ -4,11 +4,11 @@ import LockstepWire
 
 @testable import LockstepRelay
 
-/// Some relay nodes over one store in memory, with a clock that is moved by hand. What the store is
-/// asked and what it answers waits in queues, so that a test may choose the order; `settle` runs
-/// all until nothing is left.
+/// Some relay nodes over one store in memory, with a manual clock. Requests to the store and their
+/// results wait in queues, so that a test can choose the order; `settle` runs all of them until
+/// none is left.
 final class TestRelay {
-  /// A node, and what waits for it.
+  /// A node, and the events that wait for it.
   final class Place {
     var node: RelayNode
     /// News and outcomes of commits, in the order of the commits.
@@ -16,29 +16,29 @@ final class TestRelay {
     var reads: [(JobID, StoreJob)] = []
     var readEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
     var fileEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
-    /// What other nodes tell.
+    /// News from other nodes.
     var told: [RelayNews] = []
 
     init(_ node: consuming RelayNode) { self.node = node }
   }
 
-  /// One connection, as the network between client and node sees it.
+  /// One connection, as seen by the network between client and node.
   final class Wire {
     let node: Int
-    /// Bytes that the client has not looked at.
+    /// Bytes that the client has not read yet.
     var incoming: [UInt8] = []
-    /// Bytes that the node sent and the client's side takes no more of.
+    /// Bytes that the node sent, while the client's side takes none.
     var waiting: [UInt8] = []
     var takesBytes = true
     var isPaused = false
-    /// Bytes of the client that a pause holds back.
+    /// Bytes of the client that a pause delays.
     var heldBack: [UInt8] = []
     var closed: CloseManner?
 
     init(node: Int) { self.node = node }
   }
 
-  /// The nodes are relays of their own, which share the store and tell each other hints only.
+  /// True if the nodes are separate relays, which share the store and send each other only hints.
   let areNeighbours: Bool
   var store: MemoryZoneStore
   let files: MemoryChunkStore
@@ -48,17 +48,17 @@ final class TestRelay {
   var fileJobs: [(node: Int, JobID, StoreJob)] = []
   var reports: [RelayReport] = []
   var moment = Moment(instant: Instant(nanoseconds: 1_000_000_000), wall: 1_700_000_000_000)
-  /// What commits, reads and files fail with.
+  /// Errors of commits, reads and the chunk store.
   var commitFault: StorageError?
   var readFault: StorageError?
   var filesFault: StorageError?
   private(set) var readsDone = 0
-  /// What was sent to several at once, by its size, and to how many.
+  /// Multicasts: the size of each, and the number of receivers.
   private(set) var multicasts: [(bytes: Int, receivers: Int)] = []
   private var lastConnection: UInt64 = 0
-  /// Connections that are read again, with what was held back.
+  /// Connections whose reading is resumed, with delayed bytes.
   private var resumed: [ConnectionID] = []
-  /// Connections that the node closed, and for which nothing is held.
+  /// Connections that the node closed, without any bytes held.
   private var released: [ConnectionID] = []
 
   init(
@@ -76,7 +76,7 @@ final class TestRelay {
       configuration.node = areNeighbours ? 0 : node
       configuration.nodes = areNeighbours ? 1 : nodes
       configuration.sharesStore = areNeighbours
-      // What most tests are not about.
+      // Most tests are not about hosts.
       configuration.hosts = .any
       configure(&configuration)
       precondition(configuration.validate().isEmpty)
@@ -115,7 +115,7 @@ final class TestRelay {
     pass(id)
   }
 
-  /// What the client sent goes to the node, as much at once as a loop reads, until the node pauses.
+  /// Passes the client's bytes to the node, in portions as a loop reads, until the node pauses.
   private func pass(_ id: ConnectionID) {
     let wire = wire(id)
     while !wire.isPaused, !wire.heldBack.isEmpty, wire.closed == nil {
@@ -126,7 +126,7 @@ final class TestRelay {
     }
   }
 
-  /// The client is gone.
+  /// Cuts the connection on the client's side.
   func cut(_ id: ConnectionID, _ cause: CloseCause = .endOfStream) {
     let wire = wire(id)
     guard wire.closed == nil else { return }
@@ -135,7 +135,7 @@ final class TestRelay {
     tell(wire.node, .holding(id, bytes: 0))
   }
 
-  /// The client says nothing more, and goes on to read.
+  /// Closes the client's sending side; the client still reads.
   func endWriting(_ id: ConnectionID) {
     let wire = wire(id)
     guard wire.closed == nil else { return }
@@ -144,7 +144,7 @@ final class TestRelay {
     if wire.waiting.isEmpty { tell(wire.node, .holding(id, bytes: 0)) }
   }
 
-  /// The client takes nothing from now on, or takes all that waits and all that comes.
+  /// Stops the client from taking bytes, or lets it take all that wait and all that follow.
   func setTakesBytes(_ id: ConnectionID, _ takes: Bool) {
     let wire = wire(id)
     wire.takesBytes = takes
@@ -154,7 +154,7 @@ final class TestRelay {
     tell(wire.node, wire.closed == nil ? .drained(id, unsent: 0) : .holding(id, bytes: 0))
   }
 
-  /// The client takes `count` of the bytes that wait for it.
+  /// Lets the client take `count` of the bytes that wait for it.
   func takeBytes(_ id: ConnectionID, _ count: Int) {
     let wire = wire(id)
     wire.incoming += wire.waiting.prefix(count)
@@ -164,18 +164,18 @@ final class TestRelay {
 
   // MARK: running
 
-  /// Tells a node something and does what it asks, but for the store's work.
+  /// Passes an event to a node and performs its actions, except the store's work.
   func tell(_ node: Int, _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>) {
     places[node].node.handle(event, at: moment)
     perform(node)
   }
 
-  /// Runs all that waits, until nothing does.
+  /// Runs all that waits, until nothing is left.
   func settle() {
     while step() {}
   }
 
-  /// Does the next thing that waits; false where nothing does.
+  /// Runs the next waiting item; returns false if there is none.
   func step() -> Bool {
     if !commits.isEmpty {
       runCommits(commits.count)
@@ -191,7 +191,7 @@ final class TestRelay {
     return runFileJob()
   }
 
-  /// Does the first `count` waiting commits in one transaction.
+  /// Performs the first `count` waiting commits in one transaction.
   func runCommits(_ count: Int) {
     let batch = commits.prefix(count)
     commits.removeFirst(count)
@@ -230,7 +230,7 @@ final class TestRelay {
     return true
   }
 
-  /// Does the next waiting job of the files.
+  /// Performs the next waiting job of the chunk store.
   func runFileJob() -> Bool {
     guard !fileJobs.isEmpty else { return false }
     let (node, id, job) = fileJobs.removeFirst()
@@ -263,7 +263,7 @@ final class TestRelay {
     return true
   }
 
-  /// Lets time pass: every deadline on the way is met, and all that follows is done.
+  /// Advances the clock: reaches every deadline on the way, and performs all that follows.
   func advance(_ milliseconds: Int64) {
     let end = moment.instant.advanced(milliseconds: milliseconds)
     while true {
@@ -332,7 +332,7 @@ final class TestRelay {
 }
 
 extension RelayNews {
-  /// What a relay on the same store is told of it.
+  /// The hint that a relay on the same store gets about the news.
   fileprivate var hint: RelayNews? {
     switch self {
     case .changed(let change): .movedElsewhere(change.account, change.token)

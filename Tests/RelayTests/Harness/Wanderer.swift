@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepRelay
 
-/// A device that changes its way to the relay at any moment, with nothing but its cursor in hand,
-/// and keeps to the protocol's rule: it moves the cursor by what follows it or covers it, and
-/// fetches where anything else comes.
+/// A device that changes its transport to the relay at any moment, and keeps only its cursor. It
+/// follows the protocol's rule: it moves the cursor by a page that follows or covers it, and
+/// fetches if anything else comes.
 final class Wanderer {
   enum Way: CaseIterable {
     case socket, events, longPoll, poll
@@ -17,20 +17,20 @@ final class Wanderer {
   private(set) var cursor: ChangeToken?
   private(set) var records: [RecordKey: Record] = [:]
   private(set) var breaches: [String] = []
-  /// Pages that moved the cursor, by the way on which they came.
+  /// Number of pages that moved the cursor, by transport.
   private(set) var served = Dictionary(uniqueKeysWithValues: Way.allCases.map { ($0, 0) })
-  /// Pages that did not fit, and were noticed.
+  /// Number of pages that did not fit, and were noticed.
   private(set) var gaps = 0
-  /// Whether the network may lose bytes in the middle of a stream, which no real one does.
+  /// True if the network may lose bytes in the middle of a stream, which no real network does.
   var mayLose = false
   private(set) var way = Way.poll
   private var random: SeededRandom
   private var socket: SocketClient?
   private var socketFetches = 0
   private var stream: EventsClient?
-  /// The token of the stream's last page; before, what it was asked with.
+  /// The token of the stream's last page; before that, the token of the request.
   private var told: ChangeToken?
-  /// A request for changes, and whether its answer is to come.
+  /// A client for requests, and whether an answer is pending.
   private var client: HTTPClient?
   private var isAsking = false
   private var mustFetch = false
@@ -43,7 +43,7 @@ final class Wanderer {
 
   var connections: [ConnectionID] { [socket?.id, stream?.id, client?.id].compactMap { $0 } }
 
-  // MARK: changing
+  // MARK: changes of transport
 
   func change(to way: Way) throws {
     try leave()
@@ -57,7 +57,7 @@ final class Wanderer {
       self.socket = socket
       mustFetch = since == nil
     case .events:
-      // A browser names its last event; others say so in the query.
+      // A browser sends its last event's id; other clients send the token in the query.
       let byHeader = Bool.random(using: &random)
       stream = EventsClient(
         relay, node: node, as: device, since: byHeader ? nil : cursor,
@@ -68,7 +68,7 @@ final class Wanderer {
     }
   }
 
-  /// Cuts what stands, in the middle of whatever is being said.
+  /// Cuts all connections, in the middle of any message.
   private func leave() throws {
     for id in connections {
       let wire = relay.wire(id)
@@ -88,9 +88,9 @@ final class Wanderer {
     (socketFetches, isAsking, mustFetch) = (0, false, false)
   }
 
-  // MARK: asking
+  // MARK: requests
 
-  /// Asks what is to be asked now.
+  /// Sends the request that is due now.
   func act() {
     switch way {
     case .socket:
@@ -104,7 +104,7 @@ final class Wanderer {
     }
   }
 
-  /// It is time to look whether there is something.
+  /// Makes the next poll due.
   func poll() { if way == .poll { mustFetch = true } }
 
   private func ask(wait: Int) {
@@ -121,7 +121,7 @@ final class Wanderer {
     Bool.random(using: &random) ? Limits.pageRecords : Int.random(in: 1...9, using: &random)
   }
 
-  // MARK: hearing
+  // MARK: answers and events
 
   func take() throws {
     while let message = try socket?.next() { take(message) }
@@ -155,7 +155,7 @@ final class Wanderer {
   private func take(_ event: RelayEvent) {
     switch event {
     case .changes(let page):
-      // The stream's own promise, whatever this device does with it.
+      // The stream's own promise, regardless of this device's cursor.
       if page.since != told, told != nil, !mayLose {
         breaches.append("\(page.since?.text ?? "-") on a stream behind \(told?.text ?? "-")")
       }
