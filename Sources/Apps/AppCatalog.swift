@@ -1,16 +1,16 @@
 import LockstepModel
 
-/// All apps: the only list of them.
+/// The only list of all apps.
 package enum AppCatalog {
-  /// Where there is no vault to open.
+  /// All apps, without a vault key: sealed vault files stay unreadable.
   package static let all = all(vaultKey: { nil })
 
-  /// `vaultKey`: asked for the vault's key when something sealed is met.
+  /// Returns all apps. `vaultKey` is called when an app meets sealed data.
   package static func all(vaultKey: @escaping @Sendable () -> VaultKey?) -> [any App] {
     [TimerApp(), VaultApp(key: vaultKey), ClipboardApp(), MemosApp(), HabitsApp()]
   }
 
-  /// The rule for a record type, whichever app it belongs to; nil for a type no app knows.
+  /// Returns the rule for a record type of any app; nil if no app knows the type.
   package static func resolver(forType type: String) -> (any Resolver)? {
     guard let name = Name(type) else { return nil }
     return all.lazy.compactMap { $0.resolver(for: name) }.first

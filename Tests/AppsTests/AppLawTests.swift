@@ -3,8 +3,8 @@ import Foundation
 import LockstepModel
 import Testing
 
-/// The seeds of fuzzing, every input that it has found something with, and some thousand more,
-/// against the laws of the apps.
+/// Checks the laws of the apps with the fuzzing seeds, every input that fuzzing found a fault with,
+/// and some thousand more inputs.
 struct AppLawTests {
   private static let laws: [(corpus: String, hold: @Sendable ([UInt8]) throws -> Void)] = [
     ("Conflicts", { try AppLaw.conflicts($0) }), ("Screens", { try AppLaw.screens($0) }),

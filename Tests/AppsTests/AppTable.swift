@@ -2,14 +2,14 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-/// A device on which a person uses an app, with nobody else about.
+/// One device on which a person uses an app, without other devices.
 struct AppTable {
   let app: any App
   let device: DeviceID
   var now: Int64 = 1_772_366_400_000
   var names: [DeviceID: String] = [:]
   private(set) var records: [RecordKey: Record] = [:]
-  /// What a person has to decide about: the relay's versions.
+  /// Versions from the relay that need a person's decision.
   var asking: [Record] = []
   private(set) var decisions: [(RecordKey, keepLocal: Bool)] = []
   private var drawn = 0
@@ -27,7 +27,7 @@ struct AppTable {
       asking: asking, now: now, device: device, deviceNames: names)
   }
 
-  /// The person gives an order; a second passes.
+  /// Applies the person's order, then advances the time by a second.
   @discardableResult
   mutating func order(_ order: JSONValue) throws -> AppView {
     var order = order
@@ -50,7 +50,7 @@ struct AppTable {
 
   func view(_ question: JSONValue) throws -> AppView { try app.view(question, of: state) }
 
-  /// The sentence with which an order is refused.
+  /// Returns the reason for which an order is refused; nil if it is accepted.
   func refusal(_ order: JSONValue) -> String? {
     do throws(EditRefusal) {
       _ = try app.outcome(of: order, on: state)
@@ -60,7 +60,7 @@ struct AppTable {
     }
   }
 
-  /// What came from another device.
+  /// Applies a record from another device.
   mutating func take(
     _ name: String, _ type: Name, _ fields: JSONValue?, at modifiedAt: Int64,
     by device: UInt64 = 0xB

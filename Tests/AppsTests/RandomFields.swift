@@ -1,9 +1,10 @@
 import LockstepApps
 import LockstepModel
 
-/// Random fields of the records of vault, clipboard, memos and habits, some of them poor or odd.
+/// Random fields of the records of vault, clipboard, memos and habits, some incomplete or
+/// malformed.
 enum RandomFields {
-  /// Whoever has the same bytes says the same of them.
+  /// The same hash always comes with the same fields.
   static func vaultFile(_ random: inout SeededRandom) -> JSONValue {
     let number = Int64.random(in: 0..<3, using: &random)
     let hash = String(repeating: "\(number)", count: 64)
@@ -18,7 +19,7 @@ enum RandomFields {
   private static let seal = vaultKey.map(VaultSeal.init) ?? .plain
   static let sealedName = seal.recordName(of: "vault.db")?.text ?? ""
 
-  /// As `vaultFile`, and sealed; some of them by nobody who has the key.
+  /// Like `vaultFile`, but sealed; some not made with the vault's key.
   static func sealedFile(_ random: inout SeededRandom) -> JSONValue {
     let number = UInt8.random(in: 0..<4, using: &random)
     guard let hash = ChunkHash(bytes: Array(repeating: number, count: 32)),

@@ -1,13 +1,13 @@
 import LockstepApps
 import LockstepModel
 
-/// Random edits and settings, close enough together that every rule comes into play.
+/// Random edits and settings, close enough in time that every rule is exercised.
 enum RandomTimer {
   static let devices = ["Mac", "mac", "iphone", "电脑", "watch", "é"]
 
   static func device(_ random: inout SeededRandom) -> String { pick(devices, &random) }
 
-  /// An edit as one of our devices would make it at `timestamp`.
+  /// Returns an edit as a Lockstep device would make it at `timestamp`.
   static func edit(_ deviceID: String, at timestamp: Int64, _ random: inout SeededRandom)
     -> JSONValue
   {
@@ -18,7 +18,7 @@ enum RandomTimer {
       paused: stateType != "idle" && Bool.random(using: &random))
   }
 
-  /// A timer's fields as some program might have written them.
+  /// Returns a timer's fields as another program might write them.
   static func oddFields(_ random: inout SeededRandom) -> JSONValue {
     var fields = timer(done: Int64.random(in: 0..<4, using: &random))
     let count = Int.random(in: 0..<4, using: &random)

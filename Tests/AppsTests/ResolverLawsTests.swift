@@ -2,16 +2,17 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-/// What every resolver of the catalog obeys, on versions of which some are poor or odd.
+/// Laws of every resolver in the catalog, tested with versions of which some are incomplete or
+/// malformed.
 struct ResolverLawsTests {
   struct Law: Sendable {
     let type: String
-    /// Whether an outcome on top of the server's version is that outcome. A rule in which the base
-    /// plays no part keeps both, or asks, once more.
+    /// True if merging an outcome with the server's version gives the same outcome. A rule that
+    /// does not use the base keeps both again, or asks again.
     var readsBase = true
-    /// What the record is called.
+    /// Name of the record.
     var name = "current"
-    /// Of a device that has this key.
+    /// Key of the device; nil: the device has none.
     var vaultKey: VaultKey?
     let fields: @Sendable (inout SeededRandom) -> JSONValue
 
@@ -53,7 +54,7 @@ struct ResolverLawsTests {
     let resolver = try #require(law.resolver)
     for seed in UInt64(1)...1_000 {
       let conflict = conflict(of: law, seed: seed)
-      // A live version against a deleted one stands as it came, in order or not.
+      // If one version is deleted, the live one is kept unchanged, in canonical order or not.
       if conflict.local.isDeleted || conflict.server.isDeleted { continue }
       guard case .merged(let fields, _) = resolver.resolve(conflict) else { continue }
       var outcome = conflict.sides.newer
@@ -64,7 +65,7 @@ struct ResolverLawsTests {
         #expect(bytes(again) == bytes(.merged(fields: fields, copies: [])), "seed \(seed)")
       }
       if !law.readsBase { continue }
-      // The agent's next step: the outcome on top of the server's version.
+      // The agent's next step: the outcome is saved on top of the server's version.
       let saved = Conflict(base: conflict.server, local: outcome, server: conflict.server)
       #expect(
         bytes(resolver.resolve(saved)) == bytes(.merged(fields: fields, copies: [])),
@@ -117,7 +118,7 @@ struct ResolverLawsTests {
     switch value {
     case .null, .bool, .string: value
     case .number(let number):
-      // 1500 as 1500.0 and 0.5 as 0.50e0: the same numbers, spelt otherwise.
+      // 1500 as 1500.0 and 0.5 as 0.50e0: the same numbers with another spelling.
       .number(JSONNumber(number.text + (number.int64 == nil ? "0e0" : ".0")) ?? number)
     case .array(let elements): .array(elements.map(reversed))
     case .object(let members):

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// A record, a relay and some devices, reduced to what a resolver lives in: the relay's total order
-/// of saves, and devices that keep what they have not saved yet on the server's newest version.
+/// Minimal model of one record for resolver tests: a relay with a total order of saves, and devices
+/// that rebase unsaved changes on the server's newest version.
 struct SharedRecord {
   struct Holder {
     var base: Version?
@@ -15,20 +15,20 @@ struct SharedRecord {
   private var tag = 0
   private(set) var holders: [Holder]
 
-  /// All devices are in step with `first` at the beginning.
+  /// All devices start in sync with `first`.
   init(_ first: Version?, resolver: any Resolver, devices: Int) {
     self.resolver = resolver
     server = first
     holders = Array(repeating: Holder(base: first, local: first), count: devices)
   }
 
-  /// A person acts on a device; nobody else is told.
+  /// Applies a person's edit on one device; the other devices are not notified.
   mutating func edit(_ device: Int, _ version: Version) {
     holders[device].local = version
     holders[device].isDirty = true
   }
 
-  /// The device learns what the server has, and rebases what it has not saved.
+  /// Fetches the server's version and rebases the device's unsaved change.
   mutating func fetch(_ device: Int) {
     var holder = holders[device]
     guard holder.baseTag != tag, let server else { return }
@@ -46,7 +46,7 @@ struct SharedRecord {
     holders[device] = holder
   }
 
-  /// The device saves, if what it has was made on what the server has.
+  /// Saves the device's version if it is based on the server's newest one.
   mutating func save(_ device: Int) {
     guard holders[device].isDirty, holders[device].baseTag == tag else { return }
     server = holders[device].local
@@ -62,7 +62,7 @@ struct SharedRecord {
   }
 }
 
-/// All orders of some elements.
+/// Returns all permutations of some elements.
 func permutations<Element>(of elements: [Element]) -> [[Element]] {
   guard let first = elements.first else { return [[]] }
   return permutations(of: Array(elements.dropFirst())).flatMap { rest in

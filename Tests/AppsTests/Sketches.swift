@@ -2,7 +2,7 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-// Short ways to write down versions and edits in tests.
+// Short constructors for versions and edits in tests.
 
 func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
 
@@ -10,7 +10,7 @@ func version(_ fields: JSONValue?, at modifiedAt: Int64 = 0, by device: String =
   Version(name: "current", fields: fields, modifiedAt: modifiedAt, device: device)
 }
 
-/// An edit as another program might write it: the five members and no more.
+/// Returns an edit as another program might write it: only the five members.
 func edit(
   _ deviceID: String, _ timestamp: Int64, _ stateType: String, left remaining: Int64 = 0,
   paused: Bool = false
@@ -22,7 +22,7 @@ func edit(
   ]
 }
 
-/// A person's edit as it stands in those that time makes of it.
+/// Returns a person's edit in the form of the `act` member.
 func act(
   _ timestamp: Int64, _ stateType: String, left remaining: Int64 = 0, paused: Bool = false
 ) -> JSONValue {
@@ -33,7 +33,7 @@ func timer(done: Int64 = 0, _ edits: JSONValue...) -> JSONValue {
   ["completedPomodoros": .number(JSONNumber(done)), "edits": .array(edits)]
 }
 
-/// The fields that a conflict ends with; records a failure where a person is asked.
+/// Returns the merged fields of a conflict; records a failure if the resolver asks a person.
 func merged(_ resolution: Resolution) -> JSONValue? {
   guard case .merged(let fields, let copies) = resolution else {
     Issue.record("nothing was chosen")
@@ -43,7 +43,7 @@ func merged(_ resolution: Resolution) -> JSONValue? {
   return fields
 }
 
-/// Resolves both ways round, which must give the same bytes.
+/// Resolves with both assignments of the two sides, which must give the same bytes.
 func resolved(
   _ resolver: any Resolver, base: Version?, _ one: Version, _ other: Version
 ) -> JSONValue? {

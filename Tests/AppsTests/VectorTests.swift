@@ -2,7 +2,8 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-/// The cases with their answers that any program which resolves Lockstep's conflicts must give.
+/// Test vectors: cases and results that every program which resolves Lockstep's conflicts must
+/// reproduce.
 struct VectorTests {
   @Test(arguments: [
     ("TimerState", PackageResources.TimerState_jsonl),

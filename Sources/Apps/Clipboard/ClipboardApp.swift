@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What was copied, on whichever device: zone `Clipboard`, a record an item.
+/// Clipboard history of all devices: zone `Clipboard`, one record per item.
 ///
 ///     {"do": "add", "name", "content"} · {"do": "remove", "item"} · {"do": "clear"}
 ///     {"show": "list"} · {"show": "item", "item"}

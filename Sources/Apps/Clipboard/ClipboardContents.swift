@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What was copied, newest first.
+/// Clipboard items, newest first.
 package struct ClipboardContents: Sendable {
   package struct Item: Hashable, Sendable {
     package let record: Record
@@ -9,24 +9,26 @@ package struct ClipboardContents: Sendable {
 
   package let items: [Item]
 
-  /// A list shows the beginnings of long items: all of a hundred could be large.
+  /// Maximum number of scalars per item in a list: a hundred full items could be large.
   private static let shownScalars = 1_000
 
-  /// An item whose content this version cannot read is shown empty: it may be removed.
+  /// If this version cannot read an item's content, the item is shown empty, so that a person can
+  /// remove it.
   package init(_ records: [Record]) {
     items = records.filter { $0.type == ClipboardApp.itemType && !$0.isDeleted }
       .sorted(by: ClipboardContents.isNewer)
       .map { Item(record: $0, content: $0.value?["content"]?.string ?? "") }
   }
 
-  /// By modifiedAt, then device, then name: the same order on every device.
+  /// True if `record` is newer, by modifiedAt, then device, then name: the same order on every
+  /// device.
   private static func isNewer(_ record: Record, than other: Record) -> Bool {
     if record.modifiedAt != other.modifiedAt { return record.modifiedAt > other.modifiedAt }
     if record.device != other.device { return record.device > other.device }
     return record.name > other.name
   }
 
-  /// The items beyond the hundred newest.
+  /// Items beyond the hundred newest.
   package var surplus: [RecordKey] {
     items.dropFirst(Limits.clipboardItems).map(\.record.key)
   }

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// An item is the newer of its versions. At one instant a delete wins: what a person wanted gone
-/// may be a password.
+/// Keeps the newer version of an item. If both have the same timestamp, a delete wins: the removed
+/// text may be a password.
 package struct ClipboardItemResolver: Resolver {
   package let takesNewestStamp = true
 

@@ -1,9 +1,9 @@
 import LockstepModel
 
-/// One day of a habit. Each device counts what was done on it, and what was taken back, for itself
-/// alone, so that nothing is counted twice and nothing is lost in whatever order the counts meet.
+/// Resolver for one day of a habit. Each device counts only what was done and undone on itself, so
+/// nothing is counted twice and nothing is lost, whatever the merge order.
 package struct CheckInResolver: Resolver {
-  /// "Done" or "not done" stands as it was said last, also where somebody had said so before.
+  /// True, because the latest "done" or "not done" wins, also if it repeats an earlier value.
   package let takesNewestStamp = true
 
   package init() {}

@@ -1,12 +1,12 @@
 import LockstepModel
 
-/// The habits with their days, as one device has them.
+/// Habits and their days, as stored on one device.
 package struct HabitContents: Sendable {
   package struct Habit: Hashable, Sendable {
     package let record: Record
     package let title: String
     package let kind: HabitKind
-    /// How often a day is the aim; at least 1.
+    /// Goal: number of times per day; at least 1.
     package let target: Int64
 
     package init(_ record: Record) {
@@ -18,14 +18,14 @@ package struct HabitContents: Sendable {
     }
   }
 
-  /// One day of a habit.
+  /// State of one day of a habit.
   package struct Day: Hashable, Sendable {
     package var isDone = false
-    /// The sum over all devices, never below 0.
+    /// Sum over all devices, never below 0.
     package var total: Int64 = 0
   }
 
-  /// By title, then name.
+  /// Sorted by title, then name.
   package let habits: [Habit]
   private let days: [Name: Day]
 
@@ -46,7 +46,7 @@ package struct HabitContents: Sendable {
   package static func day(of value: JSONValue?) -> Day {
     func sum(_ name: String) -> Int64 {
       (value?[name]?.members ?? []).reduce(0) { total, member in
-        // Bounded, so that what another program wrote cannot overflow the sum.
+        // Bounded, so that data from another program cannot overflow the sum.
         min(max(total + (member.value.wholeNumber ?? 0), 0), 1 << 60)
       }
     }
@@ -57,7 +57,7 @@ package struct HabitContents: Sendable {
     days[HabitContents.name(of: habit, on: day)] ?? Day()
   }
 
-  /// Whether the day's aim is reached.
+  /// True if the goal of the day is reached.
   package func isReached(_ habit: Habit, on day: HabitDay) -> Bool {
     let it = self.day(day, of: habit.record.name)
     return switch habit.kind {
@@ -70,28 +70,27 @@ package struct HabitContents: Sendable {
     Choice("habit", habits.map { Choice.Entry(name: $0.record.name.text, title: $0.title) })
   }
 
-  /// The record of a habit's day.
+  /// Returns the name of the record for one day of a habit.
   package static func name(of habit: Name, on day: HabitDay) -> Name {
     Name(trusted: CopyName.text(habit.text, "/" + day.text))
   }
 }
 
 package enum HabitKind: String, CaseIterable, Sendable {
-  /// Done, or not.
+  /// Done or not done.
   case checkbox
-  /// Done so many times.
+  /// Counted: done a number of times.
   case count
 }
 
-/// A day as a person's calendar has it, `2026-03-01`: which day it is depends on where the person
-/// is, so whoever asks says it.
+/// Calendar day, `2026-03-01`. The day depends on the person's time zone, so the caller passes it.
 package struct HabitDay: Hashable, Comparable, Sendable {
   /// Days since 1970-01-01.
   package let number: Int64
 
   package init(number: Int64) { self.number = number }
 
-  /// nil for what is no date of the calendar.
+  /// Returns nil if the text is not a calendar date.
   package init?(_ text: String) {
     guard let number = UniversalTime.day(of: text) else { return nil }
     self.number = number
@@ -99,7 +98,7 @@ package struct HabitDay: Hashable, Comparable, Sendable {
 
   package var text: String { UniversalTime(number * 86_400_000).date }
 
-  /// 0 for Monday to 6 for Sunday: 1970 began with a Thursday.
+  /// 0 for Monday to 6 for Sunday: 1970-01-01 was a Thursday.
   package var weekday: Int { Int(((number + 3) % 7 + 7) % 7) }
 
   package func advanced(by days: Int64) -> HabitDay { HabitDay(number: number + days) }

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What a person's orders make of habits and their days.
+/// Edits that orders make to habits and their days.
 enum HabitEdits {
   static func added(_ order: JSONValue) throws(EditRefusal) -> AppOutcome {
     let name = try AppState.newName(order)
@@ -12,7 +12,7 @@ enum HabitEdits {
       [.edit(writing(name) { _ in fields })], view: told("added", name, try title(order)))
   }
 
-  /// Fields that this version does not know stay.
+  /// Keeps fields that this version does not know.
   static func changed(
     _ habit: HabitContents.Habit, _ order: JSONValue
   ) throws(EditRefusal) -> AppOutcome {
@@ -34,7 +34,7 @@ enum HabitEdits {
     )
   }
 
-  /// Its days stay, and are there again if it comes back.
+  /// Keeps the records of its days: if the habit is restored, they are shown again.
   static func removed(_ habit: HabitContents.Habit) -> AppOutcome {
     AppOutcome(
       [.edit(writing(habit.record.name) { _ in nil })],
@@ -58,7 +58,7 @@ enum HabitEdits {
         lines: ["\(RowText.line(habit.title)): \(isDone ? "done" : "open") on \(day.text)"]))
   }
 
-  /// Each device adds to its own count; what is taken back it counts as well.
+  /// Adds to the device's own counter in `counts`, or to its own counter in `undone`.
   static func counted(
     _ habit: HabitContents.Habit, on day: HabitDay, by amount: Int64, of before: HabitContents.Day
   ) throws(EditRefusal) -> AppOutcome {
@@ -91,7 +91,7 @@ enum HabitEdits {
         lines: ["\(RowText.line(habit.title)): \(total) of \(target) on \(day.text)"]))
   }
 
-  // MARK: records
+  // MARK: Records
 
   private static func writing(
     _ name: Name, _ make: @escaping @Sendable (EditContext) -> JSONValue?
@@ -115,7 +115,7 @@ enum HabitEdits {
     ) { context throws(EditRefusal) in make(context.current?.value ?? fresh, context.device) }
   }
 
-  // MARK: words
+  // MARK: Validation and text
 
   private static func title(_ order: JSONValue) throws(EditRefusal) -> String {
     let title = try order.word("title")

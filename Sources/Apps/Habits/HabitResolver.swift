@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// A habit is a person's own words about how to live: nothing is overwritten, and nothing chosen,
-/// but by the person.
+/// A habit's text is a personal decision, so a conflict is never resolved automatically: the person
+/// chooses a version.
 package struct HabitResolver: Resolver {
   package init() {}
 

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// How habits are shown: a week of days beside each, a single day, and conflicts side by side.
+/// Views of habits: a week per habit, a single day, and conflicts side by side.
 package struct HabitWeek {
   package let book: HabitContents
   package let state: AppState
@@ -10,7 +10,7 @@ package struct HabitWeek {
     self.state = state
   }
 
-  /// The seven days that end with `today`.
+  /// Returns the seven days that end with `today`.
   package func week(until today: HabitDay) -> AppView {
     let days = (-6...0).map { today.advanced(by: $0) }
     let json: [JSONValue] = book.habits.enumerated().map { place, habit in
@@ -44,9 +44,9 @@ package struct HabitWeek {
       lines: [day.text] + (rows.isEmpty ? ["there is no habit yet"] : rows))
   }
 
-  // MARK: conflicts
+  // MARK: Conflicts
 
-  /// The habits that a person must decide about, by name.
+  /// Habits with a conflict that a person must resolve, by name.
   package var conflicts: [(key: RecordKey, local: Record?, cloud: Record)] {
     let held = state.recordsByKey
     return state.asking.filter { $0.type == HabitsApp.habitType }
@@ -99,7 +99,7 @@ package struct HabitWeek {
     return "\(RowText.line(habit.title)), \(HabitWeek.aim(habit))  (\(when))"
   }
 
-  // MARK: parts
+  // MARK: Parts
 
   package static func aim(_ habit: HabitContents.Habit) -> String {
     habit.kind == .count ? "\(habit.target) a day" : "once a day"

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// Habits and their days: zone `Habits`, a record a habit, and one for each day of a habit on which
-/// something was done.
+/// Habits and their days: zone `Habits`, one record per habit, and one record per habit and day on
+/// which something was done.
 ///
 ///     {"do": "add", "name", "title", "kind", "target"} ·
 ///     {"do": "edit", "habit", "title"?, "kind"?, "target"?} · {"do": "remove", "habit"} ·
@@ -19,7 +19,7 @@ package struct HabitsApp: App {
   package var zone: Name { HabitsApp.zone }
   package var types: [Name] { [HabitsApp.checkInType, HabitsApp.habitType] }
 
-  /// Days without their habit are nothing to ask about.
+  /// Only habits: a person is not asked about days without their habit.
   package var asksToRestore: [Name] { [HabitsApp.habitType] }
 
   package func resolver(for type: Name) -> (any Resolver)? {

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// The memos, the last written first.
+/// Memos, the most recently written first.
 package struct MemoContents: Sendable {
   package struct Memo: Hashable, Sendable {
     package let record: Record
@@ -8,7 +8,8 @@ package struct MemoContents: Sendable {
     package let content: String
     package let date: Int64
 
-    /// Of a copy that a conflict left: the memo's name that it was a version of, and who wrote it.
+    /// For a copy left by a conflict: the name of the original memo and the device that wrote the
+    /// copy.
     package var origin: (name: String, device: String)? {
       let text = record.name.text
       guard let tilde = text.lastIndex(of: "~"), let dash = text.lastIndex(of: "-"), tilde < dash,
@@ -36,7 +37,7 @@ package struct MemoContents: Sendable {
     Choice("memo", memos.map { Choice.Entry(name: $0.record.name.text, title: $0.title) })
   }
 
-  /// The memos that have all of the words, in whatever case.
+  /// Returns the indices of the memos that contain all words, ignoring case.
   package func places(with words: String) -> [Int] {
     let words = words.lowercased().split(separator: " ").map { Array($0.utf8) }
     return memos.indices.filter { place in
@@ -55,7 +56,7 @@ package struct MemoContents: Sendable {
     return false
   }
 
-  /// The memos at these places, under the numbers of the whole list.
+  /// Shows the memos at these indices, with their numbers in the whole list.
   package func view(_ places: [Int], of state: AppState, empty: String) -> AppView {
     let json = places.map { place -> JSONValue in
       let memo = memos[place]
@@ -79,7 +80,7 @@ package struct MemoContents: Sendable {
     ].joined(separator: "  ")
   }
 
-  /// How a copy shows that it is one.
+  /// Returns the mark of a conflict copy in a list.
   private func note(_ memo: Memo, of state: AppState) -> String? {
     memo.origin.map { origin in
       let name = DeviceID(text: origin.device).map(state.name(of:)) ?? origin.device

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// A memo's fields are merged one by one. Where both sides wrote another text, the newer stays, and
-/// the other is kept whole as a memo of its own.
+/// Merges a memo field by field. If both sides wrote a different text, the newer text stays and the
+/// older one is kept whole as a separate memo.
 package struct MemoResolver: Resolver {
   package init() {}
 
@@ -28,7 +28,7 @@ package struct MemoResolver: Resolver {
     return [Resolution.Copy(name: name, fields: fields)]
   }
 
-  /// The first line of a memo, of a long one its first hundred characters (Unicode scalars).
+  /// Returns the first line of a memo, at most its first hundred characters (Unicode scalars).
   package static func title(of content: String) -> String {
     String(content.unicodeScalars.prefix { $0 != "\n" }.prefix(100))
   }

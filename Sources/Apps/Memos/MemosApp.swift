@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Notes: zone `Memos`, a record a memo.
+/// Notes: zone `Memos`, one record per memo.
 ///
 ///     {"do": "add", "name", "content"} · {"do": "edit", "memo", "was", "content"} ·
 ///     {"do": "remove", "memo"}
@@ -19,7 +19,7 @@ package struct MemosApp: App {
     type == MemosApp.memoType ? MemoResolver() : nil
   }
 
-  /// The date is the stamp of the edit that wrote it.
+  /// Corrects the date too: it is the timestamp of the edit that wrote it.
   package func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64
   ) -> JSONValue {
@@ -73,8 +73,8 @@ package struct MemosApp: App {
     }
   }
 
-  /// What a person wrote on top of a text that may have changed while they wrote: both are kept, as
-  /// where two devices wrote.
+  /// Edits a text that may have changed while the person was writing. In that case both texts are
+  /// kept, as in a conflict between two devices.
   private func edited(
     _ memo: MemoContents.Memo, _ order: JSONValue
   ) throws(EditRefusal) -> AppOutcome {
@@ -102,7 +102,7 @@ package struct MemosApp: App {
     return content
   }
 
-  /// Fields that this version does not know stay.
+  /// Keeps fields that this version does not know.
   private static func writing(_ content: String, to name: Name) -> EditRequest {
     EditRequest(key: RecordKey(zone: zone, name: name), type: memoType) {
       context throws(EditRefusal) in

@@ -1,8 +1,9 @@
 import LockstepModel
 
-/// Names for the copies that conflicts leave: they are names of records as well.
+/// Names of conflict copies. They are valid record names.
 package enum CopyName {
-  /// `stem` and what tells the copy apart; of a long stem as much as a record's name has room for.
+  /// Returns `stem` followed by `suffix`. Cuts the stem if the name would exceed
+  /// `Limits.nameBytes`.
   package static func text(_ stem: String, _ suffix: String) -> String {
     var stem = stem.unicodeScalars[...]
     var count = stem.reduce(0) { $0 + UTF8.width($1) } + suffix.utf8.count

@@ -1,10 +1,10 @@
 import LockstepModel
 
-/// A three-way merge of JSON objects, field by field: changed on one side, that side's value;
-/// changed on both, the newer's. Removing a field is a change like any other. Without a base, all
-/// that a side has is its change.
+/// Three-way merge of JSON objects, field by field. A field changed on one side takes that side's
+/// value; a field changed on both takes the newer value. Removing a field counts as a change.
+/// Without a base, every field of a side counts as changed.
 package enum FieldMerge {
-  /// What is no JSON object counts as an object without fields.
+  /// Merges two versions. A value that is not a JSON object counts as an object without fields.
   package static func merge(base: JSONValue?, newer: JSONValue?, older: JSONValue?) -> JSONValue {
     let baseFields = FieldTable(base)
     let newerFields = FieldTable(newer)
@@ -22,7 +22,7 @@ package enum FieldMerge {
     return .object(merged)
   }
 
-  /// nil: the field is not there.
+  /// Returns nil if the merged object does not have the field.
   private static func choose(base: JSONValue?, newer: JSONValue?, older: JSONValue?) -> JSONValue? {
     newer == base ? older : newer
   }

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// An object's fields by name. Names are told apart by their bytes: `String` would take two
-/// spellings of one accented letter for the same name.
+/// Fields of an object by name. Names are compared by their bytes: `String` treats two encodings of
+/// one accented letter as equal.
 struct FieldTable {
   private let values: [[UInt8]: JSONValue]
 

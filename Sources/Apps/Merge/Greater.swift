@@ -1,9 +1,9 @@
 import LockstepModel
 
-/// What only grows: of two values the greater one.
+/// Merge rule for values that only grow: the greater one wins.
 package enum Greater {
-  /// The greater of two numbers, the newer where they are equal. What is no number counts as not
-  /// there; nil where neither is one.
+  /// Returns the greater of two numbers, the newer one if they are equal. A value that is not a
+  /// number counts as absent; returns nil if neither is a number.
   package static func number(_ newer: JSONValue?, _ older: JSONValue?) -> JSONValue? {
     guard let newest = newer?.number else { return older?.number == nil ? nil : older }
     guard let oldest = older?.number else { return newer }
@@ -12,12 +12,12 @@ package enum Greater {
 
   private static func isGreater(_ number: JSONNumber, than other: JSONNumber) -> Bool {
     if let number = number.int64, let other = other.int64 { return number > other }
-    // JSON's numbers are all that Swift reads as one.
+    // `Double` parses every JSON number.
     return (Double(number.text) ?? 0) > (Double(other.text) ?? 0)
   }
 
-  /// The greater number under each name that either object has. Under a name that has none on
-  /// either side the newer's value stays. nil where neither is an object.
+  /// Returns the greater number for each name that either object has. If neither side has a number
+  /// under a name, the newer value stays. Returns nil if neither is an object.
   package static func numbers(_ newer: JSONValue?, _ older: JSONValue?) -> JSONValue? {
     guard newer?.members != nil || older?.members != nil else { return nil }
     let others = FieldTable(older)

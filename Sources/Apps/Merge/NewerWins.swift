@@ -1,11 +1,12 @@
 import LockstepModel
 
-/// Which of two versions is newer: the one with the greater `(modifiedAt, device)`, devices
-/// compared by the bytes of their UTF-8.
+/// Order of two versions by age: the newer one has the greater `(modifiedAt, device)`. Devices are
+/// compared by their UTF-8 bytes.
 ///
-/// One device never stamps one record twice alike, so this decides between any two changes that
-/// Lockstep's own devices make. Where others did stamp two alike, the bytes of the content decide:
-/// the answer must be the same on every device, with local and server exchanged too.
+/// One device never gives two versions of a record the same timestamp, so this order decides
+/// between any two changes by Lockstep devices. If other programs created two equal stamps, the
+/// bytes of the content decide: the result must be the same on every device, also with local and
+/// server swapped.
 package enum NewerWins {
   package static func isNewer(_ version: Version, than other: Version) -> Bool {
     if version.modifiedAt != other.modifiedAt { return version.modifiedAt > other.modifiedAt }
@@ -14,14 +15,14 @@ package enum NewerWins {
     return content(other).lexicographicallyPrecedes(content(version))
   }
 
-  /// A delete has no content and stands below any other.
+  /// Bytes of the content. A delete has none and sorts below any other version.
   private static func content(_ version: Version) -> [UInt8] {
     version.fields?.serialized() ?? []
   }
 }
 
 extension Conflict {
-  /// The two sides by age. A rule that is written in these words alone is symmetric.
+  /// Both sides, ordered by age. A rule that uses only these names is symmetric.
   package var sides: (newer: Version, older: Version) {
     NewerWins.isNewer(local, than: server) ? (local, server) : (server, local)
   }

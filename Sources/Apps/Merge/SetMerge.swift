@@ -1,8 +1,8 @@
-/// A three-way merge of lists whose elements are told apart by an identity.
+/// Three-way merge of lists. Elements are compared by an identity.
 package enum SetMerge {
-  /// What both sides have, and what one side has and the base lacks: the newer's elements first,
-  /// each side in its own order, each identity once. Of an element that both have, the newer's
-  /// spelling stays.
+  /// Keeps the elements that both sides have, and those that one side has and the base lacks. The
+  /// newer side's elements come first, each side in its own order, each identity once. If both
+  /// sides have an element, the newer version of it is kept.
   package static func merge<Element, Identity: Hashable>(
     base: [Element], newer: [Element], older: [Element], identity: (Element) -> Identity
   ) -> [Element] {
@@ -15,7 +15,7 @@ package enum SetMerge {
     }
   }
 
-  /// All of both sides, the newer's first, each identity once.
+  /// Returns all elements of both sides, the newer side's first, each identity once.
   package static func union<Element, Identity: Hashable>(
     newer: [Element], older: [Element], identity: (Element) -> Identity
   ) -> [Element] {

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// How a person names one thing of a list: by its number there, from 1, or by the beginning of its
-/// name or title, as far as that is the only one.
+/// Selection of one list entry by a person's input: its number in the list, from 1, or an
+/// unambiguous prefix of its name or title.
 package struct Choice {
   package struct Entry {
     package var name: String
@@ -13,7 +13,7 @@ package struct Choice {
     }
   }
 
-  /// "item", "memo": what the list is of.
+  /// Noun for one list entry: "item", "memo".
   package let noun: String
   package let entries: [Entry]
 
@@ -22,7 +22,7 @@ package struct Choice {
     self.entries = entries
   }
 
-  /// The place in the list.
+  /// Returns the index in the list.
   package func place(_ word: String) throws(EditRefusal) -> Int {
     if entries.isEmpty { throw EditRefusal("there is no \(noun) here") }
     if let exact = entries.firstIndex(where: { Choice.same($0.name, word) }) { return exact }

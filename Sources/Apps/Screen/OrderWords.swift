@@ -1,8 +1,8 @@
 import LockstepModel
 
 extension JSONValue {
-  /// What an order or a question must say. Whoever writes them is a program, so the sentence says
-  /// which word is wrong.
+  /// Returns a required text member of an order or a question. These come from programs, so the
+  /// error names the wrong member.
   package func word(_ name: String) throws(EditRefusal) -> String {
     guard let text = self[name]?.string else { throw EditRefusal("\(name) must be a text") }
     return text
@@ -17,22 +17,22 @@ extension JSONValue {
 }
 
 extension Record {
-  /// nil where it is deleted, or where another program wrote what is no JSON.
+  /// nil if the record is deleted, or if another program wrote something that is not JSON.
   package var value: JSONValue? {
     fields.flatMap { JSONValue(ifJSON: $0) }
   }
 }
 
 extension AppState {
-  /// The live records of a type.
+  /// Returns the live records of a type.
   package func records(of type: Name) -> [Record] { records.filter { $0.type == type } }
 
-  /// For whoever looks for many of them.
+  /// Index for callers that look up many records.
   package var recordsByKey: [RecordKey: Record] {
     Dictionary(records.map { ($0.key, $0) }) { first, _ in first }
   }
 
-  /// A new record's name, which whoever gives the order has drawn.
+  /// Returns the name of a new record, which the sender of the order has generated.
   package static func newName(_ order: JSONValue) throws(EditRefusal) -> Name {
     guard let name = Name(try order.word("name")) else {
       throw EditRefusal("that is no name for a record")

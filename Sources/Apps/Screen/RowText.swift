@@ -1,12 +1,11 @@
 import LockstepModel
 
-/// Words for rows of a screen.
+/// Formatting of texts for the rows of a screen.
 package enum RowText {
-  /// Scalars of a text that a row shows at the most; a terminal cuts it further.
+  /// Maximum number of scalars that a row shows of a text; a terminal cuts it further.
   private static let most = 500
 
-  /// A text of any form in one row: what would move the cursor is a space, and spaces in a row are
-  /// one.
+  /// Returns a text as one row. Control characters become spaces, and runs of spaces become one.
   package static func line(_ text: String) -> String {
     var result = String.UnicodeScalarView()
     var wasSpace = true
@@ -23,7 +22,7 @@ package enum RowText {
     return String(result)
   }
 
-  /// Scalars that act on a terminal, or on the order of what is written.
+  /// True for scalars that control a terminal or change the text direction.
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
@@ -31,7 +30,7 @@ package enum RowText {
     }
   }
 
-  /// How long ago, in a word of at most six characters: `now`, `59 s`, `59 min`, `23 h`, `365 d`.
+  /// Formats an age in at most six characters: `now`, `59 s`, `59 min`, `23 h`, `365 d`.
   package static func age(of instant: Int64, at now: Int64) -> String {
     let seconds = max(0, now - instant) / 1_000
     return switch seconds {
@@ -48,14 +47,14 @@ package enum RowText {
     ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
   ]
 
-  /// `3.4 MiB`; small numbers as they are.
+  /// Formats a size with its unit, `3.4 MiB`; less than 1 KiB in bytes.
   package static func bytes(_ count: Int64) -> String {
     guard let unit = units.first(where: { count >= $0.bytes }) else { return "\(count) B" }
     let tenth = count % unit.bytes * 10 / unit.bytes
     return "\(count / unit.bytes).\(tenth) \(unit.name)"
   }
 
-  /// `text` with spaces before it, or behind it, up to so many columns.
+  /// Pads `text` with spaces on the left (`right`) or on the right (`left`) to a number of columns.
   package static func right(_ text: String, _ columns: Int) -> String {
     String(repeating: " ", count: max(0, columns - width(of: text))) + text
   }
@@ -64,7 +63,7 @@ package enum RowText {
     text + String(repeating: " ", count: max(0, columns - width(of: text)))
   }
 
-  /// As much of `text` as has room in so many columns, with `…` where some is left out.
+  /// Cuts `text` to a number of columns; `…` marks a cut.
   package static func cut(_ text: String, to columns: Int) -> String {
     if width(of: text) <= columns { return text }
     var result = String.UnicodeScalarView()
@@ -77,7 +76,7 @@ package enum RowText {
     return columns < 1 ? "" : String(result) + "…"
   }
 
-  /// Columns of a terminal that a text takes.
+  /// Returns the number of terminal columns that a text takes.
   package static func width(of text: String) -> Int {
     text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
   }
@@ -90,8 +89,8 @@ package enum RowText {
     }
   }
 
-  /// What terminals draw in two columns: East Asian letters, full-width forms, and pictures
-  /// (Unicode Standard Annex 11, in its large blocks).
+  /// Characters that terminals draw two columns wide: East Asian letters, full-width forms, and
+  /// pictographs (Unicode Standard Annex 11, in its large blocks).
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3,
     0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,

@@ -1,5 +1,5 @@
-/// How a text stands out. Only what every terminal has, and of the sixteen colours those that read
-/// on a light ground and on a dark one.
+/// Text styles. Only styles that every terminal has, and those of the sixteen colours that are
+/// legible on a light and on a dark background.
 package enum TextStyle: Hashable, Sendable {
   case plain
   case strong
@@ -20,7 +20,7 @@ package enum TextStyle: Hashable, Sendable {
   }
 }
 
-/// A row of a screen: texts without control characters, each in its ink.
+/// One row of a screen: texts without control characters, each with its style.
 package struct ScreenRow: Hashable, Sendable {
   private struct Chunk: Hashable, Sendable {
     var text: String
@@ -33,7 +33,7 @@ package struct ScreenRow: Hashable, Sendable {
     if !text.isEmpty { chunks = [Chunk(text: text, ink: ink)] }
   }
 
-  /// Columns that it takes.
+  /// Width in columns.
   package var width: Int { chunks.reduce(0) { $0 + RowText.width(of: $1.text) } }
 
   package var plainText: String { chunks.map(\.text).joined() }
@@ -46,7 +46,7 @@ package struct ScreenRow: Hashable, Sendable {
 
   package static func + (left: ScreenRow, right: String) -> ScreenRow { left + ScreenRow(right) }
 
-  /// As much as has room in so many columns, with `…` where some is left out.
+  /// Cuts the row to a number of columns; `…` marks a cut.
   package func cut(to columns: Int) -> ScreenRow {
     var row = ScreenRow()
     var room = columns
@@ -54,23 +54,23 @@ package struct ScreenRow: Hashable, Sendable {
       let text = RowText.cut(chunk.text, to: room)
       row = row + ScreenRow(text, chunk.ink)
       room -= RowText.width(of: text)
-      // What had no room ended with a sign of it.
+      // A text that was cut already ends with `…`.
       if text != chunk.text { break }
     }
     return row
   }
 
-  /// With spaces behind it, up to so many columns.
+  /// Pads the row with spaces on the right to a number of columns.
   package func padded(to columns: Int) -> ScreenRow {
     self + String(repeating: " ", count: max(0, columns - width))
   }
 
-  /// With as many spaces before it as behind it.
+  /// Centres the row by adding spaces on the left.
   package func centred(in columns: Int) -> ScreenRow {
     ScreenRow(String(repeating: " ", count: max(0, (columns - width) / 2))) + self
   }
 
-  /// For a terminal. Without colours no ink is used at all.
+  /// Returns the text for a terminal. Without colours all styles are omitted.
   package func text(takesColours: Bool) -> String {
     chunks.map { chunk in
       guard takesColours, chunk.ink != .plain else { return chunk.text }

@@ -1,8 +1,8 @@
 import LockstepModel
 
 extension EditRequest {
-  /// What a press of a timer's button makes of its record; refused where it makes no sense then.
-  /// `settings`: the person's settings; nil: the usual ones.
+  /// Applies a timer event to the timer's record; refused if the event is not valid in the current
+  /// state. `settings`: the settings record; nil: the defaults.
   package static func timer(_ event: TimerEvent, settings: Record?) -> EditRequest {
     EditRequest(key: TimerApp.stateKey, type: TimerApp.stateType) {
       context throws(EditRefusal) in

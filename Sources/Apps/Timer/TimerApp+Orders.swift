@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What a person asks of the timer:
+/// Orders and questions of the timer:
 ///
 ///     {"do": "start", "length"?} · {"do": "pause"} · {"do": "resume"} · {"do": "stop"} ·
 ///     {"do": "skip"} · {"do": "snooze", "length"?} · {"do": "set", "settings": {name: value}}
@@ -8,7 +8,7 @@ import LockstepModel
 extension TimerApp {
   package var types: [Name] { [TimerApp.settingsType, TimerApp.stateType] }
 
-  /// Answered with the screen, or with the settings.
+  /// Applies an order. The outcome answers with the screen or with the settings.
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     if order["do"] == "set" {
       let changes = try TimerSettings.changes(order["settings"])
@@ -39,12 +39,12 @@ extension TimerApp {
     return TimerScreen(TimerApp.state(of: current), at: state.now).view
   }
 
-  // Computed: a leak checker cannot see what a stored one refers to.
+  // Computed properties: a leak checker cannot see the references of stored ones.
   package static var screen: JSONValue { ["show": "screen"] }
   package static var board: JSONValue { ["show": "board"] }
   package static var settings: JSONValue { ["show": "settings"] }
 
-  /// Fields that nobody names stay.
+  /// Keeps fields that no change names.
   private static func setting(_ changes: [JSONMember]) -> EditRequest {
     EditRequest(key: settingsKey, type: settingsType) { context throws(EditRefusal) in
       changes.reduce(context.current?.value ?? [:]) { $0.setting($1.name, to: $1.value) }
@@ -53,7 +53,7 @@ extension TimerApp {
 }
 
 extension TimerEvent {
-  /// nil for what is no order to the timer.
+  /// Returns nil if the value is not a timer order.
   package init?(order: JSONValue) {
     let length = order["length"]?.int64
     switch order["do"]?.string {

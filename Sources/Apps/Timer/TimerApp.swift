@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// The pomodoro timer: zone `Timer`, the record `current` with what the timer does, the record
-/// `settings` with how long its phases are.
+/// Pomodoro timer: zone `Timer`, the record `current` with the timer's state, and the record
+/// `settings` with the lengths of its phases.
 package struct TimerApp: App {
   package static let zone = Name(trusted: "Timer")
   package static let stateKey = RecordKey(zone: zone, name: Name(trusted: "current"))
@@ -9,7 +9,7 @@ package struct TimerApp: App {
   package static let settingsKey = RecordKey(zone: zone, name: Name(trusted: "settings"))
   package static let settingsType = Name(trusted: "Settings")
 
-  /// How long connected devices leave an edit at zero to the device whose edit ran out.
+  /// Delay before a connected device makes the edit at zero of another device's countdown.
   package static let graceMilliseconds: Int64 = 2_000
 
   package init() {}
@@ -39,16 +39,15 @@ package struct TimerApp: App {
       fields: next.fields)
   }
 
-  /// Moves the timestamps of the edits that a local change brought. An edit at zero of a countdown
-  /// that the base holds stays: its instant follows from the record, and no clock of this device
-  /// had a part in it.
+  /// Moves the timestamps of the edits that a local change added. The edit at zero of a countdown
+  /// in the base stays: its timestamp follows from the record, not from this device's clock.
   package func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64
   ) -> JSONValue {
     guard type == TimerApp.stateType else { return fields }
     var known = TimerState(fields: base)
     var identities = Set(known.edits.map(\.identity))
-    // An earlier version of the app wrote what follows from the record without `act`.
+    // An earlier version of the app wrote edits at zero without `act`.
     while let next = known.afterZero() {
       known = next
       if let made = known.shown { identities.insert(made.plainIdentity) }
@@ -60,11 +59,11 @@ package struct TimerApp: App {
     return state.fields
   }
 
-  /// A person's edit: the fields of `current` once `event` has happened to it at `stamp`, which is
-  /// the record's `modifiedAt` as well as the edit's timestamp.
+  /// Returns the fields of `current` after `event` was applied at `stamp`, which is both the
+  /// record's `modifiedAt` and the edit's timestamp.
   ///
-  /// `current` and `settings` are the records as the device holds them; nil, a tombstone, or
-  /// fields that are no JSON object read as never started and as the defaults.
+  /// `current` and `settings` are this device's records. nil, a tombstone, or fields that are not a
+  /// JSON object count as a timer never started and as the default settings.
   package static func edit(
     _ event: TimerEvent, current: Record?, settings: Record?, stamp: Int64, device: DeviceID
   ) throws(TimerRefusal) -> JSONValue {

@@ -1,16 +1,16 @@
 import LockstepModel
 
-/// All that a large screen shows of the timer: beside the screen of the moment whose edit it is,
-/// since when it stands, how long the phase is in full, and how far the long break is.
+/// Data for a large timer display: the current screen, plus the device and time of the shown edit,
+/// the full length of the phase, and the interval between long breaks.
 package struct TimerContents: Hashable, Sendable {
   package var screen: TimerScreen
-  /// What a person calls the device of the edit; empty where there was none.
+  /// Display name of the device that made the edit; empty if there was no edit.
   package var deviceName: String
-  /// Relay time of the edit that is shown, milliseconds; nil where there was none.
+  /// Relay time of the shown edit, milliseconds; nil if there was no edit.
   package var editedAt: Int64?
-  /// The phase's full length in milliseconds, where the edit says it.
+  /// Full length of the phase in milliseconds; nil if the edit does not have it.
   package var duration: Int64?
-  /// A long break follows every so many pomodoros; 0: never.
+  /// Interval of the long break, in pomodoros; 0: never a long break.
   package var longBreakEvery: Int64
 
   package init(_ state: TimerState, settings: TimerSettings, of app: AppState) {
@@ -30,7 +30,7 @@ package struct TimerContents: Hashable, Sendable {
       : settings.longBreakEvery
   }
 
-  /// From what `json` wrote; nil for anything else.
+  /// Decodes the output of `json`; returns nil for anything else.
   package init?(json: JSONValue) {
     guard let screen = TimerScreen(json: json), let every = json["longBreakEvery"]?.wholeNumber
     else { return nil }
@@ -48,8 +48,8 @@ package struct TimerContents: Hashable, Sendable {
       .setting("longBreakEvery", to: .number(JSONNumber(longBreakEvery)))
   }
 
-  /// Milliseconds left at an instant of relay time. A screen goes on counting by itself until it
-  /// is told what follows.
+  /// Milliseconds left at an instant of relay time. A screen counts down by itself until it
+  /// receives the next state.
   package func remaining(at instant: Int64) -> Int64 {
     screen.zeroAt.map { max(0, $0 - instant) } ?? screen.remaining
   }

@@ -1,21 +1,21 @@
 import LockstepModel
 
-/// What a person does to the timer. Lengths are milliseconds, 1 to `Limits.timerMilliseconds`;
-/// nil: as the settings say.
+/// Events that a person triggers. Lengths are milliseconds, 1 to `Limits.timerMilliseconds`; nil:
+/// the length from the settings.
 package enum TimerEvent: Hashable, Sendable {
-  /// Begin a focus.
+  /// Start a focus.
   case start(length: Int64?)
   case pause
   case resume
-  /// End whatever runs; an unfinished focus does not count.
+  /// End any phase; an unfinished focus does not count.
   case stop
-  /// Go on to what follows this phase, as if its time were up; a skipped focus does not count.
+  /// Go to the next phase, as if the time were up; a skipped focus does not count.
   case skip
-  /// Put the break off.
+  /// Postpone the break.
   case snooze(length: Int64?)
 }
 
-/// Why an event changes nothing, for the person who caused it.
+/// Reason why an event was refused, for the person who triggered it.
 package enum TimerRefusal: Error, Hashable, Sendable {
   case nothingIsRunning
   case alreadyRunning
@@ -23,7 +23,7 @@ package enum TimerRefusal: Error, Hashable, Sendable {
   case notPaused
   case noBreakToSnooze
   case badLength
-  /// A state that a later version of the app made.
+  /// State written by a later version of the app.
   case unknownState(String)
 
   /// One sentence, with the next step.
@@ -42,35 +42,35 @@ package enum TimerRefusal: Error, Hashable, Sendable {
   }
 }
 
-/// The timer's state machine on one device: state, event and instant in, next state out. It reads
-/// no clock and knows no other device; concurrent edits are the resolver's affair.
+/// State machine of the timer on one device. Input: state, event and time; output: the next state.
+/// It reads no clock and knows no other device; the resolver handles concurrent edits.
 ///
 ///     event    idle      focus        breakTime    snooze
 ///     start    focus     –            focus        focus
-///     pause    –         stands still stands still stands still
-///     resume   –         goes on      goes on      goes on       (where it is paused)
+///     pause    –         paused       paused       paused
+///     resume   –         runs         runs         runs         (if it is paused)
 ///     stop     –         idle         idle         idle
 ///     skip     –         breakTime    idle         breakTime
 ///     snooze   –         –            snooze       snooze
-///     zero     –         breakTime    idle         breakTime     (where it is not paused)
+///     zero     –         breakTime    idle         breakTime    (if it is not paused)
 ///
-/// Reaching zero in focus adds 1 to `completedPomodoros`, and every `longBreakEvery`-th time the
-/// break is the long one. With `autoStart` off a break that follows by itself stands paused until
-/// a person resumes it. A person's event replaces all edits of the record.
+/// Reaching zero in focus adds 1 to `completedPomodoros`; after every `longBreakEvery`-th pomodoro
+/// the break is the long one. If `autoStart` is off, a break that follows automatically starts
+/// paused until a person resumes it. A person's event replaces all edits of the record.
 package struct TimerMachine: Hashable, Sendable {
   package private(set) var state: TimerState
   private let settings: TimerSettings
   private let deviceID: String
 
-  /// `deviceID`: the device that the events happen on.
+  /// `deviceID`: the device on which the events happen.
   package init(state: TimerState, settings: TimerSettings, deviceID: String) {
     self.state = state
     self.settings = settings
     self.deviceID = deviceID
   }
 
-  /// A person acts at `now`, relay time in milliseconds. Countdowns that ended before come first:
-  /// a focus that ran out a moment ago counts, even if no device has written that yet.
+  /// Applies a person's event at `now`, relay time in milliseconds. Countdowns that ended before
+  /// are applied first: a finished focus counts, even if no device has written that yet.
   package mutating func handle(_ event: TimerEvent, at now: Int64) throws(TimerRefusal) {
     state.advance(to: now)
     let phase = try currentPhase(for: event)
@@ -86,7 +86,7 @@ package struct TimerMachine: Hashable, Sendable {
     state.edits = [edit]
   }
 
-  /// A state from a later version of the app can be left, by start or stop, and nothing else.
+  /// Returns nil for a state from a later version of the app, which accepts only start and stop.
   private func currentPhase(for event: TimerEvent) throws(TimerRefusal) -> TimerPhase? {
     guard let shown = state.shown else { return .idle }
     if let phase = shown.phase { return phase }
@@ -151,16 +151,16 @@ package struct TimerMachine: Hashable, Sendable {
   }
 }
 
-// What happens by itself when a countdown reaches zero: it follows from the record alone.
+// Automatic transitions at zero. They depend only on the record.
 extension TimerState {
-  /// The instant at which the shown countdown reaches zero; nil where none runs.
+  /// Instant at which the shown countdown reaches zero; nil if none runs.
   package var zeroAt: Int64? { shown?.zeroAt }
 
-  /// The state once the shown countdown has reached zero: the same bytes on every device, for the
-  /// edit has the deviceID of the edit that ran out, the instant it ran out, and its act.
+  /// Returns the state after the shown countdown has reached zero. It has the same bytes on every
+  /// device, because the new edit takes its deviceID, timestamp and act from the edit that ran out.
   ///
-  /// It stands in the place of the edit that ran out. The other candidates stay while edits can
-  /// still be concurrent with the newest act among them, and are forgotten after that.
+  /// The new edit replaces the edit that ran out. The other candidates stay as long as an edit can
+  /// still be concurrent with the newest act among them; after that they are removed.
   package func afterZero() -> TimerState? {
     guard let shown, let zeroAt = shown.zeroAt else { return nil }
     var next = self
@@ -177,7 +177,7 @@ extension TimerState {
     return next
   }
 
-  /// Makes all edits of countdowns that reached zero by `now`. It ends: zero leads from focus and
+  /// Applies all countdowns that reached zero by `now`. The loop ends: zero leads from focus and
   /// snooze to a break, and from a break to idle.
   package mutating func advance(to now: Int64) {
     while let zeroAt, zeroAt <= now, let next = afterZero() { self = next }
@@ -185,8 +185,8 @@ extension TimerState {
 }
 
 extension TimerEdit {
-  /// The phase that follows this one. `completedPomodoros`: how many there are with the focus that
-  /// just ended; nil where none was completed.
+  /// Returns the next phase. `completedPomodoros`: number including the focus that just ended; nil
+  /// if no focus was completed.
   fileprivate func successor(
     completedPomodoros: Int64?, at instant: Int64, deviceID: String
   ) -> TimerEdit {

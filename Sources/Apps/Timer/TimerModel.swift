@@ -1,28 +1,28 @@
 import LockstepModel
 
-/// What the timer is doing.
+/// Phases of the timer.
 package enum TimerPhase: String, CaseIterable, Sendable {
   /// Nothing runs. Next: focus (start).
   case idle
-  /// A person works. Next: focus (pause, resume), breakTime (skip, zero), idle (stop).
+  /// Working time. Next: focus (pause, resume), breakTime (skip, zero), idle (stop).
   case focus
-  /// A person rests. Next: breakTime (pause, resume), snooze (snooze), focus (start), idle (skip,
-  /// stop, zero).
+  /// Break. Next: breakTime (pause, resume), snooze (snooze), focus (start), idle (skip, stop,
+  /// zero).
   case breakTime
-  /// The break waits. Next: snooze (pause, resume, snooze), breakTime (skip, zero), focus (start),
+  /// Postponed break. Next: snooze (pause, resume, snooze), breakTime (skip, zero), focus (start),
   /// idle (stop).
   case snooze
 }
 
-/// The fields of the record `current`: how many pomodoros are done, and the edits that are
-/// candidates for the screen. `edits[0]` is what the screen shows; more than one stands there only
-/// after a conflict. Fields that nobody here knows are kept.
+/// Fields of the record `current`: the number of completed pomodoros, and the candidate edits for
+/// the screen. The screen shows `edits[0]`; there is more than one edit only after a conflict.
+/// Unknown fields are kept.
 package struct TimerState: Hashable, Sendable {
   package var completedPomodoros: Int64
   package var edits: [TimerEdit]
   private let unknown: JSONValue
 
-  /// From a record's fields; nil, and whatever is missing or malformed, reads as a timer that was
+  /// Decodes a record's fields. nil, and missing or malformed fields, read as a timer that was
   /// never started.
   package init(fields: JSONValue?) {
     completedPomodoros = fields?["completedPomodoros"]?.wholeNumber ?? 0
@@ -37,34 +37,34 @@ package struct TimerState: Hashable, Sendable {
       .setting("edits", to: .array(edits.map(\.object)))
   }
 
-  /// What the screen shows; nil while nothing was ever started.
+  /// Edit that the screen shows; nil if the timer was never started.
   package var shown: TimerEdit? { edits.first }
 }
 
-/// One edit of the timer: what a person or the end of a countdown made of it.
+/// One edit of the timer, made by a person or by the end of a countdown.
 ///
 /// Every edit has `deviceID`, `timestamp` (relay time, milliseconds), `stateType`, `isPaused` and
-/// `remaining` (milliseconds left as of `timestamp`). Ours have besides `duration`, the phase's
-/// full length in milliseconds, and focus and snooze have `plan`, what follows at zero (see
-/// `TimerPlan`). Other members travel with the edit untouched.
+/// `remaining` (milliseconds left as of `timestamp`). Lockstep's edits also have `duration`, the
+/// phase's full length in milliseconds; focus and snooze have `plan`, the phase that follows at
+/// zero (see `TimerPlan`). Other members are kept unchanged.
 ///
-/// An edit that time made (its countdown ran out) is no act of a person. It is the act at the head
-/// of its chain, further along, and says so: `"act": {"timestamp","stateType","remaining",
-/// "isPaused"}`, those of the person's edit, whose device it has as well. Identity and age are
-/// those of the act, so that a countdown that ran out on a device that was away does not count as
-/// newer than what a person did elsewhere.
+/// An edit made by time (its countdown ran out) is not an act of a person. It continues the act at
+/// the head of its chain and names it: `"act": {"timestamp","stateType","remaining","isPaused"}`,
+/// the values of the person's edit; the device is that of the person's edit too. Identity and age
+/// are those of the act, so a countdown that ran out on an offline device does not count as newer
+/// than what a person did on another device.
 package struct TimerEdit: Hashable, Sendable {
-  /// The edit as it stands in the record.
+  /// The edit as written in the record.
   package let object: JSONValue
   package let deviceID: String
   package let timestamp: Int64
-  /// As it was written: a later version of the app may know more than `TimerPhase`.
+  /// As written: a later version of the app may have phases that `TimerPhase` lacks.
   package let stateType: String
   package let isPaused: Bool
   package let remaining: Int64
 
-  /// nil for what is no JSON object. What an edit lacks reads as nothing: no device, the beginning
-  /// of time, no time left, not paused.
+  /// Returns nil if the value is not a JSON object. Missing members read as: no device, time 0, no
+  /// time left, not paused.
   package init?(object: JSONValue) {
     guard object.members != nil else { return nil }
     self.object = object
@@ -75,7 +75,7 @@ package struct TimerEdit: Hashable, Sendable {
     remaining = max(0, object["remaining"]?.wholeNumber ?? 0)
   }
 
-  /// A phase that begins at `timestamp` with its full length before it.
+  /// A phase that begins at `timestamp` with its full length.
   package init(
     beginning phase: TimerPhase, length: Int64, isPaused: Bool = false, plan: TimerPlan?,
     timestamp: Int64, deviceID: String
@@ -106,7 +106,7 @@ package struct TimerEdit: Hashable, Sendable {
     self.remaining = remaining
   }
 
-  /// The same phase with the same plan, halted or running on from here: an act of its own.
+  /// Returns a new act: the same phase with the same plan, paused or running.
   package func continued(
     isPaused: Bool, remaining: Int64, timestamp: Int64, deviceID: String
   ) -> TimerEdit {
@@ -122,7 +122,7 @@ package struct TimerEdit: Hashable, Sendable {
       isPaused: isPaused, remaining: remaining)
   }
 
-  /// The same edit at another instant, its act with it.
+  /// Returns the same edit, with its own timestamp and its act's timestamp moved.
   package func moved(by milliseconds: Int64) -> TimerEdit {
     let edit = continued(
       isPaused: isPaused, remaining: remaining, timestamp: timestamp + milliseconds,
@@ -132,43 +132,42 @@ package struct TimerEdit: Hashable, Sendable {
     return edit.with(act: act.setting("timestamp", to: stamp))
   }
 
-  /// The same edit, made by time out of an act.
+  /// Returns the same edit, marked as made by time from an act.
   package func with(act: JSONValue) -> TimerEdit {
     TimerEdit(
       object: object.setting("act", to: act), deviceID: deviceID, timestamp: timestamp,
       stateType: stateType, isPaused: isPaused, remaining: remaining)
   }
 
-  /// A countdown ran out. Edits of programs that do not know `act` count as acts.
+  /// True if a countdown ran out. Edits of programs that do not know `act` count as acts.
   package var isMadeByTime: Bool { object["act"]?.members != nil }
 
-  /// The person's act that this edit is, or goes on from, as it is written in an edit that time
-  /// makes.
+  /// The person's act that this edit is, or continues, in the form of the `act` member.
   package var act: JSONValue {
     if let act = object["act"], act.members != nil { return act }
     return .object(
       TimerEdit.actMembers.compactMap { name in object[name].map { JSONMember(name, $0) } })
   }
 
-  /// Relay time of the act, milliseconds: the edit's age.
+  /// Relay time of the act, milliseconds. It is the edit's age.
   package var actTimestamp: Int64 {
     isMadeByTime ? object["act"]?["timestamp"]?.wholeNumber ?? 0 : timestamp
   }
 
   fileprivate static let actMembers = ["timestamp", "stateType", "remaining", "isPaused"]
 
-  /// nil for a state of which this version of the app knows nothing.
+  /// nil for a state that this version of the app does not know.
   package var phase: TimerPhase? { TimerPhase(rawValue: stateType) }
 
-  /// Milliseconds left at an instant of relay time: a running countdown goes down to 0, a paused
-  /// one stands still, idle has none.
+  /// Milliseconds left at an instant of relay time. A running countdown decreases to 0, a paused
+  /// one keeps its value, idle has 0.
   package func remaining(at instant: Int64) -> Int64 {
     if phase == .idle { return 0 }
     return isPaused ? remaining : max(0, remaining - max(0, instant - timestamp))
   }
 
-  /// When the countdown reaches zero; nil where none runs, where the edit does not say, and where
-  /// it says an instant that no clock will show.
+  /// Instant at which the countdown reaches zero; nil if none runs, if the edit lacks the times, or
+  /// if the instant is out of range.
   package var zeroAt: Int64? {
     guard let phase, phase != .idle, !isPaused, object["timestamp"]?.wholeNumber != nil,
       object["remaining"]?.wholeNumber != nil
@@ -177,15 +176,15 @@ package struct TimerEdit: Hashable, Sendable {
     return TimerEdit.instants.contains(instant) ? instant : nil
   }
 
-  /// From 1970 to 2248 (2⁴³ milliseconds): in nanoseconds they still fit into 64 bits.
+  /// 1970 to 2248 (2⁴³ milliseconds): in nanoseconds these instants still fit into 64 bits.
   private static let instants: Range<Int64> = 0..<1 << 43
 
-  /// The phase's full length in milliseconds, where the edit says it.
+  /// Full length of the phase in milliseconds; nil if the edit does not have it.
   package var duration: Int64? { object["duration"]?.wholeNumber }
 }
 
-/// Tells acts apart, and so edits, of which each goes back to one. The members are compared as
-/// JSON, as they were written.
+/// Identity of acts, and so of edits: each edit belongs to one act. The members are compared as
+/// JSON, as written.
 extension TimerEdit {
   package struct Identity: Hashable, Sendable {
     private let deviceID: JSONValue?
@@ -199,11 +198,11 @@ extension TimerEdit {
 
   package var identity: Identity { Identity(deviceID: object["deviceID"], act: act) }
 
-  /// The identity by which programs that do not know `act` have written the same edit.
+  /// Identity of the same edit if a program that does not know `act` wrote it.
   package var plainIdentity: Identity { Identity(deviceID: object["deviceID"], act: object) }
 
-  /// Of two versions of one act, the one that stands: the further along, the one with the greater
-  /// timestamp, and at one instant the one with the greater JSON text.
+  /// Returns the version of one act to keep: the one with the greater timestamp, and at equal
+  /// timestamps the one with the greater JSON text.
   package static func further(_ edit: TimerEdit, _ other: TimerEdit) -> TimerEdit {
     if edit.timestamp != other.timestamp { return edit.timestamp > other.timestamp ? edit : other }
     return edit.object.serialized().lexicographicallyPrecedes(other.object.serialized())

@@ -1,15 +1,16 @@
 import LockstepModel
 
-/// Two devices changed the timer, neither having seen the other's change.
+/// Resolver for concurrent changes of the timer by two devices.
 ///
-/// The edits of both sides are merged as a set, and the few that are concurrent with one another
-/// are all kept, in order of preference. To keep only the winner of each pair would make the
-/// outcome depend on the order in which the changes reach the relay.
+/// Merges the edits of both sides as a set and keeps all that are concurrent with one another, in
+/// order of preference. If only the winner of each pair were kept, the result would depend on the
+/// order in which the changes reach the relay.
 ///
-/// An edit that time made counts as its person's act (see `TimerEdit`): it is not told apart from
-/// it, and is as old. Of two versions of one act the one further along is kept.
+/// An edit made by time counts as its person's act (see `TimerEdit`): it has the same identity and
+/// the same age. Of two versions of one act, the one further along is kept.
 package struct TimerResolver: Resolver {
-  /// Beyond this many milliseconds an act is not concurrent with a newer one: the newer wins.
+  /// If an act is older than the newest by more than this many milliseconds, it is not concurrent:
+  /// the newer one wins.
   package static let concurrencyMilliseconds: Int64 = 5_000
 
   package init() {}
@@ -28,14 +29,14 @@ package struct TimerResolver: Resolver {
     let furthest = Dictionary(
       (newer.edits + older.edits).map { ($0.identity, $0) }, uniquingKeysWith: TimerEdit.further)
     kept = kept.map { furthest[$0.identity] ?? $0 }
-    // Fields that no rule names travel with the newer version.
+    // Fields without a rule come from the newer version.
     var merged = newer
     merged.edits = TimerResolver.candidates(among: kept)
     merged.completedPomodoros = max(newer.completedPomodoros, older.completedPomodoros)
     return .merged(fields: merged.fields, copies: [])
   }
 
-  /// The edits whose acts are concurrent with the newest act, the one to be shown first.
+  /// Returns the edits whose acts are concurrent with the newest act, the one to show first.
   package static func candidates(among edits: [TimerEdit]) -> [TimerEdit] {
     guard let newest = edits.map(\.actTimestamp).max() else { return [] }
     let kept = edits.filter { newest - $0.actTimestamp <= concurrencyMilliseconds }
@@ -46,8 +47,8 @@ package struct TimerResolver: Resolver {
   }
 }
 
-/// An edit with what decides its place: the state's priority, then the least time left, then the
-/// newest act, then the greatest deviceID.
+/// An edit and its sort keys: the state's priority, then the least time left, then the newest act,
+/// then the greatest deviceID.
 private struct Candidate {
   let edit: TimerEdit
   let rank: Int
@@ -61,7 +62,7 @@ private struct Candidate {
     actTimestamp = edit.actTimestamp
   }
 
-  /// A state that only a later version knows stands last: this version could not show it.
+  /// A state from a later version comes last: this version cannot show it.
   private static func rank(of phase: TimerPhase?) -> Int {
     switch phase {
     case .focus: 0
@@ -78,12 +79,13 @@ private struct Candidate {
     if actTimestamp != other.actTimestamp { return actTimestamp > other.actTimestamp }
     if other.edit.deviceID.utf8.lexicographicallyPrecedes(edit.deviceID.utf8) { return true }
     if edit.deviceID.utf8.lexicographicallyPrecedes(other.edit.deviceID.utf8) { return false }
-    // No device makes two edits at one instant; whoever did gets one order everywhere all the same.
+    // No correct device makes two edits at one instant. The order is still the same on every
+    // device.
     return other.edit.object.serialized().lexicographicallyPrecedes(edit.object.serialized())
   }
 }
 
-/// The timer's settings: field by field, a change outliving a delete.
+/// Merges the timer's settings field by field. A change outlives a delete.
 package struct SettingsResolver: Resolver {
   package init() {}
 

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// What the timer shows a person at one instant. Countdowns that reached zero by then are over,
-/// whether or not a device has written that yet: all screens turn at the same moment.
+/// The timer's display at one instant. Countdowns that reached zero by then have ended, even if no
+/// device has written that yet, so that all screens change at the same moment.
 package struct TimerScreen: Hashable, Sendable {
   /// Relay time, milliseconds since the Unix epoch.
   package let at: Int64
@@ -10,7 +10,7 @@ package struct TimerScreen: Hashable, Sendable {
   /// Milliseconds left at `at`.
   package let remaining: Int64
   package let completedPomodoros: Int64
-  /// Whose edit is shown; empty where there was none.
+  /// Device that made the shown edit; empty if there was none.
   package let device: String
 
   package init(_ state: TimerState, at instant: Int64) {
@@ -24,7 +24,7 @@ package struct TimerScreen: Hashable, Sendable {
     device = state.shown?.deviceID ?? ""
   }
 
-  /// From what `json` wrote; nil for anything else.
+  /// Decodes the output of `json`; returns nil for anything else.
   package init?(json: JSONValue) {
     guard let at = json["at"]?.wholeNumber, let stateType = json["stateType"]?.string,
       let isPaused = json["isPaused"]?.bool, let remaining = json["remaining"]?.wholeNumber,
@@ -39,7 +39,7 @@ package struct TimerScreen: Hashable, Sendable {
     self.device = device
   }
 
-  /// A running countdown; nil where nothing counts down.
+  /// Relay time at which the running countdown ends, milliseconds; nil if none runs.
   package var zeroAt: Int64? {
     isPaused || stateType == TimerPhase.idle.rawValue ? nil : at + remaining
   }
@@ -56,26 +56,26 @@ package struct TimerScreen: Hashable, Sendable {
     ])
   }
 
-  /// For a person: `focus 24:59, 3 done`. Seconds are rounded up, so that a countdown shows its
-  /// full length at first and 00:00 only when it is over.
+  /// Text for a person: `focus 24:59, 3 done`. Seconds are rounded up, so that a countdown shows
+  /// its full length at first and 00:00 only at its end.
   package var line: String {
     let done = completedPomodoros > 0 ? ", \(completedPomodoros) done" : ""
     guard stateType != TimerPhase.idle.rawValue else { return "idle\(done)" }
     return "\(title) \(TimerScreen.clock(remaining))\(isPaused ? ", paused" : "")\(done)"
   }
 
-  /// When `line` reads otherwise next, if nobody acts; nil where it stands still.
+  /// Relay time of the next change of `line` without any event; nil if it does not change.
   package var nextLineAt: Int64? { zeroAt.map { TimerScreen.nextSecond(to: $0, from: at) } }
 
-  /// When a countdown to `zeroAt` shows another second next: the same instant of relay time on
-  /// every screen.
+  /// Returns the instant at which a countdown to `zeroAt` shows its next second: the same instant
+  /// of relay time on every screen.
   package static func nextSecond(to zeroAt: Int64, from instant: Int64) -> Int64 {
     let remaining = max(0, zeroAt - instant)
     return instant + (remaining == 0 ? 1 : (remaining - 1) % 1_000 + 1)
   }
 
-  /// What stays the same while a countdown merely runs: two screens of one face differ only in the
-  /// time that has passed between them.
+  /// The part that stays the same while a countdown runs: two screens with the same face differ
+  /// only in elapsed time.
   package var face: JSONValue {
     .object([
       JSONMember("stateType", .string(stateType)),
@@ -87,7 +87,7 @@ package struct TimerScreen: Hashable, Sendable {
     ])
   }
 
-  /// All of it, for programs and people alike.
+  /// Complete view, for programs and people.
   package var view: AppView {
     AppView(json: json, lines: [line], face: face, changesAt: nextLineAt)
   }

@@ -2,7 +2,7 @@ import LockstepModel
 
 /// Settings as a person reads and writes them.
 extension TimerSettings {
-  /// By name: what it is, and whether it is a length in minutes.
+  /// Settings by name, with their meaning. Names that end with `Minutes` are lengths in minutes.
   package static let words: [(name: String, meaning: String)] = [
     ("focusMinutes", "how long a focus is"), ("shortBreakMinutes", "how long a break is"),
     ("longBreakMinutes", "how long the long break is"),
@@ -11,7 +11,7 @@ extension TimerSettings {
     ("autoStart", "whether a break runs by itself: true or false"),
   ]
 
-  /// What a person wants changed, once it is known to make sense.
+  /// Validates the requested changes and returns them.
   package static func changes(_ wanted: JSONValue?) throws(EditRefusal) -> [JSONMember] {
     let members = wanted?.members ?? []
     if members.isEmpty { throw EditRefusal("say what is to change") }
@@ -41,7 +41,7 @@ extension TimerSettings {
     }
   }
 
-  /// All of them, as they hold.
+  /// View of all current settings.
   package var view: AppView {
     func minutes(_ milliseconds: Int64) -> JSONValue {
       let text =

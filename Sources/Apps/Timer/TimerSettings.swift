@@ -1,20 +1,20 @@
 import LockstepModel
 
-/// The fields of the record `settings`, read for the state machine. What is missing, malformed or
-/// out of range has its default.
+/// Fields of the record `settings`, for the state machine. Missing, malformed or out-of-range
+/// fields have their defaults.
 package struct TimerSettings: Hashable, Sendable {
-  /// `focusMinutes`, 25 where not said.
+  /// `focusMinutes`, default 25.
   package var focusMilliseconds = minutes(25)
-  /// `shortBreakMinutes`, 5 where not said.
+  /// `shortBreakMinutes`, default 5.
   package var shortBreakMilliseconds = minutes(5)
-  /// `longBreakMinutes`, 15 where not said.
+  /// `longBreakMinutes`, default 15.
   package var longBreakMilliseconds = minutes(15)
-  /// A long break follows every so many pomodoros: `longBreakEvery`, 4 where not said, 0 for never.
+  /// Interval of the long break, in pomodoros: `longBreakEvery`, default 4; 0: never.
   package var longBreakEvery: Int64 = 4
-  /// `snoozeMinutes`, 5 where not said: how long a break waits when it is put off.
+  /// Time for which snooze postpones a break: `snoozeMinutes`, default 5.
   package var snoozeMilliseconds = minutes(5)
-  /// Whether a break starts to count down by itself, or stands paused until a person resumes it:
-  /// `autoStart`, true where not said.
+  /// True if a break starts to count down by itself; false if it stays paused until a person
+  /// resumes it: `autoStart`, default true.
   package var autoStart = true
 
   package init() {}
@@ -34,7 +34,7 @@ package struct TimerSettings: Hashable, Sendable {
     autoStart = fields?["autoStart"]?.bool ?? autoStart
   }
 
-  /// A phase's length from minutes, which need not be whole; nil where it would be under a
+  /// Converts a length in minutes, which may be fractional. Returns nil if it is under a
   /// millisecond or over `Limits.timerMilliseconds`.
   package static func milliseconds(minutes: Double) -> Int64? {
     let milliseconds = minutes * 60_000
@@ -45,21 +45,21 @@ package struct TimerSettings: Hashable, Sendable {
   private static func minutes(_ count: Int64) -> Int64 { count * 60_000 }
 }
 
-/// What follows a phase when its countdown reaches zero, written into the edit that begins the
-/// phase: `"plan": {"autoStart","break"}` for snooze, with `"longBreak","longBreakEvery"` for
-/// focus; lengths in milliseconds.
+/// Plan for the phase that follows when a countdown reaches zero. It is written into the edit that
+/// begins the phase: `"plan": {"autoStart","break"}` for snooze, with
+/// `"longBreak","longBreakEvery"` for focus; lengths in milliseconds.
 ///
-/// Every device makes the edit at zero by itself, and all must make the same bytes. So it may
-/// depend on nothing but the record: the settings of the moment, which may be on their way to
-/// another device just then, must not play a part. They take effect with the next phase.
+/// Every device makes the edit at zero by itself, and all must make the same bytes. So the edit may
+/// depend only on the record, not on the current settings, which may not have reached every device.
+/// Changed settings take effect with the next phase.
 package struct TimerPlan: Hashable, Sendable {
   package var breakMilliseconds: Int64
   package var longBreakMilliseconds: Int64
-  /// 0: never a long break.
+  /// Interval of the long break, in pomodoros; 0: never a long break.
   package var longBreakEvery: Int64
   package var autoStart: Bool
 
-  /// What follows a focus.
+  /// Plan for a focus.
   package init(_ settings: TimerSettings) {
     breakMilliseconds = settings.shortBreakMilliseconds
     longBreakMilliseconds = settings.longBreakMilliseconds
@@ -67,7 +67,7 @@ package struct TimerPlan: Hashable, Sendable {
     autoStart = settings.autoStart
   }
 
-  /// What follows a snooze: the break that was put off.
+  /// Plan for a snooze: the break that was postponed.
   package init(postponing breakMilliseconds: Int64, autoStart: Bool) {
     self.breakMilliseconds = breakMilliseconds
     longBreakMilliseconds = breakMilliseconds
@@ -75,8 +75,8 @@ package struct TimerPlan: Hashable, Sendable {
     self.autoStart = autoStart
   }
 
-  /// The plan in an edit. An edit from another program may have none: then the defaults hold,
-  /// which are the same on every device too.
+  /// The plan in an edit. An edit from another program may have none; then the defaults apply,
+  /// which are the same on every device.
   package init(of edit: TimerEdit) {
     let object = edit.object["plan"]
     self.init(TimerSettings())
@@ -99,7 +99,7 @@ package struct TimerPlan: Hashable, Sendable {
     return .object(members)
   }
 
-  /// How long the break is that follows the `count`-th pomodoro.
+  /// Returns the length of the break that follows the `count`-th pomodoro.
   package func breakMilliseconds(afterPomodoro count: Int64) -> Int64 {
     longBreakEvery > 0 && count % longBreakEvery == 0 ? longBreakMilliseconds : breakMilliseconds
   }

@@ -1,45 +1,45 @@
 import LockstepModel
 
-/// Cuts a file into chunks where its content says so, not at fixed places: what is inserted at the
-/// front moves the places with it, and all chunks but the first stay what they were.
+/// Content-defined chunking. Cut points depend on the content, not on fixed offsets: inserting
+/// bytes at the front moves the cut points with the content, and all chunks but the first stay the
+/// same.
 ///
 /// A gear hash of the last 64 bytes decides (FastCDC, Xia and others 2016), with a stricter mask
-/// before the average size and a laxer one behind it, so that sizes keep close to it. Where the
-/// cuts fall follows from the seed and the bytes alone, however the bytes come in.
+/// below the average size and a laxer one above it, so that sizes stay close to it. Cut points
+/// depend only on the seed and the bytes, not on how the bytes are split into calls of `add`.
 package struct ContentChunker {
-  /// Of chunks, in bytes.
+  /// Chunk sizes in bytes.
   package struct Sizes: Hashable, Sendable {
     package var least: Int
     /// A power of two.
     package var average: Int
     package var most: Int
 
-    /// From small files to large ones. A record names `Limits.chunksPerRecord` chunks at the most,
-    /// so the last has room for `most` of `ContentChunker.bytesMax` whatever stands in it; of the
-    /// others a file that does not fit is cut by the next.
+    /// Size classes, from small files to large ones. A record names at most
+    /// `Limits.chunksPerRecord` chunks, so the last class fits `ContentChunker.bytesMax` for any
+    /// content. If a file does not fit in another class, the next class is used.
     package static let classes = [
       Sizes(least: 32 << 10, average: 128 << 10, most: 512 << 10),
       Sizes(least: 128 << 10, average: 512 << 10, most: 2 << 20),
       Sizes(least: 1 << 20, average: 2 << 20, most: Limits.chunkBytes - VaultSeal.overhead),
     ]
 
-    /// The place in `classes` for a file of so many bytes.
+    /// Returns the index in `classes` for a file of this many bytes.
     package static func place(forBytes bytes: Int) -> Int {
       bytes <= 256 << 20 ? 0 : bytes <= 1 << 30 ? 1 : 2
     }
   }
 
-  /// The largest file that can be cut: `Limits.chunksPerRecord` chunks of the largest class's least
-  /// size, 4 GiB.
+  /// Maximum file size: `Limits.chunksPerRecord` chunks of the largest class's least size, 4 GiB.
   package static let bytesMax = Limits.chunksPerRecord << 20
 
   private let sizes: Sizes
   private let table: [UInt64]
-  /// The topmost bits of the hash that must all be zero at a cut.
+  /// Shift that leaves the topmost bits of the hash, which must all be zero at a cut.
   private let strictShift: UInt64
   private let laxShift: UInt64
   private var bytes: [UInt8] = []
-  /// Where the chunk under way begins, and how much of it was looked at.
+  /// Start of the current chunk in `bytes`, and number of its bytes already scanned.
   private var start = 0
   private var scanned = 0
   private var hash: UInt64 = 0
@@ -53,7 +53,7 @@ package struct ContentChunker {
     laxShift = 64 - (bits - 2)
   }
 
-  /// The next bytes of the file; then `next` until it gives nothing.
+  /// Adds the next bytes of the file. Then call `next` until it returns nil.
   package mutating func add(_ more: [UInt8]) {
     if start > 0 {
       bytes.removeFirst(start)
@@ -62,7 +62,7 @@ package struct ContentChunker {
     bytes += more
   }
 
-  /// The next chunk; nil where more bytes must come first.
+  /// Returns the next chunk; nil if more bytes are needed.
   package mutating func next() -> [UInt8]? {
     guard let length = nextLength() else { return nil }
     let chunk = Array(bytes[start..<start + length])
@@ -72,7 +72,7 @@ package struct ContentChunker {
     return chunk
   }
 
-  /// The last chunk, after all others; nil where nothing is left.
+  /// Returns the last chunk, after all others; nil if no bytes are left.
   package mutating func finish() -> [UInt8]? {
     let rest = Array(bytes[start...])
     bytes = []
@@ -82,12 +82,12 @@ package struct ContentChunker {
     return rest.isEmpty ? nil : rest
   }
 
-  /// Bytes that the hash is made of: the others are shifted out of it.
+  /// Number of bytes that the hash covers: older ones are shifted out.
   private static let window = 64
 
   private mutating func nextLength() -> Int? {
     let available = min(bytes.count - start, sizes.most)
-    // What lies before the window of the first place that may be a cut plays no part.
+    // Bytes before the window of the first possible cut have no effect.
     scanned = max(scanned, sizes.least - Self.window)
     guard scanned < available else { return nil }
     var hash = hash

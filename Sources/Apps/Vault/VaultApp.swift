@@ -1,12 +1,13 @@
 import LockstepModel
 
-/// Files that are the same on every device: zone `Vault`, a record a file.
+/// Files that are the same on every device: zone `Vault`, one record per file.
 ///
 ///     {"do": "clean"} · {"do": "settle"}
 ///     {"show": "files"} · {"show": "conflicts"} · {"show": "codes"}
 ///
-/// Which key seals the vault stands in the record `key`, and keys on their way to other devices in
-/// `code/…` (`WrappedVaultKey`); both are of the type `VaultKey`, and are written past the outbox.
+/// The record `key` says which key seals the vault. Records `code/…` hold keys on their way to
+/// other devices (`WrappedVaultKey`). Both have the type `VaultKey` and are written without the
+/// outbox.
 package struct VaultApp: App {
   package static let zone = Name(trusted: "Vault")
   package static let fileType = Name(trusted: "VaultFile")
@@ -15,8 +16,8 @@ package struct VaultApp: App {
 
   private let key: @Sendable () -> VaultKey?
 
-  /// `key`: the vault's, where this device has it. It is asked for when it is needed, for a device
-  /// may get it at any time.
+  /// `key`: returns the vault's key if this device has it. It is called when needed, because a
+  /// device may receive the key at any time.
   package init(key: @escaping @Sendable () -> VaultKey? = { nil }) { self.key = key }
 
   package var name: String { "vault" }
@@ -68,8 +69,9 @@ package struct VaultApp: App {
     }
   }
 
-  /// Judges anew what nothing was chosen for, since this device could not read one side: it may
-  /// have got the key meanwhile. What the relay has and nobody with the key wrote gives way.
+  /// Resolves conflicts again that this device could not resolve because it could not read one
+  /// side: it may have received the key since. If the server version was not written with the
+  /// vault's key and the local one can be read, the local one wins.
   private func settled(_ state: AppState) -> AppOutcome {
     let key = key()
     var steps: [AppOutcome.Step] = []
@@ -127,12 +129,12 @@ package struct VaultApp: App {
     return [gone, stays]
   }
 
-  /// The keys that wait for another device, for whoever makes the next: what has expired goes.
+  /// Lists the pending keys for other devices. The maker of the next code removes the expired ones.
   private static func codes(of state: AppState) -> AppView {
     let codes = state.records(of: keyType).compactMap { record -> JSONValue? in
       guard record.name.text.hasPrefix(VaultCode.recordPrefix), let fields = record.value
       else { return nil }
-      // One that cannot be read helps nobody either.
+      // An unreadable record counts as expired: no device can use it.
       let expiresAt = WrappedVaultKey(fields: fields)?.expiresAt ?? 0
       return [
         "name": .string(record.name.text), "expiresAt": .number(JSONNumber(expiresAt)),

@@ -1,17 +1,18 @@
 import LockstepCrypto
 import LockstepModel
 
-/// What a person types on a new device: the relay's pairing code, and behind it, where the vault's
-/// key comes along, a secret that the relay never gets. Both are twelve letters of one alphabet.
+/// Code that a person types on a new device: the relay's pairing code, and after it, if the vault's
+/// key is included, a secret that the relay never receives. Each part has twelve letters of one
+/// alphabet.
 ///
 ///     7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
 ///     └ relay part ┘ └ the secret ┘
 package struct VaultCode: Hashable, Sendable {
-  /// What the relay is told.
+  /// Part that is sent to the relay.
   package let relayPart: String
   package let secret: VaultSecret?
 
-  /// nil where `offer`, the relay's pairing code, is none of twelve letters.
+  /// Returns nil if `offer`, the relay's pairing code, does not have twelve letters.
   package init?(offer: String, secret: VaultSecret) {
     guard let letters = VaultSecret.letters(offer), letters.count == CodeLetters.count else {
       return nil
@@ -20,9 +21,9 @@ package struct VaultCode: Hashable, Sendable {
     self.secret = secret
   }
 
-  /// What is no longer than the relay's part is for the relay to judge, as it was typed. nil for
-  /// what is longer, and not both parts: nothing of that may be sent, for who knows which part the
-  /// slip is in.
+  /// Input up to the length of the relay part is kept as typed: the relay validates it. Returns nil
+  /// if the input is longer but does not have both parts: none of it may be sent, because the
+  /// typing error may be in either part.
   package init?(typed: String) {
     let count = typed.unicodeScalars.count { $0 != "-" && !$0.properties.isWhitespace }
     guard count > CodeLetters.count else {
@@ -37,11 +38,11 @@ package struct VaultCode: Hashable, Sendable {
     self.secret = secret
   }
 
-  /// All of it, in groups of four.
+  /// The whole code, in groups of four letters.
   package var text: String { secret.map { relayPart + "-" + $0.text } ?? relayPart }
 
-  /// The record in which the key waits for whoever has this code; nil where the code has one part.
-  /// It follows from the relay's part alone, which the relay knows.
+  /// Record that holds the wrapped key for this code; nil if the code has one part. The name
+  /// depends only on the relay part, which the relay knows.
   package var recordName: Name? {
     guard secret != nil, let letters = VaultSecret.letters(relayPart) else { return nil }
     let hash = SHA256.hash(letters).prefix(16)
@@ -51,7 +52,7 @@ package struct VaultCode: Hashable, Sendable {
   package static let recordPrefix = "code/"
 }
 
-/// Sixty random bits that one device shows and another is told by a person: twelve letters of
+/// Sixty random bits that one device shows and a person types on another: twelve letters of
 /// Crockford's base 32, in which I and L count as 1 and O as 0.
 package struct VaultSecret: Hashable, Sendable {
   let letters: [UInt8]
@@ -70,8 +71,8 @@ package struct VaultSecret: Hashable, Sendable {
 
   var text: String { CodeLetters.grouped(letters) }
 
-  /// What somebody typed, as it was meant, without what stands between; nil where a letter is not
-  /// of the alphabet.
+  /// Normalises typed letters and removes separators. Returns nil if a letter is not in the
+  /// alphabet.
   static func letters(_ typed: String) -> [UInt8]? {
     var letters: [UInt8] = []
     for scalar in typed.unicodeScalars {
@@ -86,7 +87,7 @@ package struct VaultSecret: Hashable, Sendable {
 }
 
 extension VaultSecret: CustomStringConvertible, CustomReflectable {
-  /// So that no log tells it.
+  /// Hides the secret in logs.
   package var description: String { "a secret" }
 
   package var customMirror: Mirror { Mirror(self, children: []) }

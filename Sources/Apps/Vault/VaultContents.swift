@@ -1,34 +1,34 @@
 import LockstepModel
 
-/// The vault's files as this device can read them.
+/// The vault's files that this device can read.
 package struct VaultContents: Sendable {
   package struct File: Hashable, Sendable {
     package let record: Record
     package let manifest: VaultManifest
     package let isSealed: Bool
 
-    /// Of a conflict copy, the file that it is a version of.
+    /// For a conflict copy: the original file.
     package var copyOf: String? { VaultFileResolver.original(ofCopy: manifest.file) }
   }
 
-  /// Why a record says nothing to this device.
+  /// Reason why this device cannot read a record.
   package enum VaultProblem: String, CaseIterable, Hashable, Sendable {
     /// It is sealed, and this device does not have the vault's key.
     case noKey
     /// It is sealed with another key than this device has.
     case otherKey
-    /// Nobody who has the key wrote what stands there now.
+    /// It is malformed, or was not written with the vault's key.
     case unreadable
   }
 
-  /// What makes a copy of a file needless.
+  /// Key for finding needless copies of a file.
   private struct Content: Hashable {
     var file: [UInt8]
     var isSealed: Bool
     var sha256: ChunkHash
   }
 
-  /// By name.
+  /// Sorted by name.
   package let files: [File]
   private let contents: Set<Content>
   private let hasKey: Bool
@@ -64,10 +64,10 @@ package struct VaultContents: Sendable {
     hasKey = key != nil
   }
 
-  /// The conflict copies.
+  /// Conflict copies.
   package var copies: [File] { files.filter { $0.copyOf != nil } }
 
-  /// Whether a copy has the same bytes as the file that it is a version of.
+  /// True if a copy has the same bytes as its original file.
   package func isNeedless(_ copy: File) -> Bool {
     guard let original = copy.copyOf else { return false }
     return contents.contains(
@@ -114,7 +114,7 @@ package struct VaultContents: Sendable {
       note = isNeedless(file) ? "  [same as " : "  [other version of "
       note += RowText.line(original) + "]"
     }
-    // Where there is a key, nobody of this account need have written it.
+    // In a vault with a key, a plain record may come from outside the account.
     if hasKey && !file.isSealed { note += "  [not sealed]" }
     return [
       RowText.left(RowText.line(file.manifest.file), width),
@@ -124,7 +124,7 @@ package struct VaultContents: Sendable {
     ].joined(separator: "  ")
   }
 
-  /// What is to be said of records that say nothing to this device.
+  /// Sentences about the records that this device cannot read.
   private var sentences: [String] {
     VaultProblem.allCases.compactMap { trouble in
       let count = others.count { $0.trouble == trouble }

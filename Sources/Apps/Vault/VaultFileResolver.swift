@@ -1,12 +1,12 @@
 import LockstepModel
 
-/// Two devices wrote a file anew, neither having seen the other's. Nobody can merge its bytes, so
-/// both are kept: the newer under the file's name, the other beside it. Sealed versions are judged
-/// by what stands inside.
+/// Resolver for a file that two devices changed concurrently. File bytes cannot be merged, so both
+/// versions are kept: the newer under the file's name, the other as a copy. Sealed versions are
+/// compared by their decrypted contents.
 package struct VaultFileResolver: Resolver {
   private let key: @Sendable () -> VaultKey?
 
-  /// `key`: the vault's, asked for when a sealed version is met.
+  /// `key`: returns the vault's key; called when a version is sealed.
   package init(key: @escaping @Sendable () -> VaultKey? = { nil }) { self.key = key }
 
   package func resolve(_ conflict: Conflict) -> Resolution {
@@ -27,9 +27,10 @@ package struct VaultFileResolver: Resolver {
     return .merged(fields: newer.fields, copies: [Resolution.Copy(name: copy, fields: fields)])
   }
 
-  /// A version in the clear gives way to one that opens: it may come from somebody without the
-  /// key. Where a sealed one cannot be read here, nothing is chosen, and nothing lost: with the
-  /// key `VaultApp` can settle it later.
+  /// Resolves a conflict with a sealed version. A plain version loses against a sealed one that
+  /// opens: the plain one may come from a writer without the key. If a sealed version cannot be
+  /// read here, the conflict stays open and nothing is lost: `VaultApp` can resolve it later, with
+  /// the key.
   private func sealed(_ conflict: Conflict) -> Resolution {
     if conflict.local.fields == conflict.server.fields {
       return .merged(fields: conflict.server.fields, copies: [])
@@ -56,8 +57,8 @@ package struct VaultFileResolver: Resolver {
 
   private static let mark = "_conflict_"
 
-  /// `vault_conflict_2026-03-01T12-00-00.000Z.db`: stem and extension part at the last dot, but
-  /// not at one in front.
+  /// `vault_conflict_2026-03-01T12-00-00.000Z.db`: the extension begins at the last dot, but a dot
+  /// at the front does not count.
   package static func conflictName(of file: String, modifiedAt: Int64) -> String {
     let scalars = file.unicodeScalars
     var stem = file
@@ -69,8 +70,8 @@ package struct VaultFileResolver: Resolver {
     return CopyName.text(stem, suffix)
   }
 
-  /// The file that a conflict copy is a version of, by the copy's name; nil for any other file. Of
-  /// a name so long that the copy's had to be cut, what is left.
+  /// Returns the original file's name for the name of a conflict copy; nil for any other file. If
+  /// the copy's name had to be cut, only the rest of the original name is known.
   package static func original(ofCopy file: String) -> String? {
     let bytes = Array(file.utf8)
     let mark = Array(mark.utf8)
@@ -81,7 +82,7 @@ package struct VaultFileResolver: Resolver {
     where bytes[start...].starts(with: mark) {
       let instant = bytes[(start + mark.count)..<(start + length)]
       let isInstant = zip(instant, form).allSatisfy { byte, form in
-        // The form is an instant of 1970: what is a digit there is any digit here.
+        // `form` is an instant of 1970: where it has a digit, any digit matches.
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(form)
           ? (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) : byte == form
       }

@@ -1,28 +1,28 @@
 import LockstepCrypto
 import LockstepModel
 
-/// What an account's devices know of its vault and the relay never learns. All else that a sealed
-/// vault needs follows from it.
+/// Secret that an account's devices share and the relay never learns. All other keys of a sealed
+/// vault are derived from it.
 ///
 ///     HKDF-SHA-256(key, salt "lockstep vault", info PURPOSE)
-///       "id"        8 bytes    which key this is; no secret
+///       "id"        8 bytes    identifies the key; not secret
 ///       "piece"     64 bytes   seals chunks of files
-///       "manifest"  64 bytes   seals what a file is made of
-///       "name"      32 bytes   of file names makes names of records
-///       "chunk"     8 bytes    where files are cut
+///       "manifest"  64 bytes   seals manifests
+///       "name"      32 bytes   makes record names from file names
+///       "chunk"     8 bytes    seed for cut points
 package struct VaultKey: Hashable, Sendable {
-  /// Bytes of a key: 128 random bits.
+  /// Number of bytes of a key: 128 random bits.
   package static let count = 16
 
   package let bytes: [UInt8]
 
-  /// nil where there are not `count` bytes.
+  /// Returns nil if there are not exactly `count` bytes.
   package init?(bytes: [UInt8]) {
     guard bytes.count == VaultKey.count else { return nil }
     self.bytes = bytes
   }
 
-  /// Which key this is, sixteen hexadecimal digits: anybody may know it.
+  /// Identifier of this key, sixteen hexadecimal digits; not secret.
   package var id: String { HexText.text(of: derived("id", 8)) }
 
   func derived(_ purpose: String, _ count: Int) -> [UInt8] {
@@ -32,7 +32,7 @@ package struct VaultKey: Hashable, Sendable {
 }
 
 extension VaultKey: CustomStringConvertible, CustomReflectable {
-  /// So that no log tells the key, whoever writes it there.
+  /// Hides the key in logs.
   package var description: String { "vault key \(id)" }
 
   package var customMirror: Mirror { Mirror(self, children: ["id": id]) }

@@ -1,16 +1,16 @@
 import LockstepCrypto
 import LockstepModel
 
-/// What a file is made of, in the clear: as a device sees it, and what stands inside where the
-/// vault is encrypted.
+/// Description of a file in plain text: name, size, hash and chunks. In an encrypted vault it is
+/// the sealed part of the record.
 package struct VaultManifest: Hashable, Sendable {
-  /// Its name, without a folder.
+  /// File name without a folder.
   package var file: String
-  /// Bytes in all.
+  /// Size in bytes.
   package var size: Int
-  /// Of the whole file.
+  /// Hash of the whole file.
   package var sha256: ChunkHash
-  /// Of its chunks, in order; one that stands twice is named twice.
+  /// Hashes of the chunks, in order; a repeated chunk is listed repeatedly.
   package var chunks: [ChunkHash]
 
   package init(file: String, size: Int, sha256: ChunkHash, chunks: [ChunkHash]) {
@@ -20,10 +20,10 @@ package struct VaultManifest: Hashable, Sendable {
     self.chunks = chunks
   }
 
-  /// What an empty file has as its `sha256`.
+  /// `sha256` of an empty file.
   static let empty = ChunkHash(bytes: SHA256.hash([]))
 
-  /// nil where the fields are not those of a `VaultFile` in the clear.
+  /// Returns nil if the fields are not those of a plain `VaultFile`.
   init?(fields: JSONValue) {
     guard let file = fields["file"]?.string, let size = fields["size"]?.int64, size >= 0,
       let sha256 = fields["sha256"]?.string.flatMap(ChunkHash.init(text:)),
@@ -32,7 +32,7 @@ package struct VaultManifest: Hashable, Sendable {
     self.init(file: file, size: Int(size), sha256: sha256, chunks: chunks)
   }
 
-  /// nil where it is no list of hashes, or one that no record may have.
+  /// Returns nil if the value is not a list of hashes, or is longer than a record may have.
   static func hashes(_ value: JSONValue?) -> [ChunkHash]? {
     guard let texts = value?.array, texts.count <= Limits.chunksPerRecord else { return nil }
     let hashes = texts.compactMap { $0.string.flatMap(ChunkHash.init(text:)) }
@@ -46,8 +46,8 @@ package struct VaultManifest: Hashable, Sendable {
     ]
   }
 
-  /// Whether a file in a folder can be called so. What other devices tell becomes a path, so it
-  /// must not lead anywhere else.
+  /// True if the text is a valid file name in a folder. Names from other devices become paths, so
+  /// they must not lead out of the folder.
   package static func isName(_ text: String) -> Bool {
     Name(text) != nil && text != "." && text != ".." && !text.utf8.contains(UInt8(ascii: "/"))
   }

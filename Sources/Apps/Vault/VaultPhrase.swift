@@ -1,7 +1,7 @@
 import LockstepCrypto
 
-/// A vault's key in words that a person can write down and say: proquints (arXiv 0901.4016), five
-/// letters for 16 bits, eight of them for the key, and one to tell a slip of the pen.
+/// A vault's key in words that a person can write down and speak: proquints (arXiv 0901.4016), five
+/// letters for 16 bits; eight words for the key, and one as a checksum.
 ///
 ///     bits   0…3   4…5   6…9   10…11  12…15
 ///            bdfghjklmnprstvz at 0, 2 and 4; aiou at 1 and 3
@@ -12,7 +12,7 @@ package enum VaultPhrase {
   private static let vowels = Array("aiou".utf8)
   private static let letterCount = 5
 
-  /// Nine words with a space between them.
+  /// Returns nine words, separated by spaces.
   package static func text(of key: VaultKey) -> String {
     let bytes = key.bytes + checksum(key)
     return stride(from: 0, to: bytes.count, by: 2).map { index in
@@ -20,18 +20,17 @@ package enum VaultPhrase {
     }.joined(separator: " ")
   }
 
-  /// Why some words are no phrase.
+  /// Reason why some words are not a valid phrase.
   package enum Fault: Error, Hashable, Sendable {
-    /// So many letters in all; 45 are wanted.
+    /// Number of letters in all; 45 are required.
     case letters(Int)
-    /// The word in this place, from 1, cannot be in a phrase.
+    /// The word at this position, from 1, is not a valid word.
     case word(Int)
-    /// Each word could be in one, and yet one is wrong, or two changed places.
+    /// Every word is valid, but one is wrong, or two are swapped.
     case checksum
   }
 
-  /// The key that these words stand for. Whether letters are large, and what stands between them,
-  /// plays no part.
+  /// Returns the key of these words. Upper and lower case and separators have no effect.
   package static func key(from text: String) throws(Fault) -> VaultKey {
     let letters = text.lowercased().utf8.filter { (UInt8(ascii: "a")...UInt8(ascii: "z")) ~= $0 }
     guard letters.count == wordCount * letterCount else { throw .letters(letters.count) }
@@ -58,7 +57,7 @@ package enum VaultPhrase {
     return String(decoding: letters, as: UTF8.self)
   }
 
-  /// nil for five letters of which one stands where it cannot.
+  /// Returns nil if one of the five letters is not allowed at its position.
   static func number(_ letters: [UInt8]) -> UInt16? {
     var number: UInt16 = 0
     for (place, letter) in letters.enumerated() {

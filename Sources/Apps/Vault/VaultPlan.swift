@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// What is to be done with a file: a pure function of what it was when device and account last
-/// agreed, what it is on this disk, and what the account says. It knows neither files nor records.
+/// Action for one file. A pure function of three versions: the one on which device and account last
+/// agreed, the one on this disk, and the one in the account. It accesses neither files nor records.
 ///
 ///     agreed   file    record    →
 ///     any      a       a         settled: both are the same
@@ -9,23 +9,23 @@ import LockstepModel
 ///     a        a       none      removeFile     a        none   a       deleteRecord
 ///     any      a       none      push           any      none   a       pull
 ///     any      none    none      settled
-///     c        a       b         keepBoth: neither knew the other's content
-///     a        a       empty     keepEmptied, and pull once a copy of a is in the account
+///     c        a       b         keepBoth: both sides changed the content
+///     a        a       empty     keepEmptied; pull once the account has a copy of a
 package enum VaultPlan: Hashable, Sendable {
-  /// File and account are the same, which may be nothing at all.
+  /// File and account are the same, or both have nothing.
   case settled
-  /// The file's content goes to the account.
+  /// Copy the file's content to the account.
   case push
-  /// The account's content comes into the file.
+  /// Copy the account's content into the file.
   case pull
-  /// It was deleted elsewhere, and not touched here.
+  /// The record was deleted on another device, and the file is unchanged.
   case removeFile
-  /// It was deleted here, and not touched elsewhere.
+  /// The file was deleted here, and the record is unchanged.
   case deleteRecord
-  /// Both stay: the newer one under the file's name, the other beside it.
+  /// Keep both: the newer one under the file's name, the other as a copy.
   case keepBoth(Newer)
-  /// The account's content is empty: the file's goes beside it first, so that nothing is emptied
-  /// for good.
+  /// The account's content is empty. Copy the file's content to a conflict copy first, so that no
+  /// content is lost.
   case keepEmptied
 
   package enum Newer: Hashable, Sendable {
@@ -33,7 +33,7 @@ package enum VaultPlan: Hashable, Sendable {
     case record
   }
 
-  /// One of two versions, and when it was made, in relay time.
+  /// Content of one of two versions, and its relay time.
   package struct Version: Hashable, Sendable {
     package var content: ChunkHash
     package var modifiedAt: Int64
@@ -44,15 +44,15 @@ package enum VaultPlan: Hashable, Sendable {
     }
   }
 
-  /// `agreed`: nil where they never did, or where they agreed that there is nothing. `file` and
-  /// `record`: nil where there is none. `isCopied`: a conflict copy has the file's content.
+  /// `agreed`: nil if they never agreed, or agreed on no file. `file` and `record`: nil if there is
+  /// none. `isCopied`: a conflict copy has the file's content.
   package init(
     agreed: ChunkHash?, file: Version?, record: Version?, isCopied: Bool = false
   ) {
     switch (file, record) {
     case (nil, nil): self = .settled
     case (let file?, nil):
-      // A change outlives a delete, and what was never agreed on is new.
+      // A change outlives a delete, and a file never agreed on is new.
       self = file.content == agreed ? .removeFile : .push
     case (nil, let record?):
       self = record.content == agreed ? .deleteRecord : .pull
@@ -64,7 +64,7 @@ package enum VaultPlan: Hashable, Sendable {
       } else if record.content == agreed {
         self = .push
       } else {
-        // At the same instant the account's stands: it may be on other disks already.
+        // At equal times the account's version wins: other disks may have it already.
         self = .keepBoth(file.modifiedAt > record.modifiedAt ? .file : .record)
       }
     }

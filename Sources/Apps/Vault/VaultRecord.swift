@@ -1,14 +1,14 @@
 import LockstepModel
 
-/// A record of the vault, and what this device can read of it.
+/// A record of the vault, and its contents if this device can read them.
 package struct VaultRecord: Sendable {
   package let record: Record
-  /// nil where this device cannot read it.
+  /// Decrypted contents; nil if this device cannot read the record.
   package let contents: VaultSeal.Contents?
-  /// It is in the clear: anybody who can write into the account may have made it.
+  /// True if the record is not encrypted: anyone who can write to the account may have made it.
   package let isPlain: Bool
 
-  /// `seal`: of the vault's key, where this device has it.
+  /// `seal`: made from the vault's key; nil if this device does not have it.
   package init(_ record: Record, _ seal: VaultSeal?) {
     let fields = record.value
     self.record = record
@@ -18,18 +18,18 @@ package struct VaultRecord: Sendable {
     isPlain = !VaultSeal.isSealed(fields)
   }
 
-  /// Why a record does not stand for a file that a device keeps.
+  /// Reason why a record may not be used for a file on this device.
   package enum Unfit: Error, Hashable {
-    /// The file is sealed, and the record is not: it may come from somebody without the key.
+    /// The file is sealed, and the record is not: it may come from a writer without the key.
     case notSealed
-    /// The file is in the clear, and the record is not.
+    /// The file is plain, and the record is sealed.
     case sealed
-    /// It does not open, or names another file.
+    /// The record cannot be decrypted, or names another file.
     case unreadable
   }
 
-  /// The account's version of a file that a device keeps as `file`, sealed unless `isPlain`. No
-  /// other contents may become that file, be compared with it or be copied beside it.
+  /// Returns the account's version of the local file `file`, sealed unless `isPlain`. No other
+  /// contents may be written to that file, compared with it or copied beside it.
   package func version(of file: String, isPlain: Bool) throws(Unfit) -> VaultSeal.Contents {
     guard self.isPlain == isPlain else { throw isPlain ? .sealed : .notSealed }
     guard let contents, contents.manifest.file.utf8.elementsEqual(file.utf8) else {

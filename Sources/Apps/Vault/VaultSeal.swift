@@ -1,19 +1,19 @@
 import LockstepCrypto
 import LockstepModel
 
-/// Between a vault as a device sees it and what the relay gets of it: names, manifests and chunks.
-/// The same plaintext gives the same bytes on every device, so that chunks are stored once, and
-/// rules come to the same result everywhere.
+/// Encryption between a device's view of a vault and the data stored by the relay: names, manifests
+/// and chunks. The same plaintext gives the same bytes on every device, so that chunks are stored
+/// once and merge rules give the same result everywhere.
 ///
-/// Sealed, a record is called by the keyed hash of its file's name, and holds
+/// If the vault is sealed, a record's name is the keyed hash of its file's name, and it holds
 ///
-///     {"sealed": Base64 of the sealed JSON of the manifest, "key": which key,
+///     {"sealed": Base64 of the sealed JSON of the manifest, "key": key identifier,
 ///      "chunks": [the hash of each sealed chunk, in order]}
 ///
-/// A manifest's seal is bound to the record's name and to those hashes: whoever moves either to
-/// another record, or changes one, makes it unreadable.
+/// A manifest's seal is bound to the record's name and to those hashes: if the manifest is moved to
+/// another record, or a hash is changed, it cannot be opened.
 package struct VaultSeal: Sendable {
-  /// Nothing is encrypted.
+  /// Seal without encryption.
   package static let plain = VaultSeal(keys: nil)
 
   private let keys: Keys?
@@ -40,17 +40,17 @@ package struct VaultSeal: Sendable {
       chunkSeed: key.derived("chunk", 8).reduce(0) { $0 << 8 | UInt64($1) })
   }
 
-  /// Where files are cut follows from this too (`ContentChunker`): sealed, the sizes of chunks do
-  /// not tell those who know a file that it is this one.
+  /// Seed for the cut points of files (`ContentChunker`). In a sealed vault it is secret, so that
+  /// chunk sizes do not reveal a known file.
   package var chunkSeed: UInt64 { keys?.chunkSeed ?? 0 }
 
-  /// What the record of a file is called.
+  /// Returns the name of a file's record.
   package func recordName(of file: String) -> Name? {
     guard let keys else { return Name(file) }
     return keys.recordName(of: file)
   }
 
-  /// `chunks`: the hashes of the manifest's chunks as the relay stores them, in the same order.
+  /// `chunks`: hashes of the manifest's chunks as the relay stores them, in the same order.
   package func fields(of manifest: VaultManifest, chunks: [ChunkHash]) -> JSONValue {
     guard let keys else { return manifest.fields }
     let bond = VaultSeal.bond(keys.recordName(of: manifest.file), chunks)
@@ -61,8 +61,8 @@ package struct VaultSeal: Sendable {
     ]
   }
 
-  /// nil where the fields are not those of a `VaultFile`, are sealed with another key, or stand in
-  /// a record that is not called as the record of their file is.
+  /// Returns nil if the fields are not those of a `VaultFile`, are sealed with another key, or are
+  /// in a record whose name does not match the file.
   package func contents(of fields: JSONValue, record name: Name) -> Contents? {
     guard let keys else {
       guard let manifest = VaultManifest(fields: fields),
@@ -79,19 +79,20 @@ package struct VaultSeal: Sendable {
     return Contents(manifest: manifest, chunks: chunks)
   }
 
-  /// A file, and what its chunks are called at the relay.
+  /// Contents of a record: the manifest, and the chunks' hashes at the relay.
   package struct Contents: Hashable, Sendable {
     package var manifest: VaultManifest
-    /// In the order of `manifest.chunks`.
+    /// Hashes in the order of `manifest.chunks`.
     package var chunks: [ChunkHash]
   }
 
-  /// A chunk as the relay stores it; at most `overhead` bytes longer. `chunk`: one byte at least.
+  /// Returns a chunk as the relay stores it; at most `overhead` bytes longer. `chunk`: at least one
+  /// byte.
   package func sealed(_ chunk: [UInt8]) -> [UInt8] {
     keys.map { $0.chunk.sealed(chunk, data: VaultSeal.chunkBond) } ?? chunk
   }
 
-  /// nil where nobody who has the key made these bytes.
+  /// Returns nil if these bytes were not made with the key.
   package func opened(_ chunk: [UInt8]) -> [UInt8]? {
     guard let keys else { return chunk }
     return keys.chunk.opened(chunk, data: VaultSeal.chunkBond)
@@ -99,10 +100,10 @@ package struct VaultSeal: Sendable {
 
   package static let overhead = 64
 
-  /// Whether these fields are sealed, with whatever key.
+  /// True if these fields are sealed, with any key.
   package static func isSealed(_ fields: JSONValue?) -> Bool { fields?["sealed"] != nil }
 
-  /// What reads these fields: `.plain`, or `seal` where they are sealed.
+  /// Returns the seal that reads these fields: `seal` if they are sealed, else `.plain`.
   package static func reader(of fields: JSONValue?, _ seal: VaultSeal?) -> VaultSeal? {
     isSealed(fields) ? seal : .plain
   }

@@ -1,29 +1,29 @@
 import LockstepCrypto
 import LockstepModel
 
-/// A vault's key on its way to another device: sealed under a code's secret, in a record that the
-/// relay keeps and cannot open.
+/// A vault's key for another device, sealed under a code's secret, in a record that the relay
+/// stores but cannot open.
 ///
 ///     {"key", "salt", "n", "r", "p", "wrapped", "expiresAt"}
 ///
-/// `salt` and `wrapped` are Base64; `wrapped` is the key, sealed by AES-256-SIV under what scrypt
-/// makes of the secret, and bound to the record's name.
+/// `salt` and `wrapped` are Base64. `wrapped` is the key, sealed by AES-256-SIV under a key that
+/// scrypt derives from the secret, and bound to the record's name.
 package struct WrappedVaultKey: Hashable, Sendable {
-  /// Which key is inside (`VaultKey.id`).
+  /// Identifier of the key inside (`VaultKey.id`).
   package let keyID: String
-  /// Relay time, milliseconds since the Unix epoch, from which on nobody shall use it.
+  /// Relay time, milliseconds since the Unix epoch, from which no device may use it.
   package let expiresAt: Int64
   private let salt: [UInt8]
   private let scrypt: Scrypt
   private let wrapped: [UInt8]
 
-  /// About a tenth of a second and 64 MiB a guess.
+  /// Cost per guess: about a tenth of a second and 64 MiB.
   private static let strength = Scrypt(cost: 1 << 16, blocks: 8, lanes: 1)
 
-  /// Bytes of a salt.
+  /// Length of a salt in bytes.
   package static let saltBytes = 16
 
-  /// nil where this machine has not the memory for it.
+  /// Returns nil if this machine does not have enough memory.
   package init?(
     _ key: VaultKey, secret: VaultSecret, salt: [UInt8], record: Name, expiresAt: Int64
   ) {
@@ -38,7 +38,7 @@ package struct WrappedVaultKey: Hashable, Sendable {
     wrapped = SIV(key: sealing).sealed(key.bytes, data: WrappedVaultKey.bond(record))
   }
 
-  /// nil where the fields are none, or ask for more than a device should do.
+  /// Returns nil if the fields are malformed, or their scrypt parameters exceed the limits.
   package init?(fields: JSONValue) {
     guard let keyID = fields["key"]?.string, let expiresAt = fields["expiresAt"]?.int64,
       let salt = fields["salt"]?.string.flatMap({ Base64.decode($0) }),
@@ -67,7 +67,7 @@ package struct WrappedVaultKey: Hashable, Sendable {
     ]
   }
 
-  /// nil where it was not wrapped with this secret, or not for this record.
+  /// Returns nil if it was not wrapped with this secret, or not for this record.
   package func key(secret: VaultSecret, record: Name) -> VaultKey? {
     guard
       let sealing = scrypt.derive(

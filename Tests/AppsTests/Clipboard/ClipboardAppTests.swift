@@ -2,7 +2,7 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-/// A person copies, on this device and on others.
+/// A person copies items on this device and on others.
 struct ClipboardAppTests {
   private var table = AppTable(ClipboardApp())
 
@@ -39,7 +39,8 @@ struct ClipboardAppTests {
 
   @Test func aHundredStandAndTheOldestGo() throws {
     var table = table
-    // Two of one instant: the lesser device's is older, then the lesser name's.
+    // Two with the same time: the one with the lesser device is older, then the one with the lesser
+    // name.
     table.take("z", ClipboardApp.itemType, ["content": "oldest"], at: 5, by: 1)
     table.take("a", ClipboardApp.itemType, ["content": "older"], at: 5, by: 2)
     table.take("b", ClipboardApp.itemType, ["content": "old"], at: 5, by: 2)
@@ -60,7 +61,7 @@ struct ClipboardAppTests {
     #expect(throws: EditRefusal.self) { try table.view(["show": "dance"]) }
   }
 
-  /// Another program may have written anything.
+  /// Another program may have written any content.
   @Test func oddRecordsAreShownAndMayGo() throws {
     var table = table
     table.take("odd", ClipboardApp.itemType, ["content": 5], at: 9)

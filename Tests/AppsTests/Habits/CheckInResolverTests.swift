@@ -28,7 +28,7 @@ struct CheckInResolverTests {
     #expect(outcome(nil, nil) == nil)
   }
 
-  /// Whatever the order in which the devices' counts meet, the sums are the same.
+  /// The sums are the same for every order in which the devices' counts are merged.
   @Test func everyOrderOfArrivalGivesTheSameCounts() {
     let days: [JSONValue] = [
       ["counts": ["a": 1]], ["counts": ["a": 2], "undone": ["a": 1]], ["counts": ["b": 5]],

@@ -2,7 +2,7 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-/// A person keeps habits.
+/// A person uses the habits app.
 struct HabitsAppTests {
   private var table = AppTable(HabitsApp())
 
@@ -146,7 +146,7 @@ struct HabitsAppTests {
     #expect(throws: EditRefusal.self) { try table.view(["show": "dance"]) }
   }
 
-  /// Other programs' records neither trap nor overflow.
+  /// Records of other programs neither trap nor overflow.
   @Test func oddRecordsAreShownAsFarAsTheyCanBe() throws {
     var table = try Self.started()
     let many = JSONValue.number(JSONNumber("9e300") ?? JSONNumber(1))

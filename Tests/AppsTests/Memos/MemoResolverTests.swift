@@ -54,7 +54,7 @@ struct MemoResolverTests {
     #expect(MemoResolver.title(of: "") == "")
     #expect(MemoResolver.title(of: "\nbody") == "")
     #expect(MemoResolver.title(of: "Plan\n- one") == "Plan")
-    // A carriage return is a character like any other, also where Swift takes both for one.
+    // A carriage return is an ordinary character, although Swift treats "\r\n" as one character.
     #expect(MemoResolver.title(of: "Plan\r\n- one") == "Plan\r")
     let long = String(repeating: "e\u{301}", count: 80)
     #expect(MemoResolver.title(of: long).unicodeScalars.count == 100)

@@ -34,7 +34,7 @@ struct MemosAppTests {
     #expect(try table.view(["show": "list"]).lines == ["  1  2026-03-01  Plan"])
   }
 
-  /// The clock of the device was ahead when the memo was written.
+  /// The device's clock was ahead when the memo was written.
   @Test func aDateThatProvesWrongIsCorrectedWithItsStamp() {
     func restamped(_ fields: JSONValue, base: JSONValue?) -> JSONValue {
       MemosApp().restamped(
@@ -44,12 +44,12 @@ struct MemosAppTests {
     let corrected: JSONValue = ["title": "Milk", "content": "Milk", "date": 70_000]
     #expect(restamped(written, base: nil) == corrected)
     #expect(restamped(written, base: ["content": "Bread", "date": 10_000]) == corrected)
-    // What another device wrote, this one did not date.
+    // This device does not correct a date that another device wrote.
     #expect(restamped(corrected, base: corrected) == corrected)
     #expect(restamped(written, base: written) == written)
   }
 
-  /// While a person writes in the editor, another device's text arrives.
+  /// Another device's text arrives while a person edits the memo.
   @Test func aTextThatChangedMeanwhileIsKeptAsWell() throws {
     var table = table
     table.names = [DeviceID(rawValue: 0xB): "laptop"]
@@ -64,7 +64,7 @@ struct MemosAppTests {
     let view = try table.view(["show": "list"])
     #expect(view.lines.last == "  2  1970-01-01  Eggs  [other version, from laptop]")
     #expect(view.json["memos"]?.array?.last?["copyOf"] == "r1")
-    // Who wrote the same text lost nothing.
+    // If both wrote the same text, nothing is lost and no copy is needed.
     try table.order(["do": "edit", "memo": "r1", "was": "Milk", "content": "Bread"])
     #expect(try table.view(["show": "list"]).lines.count == 2)
   }

@@ -36,7 +36,7 @@ struct GreaterTests {
     #expect(counts?.members?.count == 2)
   }
 
-  /// As many as a record has room for: each is looked at once, and not once for each other.
+  /// As many names as fit into a record: the merge must be linear, not quadratic.
   @Test func aRecordFullOfCountsIsMerged() {
     func counts(_ value: Int64, _ first: Int64) -> JSONValue {
       .object(

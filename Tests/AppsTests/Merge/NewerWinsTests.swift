@@ -9,7 +9,8 @@ struct NewerWinsTests {
   }
 
   @Test func devicesCompareByTheirBytes() {
-    // "z" is one byte, 0x7A; "é" begins with 0xC3, "电" with 0xE7; capitals stand before small.
+    // "z" is one byte, 0x7A; "é" begins with 0xC3, "电" with 0xE7; capitals sort before small
+    // letters.
     let ascending = ["Mac", "mac", "z", "é", "电脑"]
     for (index, lower) in ascending.enumerated() {
       for higher in ascending[(index + 1)...] {

@@ -26,7 +26,7 @@ struct ChoiceTests {
     #expect(try choice.place("MI") == 0)
     #expect(try choice.place("plan b") == 2)
     #expect(try choice.place("7b0c-2") == 1)
-    // A whole name counts before a number, a number before a title.
+    // A whole name takes precedence over a number, and a number over a title.
     #expect(try choice.place("9") == 2)
     #expect(try choice.place("2") == 1)
   }

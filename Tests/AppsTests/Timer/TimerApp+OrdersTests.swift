@@ -2,7 +2,7 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-/// A person presses the timer's buttons, as orders.
+/// A person presses the timer's buttons, sent as orders.
 struct TimerAppOrdersTests {
   @Test func everyButtonIsAnOrderAndBack() {
     let events: [TimerEvent] = [

@@ -50,7 +50,7 @@ struct TimerAppTests {
     let shown = TimerApp.state(of: current(started)).shown
     #expect(shown?.deviceID == "00000000000000ab" && shown?.timestamp == 5_000)
     #expect(shown?.remaining == 60_000)
-    // The break's length and manner came along in the edit: no settings are needed at zero.
+    // The edit contains the break's length and `autoStart`: no settings are needed at zero.
     let due = try #require(app.dueEdit(for: current(started)))
     #expect(due.dueAt == 65_000)
     let rest = TimerState(fields: due.fields).shown
@@ -69,18 +69,18 @@ struct TimerAppTests {
     let moved = timer(done: 2, edit("phone", 70_000, "focus", left: 5, paused: true))
     #expect(restamped(mine, base: base) == moved)
     #expect(restamped(mine, base: nil) == moved)
-    // What stood there before, and what followed from it by itself, keeps its instant.
+    // Edits of the base, and those that time made from them, keep their timestamps.
     #expect(restamped(base, base: base) == base)
     var later = TimerState(fields: base)
     for _ in 0..<2 {
       later = later.afterZero() ?? later
       #expect(restamped(later.fields, base: base) == later.fields)
-      // As an earlier version of the app wrote it.
+      // The form that an earlier version of the app wrote.
       let plain = TimerState(fields: later.fields).edits.map { $0.object.setting("act", to: nil) }
       let old = later.fields.setting("edits", to: .array(plain))
       #expect(restamped(old, base: base) == old)
     }
-    // What followed from this change's own edit moves with it, and so does the act it goes back to.
+    // An edit that time made from this change's own edit moves with it, and so does its act.
     let run = edit("phone", 90_000, "idle").setting("act", to: act(89_000, "focus", left: 1_000))
     let ran = edit("phone", 70_000, "idle").setting("act", to: act(69_000, "focus", left: 1_000))
     #expect(restamped(timer(run), base: base) == timer(ran))

@@ -37,7 +37,7 @@ struct TimerContentsTests {
     #expect(idle.editedAt == nil && idle.deviceName.isEmpty)
   }
 
-  /// What a running focus leads to was settled when it began; otherwise the settings say it.
+  /// The plan of a running focus is fixed when it begins; otherwise the settings apply.
   @Test func theLongBreakIsTheOneThatWillCome() throws {
     #expect(try board(.start(length: 60_000), at: 0, shown: 1, every: 2).longBreakEvery == 4)
     #expect(try board(.start(length: 60_000), at: 0, shown: 60_001, every: 2).longBreakEvery == 2)

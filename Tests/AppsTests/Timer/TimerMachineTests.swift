@@ -8,7 +8,8 @@ struct TimerMachineTests {
     ("skip", .skip), ("snooze", .snooze(length: nil)),
   ]
 
-  /// A machine at 1,000 whose timer shows a phase of 60 s that began, or was paused, at 0.
+  /// Returns a machine at time 1,000 whose timer shows a phase of 60 s that began or was paused at
+  /// 0.
   private func machine(
     _ stateType: String, paused: Bool = false, done: Int64 = 0, settings: TimerSettings = .init()
   ) -> TimerMachine {
@@ -137,7 +138,7 @@ struct TimerMachineTests {
     var first = TimerMachine(state: TimerState(fields: nil), settings: settings, deviceID: "mac")
     try first.handle(.start(length: 60_000), at: 0)
     let started = try #require(first.state.shown)
-    // Another device, which has other settings by now, pauses and resumes it.
+    // Another device, with changed settings, pauses and resumes it.
     var second = TimerMachine(state: first.state, settings: TimerSettings(), deviceID: "phone")
     try second.handle(.pause, at: 20_000)
     try second.handle(.resume, at: 50_000)
@@ -154,7 +155,7 @@ struct TimerMachineTests {
       state: TimerState(fields: nil), settings: settings, deviceID: "mac")
     try machine.handle(.start(length: 60_000), at: 0)
     try machine.handle(.snooze(length: 5_000), at: 70_000)
-    // A snooze on top of a snooze begins anew and still leads to that break.
+    // A snooze during a snooze starts again and still leads to that break.
     try machine.handle(.snooze(length: nil), at: 72_000)
     #expect(machine.state.shown?.remaining == 300_000)
     let after = try #require(machine.state.afterZero())
@@ -197,7 +198,7 @@ struct ZeroTests {
     #expect(idle.shown?.identity == begun.shown?.identity)
     #expect(idle.shown?.actTimestamp == 100 && idle.shown?.timestamp == 360_100)
     #expect(begun.shown?.isMadeByTime == false && idle.shown?.isMadeByTime == true)
-    // What a person does with it is an act again.
+    // A person's change of it is an act again.
     var machine = TimerMachine(state: rest, settings: TimerSettings(), deviceID: "phone")
     try machine.handle(.pause, at: 70_000)
     #expect(machine.state.shown?.isMadeByTime == false)
@@ -210,7 +211,7 @@ struct ZeroTests {
     let after = try #require(state(timer(shown, beside)).afterZero())
     #expect(after.edits.map(\.stateType) == ["breakTime", "focus"])
     #expect(after.edits.last?.object == beside)
-    // 5,001 ms after the act beside it.
+    // 5,001 ms after the other act.
     let long = edit("mac", 1_000, "focus", left: 4_501)
     let alone = try #require(state(timer(long, beside)).afterZero())
     #expect(alone.edits.map(\.stateType) == ["breakTime"])

@@ -31,7 +31,7 @@ struct TimerModelTests {
     #expect(running.remaining(at: 1_000) == 500)
     #expect(running.remaining(at: 1_499) == 1)
     #expect(running.remaining(at: 9_999) == 0)
-    // A clock that is behind does not give time back.
+    // A clock that is behind does not increase the time left.
     #expect(running.remaining(at: 0) == 500)
     #expect(running.zeroAt == 1_500)
   }

@@ -2,10 +2,10 @@ import LockstepApps
 import LockstepModel
 import Testing
 
-/// The outcome is what the whole set of concurrent edits demands, in whatever order they arrive.
+/// The result depends only on the set of concurrent edits, not on their order of arrival.
 struct TimerOrderTests {
-  /// What the rule says of a set of edits none of which was made on another: written down a second
-  /// time, plainly.
+  /// Independent, simple implementation of the rule for a set of edits of which none was made on
+  /// top of another.
   private func demanded(_ edits: [JSONValue]) -> [JSONValue] {
     var distinct: [JSONValue] = []
     for edit in edits where !distinct.contains(edit) { distinct.append(edit) }
@@ -74,7 +74,8 @@ struct TimerOrderTests {
     #expect(compared > 300)
   }
 
-  /// All are in step, and nothing stands that a person replaced. Whether all that stands is known.
+  /// Checks that all devices are in sync and that no edit is shown that a person replaced. Returns
+  /// false if the expected edits depend on the order of arrival and were not compared.
   private func endsAsDemanded(seed: UInt64, steps: [Int64], acts: ClosedRange<Int>) -> Bool {
     var people = People(seed: seed, steps: steps)
     for _ in 0..<Int.random(in: acts, using: &people.random) { people.act() }
@@ -91,10 +92,10 @@ struct TimerOrderTests {
   }
 }
 
-/// Four devices that edit and synchronise at random, and a log of who had seen what. A device that
-/// is not synchronised for a while is away: it lets the countdowns that it knows run out.
+/// Four devices that edit and synchronise at random, and a log of the acts that each device has
+/// seen. A device that is not synchronised for a while is offline: its known countdowns run out.
 private struct People {
-  /// What a person did, and how far time has brought it.
+  /// A person's act, with its current edit.
   private struct Act {
     var edit: JSONValue
     var isReplaced = false
@@ -105,12 +106,13 @@ private struct People {
   private let steps: [Int64]
   private var now: Int64 = 1_000
   private var acts: [Act] = []
-  /// By edit, its act.
+  /// Index of the act, by edit.
   private var actOf: [JSONValue: Int] = [:]
-  /// For each device which acts it has seen, the server last.
+  /// Acts that each device has seen; the server is last.
   private var seen: [Set<Int>]
-  /// A countdown ran out while other edits were candidates too. It stands in its place, and after a
-  /// while the others are gone: then the order of arrival may have a part in what stands.
+  /// True if a countdown ran out while there were other candidates. Its next edit takes its place,
+  /// and the other candidates are removed after a while; then the result may depend on the order of
+  /// arrival.
   private(set) var haveCandidatesRunOut = false
 
   init(seed: UInt64, steps: [Int64]) {
@@ -121,7 +123,7 @@ private struct People {
     seen = Array(repeating: [], count: 5)
   }
 
-  /// The edits of the acts that no person replaced.
+  /// Edits of the acts that no person replaced.
   var standing: [JSONValue] {
     let left = acts.filter { !$0.isReplaced }.map(\.edit)
     return left.isEmpty ? [edit("mac", 0, "idle")] : left
@@ -131,7 +133,7 @@ private struct People {
     actOf[People.key(edit)].map { acts[$0].isReplaced } ?? false
   }
 
-  /// An edit as it stands, whatever it goes back to.
+  /// Returns the edit without the act that it continues.
   private static func key(_ edit: JSONValue) -> JSONValue { edit.setting("act", to: nil) }
 
   mutating func act() {
@@ -154,7 +156,7 @@ private struct People {
     }
   }
 
-  /// A press comes after the countdowns that ended before it.
+  /// Presses a button, after all countdowns that ended before.
   private mutating func press(_ device: Int) {
     while reachZero(device) {}
     let shown = record.holders[device].local?.fields?["edits"]?.array ?? []
@@ -170,7 +172,7 @@ private struct People {
     record.edit(device, version(timer(edit), at: stamp, by: "device \(device)"))
   }
 
-  /// The device writes that the shown countdown is over, as others may do by themselves.
+  /// Writes on the device that the shown countdown has ended; other devices may do the same.
   private mutating func reachZero(_ device: Int) -> Bool {
     let state = TimerState(fields: record.holders[device].local?.fields)
     guard let shown = state.shown, let zeroAt = state.zeroAt, zeroAt <= now,

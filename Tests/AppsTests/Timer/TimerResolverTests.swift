@@ -25,11 +25,11 @@ struct TimerResolverTests {
   }
 
   @Test func leastTimeLeftIsTakenAsOfTheNewest() {
-    // At 3,000 the running one has 58 s left, the paused one still 59.
+    // At 3,000 the running one has 58 s left, the paused one still 59 s.
     let running = edit("a", 1_000, "focus", left: 60_000)
     let paused = edit("b", 3_000, "focus", left: 59_000, paused: true)
     #expect(resolve(timer(running), timer(paused), base: base) == timer(running, paused))
-    // A countdown does not go below 0, so the newer one stands first.
+    // A countdown does not go below 0, so the newer one comes first.
     let over = edit("a", 1_000, "focus", left: 500)
     let end = edit("b", 3_000, "focus", left: 0)
     #expect(resolve(timer(over), timer(end), base: base) == timer(end, over))
@@ -56,7 +56,8 @@ struct TimerResolverTests {
     let first = edit("a", 1_000, "focus", left: 60_000)
     let second = edit("b", 1_500, "breakTime", left: 60_000)
     let third = edit("c", 2_000, "idle")
-    // The one side saw first and replaced it; the other saw it and got second beside it.
+    // One side saw `first` and replaced it; the other side saw it and got `second` as another
+    // candidate.
     #expect(
       resolve(timer(third), timer(first, second), base: version(timer(first)))
         == timer(second, third))
@@ -82,8 +83,8 @@ struct TimerResolverTests {
   }
 
   @Test func whatTimeMadeAwayGivesWayToWhatAPersonDid() throws {
-    // Two devices know a focus. One lets it run out, and its break too; on the other a person has
-    // begun the next focus long before that break ended.
+    // Two devices know a focus. On one the focus and its break run out; on the other a person
+    // started the next focus long before that break ended.
     let first = timer(edit("mac", 0, "focus", left: 60_000))
     var away = TimerState(fields: first)
     away.advance(to: 900_000)
@@ -100,7 +101,7 @@ struct TimerResolverTests {
     let idle = try #require(rest.afterZero())
     #expect(resolve(rest.fields, idle.fields, base: version(focus)) == idle.fields)
     #expect(resolve(idle.fields, rest.fields, base: nil) == idle.fields)
-    // An edit of a program that does not know acts stands beside nothing it has replaced.
+    // An edit of a program that does not know acts is not kept next to the edits that it replaced.
     let plain = rest.fields.setting(
       "edits", to: .array(rest.edits.map { $0.object.setting("act", to: nil) }))
     #expect(resolve(rest.fields, plain, base: version(focus)) == plain)
@@ -108,7 +109,7 @@ struct TimerResolverTests {
   }
 
   @Test func ageIsTheActs() {
-    // The break is a second old, and the act behind it a minute: the pause is the newer act.
+    // The break is a second old, but its act a minute: the pause is the newer act.
     let rest = edit("mac", 60_000, "breakTime", left: 300_000)
       .setting("act", to: act(0, "focus", left: 60_000))
     let pause = edit("phone", 5_000, "focus", left: 55_000, paused: true)
@@ -123,7 +124,7 @@ struct TimerResolverTests {
     let older = timer(focus).setting("theme", to: "dark")
     let newer = timer(idle).setting("theme", to: "light")
     #expect(resolve(older, newer, base: base) == timer(focus, idle).setting("theme", to: "light"))
-    // The same edit with other details: the one with the greater text.
+    // The same edit with other details: the one with the greater text wins.
     let other = focus.setting("sessionID", to: "y")
     #expect(resolve(timer(focus), timer(other), base: base) == timer(other))
   }

@@ -47,7 +47,7 @@ struct TimerScreenTests {
     #expect(screen(fields, at: 59_999).line == "focus 00:01")
     let turned = screen(fields, at: 60_000)
     #expect(turned.line == "break 05:00, 1 done")
-    // Once it is written the screen shows the same.
+    // After the edit is written, the screen shows the same.
     let written = TimerState(fields: fields).afterZero()
     #expect(TimerScreen(TimerState(fields: written?.fields), at: 60_000) == turned)
   }

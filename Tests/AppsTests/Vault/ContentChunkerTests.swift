@@ -17,7 +17,7 @@ struct ContentChunkerTests {
     return Array(bytes.prefix(count))
   }
 
-  /// `portions`: how the bytes come in.
+  /// `portions`: number of bytes per call of `add`.
   private func cut(
     _ bytes: [UInt8], _ sizes: ContentChunker.Sizes = small, seed: UInt64 = 0,
     portions: (Int) -> Int = { _ in 1 << 20 }
@@ -95,7 +95,7 @@ struct ContentChunkerTests {
       (ContentChunker.bytesMax, 2),
     ] {
       #expect(ContentChunker.Sizes.place(forBytes: bytes) == place)
-      // As it usually comes out; what does not fit is cut by the next class.
+      // The usual number of chunks; if a file needs more, the next class is used.
       #expect(bytes / classes[place].average <= Limits.chunksPerRecord)
     }
     let last = classes[classes.count - 1]

@@ -37,7 +37,8 @@ struct VaultAppTests {
     #expect(table.refusal(["do": "burn"]) == "the vault does not know that order")
   }
 
-  /// Copies of copies too; what differs from its file, or has none any more, stays.
+  /// Also removes copies of copies. A copy stays if it differs from its file, or the file no longer
+  /// exists.
   @Test func copiesThatEqualTheirFileGoTogether() throws {
     var table = AppTable(VaultApp())
     let second = VaultFileResolver.conflictName(of: copy, modifiedAt: 7)
@@ -123,7 +124,7 @@ struct VaultAppTests {
       ])
   }
 
-  /// Both versions are kept as by the rule, once this device can read them.
+  /// Both versions are kept, as the rule says, as soon as this device can read them.
   @Test(arguments: [(Int64(1), true), (9, false)])
   func whatWaitedForTheKeyIsSettledWithIt(serverAt: Int64, keepsLocal: Bool) throws {
     let key = try #require(VaultKey(bytes: Array(1...16)))
@@ -139,7 +140,7 @@ struct VaultAppTests {
     let older = VaultFileResolver.conflictName(of: "vault.db", modifiedAt: min(serverAt, 5))
     let copy = try #require(seal.recordName(of: older)).text
     #expect(table.fields(copy) == (try fields(older, keepsLocal ? 1 : 2, seal)))
-    // Without the key they wait on.
+    // Without the key they stay unresolved.
     var locked = AppTable(VaultApp())
     locked.take(name, VaultApp.fileType, try fields("vault.db", 2, seal), at: 5)
     locked.asking = asking
@@ -167,7 +168,7 @@ struct VaultAppTests {
 
   private let copy = VaultFileResolver.conflictName(of: "vault.db", modifiedAt: 5)
 
-  /// A file that came from the laptop a minute ago.
+  /// Adds a file received from the laptop a minute ago.
   private func take(
     _ table: inout AppTable, _ file: String, _ number: UInt8, _ seal: VaultSeal = .plain
   ) throws {

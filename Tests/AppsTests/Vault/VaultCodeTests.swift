@@ -24,7 +24,7 @@ struct VaultCodeTests {
     #expect(code.text == "0000-1111-1111-0000-1111-1111")
   }
 
-  /// The relay judges what may be one of its own codes, and gets it as it was typed.
+  /// Input that may be a relay code is passed to the relay as typed; the relay validates it.
   @Test(arguments: ["", "AAAA-BBBB-CCCC", " aaaa bbbb cccc", "7Q2M", "UUUU-UUUU-UUUU"])
   func theRelaysPartIsNotTouched(typed: String) throws {
     let code = try #require(VaultCode(typed: typed))
@@ -32,7 +32,7 @@ struct VaultCodeTests {
     #expect(code.text == typed)
   }
 
-  /// Part of a secret may stand in it.
+  /// The input may contain part of a secret.
   @Test(arguments: [
     "7Q2M-0XKD-9RTA-C", "7Q2M-0XKD-9RTA-C4VH-1EZB-83N", "7Q2M-0XKD-9RTA-C4VH-1EZB-83NWX",
     "7Q2M-0XKD-9RTA-C4VH-1EZB-83NU", "7Q2M-0XKD-9RTA-C4VH-1EZB-83Né",

@@ -77,7 +77,8 @@ struct VaultFileResolverTests {
     #expect(
       resolver.resolve(Conflict(base: nil, local: again, server: newer))
         == .merged(fields: newer.fields, copies: []))
-    // Without the key, or with another, nobody can know; nothing is chosen then.
+    // Without the key, or with another one, the versions cannot be compared; the conflict stays
+    // open.
     for key in [nil, VaultKey(bytes: Array(2...17))] {
       let resolver = VaultFileResolver(key: { key })
       #expect(resolver.resolve(Conflict(base: nil, local: older, server: newer)) == .ask)
@@ -87,7 +88,7 @@ struct VaultFileResolverTests {
     }
   }
 
-  /// Whoever wrote in the clear under a sealed file's name need not have the key.
+  /// The writer of a plain record under a sealed file's name may not have the key.
   @Test func aVersionInTheClearGivesWayToASealedOne() throws {
     let key = try #require(VaultKey(bytes: Array(1...16)))
     let seal = VaultSeal(key)
@@ -105,7 +106,7 @@ struct VaultFileResolverTests {
         #expect(
           VaultFileResolver(key: { key }).resolve(conflict)
             == .merged(fields: sealed.fields, copies: []))
-        // Nobody can know, without the key, whether the sealed one is good.
+        // Without the key, a device cannot verify the sealed version.
         #expect(VaultFileResolver().resolve(conflict) == .ask)
       }
     }

@@ -11,7 +11,7 @@ struct VaultKeyTests {
     #expect(key?.bytes == Array(0..<16))
   }
 
-  /// As Python's `cryptography` derives them: a new program must come to the same.
+  /// Values derived by Python's `cryptography`: other programs must derive the same.
   @Test func whatFollowsFromAKeyStaysTheSame() throws {
     let key = try #require(key)
     #expect(key.id == "b5042643d3ecb49c")

@@ -6,7 +6,8 @@ import Testing
 struct VaultPhraseTests {
   private let phrase = "babad bamag bibaj bimal boban bomar bubat bumaz nihop"
 
-  /// The examples of the paper: 127.0.0.1, 63.84.220.193, 140.98.193.141, 255.255.255.255 has none.
+  /// Examples of the paper: 127.0.0.1, 63.84.220.193, 140.98.193.141. 255.255.255.255 is not among
+  /// them.
   @Test(arguments: [
     (0x7F00, "lusab"), (0x0001, "babad"), (0x3F54, "gutih"), (0xDCC1, "tugad"), (0x8C62, "mudof"),
     (0xC18D, "sakat"), (0xFFFF, "zuzuz"),

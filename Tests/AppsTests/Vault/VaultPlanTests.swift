@@ -26,7 +26,7 @@ struct VaultPlanTests {
   }
 
   @Test func whatChangedOnOneSideGoesToTheOther() {
-    // However old or new: who has seen the other's version is right.
+    // Independent of the times: the side that has seen the other's version wins.
     for times in [(1, 2), (2, 1)] as [(Int64, Int64)] {
       #expect(Self.plan(0, (0, at: times.0), (1, at: times.1)) == .pull)
       #expect(Self.plan(0, (1, at: times.0), (0, at: times.1)) == .push)
@@ -65,12 +65,12 @@ struct VaultPlanTests {
     #expect(plan(agreed: full.content, isCopied: false) == .keepEmptied)
     #expect(plan(agreed: full.content, isCopied: true) == .pull)
     #expect(plan(agreed: nil, isCopied: false) == .keepBoth(.record))
-    // An empty one that is filled has nothing to lose.
+    // An empty file that gets content has nothing to lose.
     let filled = VaultPlan(agreed: empty, file: .init(empty, at: 1), record: full)
     #expect(filled == .pull)
   }
 
-  /// Of every case: content that is on one side alone and was not agreed on is never lost.
+  /// In every case: content that is on one side only and was never agreed on is not lost.
   @Test func nothingIsEverLost() {
     for agreed in [nil, 0, 1, 2] as [Int?] {
       for file in [nil, 0, 1, 2] as [Int?] {

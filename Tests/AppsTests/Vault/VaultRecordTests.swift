@@ -40,8 +40,8 @@ struct VaultRecordTests {
     }
   }
 
-  /// A manifest of no chunks needs no key, whatever file it names: the sealed one, one that is
-  /// called as its record is, or another.
+  /// A manifest without chunks needs no key, whatever file it names: the sealed file, a file with
+  /// the name of the record, or another one.
   @Test(arguments: ["diary.txt", nil, "other"])
   func aPlainRecordUnderASealedNameIsNotTheFile(_ file: String?) throws {
     let name = try #require(seal.recordName(of: "diary.txt"))
@@ -51,7 +51,7 @@ struct VaultRecordTests {
     }
   }
 
-  /// Names are told apart by their bytes.
+  /// Names are compared by their bytes.
   @Test func anotherSpellingOfANameIsAnotherFile() throws {
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
     let name = try #require(seal.recordName(of: composed))

@@ -25,7 +25,7 @@ struct VaultSealTests {
     #expect(VaultSeal.plain.chunkSeed == 0)
   }
 
-  /// Whoever writes in the clear under another file's record, or a sealed one's, names no file.
+  /// A plain manifest in the record of another file, plain or sealed, is invalid.
   @Test func aPlainRecordOfAnotherNameIsUnreadable() throws {
     let manifest = try manifest(chunks: 0)
     let fields = VaultSeal.plain.fields(of: manifest, chunks: [])
@@ -43,7 +43,7 @@ struct VaultSealTests {
     #expect(seal.fields(of: manifest, chunks: chunks).serialized() == fields.serialized())
   }
 
-  /// Neither the file's name, nor a hash of what is in it, nor its size.
+  /// The record contains neither the file's name, nor a hash of its content, nor its size.
   @Test func theRelaySeesNothingOfTheManifest() throws {
     let manifest = try manifest(chunks: 2)
     let (name, fields, _) = try sealed(manifest)
@@ -81,7 +81,8 @@ struct VaultSealTests {
     #expect(VaultSeal.plain.contents(of: fields, record: name) == nil)
   }
 
-  /// A device that has the key wrote other things than a manifest, or under another record's name.
+  /// A device with the key wrote data that is not a manifest, or wrote it under another record's
+  /// name.
   @Test func whatIsNoManifestInsideIsUnreadable() throws {
     let manifest = try manifest(chunks: 1)
     let name = try #require(seal.recordName(of: "../vault.db"))
@@ -135,7 +136,7 @@ struct VaultSealTests {
 }
 
 extension String {
-  /// With another letter in that place.
+  /// Returns the string with another letter at that position.
   fileprivate func otherLetter(at place: Int) -> String {
     var letters = Array(utf8)
     letters[place] = letters[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")

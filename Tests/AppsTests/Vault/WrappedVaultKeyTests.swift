@@ -13,7 +13,7 @@ struct WrappedVaultKeyTests {
     secret = try #require(VaultSecret(letters: Array("0123456789AB".utf8)))
   }
 
-  /// As Python's `hashlib.scrypt` and `cryptography` wrap it.
+  /// Values wrapped by Python's `hashlib.scrypt` and `cryptography`.
   @Test func aWrappedKeyIsThatOfOtherPrograms() throws {
     let wrapped = try wrapped()
     #expect(wrapped.fields == fields)
@@ -33,7 +33,7 @@ struct WrappedVaultKeyTests {
     #expect(cheaper.key(secret: secret, record: record) == nil)
   }
 
-  /// Whoever wrote the record, the device's memory and time are its own.
+  /// A record from any writer must not exhaust the device's memory and time.
   @Test(arguments: [
     ("n", 1 << 40), ("n", 1 << 18), ("n", -65_536), ("n", 0), ("r", 17), ("r", 0),
     ("r", 1 << 60), ("p", 5), ("p", 0), ("p", -1),
@@ -56,7 +56,7 @@ struct WrappedVaultKeyTests {
     #expect(WrappedVaultKey(fields: fields) != nil)
   }
 
-  /// Parameters that no scrypt knows.
+  /// Parameters that scrypt does not allow.
   @Test func aCostThatIsNoPowerOfTwoOpensNothing() throws {
     let odd = try #require(WrappedVaultKey(fields: fields.setting("n", to: 65_535)))
     #expect(odd.key(secret: secret, record: record) == nil)
